@@ -1,0 +1,139 @@
+//! What can go wrong between asking for a link and having one.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A link that could not be made. The cause is the error's source.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// The process could not enter a user namespace of its own.
+    #[error(
+        "failed to enter a user namespace (run as root, or permit them: \
+         user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+    )]
+    EnterUserNamespace(#[source] io::Error),
+
+    /// The kernel refused a new network namespace.
+    #[error("failed to create a network namespace (needs CAP_SYS_ADMIN and CONFIG_NET_NS)")]
+    CreateNamespace(#[source] io::Error),
+
+    /// A thread could not start or could not enter the namespace.
+    #[error("failed to enter the network namespace of {interface}")]
+    EnterNamespace {
+        /// The interface that the namespace is made for.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// There is no socket to the routing part of the kernel.
+    #[error("failed to open a NETLINK_ROUTE socket (a seccomp filter may forbid it)")]
+    OpenNetlink(#[source] io::Error),
+
+    /// The kernel refused the pair of interfaces.
+    #[error(
+        "failed to create the veth pair {near} - {far} (needs CAP_NET_ADMIN and CONFIG_VETH, \
+         module veth)"
+    )]
+    CreateVeth {
+        /// The interface of the near end.
+        near: String,
+        /// The interface of the far end.
+        far: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The kernel refused an address.
+    #[error("failed to add the address {address} to {interface}")]
+    AddAddress {
+        /// The address.
+        address: IpAddr,
+        /// The interface.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The kernel refused the size of packets.
+    #[error("failed to set the MTU of {interface} to {mtu} bytes (veth takes 68 to 65535)")]
+    SetMtu {
+        /// Bytes.
+        mtu: u32,
+        /// The interface.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The kernel refused to set an interface up.
+    #[error("failed to set {interface} up")]
+    SetUp {
+        /// The interface.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The kernel refused the token bucket filter.
+    #[error("failed to shape {interface} (needs CONFIG_NET_SCH_TBF, module sch_tbf)")]
+    Shape {
+        /// The interface.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// A frame would never fit the bucket, and every full one would be dropped.
+    #[error(
+        "failed to shape the link: a burst of {burst_bytes} bytes is less than a frame of \
+         {frame_bytes} bytes (raise the burst or lower the MTU)"
+    )]
+    BurstBelowFrame {
+        /// The burst asked for, in bytes.
+        burst_bytes: u32,
+        /// MTU and Ethernet header, in bytes.
+        frame_bytes: u32,
+    },
+
+    /// The kernel does not tell the state of an interface.
+    #[error("failed to read the state of {interface}")]
+    Inspect {
+        /// The interface.
+        interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The interface exists but does not come into operation.
+    #[error("failed to bring {interface} into operation within {waited:?}")]
+    NotOperational {
+        /// The interface.
+        interface: String,
+        /// How long it was given.
+        waited: Duration,
+    },
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_names_the_failure_then_the_cause() {
+        let error = LabError::SetUp {
+            interface: "lo".to_owned(),
+            source: io::Error::other("no reason"),
+        };
+        assert_eq!(chain(&error), "failed to set lo up: no reason");
+    }
+}

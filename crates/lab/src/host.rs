@@ -1,0 +1,248 @@
+//! One end of a link: a namespace, its interface and its addresses.
+
+use std::ffi::OsStr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use linux::namespace::NetworkNamespace;
+use linux::netlink::{LinkState, Route, errno};
+
+use crate::error::LabError;
+use crate::link::{IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, LinkSpec};
+use crate::shape::Shape;
+
+/// A host at one end of a [`Link`](crate::Link).
+#[derive(Debug)]
+pub struct Host {
+    namespace: NetworkNamespace,
+    addressing: Addressing,
+    scope_id: u32,
+    ipv6: Ipv6Support,
+}
+
+/// How an end is named and addressed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Addressing {
+    pub(crate) interface: &'static str,
+    pub(crate) ipv4: Ipv4Addr,
+    pub(crate) ipv6: Ipv6Addr,
+    pub(crate) link_local: Ipv6Addr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ipv6Support {
+    Present,
+    Absent,
+}
+
+impl Host {
+    /// The network namespace that is this host.
+    pub fn namespace(&self) -> &NetworkNamespace {
+        &self.namespace
+    }
+
+    /// The name of the interface to the other end.
+    pub fn interface(&self) -> &str {
+        self.addressing.interface
+    }
+
+    /// The index of that interface: the scope with which this host addresses
+    /// the [`link_local`](Self::link_local) address of the other end.
+    pub fn scope_id(&self) -> u32 {
+        self.scope_id
+    }
+
+    /// The IPv4 address.
+    pub fn ipv4(&self) -> Ipv4Addr {
+        self.addressing.ipv4
+    }
+
+    /// The unique local IPv6 address, unless IPv6 is off on this system or link.
+    pub fn ipv6(&self) -> Option<Ipv6Addr> {
+        (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.ipv6)
+    }
+
+    /// The link-local IPv6 address, unless IPv6 is off on this system or link.
+    pub fn link_local(&self) -> Option<Ipv6Addr> {
+        (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.link_local)
+    }
+
+    /// A command whose process will run on this host.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        self.namespace.confine(&mut command);
+        command
+    }
+
+    /// Runs `work` on a thread of this host and waits for it. Sockets that it
+    /// opens belong to this host, whichever thread uses them later.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
+        run_in(&self.namespace, self.interface(), work)
+    }
+
+    /// The state and the counters of the interface.
+    pub fn link(&self) -> Result<LinkState, LabError> {
+        self.inspect(&mut self.route()?)
+    }
+
+    pub(crate) fn new(namespace: NetworkNamespace, addressing: Addressing) -> Self {
+        Self {
+            namespace,
+            addressing,
+            scope_id: 0,
+            ipv6: Ipv6Support::Absent,
+        }
+    }
+
+    /// Sizes, shapes, addresses and sets up, in this order: a queueing
+    /// discipline attached before the link is up sees every packet.
+    pub(crate) fn configure(&mut self, spec: &LinkSpec) -> Result<(), LabError> {
+        let route = &mut self.route()?;
+        if let Some(mtu) = spec.mtu {
+            self.set_mtu(route, mtu)?;
+        }
+        if let Some(shape) = &spec.shape {
+            self.shape(route, shape)?;
+        }
+        self.add_address(route, self.ipv4().into(), IPV4_PREFIX_LENGTH)?;
+        self.ipv6 = self.add_ipv6(route)?;
+        self.scope_id = self.inspect(route)?.index;
+        set_up(route, LOOPBACK)?;
+        set_up(route, self.interface())
+    }
+
+    /// Waits until the interface passes packets and answers for its addresses:
+    /// the kernel does both in the background.
+    pub(crate) fn finish(&self) -> Result<(), LabError> {
+        let route = &mut self.route()?;
+        let start = Instant::now();
+        while !self.is_ready(route)? {
+            if start.elapsed() > PATIENCE {
+                return Err(LabError::NotOperational {
+                    interface: self.interface().to_owned(),
+                    waited: PATIENCE,
+                });
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, route: &mut Route) -> Result<bool, LabError> {
+        let ipv6 = self.ipv6().map(IpAddr::from);
+        Ok(self.inspect(route)?.operational
+            && self.answers_for(route, self.ipv4().into())?
+            && ipv6.map_or(Ok(true), |address| self.answers_for(route, address))?)
+    }
+
+    /// A host without any route to an address does not answer for it either.
+    fn answers_for(&self, route: &mut Route, address: IpAddr) -> Result<bool, LabError> {
+        match route.is_local(address) {
+            Err(error) if errno(&error) == Some(ENETUNREACH) => Ok(false),
+            answer => answer.map_err(|source| self.inspect_error(source)),
+        }
+    }
+
+    fn add_ipv6(&self, route: &mut Route) -> Result<Ipv6Support, LabError> {
+        for address in [self.addressing.ipv6, self.addressing.link_local] {
+            match self.add_address(route, address.into(), IPV6_PREFIX_LENGTH) {
+                Err(LabError::AddAddress { source, .. }) if means_ipv6_is_off(&source) => {
+                    return Ok(Ipv6Support::Absent);
+                }
+                outcome => outcome?,
+            }
+        }
+        Ok(Ipv6Support::Present)
+    }
+
+    fn add_address(
+        &self,
+        route: &mut Route,
+        address: IpAddr,
+        prefix_length: u8,
+    ) -> Result<(), LabError> {
+        route
+            .add_address(self.interface(), address, prefix_length)
+            .map_err(|source| LabError::AddAddress {
+                address,
+                interface: self.interface().to_owned(),
+                source,
+            })
+    }
+
+    fn set_mtu(&self, route: &mut Route, mtu: u32) -> Result<(), LabError> {
+        route
+            .set_mtu(self.interface(), mtu)
+            .map_err(|source| LabError::SetMtu {
+                mtu,
+                interface: self.interface().to_owned(),
+                source,
+            })
+    }
+
+    fn shape(&self, route: &mut Route, shape: &Shape) -> Result<(), LabError> {
+        route
+            .shape_tbf(self.interface(), shape.bucket())
+            .map_err(|source| LabError::Shape {
+                interface: self.interface().to_owned(),
+                source,
+            })
+    }
+
+    fn inspect(&self, route: &mut Route) -> Result<LinkState, LabError> {
+        route
+            .link(self.interface())
+            .map_err(|source| self.inspect_error(source))
+    }
+
+    fn inspect_error(&self, source: io::Error) -> LabError {
+        LabError::Inspect {
+            interface: self.interface().to_owned(),
+            source,
+        }
+    }
+
+    fn route(&self) -> Result<Route, LabError> {
+        open_route(&self.namespace, self.interface())
+    }
+}
+
+/// A socket that configures `namespace`, which is there for `interface`.
+pub(crate) fn open_route(
+    namespace: &NetworkNamespace,
+    interface: &str,
+) -> Result<Route, LabError> {
+    run_in(namespace, interface, Route::open)?.map_err(LabError::OpenNetlink)
+}
+
+pub(crate) fn set_up(route: &mut Route, interface: &str) -> Result<(), LabError> {
+    route.set_up(interface).map_err(|source| LabError::SetUp {
+        interface: interface.to_owned(),
+        source,
+    })
+}
+
+fn run_in<T: Send>(
+    namespace: &NetworkNamespace,
+    interface: &str,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, LabError> {
+    namespace
+        .run(work)
+        .map_err(|source| LabError::EnterNamespace {
+            interface: interface.to_owned(),
+            source,
+        })
+}
+
+/// The kernel has no IPv6, has it disabled, or finds the MTU below 1280.
+fn means_ipv6_is_off(error: &io::Error) -> bool {
+    errno(error).is_some_and(|errno| IPV6_IS_OFF.contains(&errno))
+}
+
+pub(crate) const LOOPBACK: &str = "lo";
+const PATIENCE: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);

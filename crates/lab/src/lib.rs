@@ -1,0 +1,39 @@
+//! Network links to order: two hosts on one machine, joined by a cable.
+//!
+//! A [`Link`] is a pair of network namespaces with a virtual Ethernet pair
+//! between them, addressed, and shaped on request. Neither privileges nor any
+//! program but this one are needed where the system permits user namespaces;
+//! [`prepare`] finds that out.
+//!
+//! ```no_run
+//! use lab::{Access, Link, LinkSpec, Rate, Shape};
+//!
+//! if let Access::Forbidden { reason } = lab::prepare() {
+//!     eprintln!("no link on this system: {reason}");
+//! }
+//! let shape = Rate::from_bits_per_second(100_000_000).map(Shape::with_rate);
+//! let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() })?;
+//! let status = link.near.command("ping").arg(link.far.ipv4().to_string()).status();
+//! # Ok::<(), lab::LabError>(())
+//! ```
+//!
+//! It changes only namespaces that it made (invariant C), and they end with the
+//! handles to them. It does not measure: a shaped link is the known quantity
+//! that a measurement is checked against.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod error;
+mod host;
+mod link;
+mod shape;
+
+pub use access::{Access, prepare};
+pub use error::LabError;
+pub use host::Host;
+pub use link::{
+    FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, Link, LinkSpec,
+    NEAR_IPV4, NEAR_IPV6, NEAR_LINK_LOCAL,
+};
+pub use shape::{Rate, Shape};

@@ -1,0 +1,129 @@
+//! How slow a link shall be: a rate, a burst and a queue.
+//!
+//! These are the terms of the token bucket filter, `tc-tbf(8)`, which counts
+//! Ethernet frames without preamble, checksum and gap.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use linux::netlink::TokenBucket;
+
+/// A rate at which a link can be shaped: anything but zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate {
+    bits_per_second: NonZeroU64,
+}
+
+impl Rate {
+    /// A rate in bits per second, if it is not zero.
+    pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
+        match NonZeroU64::new(bits) {
+            Some(bits_per_second) => Some(Self { bits_per_second }),
+            None => None,
+        }
+    }
+
+    /// The rate in bits per second.
+    pub const fn bits_per_second(self) -> u64 {
+        self.bits_per_second.get()
+    }
+
+    /// The rate in bytes per second, rounded up so that it stays above zero.
+    pub const fn bytes_per_second(self) -> u64 {
+        self.bits_per_second.get().div_ceil(8)
+    }
+
+    /// The bytes that pass in `time`, at most `u32::MAX`.
+    fn bytes_in(self, time: Duration) -> u32 {
+        let bytes = u128::from(self.bytes_per_second()) * time.as_nanos() / NANOSECONDS_PER_SECOND;
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+}
+
+/// What the link lets through, in each direction by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// The sustained rate of Ethernet frames.
+    pub rate: Rate,
+    /// Bytes that pass at once after a pause; at least one frame.
+    pub burst_bytes: u32,
+    /// How long a frame may wait before the queue is full and drops the next.
+    pub latency: Duration,
+}
+
+impl Shape {
+    /// A shape with the burst that passes in 10 ms, and 50 ms of queue.
+    ///
+    /// 10 ms is a timer tick at 100 Hz, the rule of `tc-tbf(8)`: a bucket that
+    /// is refilled by ticks must hold a tick's worth to reach its rate. The
+    /// burst is at least [`SMALLEST_BURST_BYTES`].
+    pub fn with_rate(rate: Rate) -> Self {
+        let burst_bytes = rate.bytes_in(TIMER_TICK).max(SMALLEST_BURST_BYTES);
+        Self {
+            rate,
+            burst_bytes,
+            latency: DEFAULT_LATENCY,
+        }
+    }
+
+    /// Bytes that may wait: what passes in `latency`, and a burst.
+    ///
+    /// `tc` computes its limit in this way, `tc/q_tbf.c` of iproute2:
+    /// `rate * latency + burst`.
+    pub fn limit_bytes(&self) -> u32 {
+        let waiting = self.rate.bytes_in(self.latency);
+        waiting.saturating_add(self.burst_bytes)
+    }
+
+    pub(crate) fn bucket(&self) -> TokenBucket {
+        TokenBucket {
+            rate_bytes_per_second: self.rate.bytes_per_second(),
+            burst_bytes: self.burst_bytes,
+            limit_bytes: self.limit_bytes(),
+        }
+    }
+}
+
+/// Ten frames of the default MTU.
+const SMALLEST_BURST_BYTES: u32 = 10 * 1514;
+const TIMER_TICK: Duration = Duration::from_millis(10);
+const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
+const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rate(bits: u64) -> Rate {
+        Rate::from_bits_per_second(bits).unwrap()
+    }
+
+    #[test]
+    fn the_limit_is_rate_times_latency_plus_burst() {
+        let shape = Shape {
+            rate: rate(80_000_000),
+            burst_bytes: 5_000,
+            latency: Duration::from_millis(70),
+        };
+        assert_eq!(shape.limit_bytes(), 700_000 + 5_000);
+    }
+
+    #[test]
+    fn the_default_burst_passes_in_a_tick_but_holds_ten_frames() {
+        assert_eq!(Shape::with_rate(rate(100_000_000)).burst_bytes, 125_000);
+        assert_eq!(Shape::with_rate(rate(1)).burst_bytes, 15_140);
+    }
+
+    #[test]
+    fn sizes_beyond_32_bits_saturate() {
+        let shape = Shape::with_rate(rate(u64::MAX));
+        assert_eq!(shape.burst_bytes, u32::MAX);
+        assert_eq!(shape.limit_bytes(), u32::MAX);
+    }
+
+    #[test]
+    fn a_rate_is_never_zero() {
+        assert_eq!(Rate::from_bits_per_second(0), None);
+        assert_eq!(rate(1).bytes_per_second(), 1);
+    }
+}

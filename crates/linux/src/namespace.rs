@@ -1,0 +1,147 @@
+//! Network namespaces: separate interfaces, addresses, routes and sockets.
+//!
+//! A [`NetworkNamespace`] is a file descriptor and has no name: the kernel
+//! removes the namespace, and the virtual interfaces in it, once the last
+//! descriptor, thread and socket that refers to it is gone. Nothing is mounted
+//! below `/run/netns`, so nothing is left behind after a crash.
+//!
+//! This module does not mount anything. A process in another network namespace
+//! still sees the `/sys/class/net` of the namespace that mounted `/sys`;
+//! `/proc/net` always shows its own.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::panic;
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+mod user;
+
+pub use user::{enter_user_namespace, may_administrate_network, rehearse};
+
+/// A network namespace, kept alive by this handle; see `network_namespaces(7)`.
+///
+/// A clone refers to the same namespace.
+#[derive(Debug, Clone)]
+pub struct NetworkNamespace {
+    descriptor: Arc<OwnedFd>,
+}
+
+impl NetworkNamespace {
+    /// The namespace of the calling thread.
+    pub fn current() -> io::Result<Self> {
+        let descriptor = Arc::new(File::open("/proc/thread-self/ns/net")?.into());
+        Ok(Self { descriptor })
+    }
+
+    /// A new namespace, which has only a loopback interface that is down.
+    ///
+    /// Needs `CAP_SYS_ADMIN` (`unshare(2)`). The calling thread stays where it is.
+    pub fn create() -> io::Result<Self> {
+        on_fresh_thread(|| {
+            unshare(libc::CLONE_NEWNET)?;
+            Self::current()
+        })?
+    }
+
+    /// Moves the calling thread into this namespace (`setns(2)`).
+    ///
+    /// It stays there, and threads and processes that it starts are born there.
+    /// A socket belongs for ever to the namespace in which it was opened.
+    /// Prefer [`run`](Self::run), which leaves the calling thread alone.
+    pub fn enter(&self) -> io::Result<()> {
+        set_network_namespace(self.as_fd())
+    }
+
+    /// Runs `work` on a new thread inside this namespace and waits for it.
+    ///
+    /// The error is that of starting the thread or of entering the namespace.
+    /// A panic of `work` continues in the caller.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        on_fresh_thread(|| self.enter().map(|()| work()))?
+    }
+
+    /// Makes the future child of `command` run in this namespace.
+    ///
+    /// The namespace lives at least as long as `command`. Entering needs
+    /// `CAP_SYS_ADMIN`, so `command` must not also change its user with
+    /// [`CommandExt::uid`], which takes effect earlier.
+    pub fn confine(&self, command: &mut Command) {
+        let descriptor = Arc::clone(&self.descriptor);
+        let enter = move || set_network_namespace(descriptor.as_fd());
+        // SAFETY: between fork and exec, `enter` makes one system call and
+        // reads errno; it neither allocates nor locks. The descriptor is open
+        // in the child because the closure shares its ownership, and closes on
+        // exec because `File::open` set O_CLOEXEC.
+        unsafe { command.pre_exec(enter) };
+    }
+
+    /// The inode number that identifies the namespace, as in
+    /// `readlink /proc/self/ns/net` (`namespaces(7)`).
+    pub fn inode(&self) -> io::Result<u64> {
+        let file = File::from(self.descriptor.try_clone()?);
+        Ok(file.metadata()?.ino())
+    }
+}
+
+impl AsFd for NetworkNamespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+/// Runs `work` on a thread of its own, whose namespaces may then change freely.
+fn on_fresh_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let handle = thread::Builder::new().spawn_scoped(scope, work)?;
+        Ok(handle.join().unwrap_or_else(|cause| panic::resume_unwind(cause)))
+    })
+}
+
+fn set_network_namespace(descriptor: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: setns takes no pointers and the borrow keeps the descriptor open.
+    let result = unsafe { libc::setns(descriptor.as_raw_fd(), libc::CLONE_NEWNET) };
+    zero_or_errno(result)
+}
+
+fn unshare(flags: libc::c_int) -> io::Result<()> {
+    // SAFETY: unshare takes no pointers; the flags used in this module move the
+    // calling thread to new namespaces and share or free no memory.
+    let result = unsafe { libc::unshare(flags) };
+    zero_or_errno(result)
+}
+
+fn zero_or_errno(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_current_namespace_has_the_inode_that_proc_shows() {
+        let link = std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let inode = NetworkNamespace::current().unwrap().inode().unwrap();
+        assert_eq!(link.to_str().unwrap(), format!("net:[{inode}]"));
+    }
+
+    #[test]
+    fn a_created_namespace_differs_and_leaves_the_caller_where_it_is() {
+        if !may_administrate_network() {
+            eprintln!("skipped: needs CAP_SYS_ADMIN and CAP_NET_ADMIN");
+            return;
+        }
+        let here = NetworkNamespace::current().unwrap().inode().unwrap();
+        let created = NetworkNamespace::create().unwrap();
+        let inside = created.run(NetworkNamespace::current).unwrap().unwrap();
+        assert_eq!(created.inode().unwrap(), inside.inode().unwrap());
+        assert_ne!(created.inode().unwrap(), here);
+        let still_here = NetworkNamespace::current().unwrap();
+        assert_eq!(still_here.inode().unwrap(), here);
+    }
+}

@@ -1,0 +1,115 @@
+//! A client of `NETLINK_ROUTE`: links, addresses and queueing disciplines.
+//!
+//! It does what the programs `ip` and `tc` would be called for, so that neither
+//! has to be installed. It is not a general netlink library: one request is in
+//! flight at a time, there are no dumps and no notifications.
+//!
+//! The protocol is that of `netlink(7)` and `rtnetlink(7)`. Numbers are in host
+//! byte order, except addresses, which are in network order.
+
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+mod address;
+mod kernel;
+mod link;
+mod message;
+mod refusal;
+mod shaping;
+
+pub use link::{LinkState, LinkStatistics};
+pub use refusal::{Refusal, errno};
+pub use shaping::TokenBucket;
+
+use message::{Message, Reply, replies};
+
+/// A socket to the routing part of the kernel.
+///
+/// It speaks for the network namespace in which the calling thread was when it
+/// opened the socket, also if it is used elsewhere later.
+///
+/// An error carries the `errno` of the kernel, and its explanation if it gave
+/// one: see [`Refusal`] and [`errno`].
+#[derive(Debug)]
+pub struct Route {
+    socket: Socket,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl Route {
+    /// Opens a socket in the network namespace of the calling thread.
+    pub fn open() -> io::Result<Self> {
+        let domain = Domain::from(libc::AF_NETLINK);
+        let protocol = Protocol::from(libc::NETLINK_ROUTE);
+        let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
+        for option in [kernel::NETLINK_CAP_ACK, kernel::NETLINK_EXT_ACK] {
+            // Both shorten or enrich the answers, and a kernel without them
+            // answers all the same.
+            let _ = enable(&socket, option);
+        }
+        Ok(Self {
+            socket,
+            sequence: 0,
+            buffer: vec![0; RECEIVE_BUFFER_BYTES],
+        })
+    }
+
+    /// Sends a request that changes something and waits for its acknowledgement.
+    fn request(&mut self, message: Message) -> io::Result<()> {
+        self.exchange(message, |_| ())
+    }
+
+    /// Sends a request for one object and returns the message that describes it.
+    fn ask(&mut self, message: Message) -> io::Result<Vec<u8>> {
+        let mut answer = None;
+        self.exchange(message, |reply| answer = Some(reply.payload.to_vec()))?;
+        answer.ok_or_else(|| io::Error::other("the kernel acknowledged without an answer"))
+    }
+
+    /// Sends `message` and hands over what the kernel answers, up to the
+    /// acknowledgement: every request asks for one, so that is always the end.
+    fn exchange(&mut self, message: Message, mut answer: impl FnMut(&Reply)) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        // An unconnected netlink socket sends to the kernel.
+        self.socket.send(&message.finish(self.sequence))?;
+        loop {
+            let received = (&self.socket).read(&mut self.buffer)?;
+            for reply in replies(&self.buffer[..received]) {
+                if reply.sequence != self.sequence {
+                    continue;
+                }
+                match reply.kind {
+                    kernel::NLMSG_ERROR => return refusal::parse(&reply),
+                    _ => answer(&reply),
+                }
+            }
+        }
+    }
+}
+
+fn enable(socket: &Socket, option: libc::c_int) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    let length: libc::socklen_t = libc::c_int::BITS / 8;
+    // SAFETY: the pointer and the length describe `on`, which outlives the
+    // call, and the borrow keeps the socket open.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_NETLINK,
+            option,
+            (&raw const on).cast(),
+            length,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `netlink(7)` recommends at least 8 KiB; a link that describes its virtual
+/// functions needs more.
+const RECEIVE_BUFFER_BYTES: usize = 32 * 1024;

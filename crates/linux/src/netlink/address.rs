@@ -1,0 +1,101 @@
+//! Addresses of links.
+
+use std::io;
+use std::net::IpAddr;
+
+use super::Route;
+use super::kernel::{self, IfAddressMessage, RouteMessage};
+use super::message::Message;
+
+impl Route {
+    /// Adds an address to a link; `prefix_length` is the network part in bits.
+    ///
+    /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which
+    /// would keep it unusable for about a second.
+    pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_length: u8) -> io::Result<()> {
+        let index = self.interface_index(name)?;
+        self.request(address_request(index, address, prefix_length))
+    }
+
+    /// Whether packets to `address` are delivered to this host itself.
+    ///
+    /// The kernel finishes adding an IPv6 address in the background; this tells
+    /// when it is done.
+    pub fn is_local(&mut self, address: IpAddr) -> io::Result<bool> {
+        let octets = octets(address);
+        let route = RouteMessage {
+            family: family(address),
+            destination_length: if address.is_ipv4() { 32 } else { 128 },
+        };
+        let message = Message::new(libc::RTM_GETROUTE, 0, &route.encode())
+            .attribute(kernel::RTA_DST, &octets);
+        let answer = self.ask(message)?;
+        Ok(answer.get(RouteMessage::TYPE) == Some(&kernel::RTN_LOCAL))
+    }
+}
+
+fn address_request(index: u32, address: IpAddr, prefix_length: u8) -> Message {
+    let flags = kernel::NLM_F_CREATE | kernel::NLM_F_EXCL;
+    let body = IfAddressMessage {
+        family: family(address),
+        prefix_length,
+        flags: if address.is_ipv6() { kernel::IFA_F_NODAD } else { 0 },
+        scope: scope(address),
+        index,
+    };
+    let octets = octets(address);
+    Message::new(libc::RTM_NEWADDR, flags, &body.encode())
+        .attribute(kernel::IFA_LOCAL, &octets)
+        .attribute(kernel::IFA_ADDRESS, &octets)
+}
+
+/// The address family; both constants fit the one byte that they get.
+#[expect(clippy::cast_possible_truncation, reason = "AF_INET is 2, AF_INET6 is 10")]
+fn family(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => libc::AF_INET as u8,
+        IpAddr::V6(_) => libc::AF_INET6 as u8,
+    }
+}
+
+fn scope(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V6(address) if address.is_unicast_link_local() => kernel::RT_SCOPE_LINK,
+        _ => kernel::RT_SCOPE_UNIVERSE,
+    }
+}
+
+fn octets(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::super::message::{HEADER_BYTES, attribute};
+    use super::*;
+
+    #[test]
+    fn an_ipv4_address_is_asked_for_with_prefix_and_index() {
+        let address = IpAddr::from(Ipv4Addr::new(192, 0, 2, 1));
+        let bytes = address_request(3, address, 24).finish(1);
+        let body = &bytes[HEADER_BYTES..];
+        assert_eq!(body[..4], [2, 24, 0, 0]);
+        assert_eq!(body[4..8], 3_u32.to_ne_bytes());
+        assert_eq!(attribute(&body[8..], kernel::IFA_LOCAL), Some(&[192, 0, 2, 1][..]));
+    }
+
+    #[test]
+    fn an_ipv6_address_skips_duplicate_detection() {
+        let address = IpAddr::from(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1));
+        let bytes = address_request(3, address, 64).finish(1);
+        let body = &bytes[HEADER_BYTES..];
+        assert_eq!(body[..4], [10, 64, kernel::IFA_F_NODAD, kernel::RT_SCOPE_LINK]);
+        let local = attribute(&body[8..], kernel::IFA_LOCAL).unwrap();
+        assert_eq!((local.len(), local[0], local[15]), (16, 0xfe, 1));
+    }
+}

@@ -1,0 +1,187 @@
+//! The kernel's structures and numbers, each mirrored once.
+//!
+//! A structure is encoded field by field in host byte order instead of being
+//! copied from memory, so it has no padding that is not spelled out.
+
+/// `struct ifinfomsg`, [linux/rtnetlink.h]: opens every message about a link.
+///
+/// [linux/rtnetlink.h]: https://github.com/torvalds/linux/blob/v4.19/include/uapi/linux/rtnetlink.h
+#[derive(Debug, Default)]
+pub(super) struct IfInfoMessage {
+    /// Interface index, 0 where a name attribute selects the interface.
+    pub(super) index: i32,
+    /// `IFF_*`.
+    pub(super) flags: u32,
+    /// Which of the flags to change.
+    pub(super) change: u32,
+}
+
+impl IfInfoMessage {
+    pub(super) const BYTES: usize = 16;
+    /// Where `index` stands in a message from the kernel.
+    pub(super) const INDEX: std::ops::Range<usize> = 4..8;
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Family, padding and device type are for the kernel to fill in.
+        let mut bytes = vec![0; 4];
+        bytes.extend(self.index.to_ne_bytes());
+        bytes.extend(self.flags.to_ne_bytes());
+        bytes.extend(self.change.to_ne_bytes());
+        bytes
+    }
+}
+
+/// `struct ifaddrmsg`, [linux/if_addr.h]: opens every message about an address.
+///
+/// [linux/if_addr.h]: https://github.com/torvalds/linux/blob/v4.19/include/uapi/linux/if_addr.h
+#[derive(Debug)]
+pub(super) struct IfAddressMessage {
+    /// `AF_INET` or `AF_INET6`.
+    pub(super) family: u8,
+    /// Bits of the network part.
+    pub(super) prefix_length: u8,
+    /// `IFA_F_*`, the low eight.
+    pub(super) flags: u8,
+    /// `RT_SCOPE_*`.
+    pub(super) scope: u8,
+    /// Interface index.
+    pub(super) index: u32,
+}
+
+impl IfAddressMessage {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![self.family, self.prefix_length, self.flags, self.scope];
+        bytes.extend(self.index.to_ne_bytes());
+        bytes
+    }
+}
+
+/// `struct rtmsg`, `linux/rtnetlink.h`: opens every message about a route.
+#[derive(Debug)]
+pub(super) struct RouteMessage {
+    /// `AF_INET` or `AF_INET6`.
+    pub(super) family: u8,
+    /// Bits of the destination that count.
+    pub(super) destination_length: u8,
+}
+
+impl RouteMessage {
+    pub(super) const BYTES: usize = 12;
+    /// Where the `RTN_*` type stands in a message from the kernel.
+    pub(super) const TYPE: usize = 7;
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![self.family, self.destination_length];
+        bytes.resize(Self::BYTES, 0);
+        bytes
+    }
+}
+
+/// `struct tcmsg`, `linux/rtnetlink.h`: opens every message about traffic control.
+#[derive(Debug)]
+pub(super) struct TrafficControlMessage {
+    /// Interface index.
+    pub(super) index: i32,
+    /// Where the queueing discipline is attached.
+    pub(super) parent: u32,
+}
+
+impl TrafficControlMessage {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; 4];
+        bytes.extend(self.index.to_ne_bytes());
+        // The kernel chooses the handle.
+        bytes.extend(0_u32.to_ne_bytes());
+        bytes.extend(self.parent.to_ne_bytes());
+        bytes.extend(0_u32.to_ne_bytes());
+        bytes
+    }
+}
+
+/// `struct tc_ratespec`, [linux/pkt_sched.h].
+///
+/// [linux/pkt_sched.h]: https://github.com/torvalds/linux/blob/v4.19/include/uapi/linux/pkt_sched.h
+#[derive(Debug, Default)]
+pub(super) struct RateSpecification {
+    /// `TC_LINKLAYER_*`; anything but unaware spares the kernel a rate table.
+    pub(super) link_layer: u8,
+    /// Bytes per second.
+    pub(super) rate: u32,
+}
+
+impl RateSpecification {
+    fn encode_into(&self, bytes: &mut Vec<u8>) {
+        let cell_log = 0;
+        bytes.extend([cell_log, self.link_layer]);
+        // Overhead, cell alignment and minimal packet unit: u16, i16, u16.
+        bytes.extend([0; 6]);
+        bytes.extend(self.rate.to_ne_bytes());
+    }
+}
+
+/// `struct tc_tbf_qopt`, `linux/pkt_sched.h`.
+#[derive(Debug)]
+pub(super) struct TokenBucketOptions {
+    pub(super) rate: RateSpecification,
+    /// Bytes that may wait.
+    pub(super) limit: u32,
+}
+
+impl TokenBucketOptions {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.rate.encode_into(&mut bytes);
+        RateSpecification::default().encode_into(&mut bytes);
+        bytes.extend(self.limit.to_ne_bytes());
+        // Bucket and peak bucket in scheduler ticks: TCA_TBF_BURST says the
+        // former in bytes, and there is no peak rate.
+        bytes.extend([0; 8]);
+        bytes
+    }
+}
+
+// linux/netlink.h
+pub(super) const NLM_F_REQUEST: u16 = 0x1;
+pub(super) const NLM_F_ACK: u16 = 0x4;
+pub(super) const NLM_F_REPLACE: u16 = 0x100;
+pub(super) const NLM_F_EXCL: u16 = 0x200;
+pub(super) const NLM_F_CREATE: u16 = 0x400;
+pub(super) const NLM_F_CAPPED: u16 = 0x100;
+pub(super) const NLM_F_ACK_TLVS: u16 = 0x200;
+pub(super) const NLMSG_ERROR: u16 = 2;
+pub(super) const NLMSGERR_ATTR_MSG: u16 = 1;
+pub(super) const NETLINK_CAP_ACK: libc::c_int = 10;
+pub(super) const NETLINK_EXT_ACK: libc::c_int = 11;
+pub(super) const NLA_TYPE_MASK: u16 = 0x3fff;
+
+// linux/if_link.h and linux/veth.h
+pub(super) const IFLA_IFNAME: u16 = 3;
+pub(super) const IFLA_MTU: u16 = 4;
+pub(super) const IFLA_OPERSTATE: u16 = 16;
+pub(super) const IFLA_LINKINFO: u16 = 18;
+pub(super) const IFLA_STATS64: u16 = 23;
+pub(super) const IFLA_NET_NS_FD: u16 = 28;
+pub(super) const IFLA_INFO_KIND: u16 = 1;
+pub(super) const IFLA_INFO_DATA: u16 = 2;
+pub(super) const VETH_INFO_PEER: u16 = 1;
+/// `linux/if.h`, RFC 2863: able to pass packets.
+pub(super) const IF_OPER_UP: u8 = 6;
+pub(super) const IFF_UP: u32 = 1;
+
+// linux/if_addr.h and linux/rtnetlink.h
+pub(super) const IFA_ADDRESS: u16 = 1;
+pub(super) const IFA_LOCAL: u16 = 2;
+pub(super) const IFA_F_NODAD: u8 = 0x02;
+pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
+pub(super) const RT_SCOPE_LINK: u8 = 253;
+pub(super) const RTA_DST: u16 = 1;
+pub(super) const RTN_LOCAL: u8 = 2;
+
+// linux/rtnetlink.h and linux/pkt_sched.h
+pub(super) const TCA_KIND: u16 = 1;
+pub(super) const TCA_OPTIONS: u16 = 2;
+pub(super) const TC_H_ROOT: u32 = u32::MAX;
+pub(super) const TC_LINKLAYER_ETHERNET: u8 = 1;
+pub(super) const TCA_TBF_PARMS: u16 = 1;
+pub(super) const TCA_TBF_RATE64: u16 = 4;
+pub(super) const TCA_TBF_BURST: u16 = 6;

@@ -1,0 +1,32 @@
+//! Where a test ran.
+
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The host that wrote the record, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Node name, as of uname(2).
+    pub host: String,
+    /// Kernel release, as of uname(2).
+    pub kernel: String,
+    /// Machine, as of uname(2), e.g. `riscv64`.
+    pub architecture: String,
+    /// CPUs that this process may use (`sched_getaffinity(2)`).
+    pub cpus: u32,
+    /// Start of the test in UTC, RFC 3339.
+    pub started_at: String,
+}
+
+/// The other end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Peer {
+    /// What it is: `linerate 0.1.0`, or `iperf3` when it did not tell.
+    pub software: String,
+    /// Its end of the control connection.
+    pub address: SocketAddr,
+    /// Our end of the control connection.
+    pub local_address: SocketAddr,
+}

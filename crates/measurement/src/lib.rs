@@ -1,0 +1,21 @@
+//! The nouns of linerate: units, plan, environment, counters, samples, record.
+//!
+//! Data only. Nothing here reads a clock, opens a file or starts a thread, so
+//! the same input always gives the same bytes.
+
+#![forbid(unsafe_code)]
+
+pub mod environment;
+pub mod outcome;
+pub mod plan;
+pub mod record;
+pub mod sample;
+pub mod schema;
+pub mod units;
+
+pub use environment::{Environment, Peer};
+pub use outcome::{DatagramLedger, DirectionOutcome, Outcome, Throughput};
+pub use plan::{Direction, End, StreamOptions, TestPlan, Transport};
+pub use record::{RecordSet, StreamRecord, TestRecord};
+pub use sample::{Interval, Sample, StreamCounters, StreamSample, TcpSample};
+pub use units::{BitRate, ByteSize, Timestamp};

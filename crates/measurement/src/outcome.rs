@@ -1,0 +1,151 @@
+//! What a test came to, one entry per direction.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Direction;
+use crate::units::BitRate;
+
+/// An amount over a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Throughput {
+    /// Payload bytes.
+    pub bytes: u64,
+    /// How long they took.
+    #[serde(rename = "seconds", with = "crate::schema::seconds")]
+    #[schemars(with = "f64")]
+    pub span: Duration,
+    /// Their rate.
+    pub rate: BitRate,
+}
+
+impl Throughput {
+    /// `bytes` in `span`.
+    pub fn over(bytes: u64, span: Duration) -> Self {
+        Self { bytes, span, rate: BitRate::of(bytes, span) }
+    }
+}
+
+/// Where the datagrams of one direction went.
+///
+/// A plain iperf3 receiver cannot tell the optional ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatagramLedger {
+    /// Sent, as of the sender's last sequence number.
+    pub sent: u64,
+    /// Received at least once.
+    pub received: u64,
+    /// Sent and never received, the tail included.
+    pub lost: u64,
+    /// Part of the lost: sent after the last one that arrived.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tail: Option<u64>,
+    /// Received after a later one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reordered: Option<u64>,
+    /// Received again.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub duplicate: Option<u64>,
+    /// Received too far behind to be told from duplicates; counted as lost.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub late: Option<u64>,
+}
+
+impl DatagramLedger {
+    /// Lost ones as a share of those sent, 0 to 1.
+    pub fn loss(&self) -> f64 {
+        if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
+    }
+}
+
+/// CPU time of one end's process as a share of the time that the test ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuUse {
+    /// User and system together in percent of one CPU.
+    pub total: f64,
+    /// User in percent of one CPU.
+    pub user: f64,
+    /// System in percent of one CPU.
+    pub system: f64,
+}
+
+/// One direction's result. The headline is [`DirectionOutcome::delivered`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionOutcome {
+    /// [`Direction::Send`] or [`Direction::Receive`].
+    pub direction: Direction,
+    /// Rate asked of all its streams together; none: unlimited.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub asked: Option<BitRate>,
+    /// What the sender handed to its sockets.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub offered: Option<Throughput>,
+    /// TCP, when this end sends: what the receiver's kernel acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub acknowledged: Option<Throughput>,
+    /// What the receiver's application got; none if its word never came.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delivered: Option<Throughput>,
+    /// TCP: segments sent again; none if the sender cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retransmits: Option<u64>,
+    /// UDP: where the datagrams went.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub datagrams: Option<DatagramLedger>,
+    /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub jitter_seconds: Option<f64>,
+}
+
+impl DirectionOutcome {
+    /// What got through: the receiver's word, else what the sender knows.
+    pub fn headline(&self) -> Option<Throughput> {
+        self.delivered.or(self.acknowledged).or(self.offered)
+    }
+}
+
+/// How the run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase", tag = "state")]
+pub enum Ending {
+    /// As planned.
+    Completed,
+    /// By a signal at this end; the numbers cover what ran.
+    Interrupted,
+    /// By an error; the numbers cover what ran.
+    Failed {
+        /// One sentence.
+        error: String,
+    },
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// What each direction came to.
+    pub directions: Vec<DirectionOutcome>,
+    /// CPU use of this process during the test.
+    pub cpu: CpuUse,
+    /// CPU use that the peer reports of itself.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer_cpu: Option<CpuUse>,
+    /// Doubts about the numbers, each one sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_is_a_share_of_what_was_sent() {
+        let ledger = DatagramLedger { sent: 200, received: 150, lost: 50, ..Default::default() };
+        assert!((ledger.loss() - 0.25).abs() < 1e-9);
+        assert!(DatagramLedger::default().loss().abs() < 1e-9);
+    }
+}

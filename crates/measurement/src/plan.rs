@@ -1,0 +1,332 @@
+//! What a test is to do. A [`TestPlan`] that exists is valid.
+
+use std::fmt;
+use std::ops::Deref;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitRate, ByteSize, group_thousands};
+
+/// What carries the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// One TCP connection per stream.
+    Tcp,
+    /// One connected UDP socket per stream.
+    Udp,
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+        })
+    }
+}
+
+/// Which way the payload goes, seen from the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Client to server.
+    Send,
+    /// Server to client (iperf3's reverse).
+    Receive,
+    /// Both at once (iperf3's bidirectional).
+    Both,
+}
+
+impl Direction {
+    /// Whether the client sends.
+    pub const fn sends(self) -> bool {
+        matches!(self, Self::Send | Self::Both)
+    }
+
+    /// Whether the client receives.
+    pub const fn receives(self) -> bool {
+        matches!(self, Self::Receive | Self::Both)
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Send => "send",
+            Self::Receive => "receive",
+            Self::Both => "both",
+        })
+    }
+}
+
+/// What ends a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// After this long, not counting the omitted start.
+    Time(
+        #[serde(with = "crate::schema::seconds")]
+        #[schemars(with = "f64")]
+        Duration,
+    ),
+    /// After this many payload bytes, over all streams of a direction.
+    Bytes(ByteSize),
+    /// After this many blocks or datagrams, over all streams of a direction.
+    Blocks(u64),
+}
+
+/// What every stream of a test has in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamOptions {
+    /// Bytes per write, or payload bytes per datagram; none: the default of
+    /// the transport (128 KiB, or what fits the path MTU).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub block: Option<ByteSize>,
+    /// Rate of each stream in bit/s of payload; none: unlimited.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate: Option<BitRate>,
+    /// Socket buffer asked for (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub window: Option<ByteSize>,
+    /// `TCP_MAXSEG` in bytes (tcp(7)).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mss: Option<u32>,
+    /// `TCP_CONGESTION`, e.g. `cubic` (tcp(7)).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub congestion: Option<String>,
+    /// `TCP_NODELAY` (tcp(7)).
+    #[serde(default)]
+    pub no_delay: bool,
+}
+
+/// The fields of a plan before they were checked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanDraft {
+    /// What carries the payload.
+    pub transport: Transport,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Streams in each direction.
+    pub streams: u16,
+    /// What ends the test.
+    pub end: End,
+    /// Time at the start that is not part of the result.
+    #[serde(with = "crate::schema::seconds")]
+    #[schemars(with = "f64")]
+    pub omit: Duration,
+    /// Time between two samples.
+    #[serde(with = "crate::schema::seconds")]
+    #[schemars(with = "f64")]
+    pub interval: Duration,
+    /// What every stream has in common.
+    pub options: StreamOptions,
+}
+
+impl PlanDraft {
+    /// One stream from client to server for ten seconds, sampled each second.
+    pub fn new(transport: Transport, direction: Direction) -> Self {
+        Self {
+            transport,
+            direction,
+            streams: 1,
+            end: End::Time(Duration::from_secs(10)),
+            omit: Duration::ZERO,
+            interval: Duration::from_secs(1),
+            options: StreamOptions::default(),
+        }
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`PlanError`] names the first field that is out of range, and the range.
+    pub fn check(self) -> Result<TestPlan, PlanError> {
+        in_range("streams", u64::from(self.streams), 1, u64::from(MAX_STREAMS))?;
+        in_range("omitted seconds", self.omit.as_secs(), 0, MAX_OMIT.as_secs())?;
+        in_range("interval in milliseconds", millis(self.interval), 10, 3_600_000)?;
+        match self.end {
+            End::Time(time) => {
+                in_range("time in milliseconds", millis(time), 10, millis(MAX_TIME))?
+            }
+            End::Bytes(size) => in_range("bytes", size.bytes(), 1, u64::MAX)?,
+            End::Blocks(count) => in_range("blocks", count, 1, u64::MAX)?,
+        }
+        self.check_options()?;
+        Ok(TestPlan(self))
+    }
+
+    fn check_options(&self) -> Result<(), PlanError> {
+        let options = &self.options;
+        if let Some(block) = options.block {
+            let (least, most) = match self.transport {
+                Transport::Tcp => (1, MAX_TCP_BLOCK),
+                Transport::Udp => (MIN_DATAGRAM, MAX_DATAGRAM),
+            };
+            in_range("block length in bytes", block.bytes(), least, most)?;
+        }
+        if let Some(window) = options.window {
+            in_range("window in bytes", window.bytes(), 1, MAX_WINDOW)?;
+        }
+        if let Some(mss) = options.mss {
+            in_range("MSS in bytes", u64::from(mss), 88, MAX_MSS)?;
+        }
+        match options.congestion.as_deref() {
+            Some(name) if name.is_empty() || name.len() > MAX_CONGESTION_NAME => {
+                Err(PlanError::CongestionName(name.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A checked plan; its fields are those of [`PlanDraft`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "PlanDraft", into = "PlanDraft")]
+pub struct TestPlan(PlanDraft);
+
+impl TestPlan {
+    /// The rate asked of all streams of one direction together.
+    pub fn asked(&self) -> Option<BitRate> {
+        self.options.rate.map(|rate| rate.times(u64::from(self.streams)))
+    }
+}
+
+impl Deref for TestPlan {
+    type Target = PlanDraft;
+
+    fn deref(&self) -> &PlanDraft {
+        &self.0
+    }
+}
+
+impl TryFrom<PlanDraft> for TestPlan {
+    type Error = PlanError;
+
+    fn try_from(draft: PlanDraft) -> Result<Self, PlanError> {
+        draft.check()
+    }
+}
+
+impl From<TestPlan> for PlanDraft {
+    fn from(plan: TestPlan) -> Self {
+        plan.0
+    }
+}
+
+/// Why a draft is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// A number is outside of what the protocol and the kernel take.
+    OutOfRange {
+        /// The field, with its unit.
+        field: &'static str,
+        /// What was asked.
+        value: u64,
+        /// The least allowed.
+        least: u64,
+        /// The most allowed.
+        most: u64,
+    },
+    /// No kernel takes such a name (`TCP_CA_NAME_MAX` in `net/tcp.h`).
+    CongestionName(String),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { field, value, least, most } => write!(
+                f,
+                "{field} cannot be {}: choose between {} and {}",
+                group_thousands(*value),
+                group_thousands(*least),
+                group_thousands(*most)
+            ),
+            Self::CongestionName(name) => write!(
+                f,
+                "'{name}' cannot name a congestion control: see \
+                 /proc/sys/net/ipv4/tcp_available_congestion_control"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+fn in_range(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(PlanError::OutOfRange { field, value, least, most })
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// iperf3's limit of streams per direction, docs/protocol/iperf3.md.
+pub const MAX_STREAMS: u16 = 128;
+/// Largest UDP payload over IPv4: 65,535 less the IP and UDP headers.
+pub const MAX_DATAGRAM: u64 = 65_507;
+/// The datagram header with a 64-bit counter.
+pub const MIN_DATAGRAM: u64 = 16;
+/// iperf3's limit of a block.
+pub const MAX_TCP_BLOCK: u64 = 1024 * 1024;
+const MAX_WINDOW: u64 = 512 * 1024 * 1024;
+const MAX_MSS: u64 = 32 * 1024 - 1;
+const MAX_TIME: Duration = Duration::from_secs(86_400);
+const MAX_OMIT: Duration = Duration::from_secs(600);
+const MAX_CONGESTION_NAME: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft() -> PlanDraft {
+        PlanDraft::new(Transport::Udp, Direction::Send)
+    }
+
+    #[test]
+    fn a_default_draft_is_a_plan() {
+        assert!(draft().check().is_ok());
+    }
+
+    #[test]
+    fn fields_out_of_range_are_named_with_the_range() {
+        let cases: [(&str, fn(&mut PlanDraft)); 6] = [
+            ("streams", |d| d.streams = 0),
+            ("streams", |d| d.streams = 129),
+            ("omitted", |d| d.omit = Duration::from_secs(601)),
+            ("block length", |d| d.options.block = Some(ByteSize::from_bytes(15))),
+            ("bytes", |d| d.end = End::Bytes(ByteSize::from_bytes(0))),
+            ("time", |d| d.end = End::Time(Duration::ZERO)),
+        ];
+        for (field, spoil) in cases {
+            let mut draft = draft();
+            spoil(&mut draft);
+            let text = draft.check().expect_err(field).to_string();
+            assert!(text.contains(field) && text.contains("choose between"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_plan_survives_json_and_nonsense_does_not() {
+        let plan = draft().check().expect("valid");
+        let json = serde_json::to_string(&plan).expect("serialises");
+        assert_eq!(serde_json::from_str::<TestPlan>(&json).expect("parses"), plan);
+        let spoiled = json.replace("\"streams\":1", "\"streams\":0");
+        assert!(serde_json::from_str::<TestPlan>(&spoiled).is_err());
+    }
+
+    #[test]
+    fn the_rate_asked_is_that_of_all_streams() {
+        let mut draft = draft();
+        draft.streams = 4;
+        draft.options.rate = Some(BitRate::from_bits_per_second(10));
+        let plan = draft.check().expect("valid");
+        assert_eq!(plan.asked(), Some(BitRate::from_bits_per_second(40)));
+    }
+}

@@ -1,0 +1,148 @@
+//! The record of one test: the file format.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::environment::{Environment, Peer};
+use crate::outcome::Outcome;
+use crate::plan::TestPlan;
+use crate::sample::{Interval, Sample, StreamSample};
+use crate::schema::{RecordSchema, RecordSetSchema};
+use crate::units::{BitRate, ByteSize, Timestamp};
+
+/// One stream as it really was: every setting is read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamRecord {
+    /// Its id on the wire.
+    pub id: u32,
+    /// Whether this end sends on it.
+    pub sender: bool,
+    /// Our address.
+    pub local: SocketAddr,
+    /// The peer's address.
+    pub peer: SocketAddr,
+    /// Bytes per write, or payload bytes per datagram.
+    pub block: ByteSize,
+    /// Send buffer in effect (`SO_SNDBUF`).
+    pub send_buffer: ByteSize,
+    /// Receive buffer in effect (`SO_RCVBUF`).
+    pub receive_buffer: ByteSize,
+    /// TCP: segment size in effect (`TCP_MAXSEG`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub mss: Option<u32>,
+    /// TCP: congestion control in effect.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub congestion: Option<String>,
+    /// Engine that moved the payload.
+    pub engine: String,
+    /// Worker thread that ran it.
+    pub worker: u32,
+    /// CPU that the worker was pinned to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu: Option<u32>,
+}
+
+/// What the peer says of one stream at the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerStream {
+    /// Its id on the wire.
+    pub id: u32,
+    /// Payload bytes that the peer sent or received, without the omitted start.
+    pub bytes: u64,
+    /// Length of the peer's measurement in seconds; zero if it did not tell.
+    pub seconds: f64,
+    /// Segments retransmitted; none if the peer does not send or cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub retransmits: Option<u64>,
+    /// UDP: last sequence number sent or highest received, from the very start.
+    pub datagrams: u64,
+    /// UDP: part of them in the omitted start; none if the peer is too old to tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub omitted_datagrams: Option<u64>,
+    /// UDP: datagrams that the peer missed, from the very start.
+    pub lost: u64,
+    /// UDP: part of them in the omitted start; none if the peer is too old to tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub omitted_lost: Option<u64>,
+    /// UDP: jitter in seconds.
+    pub jitter_seconds: f64,
+    /// What only a linerate tells: its counters, the omitted start taken off.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub counted: Option<StreamSample>,
+}
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestRecord {
+    /// Name and version of this format.
+    pub schema: RecordSchema,
+    /// Version of the linerate that wrote it.
+    pub linerate: String,
+    /// Labels given by the user.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub tags: BTreeMap<String, String>,
+    /// Where and when.
+    pub environment: Environment,
+    /// The other end.
+    pub peer: Peer,
+    /// What was asked.
+    pub plan: TestPlan,
+    /// The streams as they were.
+    pub streams: Vec<StreamRecord>,
+    /// When the test began, on this host's clock.
+    pub start: Timestamp,
+    /// This end's counters over time; the first is taken at the start.
+    pub samples: Vec<Sample>,
+    /// What lies between them, for each direction.
+    pub intervals: Vec<DirectionIntervals>,
+    /// What the peer said at the end.
+    pub peer_streams: Vec<PeerStream>,
+    /// What it came to.
+    pub outcome: Outcome,
+}
+
+/// This end's intervals of one direction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionIntervals {
+    /// Whether this end sends.
+    pub sender: bool,
+    /// In order of time.
+    pub intervals: Vec<Interval>,
+}
+
+/// Several records, e.g. the four rows of one `test`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordSet {
+    /// Name and version of this format.
+    pub schema: RecordSetSchema,
+    /// In the order in which they ran.
+    pub records: Vec<TestRecord>,
+    /// With several runs of each row: their spread.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub summaries: Vec<RepeatSummary>,
+}
+
+impl RecordSet {
+    /// Wraps records that ran one after another.
+    pub fn new(records: Vec<TestRecord>) -> Self {
+        Self { schema: RecordSetSchema::V1, records, summaries: Vec::new() }
+    }
+}
+
+/// Several runs of the same row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RepeatSummary {
+    /// What was repeated, e.g. `TCP send`.
+    pub row: String,
+    /// How many runs gave a number.
+    pub runs: u32,
+    /// Median of the delivered rates.
+    pub median: BitRate,
+    /// The least.
+    pub least: BitRate,
+    /// The most.
+    pub most: BitRate,
+}

@@ -1,0 +1,193 @@
+//! Counters at one instant, and what lies between two instants.
+//!
+//! Counters only grow. Readers subtract; nobody resets.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitRate, Timestamp};
+
+/// What one stream counted since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamCounters {
+    /// Payload bytes handed to the socket, or read from it.
+    pub bytes: u64,
+    /// Blocks written or read; for UDP: datagrams sent or received, duplicates too.
+    pub blocks: u64,
+    /// UDP: last sequence number sent, or highest received (the first is 1).
+    pub sequence: u64,
+    /// UDP receiver: datagrams with a sequence number not seen before.
+    pub unique: u64,
+    /// UDP receiver: unique datagrams that came after a higher sequence number (RFC 4737).
+    pub reordered: u64,
+    /// UDP receiver: datagrams seen before.
+    pub duplicate: u64,
+    /// UDP receiver: datagrams too far behind to be told from duplicates; they stay lost.
+    pub late: u64,
+    /// UDP receiver: datagrams too short for a header.
+    pub malformed: u64,
+    /// UDP receiver: interarrival jitter (RFC 3550, 6.4.1) in nanoseconds.
+    pub jitter_nanos: u64,
+    /// When payload last moved; zero: never.
+    pub last: Timestamp,
+}
+
+impl StreamCounters {
+    /// Gaps in the sequence so far; those that fill later are no longer counted.
+    pub const fn missing(&self) -> u64 {
+        self.sequence.saturating_sub(self.unique)
+    }
+}
+
+/// What `TCP_INFO` (tcp(7), `linux/tcp.h`) says of one connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TcpSample {
+    /// Payload bytes that the peer's kernel acknowledged since the stream opened.
+    pub acknowledged: u64,
+    /// Segments retransmitted since the connection opened.
+    pub retransmits: u64,
+    /// Bytes retransmitted since the connection opened.
+    pub bytes_retransmitted: u64,
+    /// Congestion window in bytes.
+    pub congestion_window: u64,
+    /// Smoothed round-trip time in microseconds.
+    pub rtt_micros: u32,
+    /// Variation of the round-trip time in microseconds.
+    pub rtt_variation_micros: u32,
+    /// Least round-trip time in microseconds.
+    pub min_rtt_micros: u32,
+    /// Path MTU in bytes.
+    pub path_mtu: u32,
+    /// Segment size for sending in bytes.
+    pub segment: u32,
+    /// Time with data outstanding, in microseconds.
+    pub busy_micros: u64,
+    /// Part of the busy time that the receiver's window was the limit, in microseconds.
+    pub receive_window_limited_micros: u64,
+    /// Part of the busy time that the send buffer was the limit, in microseconds.
+    pub send_buffer_limited_micros: u64,
+}
+
+/// One stream at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamSample {
+    /// The stream's id on the wire.
+    pub id: u32,
+    /// Its counters.
+    pub counters: StreamCounters,
+    /// TCP only.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tcp: Option<TcpSample>,
+}
+
+impl StreamSample {
+    /// Bytes that moved: acknowledged ones at a TCP sender, else those counted.
+    ///
+    /// What write(2) took may still lie in a socket buffer, so it is no progress.
+    pub fn moved(&self, sender: bool) -> u64 {
+        match self.tcp {
+            Some(tcp) if sender => tcp.acknowledged,
+            _ => self.counters.bytes,
+        }
+    }
+}
+
+/// All streams at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// When, on the clock of the host that took it.
+    pub at: Timestamp,
+    /// Every stream, in the order of the record's streams.
+    pub streams: Vec<StreamSample>,
+}
+
+/// What one end saw between two samples, over its streams of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Begin, from the start of the test.
+    #[serde(with = "crate::schema::seconds")]
+    #[schemars(with = "f64")]
+    pub from: Duration,
+    /// End, from the start of the test.
+    #[serde(with = "crate::schema::seconds")]
+    #[schemars(with = "f64")]
+    pub to: Duration,
+    /// Bytes that moved.
+    pub bytes: u64,
+    /// Their rate over the real length of the interval.
+    pub rate: BitRate,
+    /// TCP sender: segments retransmitted.
+    pub retransmits: u64,
+    /// UDP receiver: change of the number of missing datagrams.
+    pub missing: i64,
+    /// UDP: datagrams sent or received.
+    pub blocks: u64,
+    /// Whether it lies in the omitted start.
+    pub omitted: bool,
+}
+
+impl Interval {
+    /// The interval between two samples of a test that began at `start`, over
+    /// the streams that `includes` keeps; `sender` says which role they have.
+    pub fn between(
+        earlier: &Sample,
+        later: &Sample,
+        start: Timestamp,
+        sender: bool,
+        includes: impl Fn(u32) -> bool,
+    ) -> Self {
+        let pairs = || earlier.streams.iter().zip(&later.streams).filter(|(s, _)| includes(s.id));
+        let sum = |of: &dyn Fn(&StreamSample) -> u64| {
+            pairs().map(|(a, b)| of(b).saturating_sub(of(a))).sum::<u64>()
+        };
+        let bytes = sum(&|s| s.moved(sender));
+        Self {
+            from: earlier.at.since(start),
+            to: later.at.since(start),
+            bytes,
+            rate: BitRate::of(bytes, later.at.since(earlier.at)),
+            retransmits: sum(&|s| s.tcp.map_or(0, |tcp| tcp.retransmits)),
+            missing: pairs()
+                .map(|(a, b)| {
+                    b.counters.missing().cast_signed() - a.counters.missing().cast_signed()
+                })
+                .sum(),
+            blocks: sum(&|s| s.counters.blocks),
+            omitted: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at: u64, bytes: u64, acknowledged: u64) -> Sample {
+        let counters = StreamCounters { bytes, ..StreamCounters::default() };
+        let tcp = Some(TcpSample { acknowledged, ..TcpSample::default() });
+        Sample {
+            at: Timestamp::from_nanos(at),
+            streams: vec![StreamSample { id: 1, counters, tcp }],
+        }
+    }
+
+    #[test]
+    fn an_interval_of_a_sender_counts_acknowledged_bytes() {
+        let (a, b) = (sample(1_000_000_000, 500, 100), sample(3_000_000_000, 9_000_500, 250_100));
+        let start = Timestamp::from_nanos(0);
+        let interval = Interval::between(&a, &b, start, true, |_| true);
+        assert_eq!(interval.bytes, 250_000);
+        assert_eq!(interval.rate.bits_per_second(), 1_000_000);
+        assert_eq!(interval.from, Duration::from_secs(1));
+        let interval = Interval::between(&a, &b, start, false, |_| true);
+        assert_eq!(interval.bytes, 9_000_000);
+    }
+
+    #[test]
+    fn streams_left_out_do_not_count() {
+        let (a, b) = (sample(0, 0, 0), sample(1, 7, 7));
+        assert_eq!(Interval::between(&a, &b, a.at, true, |id| id != 1).bytes, 0);
+    }
+}

@@ -1,0 +1,38 @@
+//! iperf3's protocol in both roles, and linerate's extensions of it.
+//!
+//! No RFC describes it; `docs/protocol/iperf3.md` does, and comments here quote
+//! its clauses by number.
+
+mod client;
+mod cookie;
+mod datagram;
+mod error;
+mod extension;
+mod frame;
+mod hello;
+mod json;
+mod parameters;
+mod results;
+mod server;
+mod state;
+mod wire;
+
+pub use client::{Client, ClientEvent, Phase as ClientPhase};
+pub use cookie::Cookie;
+pub use datagram::{CounterWidth, Header};
+pub use error::{ErrorCode, ProtocolError};
+pub use extension::{Announcement, Extension, FinalStream};
+pub use hello::{Hello, is_reply};
+pub use parameters::Parameters;
+pub use results::{Results, StreamResult};
+pub use server::{Phase as ServerPhase, Server, ServerEvent};
+pub use state::State;
+
+/// The port of the control connection and of the streams (clause 2.1).
+pub const DEFAULT_PORT: u16 = 5201;
+
+/// The id of the stream that was opened as number `index`, from 0: iperf3
+/// numbers 1, 3, 4, 5, … (clause 7.6).
+pub const fn stream_id(index: u32) -> u32 {
+    if index == 0 { 1 } else { index + 2 }
+}

@@ -1,0 +1,341 @@
+//! The client's end of the control connection.
+//!
+//! ```text
+//! Greeting --PARAM_EXCHANGE--> Asking --CREATE_STREAMS--> Opening --TEST_START--> Starting
+//!                               ^  | EXTENSION                                       |
+//!                               +--+                                            TEST_RUNNING
+//!                                                                                    v
+//! Done <--DISPLAY_RESULTS-- Closing <--JSON-- Hearing <--send_results()-- Owing    Running
+//!                                                                          ^         |
+//!                                                         EXCHANGE_RESULTS |     end_test()
+//!                                                                          |         v
+//!                                                                          +------ Ending
+//! ```
+//!
+//! From every phase, `ACCESS_DENIED`, `SERVER_ERROR`, `SERVER_TERMINATE`, a close
+//! or a missed deadline lead to `Failed`.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use measurement::Timestamp;
+
+use super::cookie::Cookie;
+use super::error::ProtocolError;
+use super::extension::{Announcement, Extension, FinalStream};
+use super::frame::{Expect, Frame, JsonKind};
+use super::parameters::Parameters;
+use super::results::Results;
+use super::state::State;
+use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
+
+/// What the client waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The server's answer to the cookie.
+    Greeting,
+    /// Its answer to the parameters.
+    Asking,
+    /// The word that all streams are there.
+    Opening,
+    /// The word to start.
+    Starting,
+    /// The end, which this client decides.
+    Running,
+    /// The request for results.
+    Ending,
+    /// This end's own results.
+    Owing,
+    /// The server's results.
+    Hearing,
+    /// The last word.
+    Closing,
+    /// Nothing: all went well.
+    Done,
+    /// Nothing: it failed.
+    Failed,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 11] = [
+        Self::Greeting,
+        Self::Asking,
+        Self::Opening,
+        Self::Starting,
+        Self::Running,
+        Self::Ending,
+        Self::Owing,
+        Self::Hearing,
+        Self::Closing,
+        Self::Done,
+        Self::Failed,
+    ];
+
+    /// Where a state of the server leads (clause 4.3); none: it has no place here.
+    pub const fn on(self, state: State) -> Option<Self> {
+        Some(match (self, state) {
+            (Self::Done | Self::Failed, _) => return None,
+            (_, State::AccessDenied | State::ServerError | State::ServerTerminate) => Self::Failed,
+            (Self::Greeting, State::ParamExchange) | (Self::Asking, State::Extension) => {
+                Self::Asking
+            }
+            (Self::Asking, State::CreateStreams) => Self::Opening,
+            (Self::Opening, State::TestStart) => Self::Starting,
+            (Self::Starting, State::TestRunning) => Self::Running,
+            (Self::Ending, State::Extension) => Self::Ending,
+            (Self::Ending, State::ExchangeResults) => Self::Owing,
+            (Self::Closing, State::DisplayResults) => Self::Done,
+            _ => return None,
+        })
+    }
+
+    /// What goes on, to complete "while …".
+    pub const fn doing(self) -> &'static str {
+        match self {
+            Self::Greeting => "waiting for an answer to the cookie",
+            Self::Asking => "waiting for an answer to the parameters",
+            Self::Opening => "opening the streams",
+            Self::Starting => "starting",
+            Self::Running => "running the test",
+            Self::Ending => "ending the test",
+            Self::Owing | Self::Hearing => "exchanging results",
+            Self::Closing | Self::Done | Self::Failed => "closing",
+        }
+    }
+
+    const fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Running | Self::Owing | Self::Done | Self::Failed => None,
+            Self::Opening => Some(OPENING_LIMIT),
+            _ => Some(STEP_LIMIT),
+        }
+    }
+
+    const fn expects(self) -> Expect {
+        match self {
+            Self::Hearing => Expect::Json(JsonKind::Results),
+            _ => Expect::State,
+        }
+    }
+}
+
+/// What the client's host has to do or to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClientEvent {
+    /// The server is a linerate.
+    PeerAnnounced(Announcement),
+    /// Open the streams, in order.
+    CreateStreams,
+    /// All streams are there: take the first readings.
+    Start,
+    /// Send and receive.
+    Run,
+    /// What the server sent in all, so that the tail can be waited for.
+    FinalStreams(Vec<FinalStream>),
+    /// Call [`Client::send_results`] when this end's streams are drained.
+    ResultsWanted,
+    /// The server's results.
+    Results(Results),
+    /// All done: send what is left, then close.
+    Done,
+    /// It cannot go on.
+    Failed(ProtocolError),
+}
+
+/// The client's machine: bytes and time in, bytes and events out.
+#[derive(Debug)]
+pub struct Client {
+    wire: Wire,
+    phase: Phase,
+    expect: Expect,
+    parameters: Parameters,
+    events: VecDeque<ClientEvent>,
+}
+
+impl Client {
+    /// A client on a fresh connection. Its first output is the cookie (clause 3.1).
+    pub fn new(parameters: Parameters, cookie: &Cookie, now: Timestamp) -> Self {
+        let mut client = Self {
+            wire: Wire::default(),
+            phase: Phase::Greeting,
+            expect: Expect::State,
+            parameters,
+            events: VecDeque::new(),
+        };
+        client.wire.write_bytes(cookie.as_bytes());
+        client.enter(Phase::Greeting, now);
+        client
+    }
+
+    /// What the client waits for.
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Bytes to send now.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        self.wire.take_output()
+    }
+
+    /// The next thing to do or to know.
+    pub fn poll_event(&mut self) -> Option<ClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is due.
+    pub const fn deadline(&self) -> Option<Timestamp> {
+        self.wire.deadline()
+    }
+
+    /// Takes what came in.
+    pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        self.wire.push(bytes);
+        while !self.is_over() {
+            match self.wire.next(self.expect) {
+                Ok(Some(frame)) => self.handle_frame(frame, now),
+                Ok(None) => return,
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// The connection ended, by a reset or in order.
+    pub fn handle_close(&mut self, reset: bool) {
+        if self.is_over() {
+            return;
+        }
+        if self.expect == Expect::ErrorNumbers
+            && let Some(Frame::ErrorNumbers { code, errno }) = self.wire.truncated_error()
+        {
+            return self.fail(ProtocolError::ServerError { code, errno });
+        }
+        // Clause 2.5: a busy server's answer can get lost in a reset.
+        let busy = reset && self.phase == Phase::Greeting;
+        self.fail(if busy {
+            ProtocolError::Busy
+        } else {
+            ProtocolError::Closed(self.phase.doing())
+        });
+    }
+
+    /// Time passed.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        if !self.is_over() && self.wire.is_overdue(now) {
+            self.fail(ProtocolError::TimedOut(self.phase.doing()));
+        }
+    }
+
+    /// Ends a running test (clause 10.1). Elsewhere it does nothing.
+    pub fn end_test(&mut self, now: Timestamp) {
+        if self.phase == Phase::Running {
+            self.wire.write_state(State::TestEnd);
+            self.enter(Phase::Ending, now);
+        }
+    }
+
+    /// Answers [`ClientEvent::ResultsWanted`]. Elsewhere it does nothing.
+    pub fn send_results(&mut self, results: &Results, now: Timestamp) {
+        if self.phase == Phase::Owing {
+            self.wire.write_json(&results.to_json());
+            self.enter(Phase::Hearing, now);
+        }
+    }
+
+    /// Gives up; the server is told (clause 11.2).
+    pub fn terminate(&mut self) {
+        if !self.is_over() {
+            self.wire.write_state(State::ClientTerminate);
+            self.fail(ProtocolError::ClientTerminated);
+        }
+    }
+
+    const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Done | Phase::Failed)
+    }
+
+    fn enter(&mut self, phase: Phase, now: Timestamp) {
+        self.phase = phase;
+        self.expect = phase.expects();
+        self.wire.limit(now, phase.limit());
+    }
+
+    fn fail(&mut self, error: ProtocolError) {
+        self.phase = Phase::Failed;
+        self.wire.limit(Timestamp::default(), None);
+        self.events.push_back(ClientEvent::Failed(error));
+    }
+
+    fn handle_frame(&mut self, frame: Frame, now: Timestamp) {
+        match frame {
+            Frame::State(byte) => self.handle_state(byte, now),
+            Frame::Json(kind, text) => self.handle_json(kind, &text, now),
+            Frame::ErrorNumbers { code, errno } => {
+                self.fail(ProtocolError::ServerError { code, errno });
+            }
+        }
+    }
+
+    fn handle_state(&mut self, byte: u8, now: Timestamp) {
+        let phase = self.phase.doing();
+        let Some(state) = State::from_byte(byte) else {
+            return self.fail(ProtocolError::UnknownState { byte, phase });
+        };
+        let Some(next) = self.phase.on(state) else {
+            return self.fail(ProtocolError::OutOfPlace { state, phase });
+        };
+        match state {
+            State::AccessDenied => self.fail(ProtocolError::Busy),
+            State::ServerTerminate => self.fail(ProtocolError::ServerTerminated),
+            State::ServerError => self.expect = Expect::ErrorNumbers,
+            State::Extension => self.expect = Expect::Json(JsonKind::Extension),
+            _ => {
+                self.enter(next, now);
+                self.act(state);
+            }
+        }
+    }
+
+    fn act(&mut self, state: State) {
+        match state {
+            State::ParamExchange => self.wire.write_json(&self.parameters.to_json()),
+            State::CreateStreams => self.events.push_back(ClientEvent::CreateStreams),
+            State::TestStart => self.events.push_back(ClientEvent::Start),
+            State::TestRunning => self.events.push_back(ClientEvent::Run),
+            State::ExchangeResults => self.events.push_back(ClientEvent::ResultsWanted),
+            State::DisplayResults => {
+                // Clause 10.4.
+                self.wire.write_state(State::IperfDone);
+                self.events.push_back(ClientEvent::Done);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_json(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
+        let read = match kind {
+            JsonKind::Extension => self.read_extension(text),
+            _ => self.read_results(text, now),
+        };
+        if let Err(why) = read {
+            self.fail(ProtocolError::BadJson { what: kind.name(), why });
+        }
+    }
+
+    fn read_extension(&mut self, text: &[u8]) -> Result<(), String> {
+        self.expect = self.phase.expects();
+        let extension = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        self.events.push_back(match extension {
+            Extension::Announcement(announcement) => ClientEvent::PeerAnnounced(announcement),
+            Extension::Final { streams } => ClientEvent::FinalStreams(streams),
+        });
+        Ok(())
+    }
+
+    fn read_results(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
+        let results = Results::from_json(text)?;
+        self.enter(Phase::Closing, now);
+        self.events.push_back(ClientEvent::Results(results));
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! What can go wrong on a control connection (section 11).
+
+use std::fmt;
+
+use super::state::State;
+
+/// iperf3's number for an error, as it travels after `SERVER_ERROR` (clause 11.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode(pub i32);
+
+impl ErrorCode {
+    /// The duration is out of range.
+    pub const DURATION: Self = Self(5);
+    /// Too many streams.
+    pub const STREAMS: Self = Self(6);
+    /// The block length is out of range.
+    pub const BLOCK: Self = Self(7);
+    /// The socket buffer is out of range.
+    pub const WINDOW: Self = Self(8);
+    /// The MSS is out of range.
+    pub const MSS: Self = Self(10);
+    /// The omitted time is out of range.
+    pub const OMIT: Self = Self(12);
+    /// The datagram size is out of range.
+    pub const DATAGRAM: Self = Self(20);
+    /// The parameters could not be read.
+    pub const PARAMETERS: Self = Self(114);
+    /// The results could not be read.
+    pub const RESULTS: Self = Self(117);
+    /// The transport is unknown, e.g. SCTP (clause 1.6).
+    pub const TRANSPORT: Self = Self(131);
+    /// The congestion control is not available.
+    pub const CONGESTION: Self = Self(134);
+    /// A stream could not be opened.
+    pub const STREAM_CONNECT: Self = Self(203);
+
+    /// What the number means, in words of our own; none for unknown ones.
+    pub const fn meaning(self) -> Option<&'static str> {
+        Some(match self.0 {
+            5 => "the duration is longer than the server allows",
+            6 => "there are more parallel streams than the server allows",
+            7 => "the block length is out of the server's range",
+            8 => "the socket buffer is larger than the server allows",
+            10 => "the MSS is larger than the server allows",
+            11 => "the server has no sendfile",
+            12 => "the omitted time is out of the server's range",
+            15 => "the burst count is out of the server's range",
+            20 => "the datagram size is out of the server's range",
+            21 => "the type of service is out of range",
+            27 => "the total rate is above the server's limit",
+            34 => "the server cannot write a file from UDP",
+            37 => "the duration is above the server's limit",
+            105 | 106 => "the server did not get the cookie",
+            107 | 108 => "the server's control connection broke",
+            109 => "the server saw the control connection close",
+            110 => "the server got a message that it does not know",
+            112 => "the server could not receive a message",
+            113 | 114 => "the server could not read the parameters",
+            115..=117 => "the server could not exchange results",
+            119 => "the server says that this client ended the test",
+            121 => "the server is busy with another test",
+            122 => "the server could not set TCP_NODELAY",
+            123 => "the server could not set the MSS",
+            124 | 141 => {
+                "the server could not set the socket buffer: ask for less, or raise \
+                 net.core.rmem_max and wmem_max there"
+            }
+            125 | 126 => "the server could not set the type of service",
+            127 => "the server could not set the flow label",
+            131 => "the server does not know that transport",
+            132 => "the server could not set its CPU affinity",
+            134 => "the server does not have that congestion control",
+            140 => "the server could not set its pacing rate",
+            142 => "the server wants a user name and password",
+            144 => "the server waited for data that never came",
+            145 => "the server could not forbid fragmentation",
+            160 => "the server's time for this test ran out",
+            200..=204 => "the server could not open a stream",
+            205 => "the server could not write to a stream",
+            206 => "the server could not read from a stream",
+            207 => "the server saw a stream close",
+            208 => "the server got results of a stream that it does not know",
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.meaning() {
+            Some(meaning) => f.write_str(meaning),
+            None => write!(f, "the server reports iperf3 error {}", self.0),
+        }
+    }
+}
+
+/// Why a control connection cannot go on. The text completes "the test failed: …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProtocolError {
+    /// The server answered `ACCESS_DENIED`.
+    #[error("the server is busy with another test; try again when that has ended")]
+    Busy,
+    /// The server answered `SERVER_ERROR` with iperf3's number and its errno.
+    #[error("{code}")]
+    ServerError {
+        /// iperf3's number.
+        code: ErrorCode,
+        /// The server's errno; 0: none.
+        errno: i32,
+    },
+    /// `SERVER_TERMINATE`.
+    #[error("the server ended the test")]
+    ServerTerminated,
+    /// `CLIENT_TERMINATE`.
+    #[error("the client ended the test")]
+    ClientTerminated,
+    /// The peer closed the connection.
+    #[error("the other end closed the control connection while {0}")]
+    Closed(&'static str),
+    /// The peer said nothing for too long.
+    #[error("no answer from the other end while {0}; does an iperf3 or linerate run there?")]
+    TimedOut(&'static str),
+    /// A state that has no place here.
+    #[error("the other end sent {state} while {phase}; does an iperf3 or linerate run there?")]
+    OutOfPlace {
+        /// What it sent.
+        state: State,
+        /// What was going on.
+        phase: &'static str,
+    },
+    /// A byte that is no state.
+    #[error(
+        "the other end sent byte {byte:#04x} while {phase}; it does not speak iperf3's protocol"
+    )]
+    UnknownState {
+        /// What it sent.
+        byte: u8,
+        /// What was going on.
+        phase: &'static str,
+    },
+    /// A message longer than any peer has reason to send.
+    #[error("the other end announced {length} bytes of {what}, more than {limit}")]
+    TooLong {
+        /// What should have followed.
+        what: &'static str,
+        /// The length announced.
+        length: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// Bytes that are not JSON, or JSON without a needed key.
+    #[error("the other end sent {what} that cannot be read: {why}")]
+    BadJson {
+        /// What it should have been.
+        what: &'static str,
+        /// The reason.
+        why: String,
+    },
+}

@@ -1,0 +1,163 @@
+//! The byte stream of a control connection, cut into messages (section 5).
+
+use super::error::{ErrorCode, ProtocolError};
+
+/// What is due next on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// One state byte.
+    State,
+    /// A length and that many bytes of JSON.
+    Json(JsonKind),
+    /// iperf3's error number and the errno.
+    ErrorNumbers,
+}
+
+/// What a JSON text is for; each kind has its own size limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JsonKind {
+    /// Of the client.
+    Parameters,
+    /// Of either end.
+    Results,
+    /// Of a linerate server.
+    Extension,
+}
+
+impl JsonKind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Parameters => "parameters",
+            Self::Results => "results",
+            Self::Extension => "an extension",
+        }
+    }
+
+    /// Clause 5.4.
+    const fn limit(self) -> u32 {
+        match self {
+            Self::Parameters | Self::Extension => 64 * 1024,
+            Self::Results => 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// One message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    State(u8),
+    Json(JsonKind, Vec<u8>),
+    ErrorNumbers { code: ErrorCode, errno: i32 },
+}
+
+/// Collects bytes until a message is whole. Holds no more than the JSON limit
+/// plus what one call hands in.
+#[derive(Debug, Default)]
+pub(super) struct FrameReader {
+    pending: Vec<u8>,
+}
+
+impl FrameReader {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// The next message if it is whole.
+    pub(super) fn next(&mut self, expect: Expect) -> Result<Option<Frame>, ProtocolError> {
+        Ok(match expect {
+            Expect::State => self.take(1).map(|bytes| Frame::State(bytes[0])),
+            Expect::ErrorNumbers => self.take(8).map(|bytes| error_numbers(&bytes)),
+            // No length begins with such a byte: the peer gives up instead (clause 11.3).
+            Expect::Json(_) if self.pending.first().is_some_and(|byte| *byte != 0) => {
+                self.take(1).map(|bytes| Frame::State(bytes[0]))
+            }
+            Expect::Json(kind) => self.json(kind)?.map(|bytes| Frame::Json(kind, bytes)),
+        })
+    }
+
+    /// What is there of the error numbers when the connection ends: some versions
+    /// send the first alone (clause 11.4).
+    pub(super) fn truncated_error(&mut self) -> Option<Frame> {
+        self.take(4).map(|bytes| error_numbers(&bytes))
+    }
+
+    fn json(&mut self, kind: JsonKind) -> Result<Option<Vec<u8>>, ProtocolError> {
+        // Clause 5.1: four bytes of length, big-endian, then the text without a terminator.
+        let Some(head) = self.pending.get(..4) else { return Ok(None) };
+        let length = number(head);
+        if length > kind.limit() {
+            return Err(ProtocolError::TooLong { what: kind.name(), length, limit: kind.limit() });
+        }
+        let whole = 4 + length as usize;
+        Ok(self.take(whole).map(|mut bytes| bytes.split_off(4)))
+    }
+
+    fn take(&mut self, count: usize) -> Option<Vec<u8>> {
+        (self.pending.len() >= count).then(|| self.pending.drain(..count).collect())
+    }
+}
+
+/// JSON as it goes over the wire.
+pub(super) fn write_json(out: &mut Vec<u8>, json: &impl serde::Serialize) {
+    let text = serde_json::to_vec(json).expect("maps with string keys always serialise");
+    let length = u32::try_from(text.len()).expect("far below 4 GiB");
+    out.extend_from_slice(&length.to_be_bytes());
+    out.extend_from_slice(&text);
+}
+
+fn error_numbers(bytes: &[u8]) -> Frame {
+    let (code, errno) = bytes.split_at(4);
+    Frame::ErrorNumbers {
+        code: ErrorCode(number(code).cast_signed()),
+        errno: number(errno).cast_signed(),
+    }
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, byte| (number << 8) | u32::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_comes_out_whole_however_it_is_cut() {
+        let mut wire = Vec::new();
+        write_json(&mut wire, &serde_json::json!({"tcp": true}));
+        let mut reader = FrameReader::default();
+        for byte in &wire[..wire.len() - 1] {
+            reader.push(&[*byte]);
+            assert_eq!(reader.next(Expect::Json(JsonKind::Parameters)), Ok(None));
+        }
+        reader.push(&wire[wire.len() - 1..]);
+        let frame = reader.next(Expect::Json(JsonKind::Parameters)).expect("valid");
+        assert_eq!(frame, Some(Frame::Json(JsonKind::Parameters, b"{\"tcp\":true}".to_vec())));
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_before_anything_is_stored() {
+        let mut reader = FrameReader::default();
+        reader.push(&[0, 0xff, 0xff, 0xff]);
+        assert!(matches!(
+            reader.next(Expect::Json(JsonKind::Results)),
+            Err(ProtocolError::TooLong { length: 0xff_ffff, .. })
+        ));
+    }
+
+    #[test]
+    fn a_state_byte_in_place_of_json_is_seen_at_once() {
+        let mut reader = FrameReader::default();
+        reader.push(&[0xfe]);
+        let frame = reader.next(Expect::Json(JsonKind::Results)).expect("valid");
+        assert_eq!(frame, Some(Frame::State(0xfe)));
+    }
+
+    #[test]
+    fn error_numbers_are_signed_and_big_endian() {
+        let mut reader = FrameReader::default();
+        reader.push(&[0, 0, 0, 121, 0xff, 0xff, 0xff, 0xff]);
+        let frame = reader.next(Expect::ErrorNumbers).expect("valid");
+        assert_eq!(frame, Some(Frame::ErrorNumbers { code: ErrorCode(121), errno: -1 }));
+    }
+}

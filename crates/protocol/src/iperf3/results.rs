@@ -1,0 +1,230 @@
+//! What both ends tell each other at the end (section 10).
+
+use measurement::StreamSample;
+use measurement::outcome::CpuUse;
+use measurement::record::PeerStream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::json;
+
+/// One end's results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// CPU use of the process during the test.
+    pub cpu: CpuUse,
+    /// 1: it counts retransmits; 0: it cannot; -1: it only receives.
+    pub sender_has_retransmits: i64,
+    /// Congestion control of its TCP streams.
+    pub congestion_used: Option<String>,
+    /// Every stream of the test (clause 10.9).
+    pub streams: Vec<StreamResult>,
+}
+
+/// One stream, in iperf3's units (clause 10.6).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamResult {
+    /// The stream.
+    pub id: u32,
+    /// Payload bytes without the omitted start.
+    pub bytes: u64,
+    /// Segments retransmitted without the omitted start; -1: unknown.
+    pub retransmits: i64,
+    /// Receiver of UDP: jitter in seconds.
+    pub jitter: f64,
+    /// Receiver of UDP: datagrams missing, the omitted start included.
+    pub errors: u64,
+    /// Part of them in the omitted start; none from iperf3 before 3.14.
+    pub omitted_errors: Option<u64>,
+    /// UDP: last sequence number sent or highest received.
+    pub packets: u64,
+    /// Its value at the end of the omitted start; none from iperf3 before 3.14.
+    pub omitted_packets: Option<u64>,
+    /// Length of the measurement in seconds.
+    pub seconds: f64,
+    /// A linerate's own counters, the omitted start taken off (clause 13.4).
+    pub counted: Option<StreamSample>,
+}
+
+impl Results {
+    /// The JSON that goes over the wire: all keys of clauses 10.5 and 10.6, always.
+    pub fn to_json(&self) -> Value {
+        let mut object = json!({
+            "cpu_util_total": self.cpu.total,
+            "cpu_util_user": self.cpu.user,
+            "cpu_util_system": self.cpu.system,
+            "sender_has_retransmits": self.sender_has_retransmits,
+            "streams": self.streams.iter().map(StreamResult::to_json).collect::<Vec<_>>(),
+        });
+        if let Some(name) = &self.congestion_used {
+            object["congestion_used"] = json!(name);
+        }
+        let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
+        if !streams.is_empty() {
+            object["linerate"] = json!(Truth { streams });
+        }
+        object
+    }
+
+    /// Reads what a peer sent.
+    ///
+    /// # Errors
+    /// One clause that says which key is missing (clause 10.8).
+    pub fn from_json(text: &[u8]) -> Result<Self, String> {
+        let object = json::parse_object(text)?;
+        let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
+        let truth: Option<Truth> =
+            object.get("linerate").and_then(|value| serde_json::from_value(value.clone()).ok());
+        let counted = truth.map(|truth| truth.streams).unwrap_or_default();
+        let list =
+            object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
+        if list.len().max(counted.len()) > MOST_STREAMS {
+            return Err(format!("it lists more than {MOST_STREAMS} streams"));
+        }
+        Ok(Self {
+            cpu: CpuUse {
+                total: need("cpu_util_total")?,
+                user: need("cpu_util_user")?,
+                system: need("cpu_util_system")?,
+            },
+            sender_has_retransmits: json::signed(&object, "sender_has_retransmits")
+                .ok_or_else(|| missing("sender_has_retransmits"))?,
+            congestion_used: json::text(&object, "congestion_used"),
+            streams: list
+                .iter()
+                .map(|value| StreamResult::from_json(value, &counted))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl StreamResult {
+    fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "bytes": self.bytes,
+            "retransmits": self.retransmits,
+            "jitter": self.jitter,
+            "errors": self.errors,
+            // Clause 10.8: both or none; a linerate always knows both.
+            "omitted_errors": self.omitted_errors.unwrap_or(0),
+            "packets": self.packets,
+            "omitted_packets": self.omitted_packets.unwrap_or(0),
+            "start_time": 0,
+            "end_time": self.seconds,
+        })
+    }
+
+    fn from_json(value: &Value, counted: &[StreamSample]) -> Result<Self, String> {
+        let object = value.as_object().ok_or_else(|| "a stream is no object".to_owned())?;
+        let need = |key: &str| required(object, key);
+        let id = need("id").and_then(|id| u32::try_from(id).map_err(|_| missing("id")))?;
+        let time = |key| json::float(object, key).unwrap_or(0.0);
+        Ok(Self {
+            id,
+            bytes: need("bytes")?,
+            retransmits: json::signed(object, "retransmits")
+                .ok_or_else(|| missing("retransmits"))?,
+            jitter: json::float(object, "jitter").ok_or_else(|| missing("jitter"))?,
+            // Older versions count below zero when datagrams come twice (clause 14.2).
+            errors: json::signed(object, "errors")
+                .ok_or_else(|| missing("errors"))?
+                .max(0)
+                .cast_unsigned(),
+            omitted_errors: json::unsigned(object, "omitted_errors"),
+            packets: need("packets")?,
+            omitted_packets: json::unsigned(object, "omitted_packets"),
+            seconds: (time("end_time") - time("start_time")).max(0.0),
+            counted: counted.iter().find(|sample| sample.id == id).copied(),
+        })
+    }
+}
+
+impl From<StreamResult> for PeerStream {
+    fn from(result: StreamResult) -> Self {
+        Self {
+            id: result.id,
+            bytes: result.bytes,
+            seconds: result.seconds,
+            retransmits: u64::try_from(result.retransmits).ok(),
+            datagrams: result.packets,
+            omitted_datagrams: result.omitted_packets,
+            lost: result.errors,
+            omitted_lost: result.omitted_errors,
+            jitter_seconds: result.jitter,
+            counted: result.counted,
+        }
+    }
+}
+
+/// What travels under the key `linerate`.
+#[derive(Serialize, Deserialize)]
+struct Truth {
+    streams: Vec<StreamSample>,
+}
+
+/// Both directions of the largest test (clause 6.3).
+const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
+
+fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
+    json::unsigned(object, key).ok_or_else(|| missing(key))
+}
+
+fn missing(key: &str) -> String {
+    format!("'{key}' is missing or no number that makes sense")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results() -> Results {
+        let stream = StreamResult {
+            id: 3,
+            bytes: 1 << 50,
+            retransmits: -1,
+            errors: 2,
+            omitted_errors: Some(1),
+            packets: 9,
+            omitted_packets: Some(4),
+            seconds: 1.5,
+            counted: Some(StreamSample { id: 3, ..StreamSample::default() }),
+            ..StreamResult::default()
+        };
+        Results { sender_has_retransmits: -1, streams: vec![stream], ..Results::default() }
+    }
+
+    #[test]
+    fn results_survive_the_wire() {
+        let text = results().to_json().to_string();
+        assert_eq!(Results::from_json(text.as_bytes()), Ok(results()));
+    }
+
+    #[test]
+    fn each_missing_key_is_named() {
+        for key in ["cpu_util_user", "sender_has_retransmits", "streams"] {
+            let mut json = results().to_json();
+            json.as_object_mut().expect("an object").remove(key);
+            let error = Results::from_json(json.to_string().as_bytes()).expect_err(key);
+            assert!(error.contains(key), "{error}");
+        }
+        for key in ["id", "bytes", "retransmits", "jitter", "errors", "packets"] {
+            let mut json = results().to_json();
+            json["streams"][0].as_object_mut().expect("an object").remove(key);
+            let error = Results::from_json(json.to_string().as_bytes()).expect_err(key);
+            assert!(error.contains(key), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_old_peer_says_nothing_of_omitted_datagrams() {
+        let mut json = results().to_json();
+        let stream = json["streams"][0].as_object_mut().expect("an object");
+        stream.remove("omitted_errors");
+        stream.remove("omitted_packets");
+        stream.insert("errors".to_owned(), json!(-3));
+        let read = Results::from_json(json.to_string().as_bytes()).expect("readable");
+        assert_eq!(read.streams[0].omitted_packets, None);
+        assert_eq!(read.streams[0].errors, 0);
+    }
+}

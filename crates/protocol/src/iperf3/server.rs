@@ -1,0 +1,326 @@
+//! The server's end of the control connection, after the cookie.
+//!
+//! ```text
+//! Asking --JSON--> Judging --accept()--> Opening --streams_open()--> Running --TEST_END--> Draining
+//!                                                                                            |
+//!                                                                                  request_results()
+//!                                                                                            v
+//! Done <--IPERF_DONE-- Closing <--send_results()-- Answering <--JSON-- Hearing <-------------+
+//! ```
+//!
+//! From every phase, `CLIENT_TERMINATE`, an early `IPERF_DONE`, a close or a missed
+//! deadline lead to `Failed`.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use measurement::Timestamp;
+
+use super::error::{ErrorCode, ProtocolError};
+use super::extension::{Announcement, Extension, FinalStream};
+use super::frame::{Expect, Frame, JsonKind};
+use super::parameters::Parameters;
+use super::results::Results;
+use super::state::State;
+use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
+
+/// What the server waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The client's parameters.
+    Asking,
+    /// Its host's word on them.
+    Judging,
+    /// The streams.
+    Opening,
+    /// The end, which the client decides.
+    Running,
+    /// Its host, which stops the streams.
+    Draining,
+    /// The client's results.
+    Hearing,
+    /// Its host's results.
+    Answering,
+    /// The client's last word.
+    Closing,
+    /// Nothing: all went well.
+    Done,
+    /// Nothing: it failed.
+    Failed,
+}
+
+impl Phase {
+    /// Every phase, in order.
+    pub const ALL: [Self; 10] = [
+        Self::Asking,
+        Self::Judging,
+        Self::Opening,
+        Self::Running,
+        Self::Draining,
+        Self::Hearing,
+        Self::Answering,
+        Self::Closing,
+        Self::Done,
+        Self::Failed,
+    ];
+
+    /// Where a state of the client leads (clauses 4.4 and 11.7); none: no place here.
+    pub const fn on(self, state: State) -> Option<Self> {
+        Some(match (self, state) {
+            (Self::Done | Self::Failed, _) => return None,
+            (Self::Closing, State::IperfDone) => Self::Done,
+            (_, State::ClientTerminate | State::IperfDone) => Self::Failed,
+            (phase, State::TestStart) => phase,
+            (Self::Running, State::TestEnd) => Self::Draining,
+            _ => return None,
+        })
+    }
+
+    /// What goes on, to complete "while …".
+    pub const fn doing(self) -> &'static str {
+        match self {
+            Self::Asking => "waiting for the parameters",
+            Self::Judging | Self::Opening => "waiting for the streams",
+            Self::Running => "running the test",
+            Self::Draining | Self::Hearing | Self::Answering => "exchanging results",
+            Self::Closing | Self::Done | Self::Failed => "closing",
+        }
+    }
+
+    const fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Opening => Some(OPENING_LIMIT),
+            Self::Asking | Self::Hearing | Self::Closing => Some(STEP_LIMIT),
+            _ => None,
+        }
+    }
+
+    const fn expects(self) -> Expect {
+        match self {
+            Self::Asking => Expect::Json(JsonKind::Parameters),
+            Self::Hearing => Expect::Json(JsonKind::Results),
+            _ => Expect::State,
+        }
+    }
+}
+
+/// What the server's host has to do or to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerEvent {
+    /// Call [`Server::accept`] or [`Server::refuse`].
+    Asked(Parameters),
+    /// Stop sending, then call [`Server::request_results`].
+    Ended,
+    /// The client's results: drain, then call [`Server::send_results`].
+    Results(Results),
+    /// All done: close.
+    Done,
+    /// It cannot go on.
+    Failed(ProtocolError),
+}
+
+/// The server's machine: bytes and time in, bytes and events out.
+#[derive(Debug)]
+pub struct Server {
+    wire: Wire,
+    phase: Phase,
+    /// Both ends are linerates.
+    extended: bool,
+    events: VecDeque<ServerEvent>,
+}
+
+impl Server {
+    /// A server that got a cookie. Its first output asks for the parameters.
+    pub fn new(now: Timestamp) -> Self {
+        let mut server = Self {
+            wire: Wire::default(),
+            phase: Phase::Asking,
+            extended: false,
+            events: VecDeque::new(),
+        };
+        server.wire.write_state(State::ParamExchange);
+        server.enter(Phase::Asking, now);
+        server
+    }
+
+    /// What the server waits for.
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Bytes to send now.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        self.wire.take_output()
+    }
+
+    /// The next thing to do or to know.
+    pub fn poll_event(&mut self) -> Option<ServerEvent> {
+        self.events.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is due.
+    pub const fn deadline(&self) -> Option<Timestamp> {
+        self.wire.deadline()
+    }
+
+    /// Takes what came in.
+    pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        self.wire.push(bytes);
+        while !self.is_over() {
+            match self.wire.next(self.phase.expects()) {
+                Ok(Some(frame)) => self.handle_frame(frame, now),
+                Ok(None) => return,
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// The connection ended.
+    pub fn handle_close(&mut self) {
+        match self.phase {
+            Phase::Done | Phase::Failed => {}
+            // The client has all that it wanted; its last word may be lost in a reset.
+            Phase::Closing => self.finish(),
+            phase => self.fail(ProtocolError::Closed(phase.doing())),
+        }
+    }
+
+    /// Time passed.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        if !self.is_over() && self.wire.is_overdue(now) {
+            self.fail(ProtocolError::TimedOut(self.phase.doing()));
+        }
+    }
+
+    /// Answers [`ServerEvent::Asked`]: the client may open its streams.
+    pub fn accept(&mut self, asked: &Parameters, now: Timestamp) {
+        if self.phase == Phase::Judging {
+            // Clause 13.7: never to a peer that did not announce itself.
+            if asked.announcement.is_some() {
+                self.extended = true;
+                self.write_extension(&Extension::Announcement(Announcement::own()));
+            }
+            self.wire.write_state(State::CreateStreams);
+            self.enter(Phase::Opening, now);
+        }
+    }
+
+    /// Ends the test with iperf3's number for the reason (clause 11.3).
+    pub fn refuse(&mut self, code: ErrorCode, errno: i32) {
+        if !self.is_over() {
+            self.wire.write_state(State::ServerError);
+            self.wire.write_bytes(&code.0.to_be_bytes());
+            self.wire.write_bytes(&errno.to_be_bytes());
+            self.fail(ProtocolError::ServerError { code, errno });
+        }
+    }
+
+    /// All streams are there: the test starts (clause 7.8).
+    pub fn streams_open(&mut self, now: Timestamp) {
+        if self.phase == Phase::Opening {
+            self.wire.write_state(State::TestStart);
+            self.wire.write_state(State::TestRunning);
+            self.enter(Phase::Running, now);
+        }
+    }
+
+    /// Answers [`ServerEvent::Ended`]; `sent` are the streams that this end sends.
+    pub fn request_results(&mut self, sent: Vec<FinalStream>, now: Timestamp) {
+        if self.phase == Phase::Draining {
+            if self.extended {
+                self.write_extension(&Extension::Final { streams: sent });
+            }
+            self.wire.write_state(State::ExchangeResults);
+            self.enter(Phase::Hearing, now);
+        }
+    }
+
+    /// Answers [`ServerEvent::Results`].
+    pub fn send_results(&mut self, results: &Results, now: Timestamp) {
+        if self.phase == Phase::Answering {
+            self.wire.write_json(&results.to_json());
+            self.wire.write_state(State::DisplayResults);
+            self.enter(Phase::Closing, now);
+        }
+    }
+
+    /// Gives up; the client is told (clause 11.1).
+    pub fn terminate(&mut self) {
+        if !self.is_over() {
+            self.wire.write_state(State::ServerTerminate);
+            self.fail(ProtocolError::ServerTerminated);
+        }
+    }
+
+    const fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Done | Phase::Failed)
+    }
+
+    fn enter(&mut self, phase: Phase, now: Timestamp) {
+        self.phase = phase;
+        self.wire.limit(now, phase.limit());
+    }
+
+    fn finish(&mut self) {
+        self.phase = Phase::Done;
+        self.wire.limit(Timestamp::default(), None);
+        self.events.push_back(ServerEvent::Done);
+    }
+
+    fn fail(&mut self, error: ProtocolError) {
+        self.phase = Phase::Failed;
+        self.wire.limit(Timestamp::default(), None);
+        self.events.push_back(ServerEvent::Failed(error));
+    }
+
+    fn write_extension(&mut self, extension: &Extension) {
+        self.wire.write_state(State::Extension);
+        self.wire.write_json(extension);
+    }
+
+    fn handle_frame(&mut self, frame: Frame, now: Timestamp) {
+        match frame {
+            Frame::State(byte) => self.handle_state(byte),
+            Frame::Json(JsonKind::Parameters, text) => self.read_parameters(&text, now),
+            Frame::Json(kind, text) => self.read_results(kind, &text, now),
+            Frame::ErrorNumbers { .. } => {}
+        }
+    }
+
+    fn handle_state(&mut self, byte: u8) {
+        let phase = self.phase.doing();
+        let Some(state) = State::from_byte(byte) else {
+            return self.fail(ProtocolError::UnknownState { byte, phase });
+        };
+        match (self.phase.on(state), state) {
+            (None, _) => self.fail(ProtocolError::OutOfPlace { state, phase }),
+            (Some(Phase::Failed), State::IperfDone | State::ClientTerminate) => {
+                self.fail(ProtocolError::ClientTerminated);
+            }
+            (Some(Phase::Done), _) => self.finish(),
+            (Some(Phase::Draining), _) => {
+                self.phase = Phase::Draining;
+                self.events.push_back(ServerEvent::Ended);
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    fn read_parameters(&mut self, text: &[u8], now: Timestamp) {
+        self.enter(Phase::Judging, now);
+        match Parameters::from_json(text) {
+            Ok(parameters) => self.events.push_back(ServerEvent::Asked(parameters)),
+            Err(code) => self.refuse(code, 0),
+        }
+    }
+
+    fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
+        match Results::from_json(text) {
+            Ok(results) => {
+                self.enter(Phase::Answering, now);
+                self.events.push_back(ServerEvent::Results(results));
+            }
+            Err(why) => self.fail(ProtocolError::BadJson { what: kind.name(), why }),
+        }
+    }
+}

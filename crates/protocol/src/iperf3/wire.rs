@@ -1,0 +1,67 @@
+//! What both machines share: bytes in, bytes out, and the time of the phase.
+
+use std::time::Duration;
+
+use measurement::Timestamp;
+
+use super::error::ProtocolError;
+use super::frame::{Expect, Frame, FrameReader, write_json};
+use super::state::State;
+
+/// One end of the control connection.
+#[derive(Debug, Default)]
+pub(super) struct Wire {
+    reader: FrameReader,
+    out: Vec<u8>,
+    deadline: Option<Timestamp>,
+}
+
+impl Wire {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.reader.push(bytes);
+    }
+
+    pub(super) fn next(&mut self, expect: Expect) -> Result<Option<Frame>, ProtocolError> {
+        self.reader.next(expect)
+    }
+
+    pub(super) fn truncated_error(&mut self) -> Option<Frame> {
+        self.reader.truncated_error()
+    }
+
+    pub(super) fn write_bytes(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    pub(super) fn write_state(&mut self, state: State) {
+        self.out.push(state.byte());
+    }
+
+    pub(super) fn write_json(&mut self, json: &impl serde::Serialize) {
+        write_json(&mut self.out, json);
+    }
+
+    /// Takes all that is to be sent.
+    pub(super) fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Restarts the clock of the phase; none: it may last for ever.
+    pub(super) fn limit(&mut self, now: Timestamp, limit: Option<Duration>) {
+        self.deadline = limit.map(|limit| now.after(limit));
+    }
+
+    pub(super) const fn deadline(&self) -> Option<Timestamp> {
+        self.deadline
+    }
+
+    pub(super) fn is_overdue(&self, now: Timestamp) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+}
+
+/// How long a peer may take for one step of the protocol. iperf3 itself gives up
+/// after 10 s for each piece (clause 2.8).
+pub(super) const STEP_LIMIT: Duration = Duration::from_secs(10);
+/// How long the opening of all streams may take.
+pub(super) const OPENING_LIMIT: Duration = Duration::from_secs(30);
