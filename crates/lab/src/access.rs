@@ -39,15 +39,12 @@ pub fn prepare() -> Access {
     } else {
         enter().map(|()| Access::UserNamespace)
     };
-    attempt.unwrap_or_else(|error| Access::Forbidden {
-        reason: chain(&error),
-    })
+    attempt.unwrap_or_else(|error| Access::Forbidden { reason: chain(&error) })
 }
 
 fn enter() -> Result<(), LabError> {
     let dress_rehearsal = || enter_for_good().and_then(|()| try_link());
-    rehearse(|| dress_rehearsal().map_err(|error| chain(&error)))
-        .map_err(LabError::EnterUserNamespace)?;
+    rehearse(|| dress_rehearsal().map_err(|error| chain(&error))).map_err(LabError::Rehearse)?;
     enter_for_good()
 }
 

@@ -12,12 +12,19 @@ pub enum LabError {
     /// The process could not enter a user namespace of its own.
     #[error(
         "failed to enter a user namespace (run as root, or permit them: \
-         user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
+         user.max_user_namespaces, user.max_net_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     EnterUserNamespace(#[source] io::Error),
 
+    /// The system permits a user namespace at most in part.
+    #[error("failed to make a link in a user namespace")]
+    Rehearse(#[source] io::Error),
+
     /// The kernel refused a new network namespace.
-    #[error("failed to create a network namespace (needs CAP_SYS_ADMIN and CONFIG_NET_NS)")]
+    #[error(
+        "failed to create a network namespace (needs CAP_SYS_ADMIN, CONFIG_NET_NS and room below \
+         user.max_net_namespaces)"
+    )]
     CreateNamespace(#[source] io::Error),
 
     /// A thread could not start or could not enter the namespace.
@@ -130,10 +137,8 @@ mod tests {
 
     #[test]
     fn a_chain_names_the_failure_then_the_cause() {
-        let error = LabError::SetUp {
-            interface: "lo".to_owned(),
-            source: io::Error::other("no reason"),
-        };
+        let error =
+            LabError::SetUp { interface: "lo".to_owned(), source: io::Error::other("no reason") };
         assert_eq!(chain(&error), "failed to set lo up: no reason");
     }
 }

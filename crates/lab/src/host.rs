@@ -1,14 +1,14 @@
 //! One end of a link: a namespace, its interface and its addresses.
 
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use linux::namespace::NetworkNamespace;
-use linux::netlink::{LinkState, Route, errno};
+use linux::netlink::{LinkState, Route};
 
 use crate::error::LabError;
 use crate::link::{IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, LinkSpec};
@@ -89,12 +89,7 @@ impl Host {
     }
 
     pub(crate) fn new(namespace: NetworkNamespace, addressing: Addressing) -> Self {
-        Self {
-            namespace,
-            addressing,
-            scope_id: 0,
-            ipv6: Ipv6Support::Absent,
-        }
+        Self { namespace, addressing, scope_id: 0, ipv6: Ipv6Support::Absent }
     }
 
     /// Sizes, shapes, addresses and sets up, in this order: a queueing
@@ -108,7 +103,9 @@ impl Host {
             self.shape(route, shape)?;
         }
         self.add_address(route, self.ipv4().into(), IPV4_PREFIX_LENGTH)?;
-        self.ipv6 = self.add_ipv6(route)?;
+        if spec.mtu.is_none_or(|mtu| mtu >= IPV6_MINIMAL_MTU) {
+            self.ipv6 = self.add_ipv6(route)?;
+        }
         self.scope_id = self.inspect(route)?.index;
         set_up(route, LOOPBACK)?;
         set_up(route, self.interface())
@@ -132,16 +129,26 @@ impl Host {
     }
 
     fn is_ready(&self, route: &mut Route) -> Result<bool, LabError> {
-        let ipv6 = self.ipv6().map(IpAddr::from);
-        Ok(self.inspect(route)?.operational
-            && self.answers_for(route, self.ipv4().into())?
-            && ipv6.map_or(Ok(true), |address| self.answers_for(route, address))?)
+        if !self.inspect(route)?.operational {
+            return Ok(false);
+        }
+        for address in self.addresses() {
+            if !self.answers_for(route, address)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let ipv6 = self.ipv6().into_iter().chain(self.link_local());
+        ipv6.map(IpAddr::from).chain([self.ipv4().into()])
     }
 
     /// A host without any route to an address does not answer for it either.
     fn answers_for(&self, route: &mut Route, address: IpAddr) -> Result<bool, LabError> {
-        match route.is_local(address) {
-            Err(error) if errno(&error) == Some(ENETUNREACH) => Ok(false),
+        match route.is_local(self.interface(), address) {
+            Err(error) if error.kind() == ErrorKind::NetworkUnreachable => Ok(false),
             answer => answer.map_err(|source| self.inspect_error(source)),
         }
     }
@@ -164,45 +171,31 @@ impl Host {
         address: IpAddr,
         prefix_length: u8,
     ) -> Result<(), LabError> {
-        route
-            .add_address(self.interface(), address, prefix_length)
-            .map_err(|source| LabError::AddAddress {
-                address,
-                interface: self.interface().to_owned(),
-                source,
-            })
+        route.add_address(self.interface(), address, prefix_length).map_err(|source| {
+            LabError::AddAddress { address, interface: self.interface().to_owned(), source }
+        })
     }
 
     fn set_mtu(&self, route: &mut Route, mtu: u32) -> Result<(), LabError> {
-        route
-            .set_mtu(self.interface(), mtu)
-            .map_err(|source| LabError::SetMtu {
-                mtu,
-                interface: self.interface().to_owned(),
-                source,
-            })
+        route.set_mtu(self.interface(), mtu).map_err(|source| LabError::SetMtu {
+            mtu,
+            interface: self.interface().to_owned(),
+            source,
+        })
     }
 
     fn shape(&self, route: &mut Route, shape: &Shape) -> Result<(), LabError> {
         route
             .shape_tbf(self.interface(), shape.bucket())
-            .map_err(|source| LabError::Shape {
-                interface: self.interface().to_owned(),
-                source,
-            })
+            .map_err(|source| LabError::Shape { interface: self.interface().to_owned(), source })
     }
 
     fn inspect(&self, route: &mut Route) -> Result<LinkState, LabError> {
-        route
-            .link(self.interface())
-            .map_err(|source| self.inspect_error(source))
+        route.link(self.interface()).map_err(|source| self.inspect_error(source))
     }
 
     fn inspect_error(&self, source: io::Error) -> LabError {
-        LabError::Inspect {
-            interface: self.interface().to_owned(),
-            source,
-        }
+        LabError::Inspect { interface: self.interface().to_owned(), source }
     }
 
     fn route(&self) -> Result<Route, LabError> {
@@ -211,18 +204,14 @@ impl Host {
 }
 
 /// A socket that configures `namespace`, which is there for `interface`.
-pub(crate) fn open_route(
-    namespace: &NetworkNamespace,
-    interface: &str,
-) -> Result<Route, LabError> {
+pub(crate) fn open_route(namespace: &NetworkNamespace, interface: &str) -> Result<Route, LabError> {
     run_in(namespace, interface, Route::open)?.map_err(LabError::OpenNetlink)
 }
 
 pub(crate) fn set_up(route: &mut Route, interface: &str) -> Result<(), LabError> {
-    route.set_up(interface).map_err(|source| LabError::SetUp {
-        interface: interface.to_owned(),
-        source,
-    })
+    route
+        .set_up(interface)
+        .map_err(|source| LabError::SetUp { interface: interface.to_owned(), source })
 }
 
 fn run_in<T: Send>(
@@ -232,17 +221,18 @@ fn run_in<T: Send>(
 ) -> Result<T, LabError> {
     namespace
         .run(work)
-        .map_err(|source| LabError::EnterNamespace {
-            interface: interface.to_owned(),
-            source,
-        })
+        .map_err(|source| LabError::EnterNamespace { interface: interface.to_owned(), source })
 }
 
-/// The kernel has no IPv6, has it disabled, or finds the MTU below 1280.
+/// A kernel without IPv6 answers `EOPNOTSUPP`, one where `disable_ipv6` is set
+/// `EACCES`. The latter cannot mean a lack of rights, for the same process has
+/// just added an IPv4 address.
 fn means_ipv6_is_off(error: &io::Error) -> bool {
-    errno(error).is_some_and(|errno| IPV6_IS_OFF.contains(&errno))
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)
 }
 
 pub(crate) const LOOPBACK: &str = "lo";
+/// RFC 8200, section 5.
+const IPV6_MINIMAL_MTU: u32 = 1280;
 const PATIENCE: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);

@@ -6,15 +6,15 @@
 //! [`prepare`] finds that out.
 //!
 //! ```no_run
-//! use lab::{Access, Link, LinkSpec, Rate, Shape};
+//! use linerate_lab::{Access, Link, LinkSpec, Rate, Shape};
 //!
-//! if let Access::Forbidden { reason } = lab::prepare() {
+//! if let Access::Forbidden { reason } = linerate_lab::prepare() {
 //!     eprintln!("no link on this system: {reason}");
 //! }
 //! let shape = Rate::from_bits_per_second(100_000_000).map(Shape::with_rate);
 //! let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() })?;
 //! let status = link.near.command("ping").arg(link.far.ipv4().to_string()).status();
-//! # Ok::<(), lab::LabError>(())
+//! # Ok::<(), linerate_lab::LabError>(())
 //! ```
 //!
 //! It changes only namespaces that it made (invariant C), and they end with the

@@ -39,10 +39,7 @@ impl Link {
         spec.require_burst_of_a_frame()?;
         let (near, far) = (create_namespace()?, create_namespace()?);
         join(&near, &far)?;
-        let mut link = Self {
-            near: Host::new(near, NEAR),
-            far: Host::new(far, FAR),
-        };
+        let mut link = Self { near: Host::new(near, NEAR), far: Host::new(far, FAR) };
         link.near.configure(spec)?;
         link.far.configure(spec)?;
         // Neither end has a carrier before the other is up.
@@ -104,12 +101,8 @@ const NEAR: Addressing = Addressing {
     ipv6: NEAR_IPV6,
     link_local: NEAR_LINK_LOCAL,
 };
-const FAR: Addressing = Addressing {
-    interface: "far0",
-    ipv4: FAR_IPV4,
-    ipv6: FAR_IPV6,
-    link_local: FAR_LINK_LOCAL,
-};
+const FAR: Addressing =
+    Addressing { interface: "far0", ipv4: FAR_IPV4, ipv6: FAR_IPV6, link_local: FAR_LINK_LOCAL };
 
 const DEFAULT_MTU: u32 = 1500;
 const ETHERNET_HEADER_BYTES: u32 = 14;
@@ -121,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_burst_below_one_frame_is_refused() {
-        let rate = Rate::from_bits_per_second(1_000_000).unwrap();
+        let rate = Rate::from_bits_per_second(1_000_000).expect("not zero");
         let shape = |burst_bytes| Some(Shape { burst_bytes, ..Shape::with_rate(rate) });
         let spec = |burst_bytes, mtu| LinkSpec { shape: shape(burst_bytes), mtu };
         assert!(spec(1514, None).require_burst_of_a_frame().is_ok());

@@ -56,14 +56,10 @@ impl Shape {
     ///
     /// 10 ms is a timer tick at 100 Hz, the rule of `tc-tbf(8)`: a bucket that
     /// is refilled by ticks must hold a tick's worth to reach its rate. The
-    /// burst is at least [`SMALLEST_BURST_BYTES`].
+    /// burst is at least ten frames of 1514 bytes.
     pub fn with_rate(rate: Rate) -> Self {
         let burst_bytes = rate.bytes_in(TIMER_TICK).max(SMALLEST_BURST_BYTES);
-        Self {
-            rate,
-            burst_bytes,
-            latency: DEFAULT_LATENCY,
-        }
+        Self { rate, burst_bytes, latency: DEFAULT_LATENCY }
     }
 
     /// Bytes that may wait: what passes in `latency`, and a burst.
@@ -95,7 +91,7 @@ mod tests {
     use super::*;
 
     fn rate(bits: u64) -> Rate {
-        Rate::from_bits_per_second(bits).unwrap()
+        Rate::from_bits_per_second(bits).expect("not zero")
     }
 
     #[test]

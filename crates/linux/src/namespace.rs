@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn the_current_namespace_has_the_inode_that_proc_shows() {
-        let link = std::fs::read_link("/proc/thread-self/ns/net").unwrap();
-        let inode = NetworkNamespace::current().unwrap().inode().unwrap();
-        assert_eq!(link.to_str().unwrap(), format!("net:[{inode}]"));
+        let link = std::fs::read_link("/proc/thread-self/ns/net").expect("proc is mounted");
+        let inode = NetworkNamespace::current().expect("permitted").inode().expect("permitted");
+        assert_eq!(link.to_str().expect("ASCII"), format!("net:[{inode}]"));
     }
 
     #[test]
@@ -136,12 +136,12 @@ mod tests {
             eprintln!("skipped: needs CAP_SYS_ADMIN and CAP_NET_ADMIN");
             return;
         }
-        let here = NetworkNamespace::current().unwrap().inode().unwrap();
-        let created = NetworkNamespace::create().unwrap();
-        let inside = created.run(NetworkNamespace::current).unwrap().unwrap();
-        assert_eq!(created.inode().unwrap(), inside.inode().unwrap());
-        assert_ne!(created.inode().unwrap(), here);
-        let still_here = NetworkNamespace::current().unwrap();
-        assert_eq!(still_here.inode().unwrap(), here);
+        let here = NetworkNamespace::current().expect("permitted").inode().expect("permitted");
+        let created = NetworkNamespace::create().expect("permitted");
+        let inside = created.run(NetworkNamespace::current).expect("permitted").expect("permitted");
+        assert_eq!(created.inode().expect("permitted"), inside.inode().expect("permitted"));
+        assert_ne!(created.inode().expect("permitted"), here);
+        let still_here = NetworkNamespace::current().expect("permitted");
+        assert_eq!(still_here.inode().expect("permitted"), here);
     }
 }

@@ -50,11 +50,7 @@ impl Route {
             // answers all the same.
             let _ = enable(&socket, option);
         }
-        Ok(Self {
-            socket,
-            sequence: 0,
-            buffer: vec![0; RECEIVE_BUFFER_BYTES],
-        })
+        Ok(Self { socket, sequence: 0, buffer: vec![0; RECEIVE_BUFFER_BYTES] })
     }
 
     /// Sends a request that changes something and waits for its acknowledgement.

@@ -106,10 +106,7 @@ fn require_single_thread() -> io::Result<()> {
 }
 
 fn effective_capabilities() -> io::Result<u64> {
-    let mut header = CapabilityHeader {
-        version: LINUX_CAPABILITY_VERSION_3,
-        process: 0,
-    };
+    let mut header = CapabilityHeader { version: LINUX_CAPABILITY_VERSION_3, process: 0 };
     let mut sets = [CapabilitySets::default(); 2];
     // SAFETY: both pointers are valid for writes during the call, and version 3
     // makes the kernel write exactly two elements.
@@ -150,16 +147,16 @@ mod tests {
 
     #[test]
     fn the_capabilities_are_those_that_proc_shows() {
-        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let status = fs::read_to_string("/proc/thread-self/status").expect("proc is mounted");
         let line = status.lines().find(|line| line.starts_with("CapEff:"));
         let shown = line.and_then(|line| line.split_whitespace().nth(1));
-        let shown = u64::from_str_radix(shown.unwrap(), 16).unwrap();
-        assert_eq!(effective_capabilities().unwrap(), shown);
+        let shown = u64::from_str_radix(shown.expect("present"), 16).expect("hexadecimal");
+        assert_eq!(effective_capabilities().expect("permitted"), shown);
     }
 
     #[test]
     fn a_process_with_threads_is_not_forked() {
-        let refusal = std::thread::spawn(|| rehearse(|| Ok(()))).join().unwrap();
-        assert_eq!(refusal.unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        let refusal = std::thread::spawn(|| rehearse(|| Ok(()))).join().expect("no panic");
+        assert_eq!(refusal.expect_err("refused").kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -12,23 +12,30 @@ impl Route {
     ///
     /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which
     /// would keep it unusable for about a second.
-    pub fn add_address(&mut self, name: &str, address: IpAddr, prefix_length: u8) -> io::Result<()> {
+    pub fn add_address(
+        &mut self,
+        name: &str,
+        address: IpAddr,
+        prefix_length: u8,
+    ) -> io::Result<()> {
         let index = self.interface_index(name)?;
         self.request(address_request(index, address, prefix_length))
     }
 
-    /// Whether packets to `address` are delivered to this host itself.
+    /// Whether `address`, taken to be one of this link, is delivered to this
+    /// host itself. The errno is `ENETUNREACH` if there is no route at all.
     ///
     /// The kernel finishes adding an IPv6 address in the background; this tells
     /// when it is done.
-    pub fn is_local(&mut self, address: IpAddr) -> io::Result<bool> {
-        let octets = octets(address);
+    pub fn is_local(&mut self, name: &str, address: IpAddr) -> io::Result<bool> {
+        let index = self.interface_index(name)?;
         let route = RouteMessage {
             family: family(address),
             destination_length: if address.is_ipv4() { 32 } else { 128 },
         };
         let message = Message::new(libc::RTM_GETROUTE, 0, &route.encode())
-            .attribute(kernel::RTA_DST, &octets);
+            .attribute(kernel::RTA_DST, &octets(address))
+            .attribute(kernel::RTA_OIF, &index.to_ne_bytes());
         let answer = self.ask(message)?;
         Ok(answer.get(RouteMessage::TYPE) == Some(&kernel::RTN_LOCAL))
     }
@@ -95,7 +102,7 @@ mod tests {
         let bytes = address_request(3, address, 64).finish(1);
         let body = &bytes[HEADER_BYTES..];
         assert_eq!(body[..4], [10, 64, kernel::IFA_F_NODAD, kernel::RT_SCOPE_LINK]);
-        let local = attribute(&body[8..], kernel::IFA_LOCAL).unwrap();
+        let local = attribute(&body[8..], kernel::IFA_LOCAL).expect("present");
         assert_eq!((local.len(), local[0], local[15]), (16, 0xfe, 1));
     }
 }

@@ -175,6 +175,7 @@ pub(super) const IFA_F_NODAD: u8 = 0x02;
 pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
 pub(super) const RT_SCOPE_LINK: u8 = 253;
 pub(super) const RTA_DST: u16 = 1;
+pub(super) const RTA_OIF: u16 = 4;
 pub(super) const RTN_LOCAL: u8 = 2;
 
 // linux/rtnetlink.h and linux/pkt_sched.h

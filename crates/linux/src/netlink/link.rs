@@ -116,14 +116,16 @@ fn veth_request(name: &CString, peer_name: &CString, peer_namespace: i32) -> Mes
     Message::new(libc::RTM_NEWLINK, flags, &link)
         .attribute(kernel::IFLA_IFNAME, name.as_bytes_with_nul())
         .nested(kernel::IFLA_LINKINFO, |info| {
-            info.attribute(kernel::IFLA_INFO_KIND, b"veth\0")
-                .nested(kernel::IFLA_INFO_DATA, |data| {
+            info.attribute(kernel::IFLA_INFO_KIND, b"veth\0").nested(
+                kernel::IFLA_INFO_DATA,
+                |data| {
                     data.nested(kernel::VETH_INFO_PEER, |peer| {
                         peer.body(&link)
                             .attribute(kernel::IFLA_IFNAME, peer_name.as_bytes_with_nul())
                             .attribute(kernel::IFLA_NET_NS_FD, &peer_namespace.to_ne_bytes())
                     })
-                })
+                },
+            )
         })
 }
 
@@ -177,7 +179,7 @@ mod tests {
             .attribute(kernel::IFLA_OPERSTATE, &[6])
             .attribute(kernel::IFLA_STATS64, &counters)
             .finish(1);
-        let state = parse_link(&message[16..]).unwrap();
+        let state = parse_link(&message[16..]).expect("present");
         assert_eq!((state.index, state.mtu, state.operational), (5, 1500, true));
         assert_eq!(state.statistics.received_packets, 1);
         assert_eq!(state.statistics.send_drops, 8);
@@ -185,11 +187,13 @@ mod tests {
 
     #[test]
     fn a_veth_request_carries_both_names_and_the_peer_namespace() {
-        let (near, far) = (interface_name("a").unwrap(), interface_name("b").unwrap());
+        let (near, far) =
+            (interface_name("a").expect("short"), interface_name("b").expect("short"));
         let bytes = veth_request(&near, &far, 9).finish(1);
-        let info = attribute(&bytes[32..], kernel::IFLA_LINKINFO).unwrap();
-        let data = attribute(info, kernel::IFLA_INFO_DATA).unwrap();
-        let peer = &attribute(data, kernel::VETH_INFO_PEER).unwrap()[IfInfoMessage::BYTES..];
+        let info = attribute(&bytes[32..], kernel::IFLA_LINKINFO).expect("present");
+        let data = attribute(info, kernel::IFLA_INFO_DATA).expect("present");
+        let peer =
+            &attribute(data, kernel::VETH_INFO_PEER).expect("present")[IfInfoMessage::BYTES..];
         assert_eq!(attribute(&bytes[32..], kernel::IFLA_IFNAME), Some(&b"a\0"[..]));
         assert_eq!(attribute(info, kernel::IFLA_INFO_KIND), Some(&b"veth\0"[..]));
         assert_eq!(attribute(peer, kernel::IFLA_IFNAME), Some(&b"b\0"[..]));
@@ -200,7 +204,7 @@ mod tests {
     #[test]
     fn impossible_names_are_refused_before_the_kernel_sees_them() {
         for name in ["", "a-name-of-sixteen", "nul\0nul"] {
-            let error = interface_name(name).unwrap_err();
+            let error = interface_name(name).expect_err("refused");
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name:?}");
         }
     }

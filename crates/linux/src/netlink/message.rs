@@ -59,8 +59,8 @@ impl Message {
     /// The bytes to send, numbered `sequence`.
     pub(super) fn finish(mut self, sequence: u32) -> Vec<u8> {
         self.align();
-        let length = u32::try_from(self.bytes.len())
-            .expect("requests of this crate are far below 64 KiB");
+        let length =
+            u32::try_from(self.bytes.len()).expect("requests of this crate are far below 64 KiB");
         self.bytes[LENGTH].copy_from_slice(&length.to_ne_bytes());
         self.bytes[SEQUENCE].copy_from_slice(&sequence.to_ne_bytes());
         self.bytes
@@ -112,9 +112,7 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 
 /// The value of the first attribute of this kind.
 pub(super) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
-    attributes(bytes)
-        .find(|(found, _)| *found == kind)
-        .map(|(_, value)| value)
+    attributes(bytes).find(|(found, _)| *found == kind).map(|(_, value)| value)
 }
 
 /// The number at `range`, or nothing if the bytes end before it.
@@ -176,10 +174,7 @@ mod tests {
     fn a_nested_attribute_spans_its_structure_and_padded_children() {
         let message = Message::new(0, 0, &[])
             .nested(18, |inner| {
-                inner
-                    .body(&[1, 2])
-                    .attribute(1, b"abcde")
-                    .attribute(2, &9_u32.to_ne_bytes())
+                inner.body(&[1, 2]).attribute(1, b"abcde").attribute(2, &9_u32.to_ne_bytes())
             })
             .finish(0);
         let mut expected = bytes![28_u16, 18_u16];
@@ -192,9 +187,7 @@ mod tests {
 
     #[test]
     fn what_was_built_is_taken_apart_again() {
-        let mut datagram = Message::new(16, 0, &[1, 2, 3, 4])
-            .attribute(5, b"x")
-            .finish(7);
+        let mut datagram = Message::new(16, 0, &[1, 2, 3, 4]).attribute(5, b"x").finish(7);
         datagram.extend(Message::new(17, 0, &[]).finish(8));
         let found: Vec<_> = replies(&datagram).collect();
         assert_eq!((found[0].kind, found[0].sequence), (16, 7));

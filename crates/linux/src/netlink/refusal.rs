@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_plain_refusal_is_its_errno() {
         let payload = (-libc::EPERM).to_ne_bytes();
-        let error = refused(0, &payload).unwrap_err();
+        let error = refused(0, &payload).expect_err("refused");
         assert_eq!(error.raw_os_error(), Some(libc::EPERM));
         assert_eq!(errno(&error), Some(libc::EPERM));
     }
@@ -97,13 +97,12 @@ mod tests {
         // With the request echoed in full, and capped to its header.
         for (flags, echoed) in [(NLM_F_ACK_TLVS, 24), (NLM_F_ACK_TLVS | NLM_F_CAPPED, 16)] {
             let request = Message::new(36, 0, &[0; 8]).finish(1);
-            let attributes = Message::new(0, 0, &[])
-                .attribute(NLMSGERR_ATTR_MSG, b"Unknown qdisc\0")
-                .finish(0);
+            let attributes =
+                Message::new(0, 0, &[]).attribute(NLMSGERR_ATTR_MSG, b"Unknown qdisc\0").finish(0);
             let mut payload = (-libc::ENOENT).to_ne_bytes().to_vec();
             payload.extend(&request[..echoed]);
             payload.extend(&attributes[HEADER_BYTES..]);
-            let error = refused(flags, &payload).unwrap_err();
+            let error = refused(flags, &payload).expect_err("refused");
             assert_eq!(errno(&error), Some(libc::ENOENT));
             assert_eq!(error.kind(), io::ErrorKind::NotFound);
             assert!(error.to_string().starts_with("Unknown qdisc: "), "{error}");
@@ -112,6 +111,6 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_without_a_code_is_invalid() {
-        assert_eq!(refused(0, &[]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(refused(0, &[]).expect_err("refused").kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -68,21 +68,18 @@ mod tests {
     const TRAFFIC_CONTROL_BYTES: usize = 20;
 
     fn options(rate_bytes_per_second: u64) -> Vec<u8> {
-        let bucket = TokenBucket {
-            rate_bytes_per_second,
-            burst_bytes: 0x1_0000,
-            limit_bytes: 0x2_0000,
-        };
+        let bucket =
+            TokenBucket { rate_bytes_per_second, burst_bytes: 0x1_0000, limit_bytes: 0x2_0000 };
         let bytes = tbf_request(4, bucket).finish(1);
         let attributes = &bytes[HEADER_BYTES + TRAFFIC_CONTROL_BYTES..];
         assert_eq!(attribute(attributes, kernel::TCA_KIND), Some(&b"tbf\0"[..]));
-        attribute(attributes, kernel::TCA_OPTIONS).unwrap().to_vec()
+        attribute(attributes, kernel::TCA_OPTIONS).expect("present").to_vec()
     }
 
     #[test]
     fn a_bucket_has_the_layout_of_tc_tbf_qopt() {
         let options = options(12_500_000);
-        let parameters = attribute(&options, kernel::TCA_TBF_PARMS).unwrap();
+        let parameters = attribute(&options, kernel::TCA_TBF_PARMS).expect("present");
         let mut expected = vec![0, 1, 0, 0, 0, 0, 0, 0];
         expected.extend(12_500_000_u32.to_ne_bytes());
         expected.extend([0; 12]);
@@ -97,7 +94,7 @@ mod tests {
     #[test]
     fn a_rate_beyond_32_bits_is_sent_in_64() {
         let options = options(12_500_000_000);
-        let parameters = attribute(&options, kernel::TCA_TBF_PARMS).unwrap();
+        let parameters = attribute(&options, kernel::TCA_TBF_PARMS).expect("present");
         assert_eq!(parameters[8..12], u32::MAX.to_ne_bytes());
         let rate = 12_500_000_000_u64.to_ne_bytes();
         assert_eq!(attribute(&options, kernel::TCA_TBF_RATE64), Some(&rate[..]));

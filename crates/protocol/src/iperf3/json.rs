@@ -20,16 +20,14 @@ pub(super) fn unsigned(object: &Map<String, Value>, key: &str) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().and_then(whole))
 }
 
-/// A number of either sign; fractions are cut off.
+/// A number of either sign; fractions are cut off. iperf3 3.12 and 3.13 write -1 as
+/// 2^64 - 1, so the upper half of 64 bits stands for negative numbers.
 pub(super) fn signed(object: &Map<String, Value>, key: &str) -> Option<i64> {
     let value = object.get(key)?;
-    match value.as_i64() {
-        Some(number) => Some(number),
-        None if value.as_f64()? < 0.0 => {
-            whole(-value.as_f64()?).and_then(|n| i64::try_from(n).ok()).map(|n| -n)
-        }
-        None => unsigned(object, key).and_then(|n| i64::try_from(n).ok()),
-    }
+    value
+        .as_i64()
+        .or_else(|| value.as_u64().map(u64::cast_signed))
+        .or_else(|| value.as_f64().and_then(whole_signed))
 }
 
 /// A finite number.
@@ -57,4 +55,39 @@ pub(super) fn flag(object: &Map<String, Value>, key: &str) -> bool {
 fn whole(number: f64) -> Option<u64> {
     // 2^63: above, no count that a peer can mean.
     (0.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as u64)
+}
+
+fn whole_signed(number: f64) -> Option<i64> {
+    let magnitude = i64::try_from(whole(number.abs())?).ok()?;
+    Some(if number < 0.0 { -magnitude } else { magnitude })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(text: &str) -> Map<String, Value> {
+        parse_object(text.as_bytes()).expect("an object")
+    }
+
+    #[test]
+    fn numbers_come_in_many_shapes() {
+        let json = object(r#"{"a":18446744073709551615,"b":-1,"c":1e3,"d":-2.5,"e":"7","f":1e40}"#);
+        assert_eq!(signed(&json, "a"), Some(-1));
+        assert_eq!(signed(&json, "b"), Some(-1));
+        assert_eq!(signed(&json, "c"), Some(1000));
+        assert_eq!(signed(&json, "d"), Some(-2));
+        assert_eq!(signed(&json, "e"), None);
+        assert_eq!(signed(&json, "f"), None);
+        assert_eq!(unsigned(&json, "b"), None);
+        assert_eq!(unsigned(&json, "c"), Some(1000));
+    }
+
+    #[test]
+    fn flags_are_true_or_not_zero() {
+        let json = object(r#"{"a":true,"b":1,"c":0,"d":false,"e":null}"#);
+        let on: Vec<_> =
+            ["a", "b", "c", "d", "e", "f"].into_iter().filter(|k| flag(&json, k)).collect();
+        assert_eq!(on, ["a", "b"]);
+    }
 }

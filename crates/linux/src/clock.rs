@@ -1,0 +1,56 @@
+//! The clocks of this host: the only place that reads them.
+
+use std::mem::MaybeUninit;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Time since the epoch of `CLOCK_MONOTONIC` (clock_gettime(2)).
+pub fn monotonic() -> Duration {
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: the pointer is valid for a write of one timespec, and this clock
+    // exists on every Linux, so that the call fills it.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        time.assume_init()
+    };
+    Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// The time of day in UTC as RFC 3339 writes it, to the second.
+pub fn utc_rfc3339() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let seconds = libc::time_t::try_from(seconds).unwrap_or(0);
+    let mut broken = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both pointers are valid for the call, and an all-zero tm is a valid
+    // one should the call fail.
+    let tm = unsafe {
+        libc::gmtime_r(&raw const seconds, broken.as_mut_ptr());
+        broken.assume_init()
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        tm.tm_year + 1900,
+        tm.tm_mon + 1,
+        tm.tm_mday,
+        tm.tm_hour,
+        tm.tm_min,
+        tm.tm_sec
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_monotonic_clock_does_not_go_back() {
+        let first = monotonic();
+        assert!(monotonic() >= first);
+    }
+
+    #[test]
+    fn the_date_looks_like_one() {
+        let text = utc_rfc3339();
+        assert_eq!(text.len(), "2026-01-01T00:00:00Z".len());
+        assert!(text.starts_with("20") && text.ends_with('Z'), "{text}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Descriptors that wake a sleeping thread: by another thread, at a time, by a
+//! signal.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+/// Wakes whoever waits for it to become readable (eventfd(2)).
+#[derive(Debug)]
+pub struct Wake(OwnedFd);
+
+impl Wake {
+    /// One that nobody has notified.
+    ///
+    /// # Errors
+    /// What eventfd(2) reports, e.g. too many open files.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the call takes no pointer; the result is checked by `owned`.
+        unsafe { owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }.map(Self)
+    }
+
+    /// Makes it readable. Never blocks, never fails: a full counter is readable too.
+    pub fn notify(&self) {
+        let one: u64 = 1;
+        // SAFETY: the pointer is valid for the eight bytes that are written.
+        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+
+    /// Takes the notifications back.
+    pub fn clear(&self) {
+        drain::<8>(&self.0);
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Becomes readable at a given time of the monotonic clock (timerfd_create(2)).
+#[derive(Debug)]
+pub struct Alarm(OwnedFd);
+
+impl Alarm {
+    /// One that is not set.
+    ///
+    /// # Errors
+    /// What timerfd_create(2) reports, e.g. too many open files.
+    pub fn new() -> io::Result<Self> {
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+        // SAFETY: the call takes no pointer; the result is checked by `owned`.
+        unsafe { owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }.map(Self)
+    }
+
+    /// Sets it to `at` after the clock's epoch; a time that has passed fires at once.
+    ///
+    /// # Errors
+    /// What timerfd_settime(2) reports.
+    pub fn set(&self, at: Duration) -> io::Result<()> {
+        // Zero would switch the timer off.
+        let at = at.max(Duration::from_nanos(1));
+        let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let when = libc::itimerspec { it_interval: never, it_value: timespec(at) };
+        // SAFETY: the new value is valid for the call; no old value is asked for.
+        let done = unsafe {
+            libc::timerfd_settime(
+                self.0.as_raw_fd(),
+                libc::TFD_TIMER_ABSTIME,
+                &raw const when,
+                std::ptr::null_mut(),
+            )
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Becomes readable when the user wants the program to stop: SIGINT, SIGTERM or
+/// SIGHUP (signalfd(2)).
+#[derive(Debug)]
+pub struct Interrupts(OwnedFd);
+
+impl Interrupts {
+    /// Takes these signals from now on. To be called before other threads start,
+    /// since it blocks the signals for the calling thread and its later children.
+    ///
+    /// # Errors
+    /// What pthread_sigmask(3) or signalfd(2) report.
+    pub fn take() -> io::Result<Self> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the set is made by sigemptyset before it is used; the result is
+        // checked by `owned`.
+        unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::sigaddset(set.as_mut_ptr(), signal);
+            }
+            let error = libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+            if error != 0 {
+                return Err(io::Error::from_raw_os_error(error));
+            }
+            owned(libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))
+                .map(Self)
+        }
+    }
+
+    /// Whether such a signal came since the last call.
+    pub fn came(&self) -> bool {
+        drain::<{ size_of::<libc::signalfd_siginfo>() }>(&self.0)
+    }
+}
+
+impl AsFd for Interrupts {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Reads until nothing is left; whether there was something.
+fn drain<const N: usize>(fd: &OwnedFd) -> bool {
+    let mut bytes = [0_u8; N];
+    let mut some = false;
+    // SAFETY: pointer and length describe the buffer; the descriptor does not block.
+    while unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), N) } > 0 {
+        some = true;
+    }
+    some
+}
+
+/// # Safety
+/// `fd` is a result of a call that makes a descriptor: nobody else owns it.
+unsafe fn owned(fd: i32) -> io::Result<OwnedFd> {
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn timespec(span: Duration) -> libc::timespec {
+    libc::timespec {
+        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: span.subsec_nanos().cast_signed().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poll::{Readiness, Watch, wait};
+
+    fn readable(fd: &impl AsFd, timeout: Duration) -> bool {
+        let mut watches = [Watch::readable(fd.as_fd())];
+        wait(&mut watches, Some(timeout)).expect("polls");
+        watches[0].ready() == Readiness::READABLE
+    }
+
+    #[test]
+    fn a_notified_wake_is_readable_until_cleared() {
+        let wake = Wake::new().expect("eventfd");
+        assert!(!readable(&wake, Duration::ZERO));
+        wake.notify();
+        wake.notify();
+        assert!(readable(&wake, Duration::ZERO));
+        wake.clear();
+        assert!(!readable(&wake, Duration::ZERO));
+    }
+
+    #[test]
+    fn an_alarm_fires_when_its_time_has_come() {
+        let alarm = Alarm::new().expect("timerfd");
+        assert!(!readable(&alarm, Duration::from_millis(1)));
+        alarm.set(crate::clock::monotonic() + Duration::from_millis(2)).expect("set");
+        assert!(readable(&alarm, Duration::from_secs(5)));
+        alarm.set(Duration::ZERO).expect("set");
+        assert!(readable(&alarm, Duration::from_secs(5)), "a time in the past fires at once");
+    }
+}

@@ -1,0 +1,131 @@
+//! What this host and this process are: names, CPUs, CPU time.
+
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// Names of the system (uname(2)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemNames {
+    /// Node name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Machine, e.g. `riscv64`.
+    pub architecture: String,
+}
+
+/// Asks for the names of the system.
+pub fn system_names() -> SystemNames {
+    let mut names = MaybeUninit::<libc::utsname>::zeroed();
+    // SAFETY: the pointer is valid for the call, which fails only for bad ones;
+    // an all-zero utsname holds empty strings.
+    let names = unsafe {
+        libc::uname(names.as_mut_ptr());
+        names.assume_init()
+    };
+    let text = |field: &[libc::c_char]| {
+        let bytes: Vec<u8> = field.iter().map(|c| c.to_ne_bytes()[0]).collect();
+        CStr::from_bytes_until_nul(&bytes)
+            .map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned())
+    };
+    SystemNames {
+        host: text(&names.nodename),
+        kernel: text(&names.release),
+        architecture: text(&names.machine),
+    }
+}
+
+/// CPUs that this process may run on (sched_getaffinity(2)), in order.
+///
+/// # Errors
+/// What the kernel reports, e.g. more CPUs than the set holds (1,024).
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
+    let size = std::mem::size_of::<libc::cpu_set_t>();
+    // SAFETY: pointer and size describe the set; all-zero is the empty set.
+    let set = unsafe {
+        if libc::sched_getaffinity(0, size, set.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        set.assume_init()
+    };
+    // SAFETY: every index is below the number of bits in the set.
+    Ok((0..size * 8).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
+}
+
+/// Pins the calling thread to one CPU (sched_setaffinity(2)).
+///
+/// # Errors
+/// `EINVAL` if the CPU is not there or not allowed to this process.
+pub fn pin_thread(cpu: usize) -> io::Result<()> {
+    let size = std::mem::size_of::<libc::cpu_set_t>();
+    if cpu >= size * 8 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: an all-zero set is the empty one, the index is inside of it, and
+    // pointer and size describe it.
+    let done = unsafe {
+        let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, size, &raw const set)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// CPU time that this process used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user space.
+    pub user: Duration,
+    /// In the kernel, on this process's behalf.
+    pub system: Duration,
+}
+
+/// Asks for the CPU time of all threads of this process (getrusage(2)).
+pub fn cpu_time() -> CpuTime {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for the call; an all-zero rusage is a valid one.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let span = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec.cast_unsigned())
+            + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
+    };
+    CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
+}
+
+/// Lets the calling thread's timers fire when they are due, instead of up to 50
+/// microseconds later (`PR_SET_TIMERSLACK`, prctl(2)).
+pub fn sharpen_timers() {
+    let least: libc::c_ulong = 1;
+    // SAFETY: this option takes one number and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, least) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_has_a_name_and_a_cpu() {
+        let names = system_names();
+        assert!(!names.kernel.is_empty() && !names.architecture.is_empty());
+        assert!(!allowed_cpus().expect("an affinity").is_empty());
+    }
+
+    #[test]
+    fn a_thread_can_be_pinned_to_an_allowed_cpu_only() {
+        let cpu = allowed_cpus().expect("an affinity")[0];
+        std::thread::spawn(move || {
+            pin_thread(cpu).expect("allowed");
+            assert_eq!(allowed_cpus().expect("an affinity"), [cpu]);
+            assert!(pin_thread(1 << 20).is_err());
+        })
+        .join()
+        .expect("no panic");
+    }
+}

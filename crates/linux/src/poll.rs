@@ -1,0 +1,79 @@
+//! Readiness of a handful of descriptors (poll(2)), level-triggered.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// What a descriptor is ready for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Readiness(i16);
+
+impl Readiness {
+    /// Ready for reading, and for nothing else.
+    pub const READABLE: Self = Self(libc::POLLIN);
+
+    /// Whether reading will not block: there is data, an end or an error.
+    pub const fn is_readable(self) -> bool {
+        self.0 & (libc::POLLIN | libc::POLLHUP | libc::POLLERR) != 0
+    }
+
+    /// Whether writing will not block: there is room or an error.
+    pub const fn is_writable(self) -> bool {
+        self.0 & (libc::POLLOUT | libc::POLLHUP | libc::POLLERR) != 0
+    }
+}
+
+/// One descriptor and what it is watched for.
+#[repr(transparent)]
+pub struct Watch<'fd> {
+    inner: libc::pollfd,
+    lifetime: std::marker::PhantomData<BorrowedFd<'fd>>,
+}
+
+impl<'fd> Watch<'fd> {
+    /// Watches for data.
+    pub fn readable(fd: BorrowedFd<'fd>) -> Self {
+        Self::new(fd, libc::POLLIN)
+    }
+
+    /// Watches for room.
+    pub fn writable(fd: BorrowedFd<'fd>) -> Self {
+        Self::new(fd, libc::POLLOUT)
+    }
+
+    /// Watches for data, and for room if `wants_room`.
+    pub fn both(fd: BorrowedFd<'fd>, wants_room: bool) -> Self {
+        Self::new(fd, libc::POLLIN | if wants_room { libc::POLLOUT } else { 0 })
+    }
+
+    /// What the last wait found.
+    pub const fn ready(&self) -> Readiness {
+        Readiness(self.inner.revents)
+    }
+
+    fn new(fd: BorrowedFd<'fd>, events: i16) -> Self {
+        let inner = libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 };
+        Self { inner, lifetime: std::marker::PhantomData }
+    }
+}
+
+/// Waits until one of `watches` is ready or `timeout` passed (none: for ever). A
+/// signal ends the wait early.
+///
+/// # Errors
+/// What poll(2) reports, but not `EINTR`.
+pub fn wait(watches: &mut [Watch<'_>], timeout: Option<Duration>) -> io::Result<()> {
+    let count = watches.len() as libc::nfds_t;
+    // SAFETY: `Watch` is transparent over pollfd; pointer and count describe the
+    // slice, whose descriptors are borrowed and so open.
+    let ready =
+        unsafe { libc::poll(watches.as_mut_ptr().cast(), count, crate::epoll::millis(timeout)) };
+    if ready >= 0 {
+        return Ok(());
+    }
+    for watch in watches {
+        watch.inner.revents = 0;
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+}

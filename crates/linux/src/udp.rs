@@ -1,0 +1,144 @@
+//! UDP sockets and batches of datagrams (sendmmsg(2), recvmmsg(2)).
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+mod batch;
+mod origin;
+
+pub use batch::{ReceiveBatch, Received, SendBatch};
+pub use origin::{Origin, receive_with_origin, report_destination};
+
+/// A socket that does not block, bound to `local`. With `shared`, more sockets may
+/// be bound to the same address (`SO_REUSEADDR`, socket(7)). An IPv6 socket takes
+/// IPv4 too if `dual`.
+///
+/// # Errors
+/// What the kernel reports, e.g. `EADDRINUSE`.
+pub fn bind(local: SocketAddr, shared: bool, dual: bool) -> io::Result<UdpSocket> {
+    let socket =
+        Socket::new(Domain::for_address(local), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
+    if shared {
+        socket.set_reuse_address(true)?;
+    }
+    if local.is_ipv6() {
+        socket.set_only_v6(!dual)?;
+    }
+    socket.bind(&local.into())?;
+    Ok(socket.into())
+}
+
+/// Asks for socket buffers of `bytes`. The kernel may give less (`net.core.rmem_max`
+/// and `wmem_max`): read them back.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn set_buffers(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    socket.set_send_buffer_size(bytes)?;
+    socket.set_recv_buffer_size(bytes)
+}
+
+/// Asks for a receive buffer of `bytes`, and takes what it gets.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn widen_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    if socket.recv_buffer_size()? < bytes {
+        socket.set_recv_buffer_size(bytes)?;
+    }
+    Ok(())
+}
+
+/// Lets each datagram carry the time at which the kernel received it
+/// (`SO_TIMESTAMPNS`, socket(7)), on the clock of the time of day.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn stamp_arrivals(socket: &UdpSocket) -> io::Result<()> {
+    set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
+}
+
+/// An address of the family of `like`, with a port that the kernel chooses.
+pub fn any_port_like(like: SocketAddr) -> SocketAddr {
+    let ip: IpAddr = match like {
+        SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    (ip, 0).into()
+}
+
+fn set_flag(fd: BorrowedFd<'_>, level: i32, option: i32) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: pointer and length describe one int, which such options take.
+    let done = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            option,
+            (&raw const on).cast(),
+            crate::length_of::<libc::c_int>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// One control message of a received datagram (cmsg(3)).
+enum Control {
+    Arrival(Duration),
+    Destination4(libc::in_pktinfo),
+    Destination6(libc::in6_pktinfo),
+    Other,
+}
+
+/// Calls `each` with every control message that the kernel put into `header`.
+///
+/// # Safety
+/// `header` was filled by recvmsg(2) or recvmmsg(2), and its control buffer is alive.
+unsafe fn for_each_control(header: &libc::msghdr, mut each: impl FnMut(Control)) {
+    // SAFETY: by the caller's promise the kernel wrote a well-formed list of
+    // messages, which the CMSG macros walk within `msg_controllen`.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while !message.is_null() {
+            each(decode_control(message));
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+    }
+}
+
+/// # Safety
+/// `message` points to a whole control message.
+unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
+    // SAFETY: by the caller's promise the header is readable, and the kernel gives
+    // each of these types a payload of the structure read here; the reads do not
+    // ask for alignment.
+    unsafe {
+        let data = libc::CMSG_DATA(message);
+        match ((*message).cmsg_level, (*message).cmsg_type) {
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                let time: libc::timespec = data.cast::<libc::timespec>().read_unaligned();
+                let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
+                Control::Arrival(Duration::new(time.tv_sec.cast_unsigned(), nanos))
+            }
+            (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
+                Control::Destination4(data.cast::<libc::in_pktinfo>().read_unaligned())
+            }
+            (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
+                Control::Destination6(data.cast::<libc::in6_pktinfo>().read_unaligned())
+            }
+            _ => Control::Other,
+        }
+    }
+}
+
+fn empty_header() -> libc::msghdr {
+    // SAFETY: null pointers and zero lengths are a valid msghdr.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}

@@ -1,0 +1,220 @@
+//! Many datagrams with one system call.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use super::{Control, empty_header, for_each_control};
+
+/// Slots of equal length, one behind the other, and what the kernel needs to find
+/// them. The pointers are set once: nothing here grows or moves afterwards.
+struct Slots {
+    payload: Box<[u8]>,
+    length: usize,
+    /// Pointed to by the headers.
+    _vectors: Box<[libc::iovec]>,
+    headers: Box<[libc::mmsghdr]>,
+}
+
+// SAFETY: the raw pointers lead only into the boxes that move along with them.
+unsafe impl Send for Slots {}
+
+impl Slots {
+    fn new(count: usize, length: usize) -> Self {
+        let mut payload = vec![0; count * length].into_boxed_slice();
+        let mut vectors: Box<[_]> = payload
+            .chunks_exact_mut(length)
+            .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: length })
+            .collect();
+        let headers = vectors
+            .iter_mut()
+            .map(|vector| {
+                let mut header = empty_header();
+                header.msg_iov = vector;
+                header.msg_iovlen = 1;
+                libc::mmsghdr { msg_hdr: header, msg_len: 0 }
+            })
+            .collect();
+        Self { payload, length, _vectors: vectors, headers }
+    }
+
+    fn slot(&self, index: usize) -> &[u8] {
+        &self.payload[index * self.length..][..self.length]
+    }
+}
+
+/// Datagrams of one length, to be sent together.
+pub struct SendBatch(Slots);
+
+impl SendBatch {
+    /// Room for `count` datagrams of `length` bytes, both at least 1, filled with
+    /// `pattern` over and over.
+    pub fn new(count: usize, length: usize, pattern: &[u8]) -> Self {
+        let mut slots = Slots::new(count.max(1), length.max(1));
+        for chunk in slots.payload.chunks_mut(pattern.len().max(1)) {
+            let (filled, _) = pattern.split_at(chunk.len().min(pattern.len()));
+            chunk[..filled.len()].copy_from_slice(filled);
+        }
+        Self(slots)
+    }
+
+    /// How many datagrams fit.
+    pub const fn capacity(&self) -> usize {
+        self.0.headers.len()
+    }
+
+    /// Bytes of each datagram.
+    pub const fn length(&self) -> usize {
+        self.0.length
+    }
+
+    /// The payload of datagram `index`.
+    ///
+    /// # Panics
+    /// If `index` is not below the capacity.
+    pub fn payload_mut(&mut self, index: usize) -> &mut [u8] {
+        &mut self.0.payload[index * self.0.length..][..self.0.length]
+    }
+
+    /// Sends the first `count` datagrams over a connected socket; how many went.
+    ///
+    /// # Errors
+    /// What sendmmsg(2) reports of the first one, e.g. `EAGAIN`.
+    ///
+    /// # Panics
+    /// If `count` is above the capacity.
+    pub fn send(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
+        let headers = &mut self.0.headers[..count];
+        let wanted = u32::try_from(count).unwrap_or(u32::MAX);
+        // SAFETY: pointer and count describe the headers, whose vectors describe
+        // slots that live as long as they do.
+        let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), wanted, 0) };
+        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+/// Room for datagrams that are received together.
+pub struct ReceiveBatch {
+    slots: Slots,
+    /// Pointed to by the headers.
+    control: Box<[ControlSpace]>,
+}
+
+// SAFETY: the raw pointers lead only into the boxes that move along with them.
+unsafe impl Send for ReceiveBatch {}
+
+/// Enough for one time stamp, aligned as cmsg(3) asks.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct ControlSpace([u8; CONTROL_LENGTH]);
+
+const CONTROL_LENGTH: usize = 64;
+
+/// One datagram of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'batch> {
+    /// What arrived of it: at most the slot's length.
+    pub payload: &'batch [u8],
+    /// When the kernel got it, since the epoch of the time of day; none if the
+    /// socket does not stamp.
+    pub arrival: Option<Duration>,
+}
+
+impl ReceiveBatch {
+    /// Room for `count` datagrams of up to `length` bytes, both at least 1.
+    pub fn new(count: usize, length: usize) -> Self {
+        let mut slots = Slots::new(count.max(1), length.max(1));
+        let mut control =
+            vec![ControlSpace([0; CONTROL_LENGTH]); slots.headers.len()].into_boxed_slice();
+        for (header, space) in slots.headers.iter_mut().zip(&mut control) {
+            header.msg_hdr.msg_control = space.0.as_mut_ptr().cast();
+        }
+        Self { slots, control }
+    }
+
+    /// Receives as many datagrams as are there and fit; does not wait. How many came.
+    ///
+    /// # Errors
+    /// What recvmmsg(2) reports when there is none, e.g. `EAGAIN`.
+    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        debug_assert_eq!(self.control.len(), self.slots.headers.len());
+        for header in &mut self.slots.headers {
+            header.msg_hdr.msg_controllen = CONTROL_LENGTH as _;
+        }
+        let room = u32::try_from(self.slots.headers.len()).unwrap_or(u32::MAX);
+        // SAFETY: pointer and count describe the headers; their vectors and control
+        // pointers describe memory that lives as long as they do.
+        let count = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.slots.headers.as_mut_ptr(),
+                room,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
+        };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Datagram `index` of the last call of [`Self::receive`].
+    ///
+    /// # Panics
+    /// If `index` is not below the capacity.
+    pub fn get(&self, index: usize) -> Received<'_> {
+        let header = &self.slots.headers[index];
+        let length = (header.msg_len as usize).min(self.slots.length);
+        let mut arrival = None;
+        // SAFETY: recvmmsg(2) filled this header, or it still has the empty control
+        // list that it was made with; the control space lives in `self`.
+        unsafe {
+            for_each_control(&header.msg_hdr, |control| {
+                if let Control::Arrival(time) = control {
+                    arrival = Some(time);
+                }
+            });
+        }
+        Received { payload: &self.slots.slot(index)[..length], arrival }
+    }
+}
+
+// `MaybeUninit` zeroes in `empty_header` must mean "no control messages".
+const _: () = assert!(size_of::<MaybeUninit<libc::msghdr>>() == size_of::<libc::msghdr>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::udp::{bind, stamp_arrivals};
+
+    #[test]
+    fn a_batch_arrives_in_order_and_stamped() {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let (from, to) =
+            (bind(local, false, false).expect("bound"), bind(local, false, false).expect("bound"));
+        stamp_arrivals(&to).expect("stamps");
+        from.connect(to.local_addr().expect("bound")).expect("connected");
+        let mut out = SendBatch::new(4, 20, b"abc");
+        for index in 0..3 {
+            out.payload_mut(index)[0] = b'0' + u8::try_from(index).expect("small");
+        }
+        assert_eq!(out.send(&from, 3).expect("sent"), 3);
+        let mut batch = ReceiveBatch::new(8, 32);
+        assert_eq!(batch.receive(&to).expect("received"), 3);
+        assert_eq!(batch.get(2).payload, b"2bcabcabcabcabcabcab".as_slice().split_at(20).0);
+        assert!(batch.get(0).arrival.is_some());
+        let error = batch.receive(&to).expect_err("nothing is left");
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_datagram_longer_than_the_slot_is_cut() {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let (from, to) =
+            (bind(local, false, false).expect("bound"), bind(local, false, false).expect("bound"));
+        from.send_to(&[1; 100], to.local_addr().expect("bound")).expect("sent");
+        let mut batch = ReceiveBatch::new(1, 10);
+        assert_eq!(batch.receive(&to).expect("received"), 1);
+        assert_eq!(batch.get(0).payload, [1; 10]);
+    }
+}
