@@ -149,7 +149,7 @@ impl PlanDraft {
         in_range("interval in milliseconds", millis(self.interval), 10, 3_600_000)?;
         match self.end {
             End::Time(time) => {
-                in_range("time in milliseconds", millis(time), 10, millis(MAX_TIME))?
+                in_range("time in milliseconds", millis(time), 10, millis(MAX_TIME))?;
             }
             End::Bytes(size) => in_range("bytes", size.bytes(), 1, u64::MAX)?,
             End::Blocks(count) => in_range("blocks", count, 1, u64::MAX)?,
@@ -296,7 +296,8 @@ mod tests {
 
     #[test]
     fn fields_out_of_range_are_named_with_the_range() {
-        let cases: [(&str, fn(&mut PlanDraft)); 6] = [
+        type Spoil = fn(&mut PlanDraft);
+        let cases: [(&str, Spoil); 6] = [
             ("streams", |d| d.streams = 0),
             ("streams", |d| d.streams = 129),
             ("omitted", |d| d.omit = Duration::from_secs(601)),

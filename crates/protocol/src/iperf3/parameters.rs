@@ -96,7 +96,7 @@ impl Parameters {
             // A newer linerate may say more or other things here: it is one all the same.
             serde_json::from_value(value.clone()).unwrap_or_default()
         });
-        let wide = json::unsigned(&object, "udp_counters_64bit").is_some();
+        let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
             plan: draft.check().map_err(|error| refusal(&error))?,
             counter_width: if wide { CounterWidth::Bits64 } else { CounterWidth::Bits32 },
