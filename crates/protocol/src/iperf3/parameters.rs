@@ -116,7 +116,7 @@ fn put_options(object: &mut Map<String, Value>, options: &StreamOptions) {
     put("window", options.window.map(|window| json!(window.bytes())));
     put("MSS", options.mss.map(|mss| json!(mss)));
     put("congestion", options.congestion.as_ref().map(|name| json!(name)));
-    put("nodelay", options.no_delay.then(|| json!(true)));
+    put("nodelay", if options.no_delay { Some(json!(true)) } else { None });
 }
 
 fn options(object: &Map<String, Value>) -> StreamOptions {

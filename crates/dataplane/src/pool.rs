@@ -1,0 +1,184 @@
+//! The workers of one test.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use linux::event::Wake;
+use measurement::{StreamCounters, Transport};
+
+use crate::counters::Counters;
+use crate::scratch::{Kind, Scratch};
+use crate::stream::Stream;
+use crate::worker::{Orders, Worker};
+
+/// A stream that is connected and ready to start.
+pub struct OpenStream {
+    /// Its id on the wire.
+    pub id: u32,
+    /// Whether this end sends.
+    pub sender: bool,
+    /// Its engine.
+    pub engine: Box<dyn Stream>,
+    /// What the engine counts.
+    pub counters: Arc<Counters>,
+}
+
+/// Worker threads, each with its share of the streams.
+pub struct Pool {
+    threads: Vec<(JoinHandle<io::Result<()>>, Arc<Wake>)>,
+    orders: Arc<Orders>,
+    gate: Arc<Gate>,
+    done: Arc<Wake>,
+    streams: Vec<Watched>,
+}
+
+/// What the pool's owner keeps of a stream.
+struct Watched {
+    id: u32,
+    sender: bool,
+    counters: Arc<Counters>,
+}
+
+impl Pool {
+    /// Starts one thread per CPU of `cpus`, but no more than there are streams, and
+    /// deals the streams out. The threads wait for [`Self::start`]. With `pin`
+    /// thread `n` stays on the `n`th CPU.
+    ///
+    /// # Errors
+    /// What the kernel reports, e.g. too many open files.
+    pub fn prepare(
+        streams: Vec<OpenStream>,
+        transport: Transport,
+        block: usize,
+        cpus: &[usize],
+        pin: bool,
+    ) -> io::Result<Self> {
+        let count = cpus.len().min(streams.len()).max(1);
+        let mut pool = Self {
+            threads: Vec::with_capacity(count),
+            orders: Arc::default(),
+            gate: Arc::default(),
+            done: Arc::new(Wake::new()?),
+            streams: Vec::with_capacity(streams.len()),
+        };
+        let mut shares: Vec<Vec<Box<dyn Stream>>> = (0..count).map(|_| Vec::new()).collect();
+        for (index, stream) in streams.into_iter().enumerate() {
+            let OpenStream { id, sender, counters, engine } = stream;
+            pool.streams.push(Watched { id, sender, counters });
+            shares[index % count].push(engine);
+        }
+        let kind = if transport == Transport::Udp { Kind::Datagrams } else { Kind::Blocks };
+        for (index, share) in shares.into_iter().enumerate() {
+            let cpu = if pin { cpus.get(index).copied() } else { None };
+            pool.spawn(share, Scratch::new(kind, block)?, cpu)?;
+        }
+        Ok(pool)
+    }
+
+    fn spawn(
+        &mut self,
+        streams: Vec<Box<dyn Stream>>,
+        scratch: Scratch,
+        cpu: Option<usize>,
+    ) -> io::Result<()> {
+        let wake = Arc::new(Wake::new()?);
+        let (orders, done) = (Arc::clone(&self.orders), Arc::clone(&self.done));
+        let mut worker = Worker::new(streams, scratch, orders, Arc::clone(&wake), done)?;
+        let gate = Arc::clone(&self.gate);
+        let name = format!("worker-{}", self.threads.len());
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            if let Some(cpu) = cpu {
+                linux::host::pin_thread(cpu)?;
+            }
+            linux::host::sharpen_timers();
+            gate.wait();
+            worker.run()
+        })?;
+        self.threads.push((thread, wake));
+        Ok(())
+    }
+
+    /// Lets all workers go at once.
+    pub fn start(&self) {
+        self.gate.open();
+    }
+
+    /// Ends the sending streams; receiving ones go on.
+    pub fn stop_sending(&self) {
+        self.orders.stop_sending();
+        self.wake_all();
+    }
+
+    /// Ends all streams and waits for the threads.
+    ///
+    /// # Errors
+    /// What stopped a worker early.
+    pub fn close(self) -> io::Result<()> {
+        self.orders.stop();
+        self.gate.open();
+        self.wake_all();
+        for (thread, _) in self.threads {
+            match thread.join() {
+                Ok(result) => result?,
+                Err(_) => return Err(io::Error::other("a worker thread panicked")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Becomes readable when a stream is done; see [`Self::senders_finished`].
+    pub fn done(&self) -> &Wake {
+        &self.done
+    }
+
+    /// Whether no sending stream will send more.
+    pub fn senders_finished(&self) -> bool {
+        self.streams.iter().all(|stream| !stream.sender || stream.counters.is_finished())
+    }
+
+    /// The first error that ended a stream.
+    pub fn stream_error(&self) -> Option<(u32, io::Error)> {
+        self.streams.iter().find_map(|stream| {
+            let errno = stream.counters.errno()?;
+            Some((stream.id, io::Error::from_raw_os_error(errno)))
+        })
+    }
+
+    /// Every stream's id, whether it sends, and its counters now.
+    pub fn read(&self) -> impl Iterator<Item = (u32, bool, StreamCounters)> + '_ {
+        self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
+    }
+
+    /// Worker of the stream that was given as number `index`.
+    pub fn worker_of(&self, index: usize) -> usize {
+        index % self.threads.len()
+    }
+
+    fn wake_all(&self) {
+        for (_, wake) in &self.threads {
+            wake.notify();
+        }
+    }
+}
+
+/// Holds the workers until all are to go.
+#[derive(Debug, Default)]
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn open(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*open {
+            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}

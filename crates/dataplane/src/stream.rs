@@ -1,0 +1,32 @@
+//! What every engine is to its worker.
+
+use std::os::fd::BorrowedFd;
+
+use linux::epoll::Interest;
+use measurement::Timestamp;
+
+use crate::scratch::Scratch;
+
+/// What a stream needs before its next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing: it can go on, after the other streams had their turn.
+    Again,
+    /// Data to read.
+    Readable,
+    /// Room to write.
+    Writable,
+    /// The time to come.
+    Until(Timestamp),
+    /// Nothing: it is finished.
+    Done,
+}
+
+/// One stream of a test, as a worker drives it.
+pub trait Stream: Send {
+    /// The socket and what it is to be watched for.
+    fn interest(&self) -> (BorrowedFd<'_>, Interest);
+
+    /// Moves about one block. Must not block, allocate, lock or format.
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step;
+}

@@ -1,0 +1,130 @@
+//! Sends datagrams with sendmmsg(2).
+
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use linux::epoll::Interest;
+use measurement::{StreamCounters, Timestamp};
+use protocol::iperf3::{CounterWidth, Header};
+
+use crate::budget::Budget;
+use crate::counters::Counters;
+use crate::pacing::Pacer;
+use crate::scratch::Scratch;
+use crate::stream::{Step, Stream};
+
+/// One sending UDP stream.
+pub struct Sender {
+    socket: Arc<UdpSocket>,
+    width: CounterWidth,
+    datagrams: Option<Arc<Budget>>,
+    /// Taken from the budget and not sent yet.
+    held: usize,
+    pacer: Option<Pacer>,
+    count: StreamCounters,
+    published: Arc<Counters>,
+}
+
+impl Sender {
+    /// A sender of datagrams over a connected socket.
+    pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
+        let count = StreamCounters::default();
+        Self { socket, width, datagrams: None, held: 0, pacer: None, count, published }
+    }
+
+    /// Stops when `budget` has no datagrams left.
+    #[must_use]
+    pub fn with_datagrams(mut self, budget: Option<Arc<Budget>>) -> Self {
+        self.datagrams = budget;
+        self
+    }
+
+    /// Paces the datagrams.
+    #[must_use]
+    pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
+        self.pacer = pacer;
+        self
+    }
+
+    /// How many datagrams may go now, at most `most`; 0: the budget is spent.
+    fn allowance(&mut self, now: Timestamp, most: usize) -> Result<usize, Timestamp> {
+        let most = self.pacer.as_mut().map_or(Ok(most), |pacer| pacer.allowance(now, most))?;
+        let Some(budget) = &self.datagrams else { return Ok(most) };
+        if self.held < most {
+            let granted = budget.take((most - self.held) as u64);
+            self.held += usize::try_from(granted).unwrap_or(0);
+        }
+        Ok(self.held.min(most))
+    }
+
+    /// Writes the headers of the next `count` datagrams.
+    fn prepare(&self, scratch: &mut Scratch, count: usize) {
+        for index in 0..count {
+            let sequence = self.count.sequence + 1 + index as u64;
+            // Clause 12.3: the first is 1. Each carries its own time, or the jitter
+            // of a batch would be that of its last datagram.
+            let header = Header { sent: crate::now(), sequence };
+            header.write(self.width, scratch.outgoing.payload_mut(index));
+        }
+    }
+
+    fn account(&mut self, sent: usize, length: usize, now: Timestamp) {
+        self.held -= if self.datagrams.is_some() { sent } else { 0 };
+        self.count.sequence += sent as u64;
+        self.count.blocks += sent as u64;
+        self.count.bytes += (sent * length) as u64;
+        self.count.last = now;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.sent(sent);
+        }
+        self.published.publish_datagrams(&self.count);
+    }
+
+    fn refused(&self, error: &io::Error, now: Timestamp) -> Step {
+        match (error.kind(), error.raw_os_error()) {
+            (ErrorKind::WouldBlock, _) => Step::Writable,
+            // An ICMP error of an earlier datagram, told once; the control connection
+            // says whether the peer is gone.
+            (ErrorKind::Interrupted | ErrorKind::ConnectionRefused, _) => Step::Again,
+            // The device queue is full (send(2)), which no readiness reports.
+            (_, Some(ENOBUFS)) => Step::Until(now.after(QUEUE_RETRY)),
+            (_, errno) => {
+                self.published.finish(errno);
+                Step::Done
+            }
+        }
+    }
+}
+
+impl Stream for Sender {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.socket.as_fd(), Interest::Writable)
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        let count = match self.allowance(now, scratch.outgoing.capacity()) {
+            Ok(0) => {
+                self.published.finish(None);
+                return Step::Done;
+            }
+            Ok(count) => count,
+            Err(due) => return Step::Until(due),
+        };
+        self.prepare(scratch, count);
+        match scratch.outgoing.send(&self.socket, count) {
+            Ok(sent) => {
+                self.account(sent, scratch.outgoing.length(), now);
+                Step::Again
+            }
+            Err(error) => self.refused(&error, now),
+        }
+    }
+}
+
+const QUEUE_RETRY: Duration = Duration::from_micros(50);
+/// From `asm-generic/errno.h`; MIPS and SPARC number it differently and then get
+/// the general treatment.
+const ENOBUFS: i32 = 105;

@@ -1,0 +1,121 @@
+//! Which datagrams came, from their sequence numbers alone.
+
+/// Tells unique, reordered, duplicate and late datagrams apart, with a window of
+/// the last 65,536 sequence numbers.
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    highest: u64,
+    seen: Box<[u64]>,
+}
+
+/// What one sequence number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Higher than all before.
+    New,
+    /// Not seen before, but a higher one came earlier (RFC 4737, section 3).
+    Reordered,
+    /// Seen before.
+    Duplicate,
+    /// Behind the window: it may be either.
+    Late,
+}
+
+impl Default for Sequence {
+    fn default() -> Self {
+        Self { highest: 0, seen: vec![0; WORDS].into_boxed_slice() }
+    }
+}
+
+impl Sequence {
+    /// The highest number that came; 0: none yet.
+    pub const fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// The 64-bit number of which a 32-bit counter shows the low half: the one
+    /// closest to the highest so far.
+    pub const fn widen(&self, low: u32) -> u64 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+        let ahead = low.wrapping_sub(self.highest as u32).cast_signed();
+        self.highest.saturating_add_signed(ahead as i64)
+    }
+
+    /// Takes note of `number`.
+    pub fn record(&mut self, number: u64) -> Arrival {
+        if number > self.highest {
+            self.advance(number);
+            self.mark(number);
+            return Arrival::New;
+        }
+        // 0 is no number that a sender uses (clause 12.3 of the iperf3 protocol).
+        if number == 0 || self.highest - number >= WINDOW {
+            return Arrival::Late;
+        }
+        if self.mark(number) { Arrival::Reordered } else { Arrival::Duplicate }
+    }
+
+    /// Moves the window so that `number` is its last, and forgets what left it.
+    fn advance(&mut self, number: u64) {
+        if number - self.highest >= WINDOW {
+            self.seen.fill(0);
+        } else {
+            for passed in self.highest + 1..=number {
+                let (word, bit) = place(passed);
+                self.seen[word] &= !bit;
+            }
+        }
+        self.highest = number;
+    }
+
+    /// Whether the number was not marked yet.
+    fn mark(&mut self, number: u64) -> bool {
+        let (word, bit) = place(number);
+        let fresh = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        fresh
+    }
+}
+
+const fn place(number: u64) -> (usize, u64) {
+    let position = number % WINDOW;
+    ((position / 64) as usize, 1 << (position % 64))
+}
+
+const WINDOW: u64 = 65_536;
+const WORDS: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::Arrival::{Duplicate, Late, New, Reordered};
+    use super::*;
+
+    fn arrivals(numbers: &[u64]) -> Vec<Arrival> {
+        let mut sequence = Sequence::default();
+        numbers.iter().map(|number| sequence.record(*number)).collect()
+    }
+
+    #[test]
+    fn order_repetition_and_delay_are_told_apart() {
+        assert_eq!(arrivals(&[1, 2, 4, 3, 3, 4]), [New, New, New, Reordered, Duplicate, Duplicate]);
+        assert_eq!(arrivals(&[70_000, 4_464, 4_465]), [New, Late, Reordered]);
+        assert_eq!(arrivals(&[0]), [Late]);
+    }
+
+    #[test]
+    fn numbers_that_left_the_window_are_forgotten() {
+        assert_eq!(arrivals(&[5, 65_541, 65_540, 6]), [New, New, Reordered, Reordered]);
+        assert_eq!(arrivals(&[5, u64::MAX, u64::MAX]), [New, New, Duplicate]);
+    }
+
+    #[test]
+    fn a_narrow_counter_is_followed_beyond_its_wrap() {
+        let mut sequence = Sequence::default();
+        for number in [1, 1 << 31, u64::from(u32::MAX)] {
+            sequence.record(number);
+        }
+        assert_eq!(sequence.widen(2), (1 << 32) + 2);
+        assert_eq!(sequence.widen(u32::MAX - 5), u64::from(u32::MAX) - 5);
+        assert_eq!(Sequence::default().widen(3), 3);
+    }
+}
