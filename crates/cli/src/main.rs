@@ -1,1 +1,35 @@
-fn main() {}
+//! `linerate`: measures how fast a Linux box really moves packets.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod commands;
+mod exit;
+mod flags;
+mod output;
+mod plan;
+mod progress;
+
+use flags::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(code) => code,
+        Err(error) => exit::report(&error),
+    }
+}
+
+fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    arguments.color.apply();
+    match arguments.command {
+        Command::Serve(flags) => commands::serve::run(flags),
+        Command::Test(flags) => commands::test::run(&flags),
+        Command::Demo(flags) => commands::demo::run(&flags),
+        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Man => commands::man::run(),
+    }
+}

@@ -1,6 +1,6 @@
 //! Counters that one worker writes and anybody reads.
 
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use measurement::{StreamCounters, Timestamp};
 use portable_atomic::{AtomicBool, AtomicI32, AtomicU64};
@@ -49,9 +49,9 @@ impl Counters {
         self.finished.store(true, Release);
     }
 
-    /// Whether the stream will move nothing more.
+    /// Whether the stream will move nothing more: what is read hereafter is final.
     pub fn is_finished(&self) -> bool {
-        self.finished.load(Relaxed)
+        self.finished.load(Acquire)
     }
 
     /// The error that ended the stream, if one did.

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use linux::event::Wake;
 use measurement::{StreamCounters, Transport};
@@ -104,27 +105,25 @@ impl Pool {
         self.gate.open();
     }
 
-    /// Ends the sending streams; receiving ones go on.
+    /// Ends the sending streams; receiving ones go on. When it returns the senders'
+    /// counters are final, unless a worker hangs in the kernel.
     pub fn stop_sending(&self) {
         self.orders.stop_sending();
         self.wake_all();
+        for _ in 0..STOP_CHECKS {
+            if self.senders_finished() {
+                return;
+            }
+            std::thread::sleep(STOP_CHECK);
+        }
     }
 
     /// Ends all streams and waits for the threads.
     ///
     /// # Errors
     /// What stopped a worker early.
-    pub fn close(self) -> io::Result<()> {
-        self.orders.stop();
-        self.gate.open();
-        self.wake_all();
-        for (thread, _) in self.threads {
-            match thread.join() {
-                Ok(result) => result?,
-                Err(_) => return Err(io::Error::other("a worker thread panicked")),
-            }
-        }
-        Ok(())
+    pub fn close(mut self) -> io::Result<()> {
+        self.join_all()
     }
 
     /// Becomes readable when a stream is done; see [`Self::senders_finished`].
@@ -155,12 +154,37 @@ impl Pool {
         index % self.threads.len()
     }
 
+    /// Stops all threads and waits for every one; the first error of any.
+    fn join_all(&mut self) -> io::Result<()> {
+        self.orders.stop();
+        self.gate.open();
+        self.wake_all();
+        let mut result = Ok(());
+        for (thread, _) in self.threads.drain(..) {
+            let panicked = |_| Err(io::Error::other("a worker thread panicked"));
+            result = result.and(thread.join().unwrap_or_else(panicked));
+        }
+        result
+    }
+
     fn wake_all(&self) {
         for (_, wake) in &self.threads {
             wake.notify();
         }
     }
 }
+
+/// No thread outlives its pool, also if that could only be prepared in part.
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Who wants to know why a worker stopped calls `close`.
+        _ = self.join_all();
+    }
+}
+
+/// A worker looks up between two system calls, so that one check is mostly enough.
+const STOP_CHECK: Duration = Duration::from_micros(50);
+const STOP_CHECKS: u32 = 10_000;
 
 /// Holds the workers until all are to go.
 #[derive(Debug, Default)]

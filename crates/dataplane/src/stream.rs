@@ -29,4 +29,7 @@ pub trait Stream: Send {
 
     /// Moves about one block. Must not block, allocate, lock or format.
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step;
+
+    /// Takes note that there will be no further step.
+    fn halt(&mut self);
 }

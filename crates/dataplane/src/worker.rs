@@ -65,6 +65,7 @@ pub(crate) struct Worker {
     alarm_at: Option<Timestamp>,
     wake: Arc<Wake>,
     orders: Arc<Orders>,
+    sending_stopped: bool,
     /// Notified when a stream is done.
     done: Arc<Wake>,
 }
@@ -93,6 +94,7 @@ impl Worker {
             times: BinaryHeap::with_capacity(count + 1),
             events: Events::with_capacity((count + 2).min(MOST_EVENTS)),
             alarm_at: None,
+            sending_stopped: false,
             slots,
             scratch,
             epoll,
@@ -107,15 +109,19 @@ impl Worker {
     pub(crate) fn run(&mut self) -> io::Result<()> {
         let mut turns = 0_u32;
         while !self.orders.stop.load(Acquire) {
+            if !self.sending_stopped && self.orders.stop_sending.load(Acquire) {
+                self.stop_senders();
+            }
             let now = crate::now();
             self.collect_due(now);
             match self.ready.pop_front() {
                 Some(index) => {
                     self.step(index, now);
-                    turns += 1;
-                    // The others may have become ready in the meantime.
+                    turns = turns.wrapping_add(1);
+                    // The others may have become ready in the meantime; with none ready
+                    // the next turn sleeps, which finds out too.
                     if turns.is_multiple_of(TURNS_BETWEEN_POLLS)
-                        && self.ready.len() + 1 < self.slots.len()
+                        && (1..self.slots.len()).contains(&self.ready.len())
                     {
                         self.wait(Some(Duration::ZERO))?;
                     }
@@ -128,8 +134,7 @@ impl Worker {
 
     fn step(&mut self, index: usize, now: Timestamp) {
         let slot = &mut self.slots[index];
-        if slot.sends && self.orders.stop_sending.load(Acquire) {
-            slot.place = Place::Done;
+        if slot.place == Place::Done {
             return;
         }
         slot.place = match slot.stream.step(now, &mut self.scratch) {
@@ -147,6 +152,15 @@ impl Worker {
                 Place::Done
             }
         };
+    }
+
+    /// From here on the senders' counters are final.
+    fn stop_senders(&mut self) {
+        self.sending_stopped = true;
+        for slot in self.slots.iter_mut().filter(|slot| slot.sends && slot.place != Place::Done) {
+            slot.place = Place::Done;
+            slot.stream.halt();
+        }
     }
 
     /// Moves the streams whose time has come to the ready ones.

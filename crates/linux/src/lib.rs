@@ -19,3 +19,22 @@ pub mod udp;
 const fn length_of<T>() -> libc::socklen_t {
     size_of::<T>() as libc::socklen_t
 }
+
+/// Socket buffers in effect, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// For sending.
+    pub send: usize,
+    /// For receiving.
+    pub receive: usize,
+}
+
+/// Reads a socket's buffer sizes back. The kernel doubles what is asked and limits
+/// it by `net.core.wmem_max` and `rmem_max`.
+///
+/// # Errors
+/// What getsockopt(2) reports.
+pub fn buffers(socket: &impl std::os::fd::AsFd) -> std::io::Result<Buffers> {
+    let socket = socket2::SockRef::from(socket);
+    Ok(Buffers { send: socket.send_buffer_size()?, receive: socket.recv_buffer_size()? })
+}

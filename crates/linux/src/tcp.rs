@@ -54,7 +54,11 @@ pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
 ///
 /// # Errors
 /// What setsockopt(2) reports, e.g. `ENOENT` for a congestion control that is not there.
-pub fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
+pub fn configure(stream: &TcpStream, options: &TcpOptions) -> io::Result<()> {
+    apply(&SockRef::from(stream), options)
+}
+
+fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
     if let Some(window) = options.window {
         socket.set_send_buffer_size(window)?;
         socket.set_recv_buffer_size(window)?;

@@ -2,20 +2,20 @@
 //!
 //! A row is a state that comes in, a column the phase that it meets, a cell the
 //! phase that follows. A dot stands for a state that has no place there, which
-//! fails the test. The graphs add what other events do: solid lines are states,
-//! dashed lines messages and the calls of the host.
+//! fails the test. The graphs add what else happens: solid lines are states, dashed
+//! lines JSON messages and calls of the host, and a time is how long a phase may
+//! last. They leave out the phases of failure, to which all others lead.
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::fmt::{Debug, Write};
+use std::fmt::Debug;
 
-use protocol::iperf3::{
-    Client, ClientPhase, ErrorCode, Results, Server, ServerPhase, State, stream_id,
+use linerate_protocol::iperf3::{
+    Client, ClientPhase, Results, Server, ServerPhase, State, stream_id,
 };
+use measurement::Timestamp;
 use support::{
-    CLIENT_WAY, SERVER_WAY, START, Step, client_after, framed, framed_results, parameters,
-    server_after,
+    CLIENT_WAY, SERVER_WAY, START, Step, client_after, framed_results, parameters, server_after,
 };
 
 #[test]
@@ -30,46 +30,44 @@ fn the_servers_table() {
 
 #[test]
 fn the_clients_graph() {
-    let calls: [(&str, Step<Client>); 5] = [
+    let calls: [(&str, Step<Client>); 3] = [
         ("end_test()", |client| client.end_test(START)),
         ("send_results()", |client| client.send_results(&Results::default(), START)),
         ("JSON", |client| client.handle_bytes(&framed_results(), START)),
-        ("two numbers", |client| client.handle_bytes(&[0, 0, 0, 121, 0, 0, 0, 0], START)),
-        ("deadline", |client| {
-            if let Some(deadline) = client.deadline() {
-                client.handle_timeout(deadline);
-            }
-        }),
     ];
-    let follow = |phase, call: Step<Client>| {
-        let mut client = client_in(phase);
-        call(&mut client);
-        client.phase()
-    };
-    insta::assert_snapshot!(graph(&ClientPhase::ALL, ClientPhase::on, &calls, follow));
+    let mut graph = Graph::default();
+    for phase in ClientPhase::ALL {
+        graph.node(phase, client_in(phase).deadline());
+        graph.states(phase, |state| phase.on(state));
+        for (name, call) in calls {
+            let mut client = client_in(phase);
+            call(&mut client);
+            graph.call(phase, name, client.phase());
+        }
+    }
+    insta::assert_snapshot!(graph.without(&[ClientPhase::Refused, ClientPhase::Failed]));
 }
 
 #[test]
 fn the_servers_graph() {
-    let calls: [(&str, Step<Server>); 7] = [
+    let calls: [(&str, Step<Server>); 5] = [
         ("accept()", |server| server.accept(&parameters(), START)),
-        ("refuse()", |server| server.refuse(ErrorCode::STREAM_CONNECT, 0)),
         ("streams_open()", |server| server.streams_open(START)),
         ("request_results()", |server| server.request_results(Vec::new(), START)),
         ("send_results()", |server| server.send_results(&Results::default(), START)),
-        ("JSON", |server| server.handle_bytes(&framed(&Results::default().to_json()), START)),
-        ("deadline", |server| {
-            if let Some(deadline) = server.deadline() {
-                server.handle_timeout(deadline);
-            }
-        }),
+        ("JSON", |server| server.handle_bytes(&framed_results(), START)),
     ];
-    let follow = |phase, call: Step<Server>| {
-        let mut server = server_in(phase);
-        call(&mut server);
-        server.phase()
-    };
-    insta::assert_snapshot!(graph(&ServerPhase::ALL, ServerPhase::on, &calls, follow));
+    let mut graph = Graph::default();
+    for phase in ServerPhase::ALL {
+        graph.node(phase, server_in(phase).deadline());
+        graph.states(phase, |state| phase.on(state));
+        for (name, call) in calls {
+            let mut server = server_in(phase);
+            call(&mut server);
+            graph.call(phase, name, server.phase());
+        }
+    }
+    insta::assert_snapshot!(graph.without(&[ServerPhase::Failed]));
 }
 
 #[test]
@@ -138,37 +136,42 @@ fn matrix<Phase: Copy + Debug>(phases: &[Phase], on: fn(Phase, State) -> Option<
 }
 
 fn row(head: &str, cells: impl Iterator<Item = String>) -> String {
-    let cells: String = cells.map(|cell| format!(" {cell:<9}")).collect();
-    format!("{head:<16}{cells}").trim_end().to_owned()
+    let cells: Vec<_> = cells.map(|cell| format!("{cell:<9}")).collect();
+    format!("{head:<16} {}", cells.join(" ")).trim_end().to_owned()
 }
 
-/// Edges with the same ends are one line; calls that do nothing are left out.
-fn graph<Phase: Copy + Debug + PartialEq, Machine>(
-    phases: &[Phase],
-    on: fn(Phase, State) -> Option<Phase>,
-    calls: &[(&str, Step<Machine>)],
-    follow: impl Fn(Phase, Step<Machine>) -> Phase,
-) -> String {
-    let mut edges: BTreeMap<(usize, usize, &str), Vec<String>> = BTreeMap::new();
-    let index = |phase| phases.iter().position(|other| *other == phase).expect("in the list");
-    for (from, phase) in phases.iter().enumerate() {
+/// What a phase leads to. Each phase is labelled with the time that it may last.
+#[derive(Default)]
+struct Graph {
+    lines: Vec<String>,
+}
+
+impl Graph {
+    fn node(&mut self, phase: impl Debug, deadline: Option<Timestamp>) {
+        let limit = deadline.map(|deadline| deadline.since(START).as_secs());
+        let limit = limit.map_or(String::new(), |seconds| format!(" [xlabel=\"{seconds} s\"]"));
+        self.lines.push(format!("  {phase:?}{limit}"));
+    }
+
+    fn states<Phase: Debug>(&mut self, from: Phase, on: impl Fn(State) -> Option<Phase>) {
         for state in State::ALL {
-            if let Some(to) = on(*phase, state) {
-                edges.entry((from, index(to), "solid")).or_default().push(state.to_string());
-            }
-        }
-        for (name, call) in calls {
-            let to = index(follow(*phase, *call));
-            if to != from {
-                edges.entry((from, to, "dashed")).or_default().push((*name).to_owned());
+            if let Some(to) = on(state) {
+                self.lines.push(format!("  {from:?} -> {to:?} [label=\"{state}\"]"));
             }
         }
     }
-    let mut dot = "digraph {\n".to_owned();
-    for ((from, to, style), labels) in edges {
-        let (from, to, label) = (&phases[from], &phases[to], labels.join("\\n"));
-        writeln!(dot, "  {from:?} -> {to:?} [style={style} label=\"{label}\"]")
-            .expect("a string takes all");
+
+    fn call<Phase: Copy + Debug + PartialEq>(&mut self, from: Phase, name: &str, to: Phase) {
+        if from != to {
+            self.lines.push(format!("  {from:?} -> {to:?} [label=\"{name}\" style=dashed]"));
+        }
     }
-    dot + "}"
+
+    /// As a file of dot(1), without the phases that every other one leads to.
+    fn without(&self, phases: &[impl Debug]) -> String {
+        let names: Vec<_> = phases.iter().map(|phase| format!("{phase:?}")).collect();
+        let kept = self.lines.iter().filter(|line| !names.iter().any(|name| line.contains(name)));
+        let lines: Vec<_> = kept.map(String::as_str).collect();
+        format!("digraph {{\n{}\n}}", lines.join("\n"))
+    }
 }

@@ -1,1 +1,10 @@
-//! stub
+//! Renders records. Pure: data in, text out; nothing is computed that is not in the
+//! record.
+
+#![forbid(unsafe_code)]
+
+mod columns;
+pub mod json;
+pub mod terminal;
+
+pub use columns::{Cell, Columns, Emphasis};

@@ -1,1 +1,25 @@
-//! stub
+//! Runs one test, as client or as server. It measures and does not judge.
+//!
+//! ```text
+//! client::run --control connection--> protocol machine --events--> opener -> Trial -> record
+//! server::Server --cookie--> one conversation per client ------------------> Trial -> log line
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod client;
+mod control;
+mod error;
+mod opening;
+mod outcome;
+mod resolve;
+mod sampler;
+pub mod server;
+mod sockets;
+mod trial;
+
+pub use error::SessionError;
+pub use resolve::Family;
+
+/// The port that servers listen on unless told otherwise.
+pub use protocol::iperf3::DEFAULT_PORT;

@@ -55,13 +55,18 @@ impl Stream for Receiver {
         (self.socket.as_fd(), Interest::Readable)
     }
 
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         match (&*self.socket).read(&mut scratch.buffer) {
             Ok(0) => self.finish(None),
             Ok(read) => {
                 self.account(read, now);
-                // A short read means an empty buffer, as good as EAGAIN (epoll(7)).
-                if read < scratch.buffer.len() { Step::Readable } else { Step::Again }
+                // Not Readable, however short the read: an end of stream or an error may
+                // stand behind these bytes, and the event that told of it is used up.
+                Step::Again
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => Step::Readable,

@@ -78,6 +78,10 @@ impl Stream for Sender {
         (self.socket.as_fd(), Interest::Writable)
     }
 
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         if self.rest == 0 {
             if let Some(pacer) = &mut self.pacer {

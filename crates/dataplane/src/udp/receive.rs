@@ -102,6 +102,10 @@ impl Stream for Receiver {
         (self.socket.as_fd(), Interest::Readable)
     }
 
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         let count = match scratch.incoming.receive(&self.socket) {
             Ok(count) => count,

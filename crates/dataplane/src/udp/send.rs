@@ -104,6 +104,10 @@ impl Stream for Sender {
         (self.socket.as_fd(), Interest::Writable)
     }
 
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         let count = match self.allowance(now, scratch.outgoing.capacity()) {
             Ok(0) => {

@@ -12,8 +12,9 @@
 //!                                                                          +------ Ending
 //! ```
 //!
-//! From every phase, `ACCESS_DENIED`, `SERVER_ERROR`, `SERVER_TERMINATE`, a close
-//! or a missed deadline lead to `Failed`.
+//! From every phase, `ACCESS_DENIED`, `SERVER_TERMINATE`, a close or a missed
+//! deadline lead to `Failed`; `SERVER_ERROR` leads to `Refused`, and its numbers on
+//! to `Failed`.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -50,6 +51,8 @@ pub enum Phase {
     Hearing,
     /// The last word.
     Closing,
+    /// The numbers of the server's error.
+    Refused,
     /// Nothing: all went well.
     Done,
     /// Nothing: it failed.
@@ -58,7 +61,7 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Greeting,
         Self::Asking,
         Self::Opening,
@@ -68,6 +71,7 @@ impl Phase {
         Self::Owing,
         Self::Hearing,
         Self::Closing,
+        Self::Refused,
         Self::Done,
         Self::Failed,
     ];
@@ -75,8 +79,9 @@ impl Phase {
     /// Where a state of the server leads (clause 4.3); none: it has no place here.
     pub const fn on(self, state: State) -> Option<Self> {
         Some(match (self, state) {
-            (Self::Done | Self::Failed, _) => return None,
-            (_, State::AccessDenied | State::ServerError | State::ServerTerminate) => Self::Failed,
+            (Self::Refused | Self::Done | Self::Failed, _) => return None,
+            (_, State::AccessDenied | State::ServerTerminate) => Self::Failed,
+            (_, State::ServerError) => Self::Refused,
             (Self::Greeting, State::ParamExchange) | (Self::Asking, State::Extension) => {
                 Self::Asking
             }
@@ -100,6 +105,7 @@ impl Phase {
             Self::Running => "running the test",
             Self::Ending => "ending the test",
             Self::Owing | Self::Hearing => "exchanging results",
+            Self::Refused => "reading the server's error",
             Self::Closing | Self::Done | Self::Failed => "closing",
         }
     }
@@ -115,6 +121,7 @@ impl Phase {
     const fn expects(self) -> Expect {
         match self {
             Self::Hearing => Expect::Json(JsonKind::Results),
+            Self::Refused => Expect::ErrorNumbers,
             _ => Expect::State,
         }
     }
@@ -190,6 +197,10 @@ impl Client {
 
     /// Takes what came in.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        // Clause 11.4: after the end anything may come; none of it is kept.
+        if self.is_over() {
+            return;
+        }
         self.wire.push(bytes);
         while !self.is_over() {
             match self.wire.next(self.expect) {
@@ -205,7 +216,7 @@ impl Client {
         if self.is_over() {
             return;
         }
-        if self.expect == Expect::ErrorNumbers
+        if self.phase == Phase::Refused
             && let Some(Frame::ErrorNumbers { code, errno }) = self.wire.truncated_error()
         {
             return self.fail(ProtocolError::ServerError { code, errno });
@@ -287,7 +298,6 @@ impl Client {
         match state {
             State::AccessDenied => self.fail(ProtocolError::Busy),
             State::ServerTerminate => self.fail(ProtocolError::ServerTerminated),
-            State::ServerError => self.expect = Expect::ErrorNumbers,
             State::Extension => self.expect = Expect::Json(JsonKind::Extension),
             _ => {
                 self.enter(next, now);

@@ -128,6 +128,9 @@ pub enum ProtocolError {
         /// What was going on.
         phase: &'static str,
     },
+    /// The server started with half of the streams (clause 7.7).
+    #[error("the server is an iperf3 before 3.7, which cannot test both directions at once")]
+    NoBidirectional,
     /// A byte that is no state.
     #[error(
         "the other end sent byte {byte:#04x} while {phase}; it does not speak iperf3's protocol"

@@ -27,6 +27,14 @@ impl Announcement {
         }
     }
 
+    /// What it and this crate both know (clause 13.2).
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        let mut shared = Self::own();
+        shared.extensions.retain(|name| self.extensions.contains(name));
+        shared
+    }
+
     /// Whether the peer sends, or takes, the final sequence numbers.
     pub fn knows_final_sequence(&self) -> bool {
         self.extensions.iter().any(|name| name == FINAL_SEQUENCE)

@@ -1,5 +1,7 @@
 //! The byte stream of a control connection, cut into messages (section 5).
 
+use std::collections::VecDeque;
+
 use super::error::{ErrorCode, ProtocolError};
 
 /// What is due next on the connection.
@@ -54,22 +56,22 @@ pub(super) enum Frame {
 /// plus what one call hands in.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
-    pending: Vec<u8>,
+    pending: VecDeque<u8>,
 }
 
 impl FrameReader {
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.pending.extend_from_slice(bytes);
+        self.pending.extend(bytes);
     }
 
     /// The next message if it is whole.
     pub(super) fn next(&mut self, expect: Expect) -> Result<Option<Frame>, ProtocolError> {
         Ok(match expect {
-            Expect::State => self.take(1).map(|bytes| Frame::State(bytes[0])),
+            Expect::State => self.pending.pop_front().map(Frame::State),
             Expect::ErrorNumbers => self.take(8).map(|bytes| error_numbers(&bytes)),
             // No length begins with such a byte: the peer gives up instead (clause 11.3).
-            Expect::Json(_) if self.pending.first().is_some_and(|byte| *byte != 0) => {
-                self.take(1).map(|bytes| Frame::State(bytes[0]))
+            Expect::Json(_) if self.pending.front().is_some_and(|byte| *byte != 0) => {
+                self.pending.pop_front().map(Frame::State)
             }
             Expect::Json(kind) => self.json(kind)?.map(|bytes| Frame::Json(kind, bytes)),
         })
@@ -83,8 +85,10 @@ impl FrameReader {
 
     fn json(&mut self, kind: JsonKind) -> Result<Option<Vec<u8>>, ProtocolError> {
         // Clause 5.1: four bytes of length, big-endian, then the text without a terminator.
-        let Some(head) = self.pending.get(..4) else { return Ok(None) };
-        let length = number(head);
+        if self.pending.len() < 4 {
+            return Ok(None);
+        }
+        let length = number(self.pending.iter().take(4));
         if length > kind.limit() {
             return Err(ProtocolError::TooLong { what: kind.name(), length, limit: kind.limit() });
         }
@@ -113,8 +117,8 @@ fn error_numbers(bytes: &[u8]) -> Frame {
     }
 }
 
-fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |number, byte| (number << 8) | u32::from(*byte))
+fn number<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> u32 {
+    bytes.into_iter().fold(0, |number, byte| (number << 8) | u32::from(*byte))
 }
 
 #[cfg(test)]

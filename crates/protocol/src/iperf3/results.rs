@@ -120,21 +120,20 @@ impl StreamResult {
         let need = |key: &str| required(object, key);
         let id = need("id").and_then(|id| u32::try_from(id).map_err(|_| missing("id")))?;
         let time = |key| json::float(object, key).unwrap_or(0.0);
+        let span = time("end_time") - time("start_time");
         Ok(Self {
             id,
             bytes: need("bytes")?,
             retransmits: json::signed(object, "retransmits")
                 .ok_or_else(|| missing("retransmits"))?,
-            jitter: json::float(object, "jitter").ok_or_else(|| missing("jitter"))?,
+            jitter: jitter(object)?,
             // Older versions count below zero when datagrams come twice (clause 14.2).
-            errors: json::signed(object, "errors")
-                .ok_or_else(|| missing("errors"))?
-                .max(0)
-                .cast_unsigned(),
+            errors: count(object, "errors")?,
             omitted_errors: json::unsigned(object, "omitted_errors"),
-            packets: need("packets")?,
+            // The 32-bit counters of older versions overflow (clause 10.10).
+            packets: count(object, "packets")?,
             omitted_packets: json::unsigned(object, "omitted_packets"),
-            seconds: (time("end_time") - time("start_time")).max(0.0),
+            seconds: if span.is_finite() { span.max(0.0) } else { 0.0 },
             counted: counted.iter().find(|sample| sample.id == id).copied(),
         })
     }
@@ -168,6 +167,20 @@ const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
 
 fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))
+}
+
+/// A counter that can come out negative; that says no more than zero.
+fn count(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
+    let number = json::signed(object, key).ok_or_else(|| missing(key))?;
+    Ok(number.max(0).cast_unsigned())
+}
+
+/// Clause 5.5: a number that is not finite comes as `null`.
+fn jitter(object: &Map<String, Value>) -> Result<f64, String> {
+    match object.get("jitter") {
+        Some(Value::Null) => Ok(0.0),
+        _ => json::float(object, "jitter").ok_or_else(|| missing("jitter")),
+    }
 }
 
 fn missing(key: &str) -> String {

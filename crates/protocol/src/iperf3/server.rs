@@ -124,8 +124,8 @@ pub enum ServerEvent {
 pub struct Server {
     wire: Wire,
     phase: Phase,
-    /// Both ends are linerates.
-    extended: bool,
+    /// The client takes the final sequence numbers (clause 13.3).
+    final_sequence: bool,
     events: VecDeque<ServerEvent>,
 }
 
@@ -135,7 +135,7 @@ impl Server {
         let mut server = Self {
             wire: Wire::default(),
             phase: Phase::Asking,
-            extended: false,
+            final_sequence: false,
             events: VecDeque::new(),
         };
         server.wire.write_state(State::ParamExchange);
@@ -165,6 +165,10 @@ impl Server {
 
     /// Takes what came in.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        // What comes after the end is not kept.
+        if self.is_over() {
+            return;
+        }
         self.wire.push(bytes);
         while !self.is_over() {
             match self.wire.next(self.phase.expects()) {
@@ -196,9 +200,9 @@ impl Server {
     pub fn accept(&mut self, asked: &Parameters, now: Timestamp) {
         if self.phase == Phase::Judging {
             // Clause 13.7: never to a peer that did not announce itself.
-            if asked.announcement.is_some() {
-                self.extended = true;
-                self.write_extension(&Extension::Announcement(Announcement::own()));
+            if let Some(shared) = asked.announcement.as_ref().map(Announcement::shared) {
+                self.final_sequence = shared.knows_final_sequence();
+                self.write_extension(&Extension::Announcement(shared));
             }
             self.wire.write_state(State::CreateStreams);
             self.enter(Phase::Opening, now);
@@ -227,7 +231,7 @@ impl Server {
     /// Answers [`ServerEvent::Ended`]; `sent` are the streams that this end sends.
     pub fn request_results(&mut self, sent: Vec<FinalStream>, now: Timestamp) {
         if self.phase == Phase::Draining {
-            if self.extended {
+            if self.final_sequence {
                 self.write_extension(&Extension::Final { streams: sent });
             }
             self.wire.write_state(State::ExchangeResults);
@@ -298,10 +302,11 @@ impl Server {
                 self.fail(ProtocolError::ClientTerminated);
             }
             (Some(Phase::Done), _) => self.finish(),
-            (Some(Phase::Draining), _) => {
-                self.phase = Phase::Draining;
+            (Some(next), State::TestEnd) => {
+                self.phase = next;
                 self.events.push_back(ServerEvent::Ended);
             }
+            // Clause 4.4: TEST_START is ignored.
             (Some(_), _) => {}
         }
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use measurement::plan::PlanDraft;
-use measurement::{ByteSize, Direction, Timestamp, Transport};
-use protocol::iperf3::{
+use linerate_protocol::iperf3::{
     Announcement, Client, Cookie, Extension, Parameters, Results, Server, State,
 };
+use measurement::plan::PlanDraft;
+use measurement::{ByteSize, Direction, Timestamp, Transport};
 
 /// When every test begins: far from zero, so that a deadline of zero stands out.
 pub(crate) const START: Timestamp = Timestamp::from_nanos(1_000_000_000_000);

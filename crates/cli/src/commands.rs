@@ -1,0 +1,7 @@
+//! One module per command.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod man;
+pub(crate) mod serve;
+pub(crate) mod test;

@@ -1,0 +1,140 @@
+//! `linerate demo`: the whole loop on a link of its own.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use lab::{Access, Link, LinkSpec, Rate, Shape};
+use linux::event::Interrupts;
+use measurement::plan::PlanDraft;
+use measurement::{Direction, End, TestPlan, Transport};
+use session::Family;
+use session::client::Request;
+
+use super::test::{Rows, finish, format, run_rows};
+use crate::exit::UsageError;
+use crate::flags::DemoFlags;
+use crate::progress::Detail;
+
+pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
+    let plans = plans(flags)?;
+    // First of all: a process with threads cannot enter a user namespace.
+    let access = lab::prepare();
+    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let rows = match make_link(&access, flags)? {
+        Ok(link) => {
+            say(flags, &format!("A link of {} each way between two namespaces:", flags.link_rate));
+            let _server = Server::start(link.far.command(this_program()?))?;
+            let far = link.far.ipv4().into();
+            link.near.run(|| measure(&plans, far, flags, &interrupts))??
+        }
+        Err(reason) => {
+            say(
+                flags,
+                &format!("No link of its own can be made here ({reason}): loopback, unshaped:"),
+            );
+            let _server = Server::start(Command::new(this_program()?))?;
+            measure(&plans, Ipv4Addr::LOCALHOST.into(), flags, &interrupts)?
+        }
+    };
+    finish(&rows, format(flags.json), None)
+}
+
+fn plans(flags: &DemoFlags) -> Result<Vec<TestPlan>, UsageError> {
+    let mut plans = Vec::new();
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for direction in [Direction::Send, Direction::Receive] {
+            let draft =
+                PlanDraft { end: End::Time(flags.time), ..PlanDraft::new(transport, direction) };
+            plans.push(draft.check().map_err(|error| UsageError(error.to_string()))?);
+        }
+    }
+    Ok(plans)
+}
+
+/// The shaped link, or why there can be none.
+fn make_link(access: &Access, flags: &DemoFlags) -> anyhow::Result<Result<Link, String>> {
+    let Some(rate) = Rate::from_bits_per_second(flags.link_rate.bits_per_second()) else {
+        bail!(UsageError("a link of 0 bit/s carries nothing: choose --link-rate".to_owned()));
+    };
+    if let Access::Forbidden { reason } = access {
+        return Ok(Err(reason.clone()));
+    }
+    let spec = LinkSpec { shape: Some(Shape::with_rate(rate)), ..LinkSpec::default() };
+    Ok(Link::create(&spec).map_err(|error| error.to_string()))
+}
+
+fn measure(
+    plans: &[TestPlan],
+    server: IpAddr,
+    flags: &DemoFlags,
+    interrupts: &Interrupts,
+) -> anyhow::Result<Rows> {
+    wait_for_server(SocketAddr::new(server, PORT))?;
+    let request = |plan: &TestPlan| Request {
+        host: server.to_string(),
+        port: PORT,
+        family: Family::Any,
+        bind: None,
+        connect_timeout: PATIENCE,
+        cpus: Vec::new(),
+        tags: [("demo".to_owned(), flags.link_rate.to_string())].into(),
+        plan: plan.clone(),
+    };
+    let detail = if flags.quiet { Detail::Quiet } else { Detail::Bar };
+    Ok(run_rows(plans, 1, request, detail, Some(interrupts)))
+}
+
+/// A `linerate serve` that ends with this value.
+struct Server(Child);
+
+impl Server {
+    fn start(mut command: Command) -> anyhow::Result<Self> {
+        command.args(["serve", "--quiet", "--port", &PORT.to_string()]);
+        // Nothing of the caller's LINERATE_ settings is meant for this server.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("LINERATE_") {
+                command.env_remove(name);
+            }
+        }
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        child.map(Self).context("cannot start the server")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It holds nothing that a kill could damage, and may have ended already.
+        _ = self.0.kill();
+        _ = self.0.wait();
+    }
+}
+
+fn wait_for_server(address: SocketAddr) -> anyhow::Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(_) => return Ok(()),
+            Err(error) if Instant::now() >= deadline => {
+                return Err(error).context("the demo's own server does not answer");
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+fn this_program() -> anyhow::Result<std::path::PathBuf> {
+    std::env::current_exe().context("cannot find this program's own file")
+}
+
+fn say(flags: &DemoFlags, text: &str) {
+    if !flags.json && !flags.quiet {
+        // What is said here is only a remark.
+        _ = writeln!(anstream::stderr(), "{text}\n");
+    }
+}
+
+const PORT: u16 = session::DEFAULT_PORT;
+const PATIENCE: Duration = Duration::from_secs(5);

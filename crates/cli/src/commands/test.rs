@@ -1,0 +1,160 @@
+//! `linerate test`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use linux::event::Interrupts;
+use measurement::outcome::Ending;
+use measurement::record::RepeatSummary;
+use measurement::{BitRate, DirectionOutcome, RecordSet, TestPlan, TestRecord};
+use session::SessionError;
+use session::client::{Request, run as run_test};
+
+use crate::exit;
+use crate::flags::TestFlags;
+use crate::output::{self, Format};
+use crate::plan::plans;
+use crate::progress::{Detail, Progress};
+
+pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
+    let plans = plans(flags)?;
+    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let detail = match (flags.output.quiet, flags.output.verbose) {
+        (true, _) => Detail::Quiet,
+        (_, true) => Detail::Intervals,
+        _ => Detail::Bar,
+    };
+    let template = |plan: &TestPlan| request(flags, plan.clone());
+    let rows = run_rows(&plans, flags.rows.repeat, template, detail, Some(&interrupts));
+    finish(&rows, format(flags.output.json), flags.output.output.as_deref())
+}
+
+/// What came of all rows: the records, and the error that ended them early.
+pub(crate) struct Rows {
+    pub(crate) records: RecordSet,
+    pub(crate) error: Option<SessionError>,
+}
+
+/// Runs every plan `repeat` times, in turn, so that a drift hits all rows alike.
+pub(crate) fn run_rows(
+    plans: &[TestPlan],
+    repeat: u32,
+    request: impl Fn(&TestPlan) -> Request,
+    detail: Detail,
+    interrupts: Option<&Interrupts>,
+) -> Rows {
+    let mut records = Vec::new();
+    let mut error = None;
+    'rounds: for round in 0..repeat {
+        for plan in plans {
+            let mut progress = Progress::new(title(plan, round, repeat), detail);
+            match run_test(&request(plan), &mut progress, interrupts) {
+                Ok(record) => {
+                    let goes_on = record.outcome.ending == Ending::Completed;
+                    records.push(record);
+                    if !goes_on {
+                        break 'rounds;
+                    }
+                }
+                Err(reason) => {
+                    error = Some(reason);
+                    break 'rounds;
+                }
+            }
+        }
+    }
+    let mut records = RecordSet::new(records);
+    if repeat > 1 {
+        records.summaries =
+            plans.iter().filter_map(|plan| summary(plan, &records.records)).collect();
+    }
+    Rows { records, error }
+}
+
+/// Prints what there is, then the error if there is one.
+pub(crate) fn finish(
+    rows: &Rows,
+    format: Format,
+    file: Option<&std::path::Path>,
+) -> anyhow::Result<ExitCode> {
+    if !rows.records.records.is_empty() {
+        output::print(&rows.records, format)?;
+        if let Some(file) = file {
+            output::write_file(&rows.records, file)?;
+        }
+    }
+    let last = rows.records.records.last();
+    match &rows.error {
+        Some(error) => Ok(exit::report_session(error)),
+        None => Ok(last.map_or(ExitCode::SUCCESS, exit::of_record)),
+    }
+}
+
+pub(crate) const fn format(json: bool) -> Format {
+    if json { Format::Json } else { Format::Table }
+}
+
+fn request(flags: &TestFlags, plan: TestPlan) -> Request {
+    Request {
+        host: flags.host.clone(),
+        port: flags.port,
+        family: flags.family.into(),
+        bind: flags.bind,
+        connect_timeout: flags.connect_timeout,
+        cpus: flags.stream.cpus.clone().map(|cpus| cpus.0).unwrap_or_default(),
+        tags: flags.output.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
+        plan,
+    }
+}
+
+fn title(plan: &TestPlan, round: u32, repeat: u32) -> String {
+    let title = report::terminal::title(plan);
+    if repeat > 1 { format!("{title} {}/{repeat}", round + 1) } else { title }
+}
+
+/// The spread of a row's delivered rates.
+fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
+    let of_row = records.iter().filter(|record| record.plan == *plan);
+    let mut rates: Vec<BitRate> = of_row
+        .filter_map(|record| {
+            let parts = record.outcome.directions.iter().map(DirectionOutcome::headline);
+            let sum =
+                parts.map(|part| part.map(|part| part.rate.bits_per_second())).sum::<Option<u64>>();
+            sum.map(BitRate::from_bits_per_second)
+        })
+        .collect();
+    rates.sort_unstable();
+    Some(RepeatSummary {
+        row: report::terminal::title(plan),
+        runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
+        median: median(&rates)?,
+        least: *rates.first()?,
+        most: *rates.last()?,
+    })
+}
+
+fn median(sorted: &[BitRate]) -> Option<BitRate> {
+    let middle = sorted.len() / 2;
+    let upper = sorted.get(middle)?.bits_per_second();
+    if sorted.len() % 2 == 1 {
+        return Some(BitRate::from_bits_per_second(upper));
+    }
+    Some(BitRate::from_bits_per_second(sorted[middle - 1].bits_per_second().midpoint(upper)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(values: &[u64]) -> Vec<BitRate> {
+        values.iter().copied().map(BitRate::from_bits_per_second).collect()
+    }
+
+    #[test]
+    fn the_median_is_the_middle_or_the_mean_of_the_two_middles() {
+        assert_eq!(median(&rates(&[1, 2, 9])), Some(BitRate::from_bits_per_second(2)));
+        assert_eq!(median(&rates(&[1, 2, 4, 9])), Some(BitRate::from_bits_per_second(3)));
+        assert_eq!(median(&[]), None);
+    }
+}

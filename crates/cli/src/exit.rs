@@ -1,0 +1,71 @@
+//! What the program returns, and its last words.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use measurement::TestRecord;
+use measurement::outcome::Ending;
+use session::SessionError;
+
+/// The run failed; one sentence says why.
+pub(crate) const FAILED: u8 = 1;
+/// The command line makes no sense.
+pub(crate) const USAGE: u8 = 2;
+/// The server was busy.
+pub(crate) const BUSY: u8 = 5;
+/// A signal ended the run.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// An error of the command line that clap cannot see.
+#[derive(Debug)]
+pub(crate) struct UsageError(pub(crate) String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Says what went wrong, in one sentence on standard error.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    // Standard error may be closed; the exit code is what is left then.
+    _ = writeln!(anstream::stderr(), "linerate: {error:#}");
+    ExitCode::from(code_of(error))
+}
+
+fn code_of(error: &anyhow::Error) -> u8 {
+    if error.is::<UsageError>() {
+        return USAGE;
+    }
+    error.downcast_ref::<SessionError>().map_or(FAILED, code_of_session)
+}
+
+const fn code_of_session(error: &SessionError) -> u8 {
+    match error {
+        SessionError::Interrupted => INTERRUPTED,
+        error if error.is_busy() => BUSY,
+        _ => FAILED,
+    }
+}
+
+/// The same for an error of a session.
+pub(crate) fn report_session(error: &SessionError) -> ExitCode {
+    // As above.
+    _ = writeln!(anstream::stderr(), "linerate: {error}");
+    ExitCode::from(code_of_session(error))
+}
+
+/// The code of a test that gave a record; why it failed stands on standard error too.
+pub(crate) fn of_record(record: &TestRecord) -> ExitCode {
+    match &record.outcome.ending {
+        Ending::Completed => ExitCode::SUCCESS,
+        Ending::Interrupted => ExitCode::from(INTERRUPTED),
+        Ending::Failed { error } => {
+            // As above.
+            _ = writeln!(anstream::stderr(), "linerate: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Flags of `demo`.
+
+use std::time::Duration;
+
+use clap::Args;
+use measurement::BitRate;
+use measurement::units::parse_duration;
+
+/// Two namespaces, a shaped link between them, and the four rows of `test` over it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  linerate demo\n  linerate demo --link-rate 100M --time 2s --json"
+)]
+pub(crate) struct DemoFlags {
+    /// Rate of the link, each way
+    #[arg(long, default_value = "1G", env = "LINERATE_LINK_RATE", value_name = "RATE")]
+    pub(crate) link_rate: BitRate,
+    /// Duration of each of the four measurements
+    #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Print the records as JSON
+    #[arg(long, env = "LINERATE_JSON")]
+    pub(crate) json: bool,
+    /// No progress
+    #[arg(short, long, env = "LINERATE_QUIET")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,210 @@
+//! Flags of `test`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use measurement::units::parse_duration;
+use measurement::{BitRate, ByteSize};
+use session::Family;
+
+/// Measures TCP and UDP, send and receive: four rows, of which the options choose.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TestFlags {
+    /// The server: a name or an address, such as fe80::1%eth0
+    #[arg(env = "LINERATE_HOST")]
+    pub(crate) host: String,
+    /// The server's port
+    #[arg(short, long, default_value_t = session::DEFAULT_PORT, env = "LINERATE_PORT")]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) family: FamilyFlags,
+    /// Address to send from
+    #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS")]
+    pub(crate) bind: Option<IpAddr>,
+    /// How long a connect may take
+    #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) connect_timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) rows: RowFlags,
+    #[command(flatten)]
+    pub(crate) amount: AmountFlags,
+    #[command(flatten)]
+    pub(crate) stream: StreamFlags,
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+/// Which rows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which rows")]
+pub(crate) struct RowFlags {
+    /// TCP only
+    #[arg(long, conflicts_with = "udp", env = "LINERATE_TCP")]
+    pub(crate) tcp: bool,
+    /// UDP only
+    #[arg(short, long, env = "LINERATE_UDP")]
+    pub(crate) udp: bool,
+    /// From here to the server only
+    #[arg(long, conflicts_with = "receive", env = "LINERATE_SEND")]
+    pub(crate) send: bool,
+    /// From the server to here only
+    #[arg(short = 'R', long, env = "LINERATE_RECEIVE")]
+    pub(crate) receive: bool,
+    /// Both ways at the same time
+    #[arg(long, conflicts_with_all = ["send", "receive"], env = "LINERATE_BIDIR")]
+    pub(crate) bidir: bool,
+    /// Run each row so often and show the median
+    #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+}
+
+/// How much.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How much")]
+pub(crate) struct AmountFlags {
+    /// Duration of each row [default: 5s]
+    #[arg(short, long, env = "LINERATE_TIME", value_parser = parse_duration)]
+    pub(crate) time: Option<Duration>,
+    /// Send so many bytes instead, e.g. 1G
+    #[arg(short = 'n', long, conflicts_with = "time", env = "LINERATE_BYTES", value_name = "SIZE")]
+    pub(crate) bytes: Option<ByteSize>,
+    /// Send so many blocks or datagrams instead
+    #[arg(short = 'k', long, conflicts_with_all = ["time", "bytes"], env = "LINERATE_BLOCKS", value_name = "COUNT")]
+    pub(crate) blocks: Option<u64>,
+    /// Leave out so much at the start of each row
+    #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) omit: Duration,
+    /// Take a sample so often
+    #[arg(short, long, default_value = "1s", env = "LINERATE_INTERVAL", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) interval: Duration,
+}
+
+/// What each stream is like.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Streams")]
+pub(crate) struct StreamFlags {
+    /// Parallel streams in each direction
+    #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT")]
+    pub(crate) streams: u16,
+    /// Rate of each stream, e.g. 100M [default: unlimited]
+    #[arg(short = 'b', long, env = "LINERATE_RATE")]
+    pub(crate) rate: Option<BitRate>,
+    /// Bytes per write or datagram [default: 128K, or what fits the path MTU]
+    #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
+    pub(crate) length: Option<ByteSize>,
+    /// Socket buffer, e.g. 4M
+    #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE")]
+    pub(crate) window: Option<ByteSize>,
+    /// TCP maximum segment size in bytes
+    #[arg(short = 'M', long, env = "LINERATE_MSS", value_name = "BYTES")]
+    pub(crate) mss: Option<u32>,
+    /// TCP congestion control at both ends, e.g. cubic
+    #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
+    pub(crate) congestion: Option<String>,
+    /// Set TCP_NODELAY
+    #[arg(short = 'N', long, env = "LINERATE_NO_DELAY")]
+    pub(crate) no_delay: bool,
+    /// CPUs to pin the workers to, e.g. 0,2-3
+    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = parse_cpus)]
+    pub(crate) cpus: Option<CpuList>,
+}
+
+/// What comes out.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputFlags {
+    /// Print the record as JSON
+    #[arg(long, env = "LINERATE_JSON")]
+    pub(crate) json: bool,
+    /// Write the record as JSON to a file too
+    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Label for the record; may be given several times
+    #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
+    pub(crate) tag: Vec<(String, String)>,
+    /// No progress
+    #[arg(short, long, env = "LINERATE_QUIET", conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show every interval
+    #[arg(short, long, env = "LINERATE_VERBOSE")]
+    pub(crate) verbose: bool,
+}
+
+/// Which addresses may be used.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FamilyFlags {
+    /// IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6", env = "LINERATE_IPV4")]
+    ipv4: bool,
+    /// IPv6 only
+    #[arg(short = '6', long, env = "LINERATE_IPV6")]
+    ipv6: bool,
+}
+
+impl From<FamilyFlags> for Family {
+    fn from(flags: FamilyFlags) -> Self {
+        match (flags.ipv4, flags.ipv6) {
+            (true, _) => Self::V4,
+            (_, true) => Self::V6,
+            _ => Self::Any,
+        }
+    }
+}
+
+/// CPUs in the kernel's list format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CpuList(pub(crate) Vec<usize>);
+
+/// Reads `0,2-3`.
+pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, String> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|cpu| *cpu < MOST_CPUS);
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => cpus.extend(first..=last),
+            _ => return Err(format!("'{part}' is not a CPU or a range such as 2-3")),
+        }
+    }
+    Ok(CpuList(cpus))
+}
+
+fn parse_tag(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label looks like site=lab".to_owned()),
+    }
+}
+
+/// Bits in the kernel's CPU set.
+const MOST_CPUS: usize = 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate test 10.0.0.2                            four rows: TCP and UDP, send and receive
+  linerate test 10.0.0.2 --tcp --send -P 4 -t 10s   one row, four streams
+  linerate test fe80::1%eth0 --udp -b 500M --json   UDP at 500 Mbit/s, both ways in turn
+  linerate test 10.0.0.2 --repeat 5                 medians of five runs";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists_are_the_kernels() {
+        assert_eq!(parse_cpus("0,2-3"), Ok(CpuList(vec![0, 2, 3])));
+        for text in ["", "x", "3-2", "1-", "4096"] {
+            assert!(parse_cpus(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_have_a_key() {
+        assert_eq!(parse_tag("site=lab=1"), Ok(("site".into(), "lab=1".into())));
+        assert!(parse_tag("=x").is_err() && parse_tag("x").is_err());
+    }
+}

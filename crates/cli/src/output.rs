@@ -1,0 +1,48 @@
+//! Where results go.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use measurement::RecordSet;
+
+/// How results are shown on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// A table.
+    Table,
+    /// One JSON object.
+    Json,
+}
+
+/// Prints the records on standard output.
+pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let printed = match format {
+        Format::Table => report::terminal::write(records, &mut out),
+        Format::Json => report::json::write(records, &mut out),
+    };
+    match printed.and_then(|()| out.flush()) {
+        // Whoever read our output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot print the result"),
+    }
+}
+
+/// Writes the records to a file that is never half there.
+pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let written = fs::File::create(&part).and_then(|mut file| {
+        report::json::write(records, &mut file)?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    });
+    if written.is_err() {
+        // It may not even exist; the first error is the one to tell.
+        _ = fs::remove_file(&part);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
+}

@@ -1,0 +1,60 @@
+//! From flags to finished plans.
+
+use std::time::Duration;
+
+use measurement::plan::PlanDraft;
+use measurement::{Direction, End, StreamOptions, TestPlan, Transport};
+
+use crate::exit::UsageError;
+use crate::flags::TestFlags;
+
+/// The plans of all rows, in the order in which they run.
+pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
+    let rows = &flags.rows;
+    let transports: &[_] = match (rows.tcp, rows.udp) {
+        (true, _) => &[Transport::Tcp],
+        (_, true) => &[Transport::Udp],
+        _ => &[Transport::Tcp, Transport::Udp],
+    };
+    let directions: &[_] = match (rows.send, rows.receive, rows.bidir) {
+        (true, ..) => &[Direction::Send],
+        (_, true, _) => &[Direction::Receive],
+        (.., true) => &[Direction::Both],
+        _ => &[Direction::Send, Direction::Receive],
+    };
+    let mut plans = Vec::new();
+    for transport in transports {
+        for direction in directions {
+            let draft = draft(flags, *transport, *direction);
+            plans.push(draft.check().map_err(|error| UsageError(error.to_string()))?);
+        }
+    }
+    Ok(plans)
+}
+
+fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanDraft {
+    let (amount, stream) = (&flags.amount, &flags.stream);
+    PlanDraft {
+        transport,
+        direction,
+        streams: stream.streams,
+        end: match (amount.bytes, amount.blocks) {
+            (Some(bytes), _) => End::Bytes(bytes),
+            (_, Some(blocks)) => End::Blocks(blocks),
+            _ => End::Time(amount.time.unwrap_or(DEFAULT_TIME)),
+        },
+        omit: amount.omit,
+        interval: amount.interval,
+        options: StreamOptions {
+            block: stream.length,
+            // As with iperf3, 0 is unlimited.
+            rate: stream.rate.filter(|rate| rate.bits_per_second() > 0),
+            window: stream.window,
+            mss: stream.mss.filter(|_| transport == Transport::Tcp),
+            congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
+            no_delay: stream.no_delay && transport == Transport::Tcp,
+        },
+    }
+}
+
+const DEFAULT_TIME: Duration = Duration::from_secs(5);

@@ -1,0 +1,89 @@
+//! Shows on a terminal how far a test is.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measurement::record::DirectionIntervals;
+use measurement::{End, Peer, TestPlan};
+use session::client::Observer;
+
+/// How much is shown while a test runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Nothing.
+    Quiet,
+    /// A bar, on a terminal.
+    Bar,
+    /// A line per interval as well.
+    Intervals,
+}
+
+/// The bar of one row.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    title: String,
+    detail: Detail,
+    shown: usize,
+}
+
+impl Progress {
+    pub(crate) fn new(title: String, detail: Detail) -> Self {
+        let visible = detail != Detail::Quiet && std::io::stderr().is_terminal();
+        let target =
+            if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_message(format!("{title}: connecting"));
+        Self { bar, title, detail, shown: 0 }
+    }
+}
+
+impl Observer for Progress {
+    fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
+        let End::Time(time) = plan.end else {
+            self.bar.set_message(self.title.clone());
+            return self.bar.enable_steady_tick(TICK);
+        };
+        let steps = u64::try_from((plan.omit + time).as_millis() / TICK.as_millis()).unwrap_or(1);
+        self.bar.set_length(steps);
+        let style = ProgressStyle::with_template("  {bar:30.cyan/dim} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        self.bar.set_style(style);
+        self.bar.set_message(self.title.clone());
+    }
+
+    fn interval(&mut self, intervals: &[DirectionIntervals]) {
+        let mut rates = Vec::new();
+        for direction in intervals {
+            let Some(last) = direction.intervals.last() else { continue };
+            let way = if direction.sender { "sent" } else { "received" };
+            rates.push(format!("{way} {}", last.rate));
+            self.bar.set_position(
+                u64::try_from(last.to.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX),
+            );
+            if self.detail == Detail::Intervals && direction.intervals.len() > self.shown {
+                let (from, to) = (last.from.as_secs_f64(), last.to.as_secs_f64());
+                let omitted = if last.omitted { " (omitted)" } else { "" };
+                let line =
+                    format!("{} {from:7.2}-{to:.2} s  {way} {}{omitted}", self.title, last.rate);
+                self.bar.suspend(|| eprintln(&line));
+            }
+        }
+        self.shown = intervals.iter().map(|direction| direction.intervals.len()).max().unwrap_or(0);
+        self.bar.set_message(format!("{}: {}", self.title, rates.join(", ")));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn eprintln(line: &str) {
+    use std::io::Write;
+    // Progress that cannot be shown is no reason to stop measuring.
+    _ = writeln!(anstream::stderr(), "{line}");
+}
+
+const TICK: Duration = Duration::from_millis(100);

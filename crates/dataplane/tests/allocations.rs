@@ -1,0 +1,249 @@
+//! Between start and close a worker thread allocates nothing.
+//!
+//! The allocator of this test binary counts per thread. Every engine is wrapped in
+//! a [`Probe`], which runs on the worker and notes the count of its thread.
+
+#![deny(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use linerate_dataplane::{Budget, Goal, Pacer, Pool, Scratch, Step, Stream, tcp, udp};
+use linux::epoll::Interest;
+use measurement::{BitRate, Timestamp};
+use portable_atomic::AtomicU64;
+use protocol::iperf3::CounterWidth;
+
+mod support;
+
+use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
+
+#[test]
+fn tcp_streams_without_a_limit_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, None));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn paced_tcp_streams_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let pacer = Pacer::new(RATE, BLOCK as u64);
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, Some(pacer)));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn udp_streams_without_a_limit_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, None));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn paced_udp_streams_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let pacer = Pacer::new(RATE, DATAGRAM as u64);
+    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn streams_on_two_workers_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, None));
+    assert_quiet(setup.workers(2).start(), &tally);
+}
+
+#[test]
+fn a_stream_that_spends_its_budget_and_one_that_fails_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let ((near, far), (reset, peer)) = (tcp_pair(), tcp_pair());
+    let budget = Some(Arc::new(Budget::new(1_000_000)));
+    let goal = Arc::new(Goal::new(1_000_000).expect("eventfd"));
+    let watched = Some(Arc::clone(&goal));
+    let pool = Setup::tcp()
+        .sender(|c| tally.probe(tcp::Sender::new(near, BLOCK as u64, c).with_bytes(budget)))
+        .receiver(|c| tally.probe(tcp::Receiver::new(far, c).with_goal(watched)))
+        .receiver(|c| tally.probe(tcp::Receiver::new(reset, c)))
+        .start();
+    eventually("all is received", || goal.is_reached());
+    assert_eq!(counters(&pool, 2).bytes, 1_000_000);
+    linux::tcp::abort_on_close(&peer).expect("will reset");
+    drop(peer);
+    eventually("the reset is noticed", || pool.stream_error().is_some());
+    pool.stop_sending();
+    pool.close().expect("closed");
+    assert_eq!(tally.allocations(), 0);
+}
+
+#[test]
+fn a_stream_that_allocates_is_caught() {
+    let tally = Arc::new(Tally::default());
+    let (near, far) = tcp_pair();
+    let pool = Setup::tcp()
+        .sender(|c| tally.probe(Wasteful(tcp::Sender::new(near, BLOCK as u64, c))))
+        .receiver(|c| tally.probe(tcp::Receiver::new(far, c)))
+        .start();
+    eventually("it takes some steps", || tally.steps.load(Relaxed) >= 10);
+    pool.close().expect("closed");
+    assert!(tally.allocations() >= 1, "an allocation in a step is not seen");
+}
+
+/// A sender and its receiver, both probed.
+fn tcp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
+    let (near, far) = tcp_pair();
+    setup
+        .sender(|c| tally.probe(tcp::Sender::new(near, BLOCK as u64, c).with_pacer(pacer)))
+        .receiver(|c| tally.probe(tcp::Receiver::new(far, c)))
+}
+
+/// A sender and its receiver, both probed.
+fn udp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
+    let (near, far) = udp_pair();
+    linux::udp::stamp_arrivals(&far).expect("stamps");
+    setup
+        .sender(|c| tally.probe(udp::Sender::new(near, CounterWidth::Bits64, c).with_pacer(pacer)))
+        .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
+}
+
+/// Lets every stream move some blocks and looks what that allocated.
+fn assert_quiet(pool: Pool, tally: &Tally) {
+    eventually("every stream moves blocks", || {
+        tally.steps.load(Relaxed) >= 500
+            && pool.read().all(|(_, _, counters)| counters.blocks >= 10)
+    });
+    pool.stop_sending();
+    pool.close().expect("closed");
+    assert_eq!(tally.allocations(), 0);
+}
+
+/// What the probes of one pool saw.
+#[derive(Debug, Default)]
+struct Tally {
+    steps: AtomicU64,
+    /// The most that a probe's thread allocated since the probe's first step.
+    allocations: AtomicU64,
+}
+
+impl Tally {
+    fn probe<S: Stream>(self: &Arc<Self>, inner: S) -> Probe<S> {
+        Probe { inner, tally: Arc::clone(self), before: None }
+    }
+
+    fn allocations(&self) -> u64 {
+        self.allocations.load(Relaxed)
+    }
+}
+
+/// Notes the allocations of its thread around the steps of another stream.
+struct Probe<S> {
+    inner: S,
+    tally: Arc<Tally>,
+    /// Count of the worker thread at the first step.
+    before: Option<u64>,
+}
+
+impl<S> Probe<S> {
+    fn note(&mut self) {
+        let now = ALLOCATIONS.get();
+        let before = *self.before.get_or_insert(now);
+        self.tally.allocations.fetch_max(now - before, Relaxed);
+    }
+}
+
+impl<S: Stream> Stream for Probe<S> {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        self.inner.interest()
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        self.note();
+        self.tally.steps.fetch_add(1, Relaxed);
+        let step = self.inner.step(now, scratch);
+        self.note();
+        step
+    }
+
+    fn halt(&mut self) {
+        self.inner.halt();
+        self.note();
+    }
+}
+
+/// The worker drops its streams last, on its own thread.
+impl<S> Drop for Probe<S> {
+    fn drop(&mut self) {
+        self.note();
+    }
+}
+
+/// A stream that breaks the rule.
+struct Wasteful<S>(S);
+
+impl<S: Stream> Stream for Wasteful<S> {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        self.0.interest()
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        drop(black_box(Box::new(now)));
+        self.0.step(now, scratch)
+    }
+
+    fn halt(&mut self) {
+        self.0.halt();
+    }
+}
+
+/// The system's allocator, with a count.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    /// Needs neither an initializer nor a destructor, which might allocate.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be counted from outside")]
+// SAFETY: every call goes to the system's allocator with the caller's arguments,
+// and counting neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of this very function.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of this very function.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the contract of this very function.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of this very function.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Pairs of streams per pool: enough that a worker has some in every place.
+const PAIRS: usize = 3;
+/// About one block of TCP per millisecond.
+const RATE: BitRate = BitRate::from_bits_per_second(128_000_000);

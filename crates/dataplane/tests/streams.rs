@@ -1,0 +1,342 @@
+//! Streams over real sockets, driven by a pool as a session drives them.
+
+#![forbid(unsafe_code)]
+
+use std::io::{ErrorKind, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use linerate_dataplane::{Budget, Goal, Pacer, Pool, Scratch, Step, Stream, tcp, udp};
+use linux::epoll::Interest;
+use linux::event::Wake;
+use linux::poll::{Watch, wait};
+use measurement::{BitRate, Timestamp};
+use protocol::iperf3::CounterWidth;
+
+mod support;
+
+use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
+
+#[test]
+fn streams_that_share_a_budget_deliver_exactly_its_bytes() {
+    let budget = Some(Arc::new(Budget::new(BYTES)));
+    let mut setup = Setup::tcp().workers(2);
+    for _ in 0..3 {
+        let (near, far) = tcp_pair();
+        let budget = budget.clone();
+        setup = setup
+            .sender(|c| tcp::Sender::new(near, BLOCK as u64, c).with_bytes(budget))
+            .receiver(|c| tcp::Receiver::new(far, c));
+    }
+    let pool = setup.start();
+    eventually("all is sent", || pool.senders_finished());
+    eventually("all is received", || bytes(&pool, Role::Receivers) >= BYTES);
+    assert!(is_readable(pool.done()));
+    let moved = (bytes(&pool, Role::Senders), bytes(&pool, Role::Receivers));
+    assert_eq!(moved, (BYTES, BYTES));
+}
+
+#[test]
+fn a_goal_becomes_readable_when_its_bytes_have_come() {
+    let (near, far) = tcp_pair();
+    let goal = Arc::new(Goal::new(1_000).expect("eventfd"));
+    let credited = Some(Arc::clone(&goal));
+    let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c).with_goal(credited)).start();
+    (&*near).write_all(&[0; 999]).expect("written");
+    eventually("the first bytes come", || counters(&pool, 1).bytes == 999);
+    assert!(!goal.is_reached() && !is_readable(&*goal));
+    (&*near).write_all(&[0; 2]).expect("written");
+    eventually("the goal is reached", || is_readable(&*goal));
+    assert!(goal.is_reached());
+}
+
+#[test]
+fn a_paced_tcp_stream_keeps_its_rate() {
+    assert_keeps_rate(BLOCK, |pacer| {
+        let (near, far) = tcp_pair();
+        Setup::tcp()
+            .sender(|c| tcp::Sender::new(near, BLOCK as u64, c).with_pacer(Some(pacer)))
+            .receiver(|c| tcp::Receiver::new(far, c))
+    });
+}
+
+#[test]
+fn a_paced_udp_stream_keeps_its_rate() {
+    assert_keeps_rate(DATAGRAM, |pacer| {
+        let (near, far) = udp_pair();
+        Setup::udp()
+            .sender(|c| udp::Sender::new(near, WIDTH, c).with_pacer(Some(pacer)))
+            .receiver(|c| udp::Receiver::new(far, WIDTH, c))
+    });
+}
+
+#[test]
+fn every_datagram_of_a_shared_budget_arrives_once() {
+    let budget = Some(Arc::new(Budget::new(DATAGRAMS)));
+    let pacer = Some(Pacer::new(BitRate::from_bits_per_second(16_000_000), DATAGRAM as u64));
+    let mut setup = Setup::udp().workers(2);
+    for _ in 0..2 {
+        let (near, far) = udp_pair();
+        let budget = budget.clone();
+        setup = setup
+            .sender(|c| udp::Sender::new(near, WIDTH, c).with_datagrams(budget).with_pacer(pacer))
+            .receiver(|c| udp::Receiver::new(far, WIDTH, c));
+    }
+    let pool = setup.start();
+    eventually("all is sent", || pool.senders_finished());
+    let expected = DATAGRAMS * DATAGRAM as u64;
+    eventually("all is received", || bytes(&pool, Role::Receivers) == expected);
+    for (sender, receiver) in [(1, 2), (3, 4)] {
+        let (sent, received) = (counters(&pool, sender), counters(&pool, receiver));
+        assert_eq!((received.unique, received.sequence), (sent.sequence, sent.sequence));
+        assert_eq!((received.blocks, received.bytes), (sent.blocks, sent.bytes));
+        assert_eq!((received.duplicate, received.late, received.malformed), (0, 0, 0));
+    }
+}
+
+#[test]
+fn receivers_go_on_when_sending_is_stopped() {
+    let (near, far) = tcp_pair();
+    let socket = Arc::clone(&near);
+    let pool = Setup::tcp()
+        .workers(2)
+        .sender(|c| tcp::Sender::new(near, BLOCK as u64, c))
+        .receiver(|c| tcp::Receiver::new(far, c))
+        .start();
+    eventually("bytes move", || bytes(&pool, Role::Receivers) > BYTES);
+    pool.stop_sending();
+    eventually("the sender ends", || pool.senders_finished());
+    let sent = bytes(&pool, Role::Senders);
+    eventually("the rest arrives", || bytes(&pool, Role::Receivers) == sent);
+    (&*socket).write_all(b"more").expect("written");
+    eventually("more arrives", || bytes(&pool, Role::Receivers) == sent + 4);
+    assert_eq!(bytes(&pool, Role::Senders), sent);
+}
+
+#[test]
+fn sending_stops_whatever_a_sender_waits_for() {
+    let ((stuck, _silent), (near, _far)) = (tcp_pair(), tcp_pair());
+    let pool = Setup::tcp()
+        .sender(|c| tcp::Sender::new(stuck, BLOCK as u64, c))
+        .sender(|c| tcp::Sender::new(near, BLOCK as u64, c).with_pacer(Some(one_block_a_day())))
+        .start();
+    eventually("the first blocks go", || pool.read().all(|(_, _, c)| c.blocks > 0));
+    pool.stop_sending();
+    eventually("both end", || pool.senders_finished());
+    assert!(pool.stream_error().is_none());
+}
+
+#[test]
+fn a_pool_of_idle_streams_closes_at_once() {
+    let ((stuck, _silent), (near, far), (_peer, quiet)) = (tcp_pair(), tcp_pair(), tcp_pair());
+    let pool = Setup::tcp()
+        .workers(2)
+        .sender(|c| tcp::Sender::new(stuck, BLOCK as u64, c))
+        .sender(|c| tcp::Sender::new(near, BLOCK as u64, c).with_pacer(Some(one_block_a_day())))
+        .receiver(|c| tcp::Receiver::new(far, c))
+        .receiver(|c| tcp::Receiver::new(quiet, c))
+        .start();
+    eventually("the first block goes", || counters(&pool, 3).bytes == BLOCK as u64);
+    assert!(ends_soon(move || pool.close().expect("closed")));
+}
+
+#[test]
+fn a_pool_closes_before_it_was_started() {
+    let (_near, far) = udp_pair();
+    let pool = Setup::udp().receiver(|c| udp::Receiver::new(far, WIDTH, c)).prepare();
+    assert!(ends_soon(move || pool.close().expect("closed")));
+}
+
+#[test]
+fn a_pool_that_is_dropped_takes_its_threads_along() {
+    let (_near, far) = tcp_pair();
+    let socket = Arc::clone(&far);
+    drop(Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).prepare());
+    eventually("its stream is gone", || Arc::strong_count(&socket) == 1);
+}
+
+#[test]
+fn a_reset_ends_a_receiver_with_its_error() {
+    let (near, far) = tcp_pair();
+    let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).start();
+    linux::tcp::abort_on_close(&near).expect("will reset");
+    drop(near);
+    assert_reset(&pool, 1);
+}
+
+#[test]
+fn a_reset_ends_a_sender_with_its_error() {
+    let ((healthy, _silent), (near, far)) = (tcp_pair(), tcp_pair());
+    let pool = Setup::tcp()
+        .sender(|c| tcp::Sender::new(healthy, BLOCK as u64, c))
+        .sender(|c| tcp::Sender::new(near, BLOCK as u64, c))
+        .start();
+    eventually("the first block goes", || counters(&pool, 2).blocks > 0);
+    linux::tcp::abort_on_close(&far).expect("will reset");
+    drop(far);
+    assert_reset(&pool, 2);
+    assert!(!pool.senders_finished(), "the other stream goes on");
+}
+
+/// Both come as one event, and no second one for the end (epoll(7)).
+#[test]
+fn an_end_that_comes_along_with_data_is_noticed() {
+    let ((near, far), wake) = (tcp_pair(), Arc::new(Wake::new().expect("eventfd")));
+    let ((holding, held), (resume, release)) = (mpsc::channel(), mpsc::channel());
+    let hog = Hog { wake: Arc::clone(&wake), woken: false, holding, release };
+    let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| hog).start();
+    wake.notify();
+    held.recv().expect("the worker is busy");
+    (&*near).write_all(b"last words").expect("written");
+    drop(near);
+    resume.send(()).expect("the worker goes on");
+    eventually("the end is noticed", || is_readable(pool.done()));
+    assert_eq!(counters(&pool, 1).bytes, 10);
+}
+
+#[test]
+fn a_stream_that_never_waits_does_not_starve_the_other_one() {
+    let (near, far) = tcp_pair();
+    let restless = Restless(Wake::new().expect("eventfd"));
+    let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| restless).start();
+    // The receiver finds nothing and waits.
+    std::thread::sleep(Duration::from_millis(20));
+    (&*near).write_all(b"hello?").expect("written");
+    eventually("it is read", || counters(&pool, 1).bytes == 6);
+}
+
+#[test]
+fn many_streams_on_two_workers_share_them_fairly() {
+    let mut setup = Setup::tcp().workers(2);
+    for _ in 0..200 {
+        let (near, far) = tcp_pair();
+        setup = setup
+            .sender(|c| tcp::Sender::new(near, BLOCK as u64, c))
+            .receiver(|c| tcp::Receiver::new(far, c));
+    }
+    let pool = setup.start();
+    std::thread::sleep(Duration::from_millis(500));
+    eventually("the last has a twentieth of the first", || {
+        let received = || pool.read().filter(|(_, sends, _)| !sends).map(|(_, _, c)| c.bytes);
+        let (least, most) = (received().min().expect("some"), received().max().expect("some"));
+        least > 0 && least * 20 >= most
+    });
+    assert!(pool.stream_error().is_none());
+}
+
+#[test]
+fn streams_are_dealt_out_in_turn() {
+    let setup = (0..5).fold(Setup::udp().workers(2), |setup, _| {
+        let (_, far) = udp_pair();
+        setup.receiver(|c| udp::Receiver::new(far, WIDTH, c))
+    });
+    let pool = setup.prepare();
+    assert_eq!([0, 1, 2, 3, 4].map(|index| pool.worker_of(index)), [0, 1, 0, 1, 0]);
+}
+
+/// Which streams of a pool are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Senders,
+    Receivers,
+}
+
+/// What all streams of `role` moved.
+fn bytes(pool: &Pool, role: Role) -> u64 {
+    let meant = pool.read().filter(|(_, sends, _)| *sends == (role == Role::Senders));
+    meant.map(|(_, _, counters)| counters.bytes).sum()
+}
+
+/// Never more than the rate allows, and nine tenths of it unless the machine is too
+/// busy for that five times in a row.
+fn assert_keeps_rate(block: usize, build: impl Fn(Pacer) -> Setup) {
+    let rate = BitRate::from_bits_per_second(40_000_000);
+    let kept = (0..5).any(|_| {
+        let pool = build(Pacer::new(rate, block as u64)).prepare();
+        let began = linerate_dataplane::now();
+        pool.start();
+        std::thread::sleep(Duration::from_millis(300));
+        let (sent, received) = (bytes(&pool, Role::Senders), bytes(&pool, Role::Receivers));
+        let passed = linerate_dataplane::now().since(began);
+        pool.close().expect("closed");
+        let due = |bytes| rate.time_for(bytes);
+        assert!(due(sent.saturating_sub(block as u64)) <= passed, "{sent} bytes in {passed:?}");
+        due(received).as_secs_f64() >= 0.9 * passed.as_secs_f64()
+    });
+    assert!(kept, "the rate is never reached");
+}
+
+fn assert_reset(pool: &Pool, id: u32) {
+    eventually("the reset is noticed", || pool.stream_error().is_some());
+    let (failed, error) = pool.stream_error().expect("noticed");
+    assert_eq!((failed, error.kind()), (id, ErrorKind::ConnectionReset));
+    eventually("the owner is told", || is_readable(pool.done()));
+}
+
+fn one_block_a_day() -> Pacer {
+    Pacer::new(BitRate::from_bits_per_second(1), BLOCK as u64)
+}
+
+/// Whether `action` ends, and does not hang.
+fn ends_soon(action: impl FnOnce() + Send + 'static) -> bool {
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || {
+        action();
+        _ = ended.send(());
+    });
+    end.recv_timeout(Duration::from_secs(5)).is_ok()
+}
+
+fn is_readable(fd: &impl AsFd) -> bool {
+    let mut watches = [Watch::readable(fd.as_fd())];
+    wait(&mut watches, Some(Duration::ZERO)).expect("polls");
+    watches[0].ready().is_readable()
+}
+
+/// A stream that can go on all the time.
+struct Restless(Wake);
+
+impl Stream for Restless {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.0.as_fd(), Interest::Readable)
+    }
+
+    fn step(&mut self, _: Timestamp, _: &mut Scratch) -> Step {
+        Step::Again
+    }
+
+    fn halt(&mut self) {}
+}
+
+/// A stream that keeps its worker from everything else when it is woken.
+struct Hog {
+    wake: Arc<Wake>,
+    woken: bool,
+    holding: mpsc::Sender<()>,
+    release: mpsc::Receiver<()>,
+}
+
+impl Stream for Hog {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.wake.as_fd(), Interest::Readable)
+    }
+
+    fn step(&mut self, _: Timestamp, _: &mut Scratch) -> Step {
+        // The first step is that of the start.
+        if self.woken {
+            _ = self.holding.send(());
+            _ = self.release.recv();
+        }
+        self.woken = true;
+        Step::Readable
+    }
+
+    fn halt(&mut self) {}
+}
+
+const WIDTH: CounterWidth = CounterWidth::Bits64;
+/// Not a multiple of the block.
+const BYTES: u64 = 3_000_001;
+/// So few that a receive buffer of the usual default size holds them all.
+const DATAGRAMS: u64 = 301;

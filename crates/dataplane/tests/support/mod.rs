@@ -1,0 +1,126 @@
+//! Connected sockets on the loopback, and pools that are built stream by stream.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use linerate_dataplane::{Counters, OpenStream, Pool, Stream};
+use measurement::{StreamCounters, Transport};
+
+/// Bytes of a TCP block in these tests.
+pub(crate) const BLOCK: usize = 16 * 1024;
+/// Bytes of a datagram in these tests.
+pub(crate) const DATAGRAM: usize = 200;
+
+/// The streams of a pool that is being built. They are numbered from 1.
+pub(crate) struct Setup {
+    transport: Transport,
+    workers: usize,
+    streams: Vec<OpenStream>,
+}
+
+impl Setup {
+    /// For TCP streams with blocks of [`BLOCK`].
+    pub(crate) fn tcp() -> Self {
+        Self { transport: Transport::Tcp, workers: 1, streams: Vec::new() }
+    }
+
+    /// For UDP streams with datagrams of [`DATAGRAM`].
+    pub(crate) fn udp() -> Self {
+        Self { transport: Transport::Udp, ..Self::tcp() }
+    }
+
+    /// Deals the streams out to `workers` threads instead of one.
+    pub(crate) fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Adds a stream that sends.
+    pub(crate) fn sender<E: Stream + 'static>(
+        self,
+        engine: impl FnOnce(Arc<Counters>) -> E,
+    ) -> Self {
+        self.stream(true, engine)
+    }
+
+    /// Adds a stream that receives.
+    pub(crate) fn receiver<E: Stream + 'static>(
+        self,
+        engine: impl FnOnce(Arc<Counters>) -> E,
+    ) -> Self {
+        self.stream(false, engine)
+    }
+
+    /// The pool, not started.
+    pub(crate) fn prepare(self) -> Pool {
+        let block = if self.transport == Transport::Tcp { BLOCK } else { DATAGRAM };
+        let cpus: Vec<usize> = (0..self.workers).collect();
+        Pool::prepare(self.streams, self.transport, block, &cpus, false).expect("prepared")
+    }
+
+    /// The pool, started.
+    pub(crate) fn start(self) -> Pool {
+        let pool = self.prepare();
+        pool.start();
+        pool
+    }
+
+    fn stream<E: Stream + 'static>(
+        mut self,
+        sender: bool,
+        engine: impl FnOnce(Arc<Counters>) -> E,
+    ) -> Self {
+        let counters = Arc::new(Counters::default());
+        let id = u32::try_from(self.streams.len() + 1).expect("few streams");
+        let engine = Box::new(engine(Arc::clone(&counters)));
+        self.streams.push(OpenStream { id, sender, engine, counters });
+        self
+    }
+}
+
+/// Two ends of a TCP connection; neither blocks.
+pub(crate) fn tcp_pair() -> (Arc<TcpStream>, Arc<TcpStream>) {
+    let listener = linux::tcp::listen(any_port(), false).expect("listens");
+    listener.set_nonblocking(false).expect("blocks");
+    let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("connected");
+    let (far, _) = listener.accept().expect("accepted");
+    for socket in [&near, &far] {
+        socket.set_nonblocking(true).expect("does not block");
+    }
+    (Arc::new(near), Arc::new(far))
+}
+
+/// Two UDP sockets connected to each other; neither blocks.
+pub(crate) fn udp_pair() -> (Arc<UdpSocket>, Arc<UdpSocket>) {
+    let [near, far] = [(); 2].map(|()| linux::udp::bind(any_port(), false, false).expect("bound"));
+    near.connect(far.local_addr().expect("bound")).expect("connected");
+    far.connect(near.local_addr().expect("bound")).expect("connected");
+    for socket in [&near, &far] {
+        linux::udp::widen_receive_buffer(socket, RECEIVE_BUFFER).expect("widened");
+    }
+    (Arc::new(near), Arc::new(far))
+}
+
+/// Counters of stream `id`.
+pub(crate) fn counters(pool: &Pool, id: u32) -> StreamCounters {
+    let found = pool.read().find_map(|(other, _, counters)| (other == id).then_some(counters));
+    found.expect("a stream with this id")
+}
+
+/// Waits until `holds`, which takes no time on an idle machine, and panics if it
+/// does not within a time that suffices on any.
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < PATIENCE, "in vain: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn any_port() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const RECEIVE_BUFFER: usize = 4 * 1024 * 1024;

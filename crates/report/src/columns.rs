@@ -1,0 +1,146 @@
+//! Text in columns whose width follows their content.
+
+use std::io::{self, Write};
+
+/// How a cell stands out on a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Emphasis {
+    /// Not at all.
+    #[default]
+    None,
+    /// The headline.
+    Strong,
+    /// Of less interest.
+    Faint,
+    /// Worth a doubt.
+    Warning,
+}
+
+impl Emphasis {
+    /// Escape sequence to begin it (ECMA-48, SGR).
+    const fn begin(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Strong => "\x1b[1m",
+            Self::Faint => "\x1b[2m",
+            Self::Warning => "\x1b[33m",
+        }
+    }
+
+    const fn end(self) -> &'static str {
+        if matches!(self, Self::None) { "" } else { "\x1b[0m" }
+    }
+}
+
+/// One piece of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    text: String,
+    emphasis: Emphasis,
+}
+
+impl Cell {
+    /// Text with emphasis.
+    pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
+        Self { text: text.into(), emphasis }
+    }
+
+    fn width(&self) -> usize {
+        self.text.chars().count()
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text, Emphasis::None)
+    }
+}
+
+/// Rows of cells; the first column is aligned to the left, the others to the right.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Columns {
+    /// Adds a row. Columns that are empty in every row are left out.
+    pub fn push(&mut self, row: Vec<Cell>) {
+        self.rows.push(row);
+    }
+
+    /// Writes all rows, each line behind `indent` spaces.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
+        let widths = self.widths();
+        for row in &self.rows {
+            let mut line = " ".repeat(indent);
+            for (column, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0) {
+                let cell = row.get(column).cloned().unwrap_or_default();
+                push_cell(&mut line, &cell, *width, column == 0);
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// The width of each column; 0: nothing below its head.
+    fn widths(&self) -> Vec<usize> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |row: &Vec<Cell>, column| row.get(column).map_or(0, Cell::width);
+        (0..columns)
+            .map(|column| {
+                let is_empty = self.rows.iter().skip(1).all(|row| width(row, column) == 0);
+                if is_empty && column > 0 {
+                    return 0;
+                }
+                self.rows.iter().map(|row| width(row, column)).max().unwrap_or(0)
+            })
+            .collect()
+    }
+}
+
+fn push_cell(line: &mut String, cell: &Cell, width: usize, left: bool) {
+    let padding = " ".repeat(width - cell.width());
+    let text = format!("{}{}{}", cell.emphasis.begin(), cell.text, cell.emphasis.end());
+    if left {
+        line.push_str(&text);
+        line.push_str(&padding);
+    } else {
+        line.push_str("   ");
+        line.push_str(&padding);
+        line.push_str(&text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(columns: &Columns) -> String {
+        let mut out = Vec::new();
+        columns.write(&mut out, 2).expect("a Vec takes everything");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn columns_are_aligned_and_empty_ones_left_out() {
+        let mut columns = Columns::default();
+        columns.push(vec!["".into(), "rate".into(), "lost".into()]);
+        columns.push(vec!["TCP send".into(), "941.4 Mbit/s".into()]);
+        columns.push(vec!["x".into(), "1 bit/s".into()]);
+        assert_eq!(
+            text(&columns),
+            "                   rate\n  TCP send   941.4 Mbit/s\n  x               1 bit/s\n"
+        );
+    }
+
+    #[test]
+    fn emphasis_does_not_shift_the_columns() {
+        let mut columns = Columns::default();
+        columns.push(vec!["a".into(), Cell::new("1", Emphasis::Strong)]);
+        columns.push(vec!["b".into(), "22".into()]);
+        assert_eq!(text(&columns), "  a    \x1b[1m1\x1b[0m\n  b   22\n");
+    }
+}

@@ -1,0 +1,181 @@
+//! The table that people read.
+
+use std::io::{self, Write};
+
+use measurement::outcome::Ending;
+use measurement::units::show_duration;
+use measurement::{
+    BitRate, Direction, DirectionOutcome, End, Peer, RecordSet, TestPlan, TestRecord, Transport,
+};
+
+use crate::columns::{Cell, Columns, Emphasis};
+
+/// Writes one row per record and direction, then what a reader must know.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = records.records.first() else { return Ok(()) };
+    writeln!(out, "{}", heading(&first.linerate, &first.peer))?;
+    writeln!(out)?;
+    let mut columns = Columns::default();
+    columns.push(head());
+    for record in &records.records {
+        for outcome in &record.outcome.directions {
+            columns.push(row(record, outcome));
+        }
+    }
+    columns.write(out, 2)?;
+    write_summaries(records, out)?;
+    write_notes(records, out)
+}
+
+/// Who measured against whom.
+pub fn heading(version: &str, peer: &Peer) -> String {
+    format!(
+        "linerate {version}: {} -> {} ({})",
+        peer.local_address.ip(),
+        peer.address,
+        peer.software
+    )
+}
+
+/// What a plan does, in a few words: `TCP send`.
+pub fn title(plan: &TestPlan) -> String {
+    format!("{} {}", plan.transport, plan.direction)
+}
+
+fn head() -> Vec<Cell> {
+    ["", "asked", "offered", "delivered", "in", "lost", "of", "reordered", "retransmits", "jitter"]
+        .into_iter()
+        .map(|text| Cell::new(text, Emphasis::Faint))
+        .collect()
+}
+
+fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
+    let plan = &record.plan;
+    let delivered = outcome.delivered.map(|throughput| throughput.rate);
+    let offered = outcome.offered.map(|throughput| throughput.rate);
+    vec![
+        Cell::from(row_title(plan, outcome.direction)),
+        asked(plan, outcome),
+        rate(offered, falls_short(offered, outcome.asked), Emphasis::None),
+        rate(delivered, falls_short(delivered, offered), Emphasis::Strong),
+        Cell::from(outcome.headline().map_or_else(String::new, |t| show_duration(t.span))),
+        lost(outcome),
+        Cell::from(outcome.datagrams.map_or_else(String::new, |d| d.sent.to_string())),
+        Cell::from(reordered(outcome)),
+        Cell::from(outcome.retransmits.map_or_else(String::new, |count| count.to_string())),
+        Cell::from(outcome.jitter_seconds.map_or_else(String::new, jitter)),
+    ]
+}
+
+fn row_title(plan: &TestPlan, direction: Direction) -> String {
+    let both = if plan.direction == Direction::Both { " (both ways)" } else { "" };
+    let streams =
+        if plan.streams > 1 { format!(", {} streams", plan.streams) } else { String::new() };
+    format!("{} {direction}{both}{streams}", plan.transport)
+}
+
+/// What was asked: a rate, an amount, or as much as goes.
+fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
+    match (outcome.asked, plan.end) {
+        (Some(rate), _) => Cell::from(rate.to_string()),
+        (None, End::Bytes(size)) => Cell::from(size.to_string()),
+        (None, End::Blocks(count)) => Cell::from(format!("{count} blocks")),
+        (None, End::Time(_)) => Cell::new("unlimited", Emphasis::Faint),
+    }
+}
+
+/// A rate, marked if it falls short of the one before it.
+fn rate(rate: Option<BitRate>, short: bool, emphasis: Emphasis) -> Cell {
+    let emphasis = if short { Emphasis::Warning } else { emphasis };
+    rate.map_or_else(
+        || Cell::new("unknown", Emphasis::Warning),
+        |r| Cell::new(r.to_string(), emphasis),
+    )
+}
+
+/// Whether a rate is less than 98 % of what it should be.
+fn falls_short(got: Option<BitRate>, wanted: Option<BitRate>) -> bool {
+    match (got, wanted) {
+        (Some(got), Some(wanted)) => {
+            u128::from(got.bits_per_second()) * 100 < u128::from(wanted.bits_per_second()) * 98
+        }
+        _ => false,
+    }
+}
+
+fn lost(outcome: &DirectionOutcome) -> Cell {
+    let Some(datagrams) = outcome.datagrams else { return Cell::default() };
+    let emphasis = if datagrams.lost > 0 { Emphasis::Warning } else { Emphasis::None };
+    Cell::new(format!("{} ({:.3} %)", datagrams.lost, 100.0 * datagrams.loss()), emphasis)
+}
+
+/// Shown only if there is something to show.
+fn reordered(outcome: &DirectionOutcome) -> String {
+    let count = outcome.datagrams.and_then(|datagrams| datagrams.reordered);
+    count.filter(|count| *count > 0).map_or_else(String::new, |count| count.to_string())
+}
+
+fn jitter(seconds: f64) -> String {
+    format!("{:.3} ms", seconds * 1e3)
+}
+
+fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    if records.summaries.is_empty() {
+        return Ok(());
+    }
+    let mut columns = Columns::default();
+    columns.push(
+        ["delivered", "median", "least", "most", "runs"]
+            .into_iter()
+            .map(|text| Cell::new(text, Emphasis::Faint))
+            .collect(),
+    );
+    for summary in &records.summaries {
+        columns.push(vec![
+            Cell::from(summary.row.clone()),
+            Cell::new(summary.median.to_string(), Emphasis::Strong),
+            Cell::from(summary.least.to_string()),
+            Cell::from(summary.most.to_string()),
+            Cell::from(summary.runs.to_string()),
+        ]);
+    }
+    writeln!(out)?;
+    columns.write(out, 2)
+}
+
+fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    let mut notes: Vec<String> = Vec::new();
+    for record in &records.records {
+        let title = title(&record.plan);
+        match &record.outcome.ending {
+            Ending::Completed => {}
+            Ending::Interrupted => {
+                notes.push(format!("{title}: interrupted, the numbers are partial"))
+            }
+            Ending::Failed { error } => {
+                notes.push(format!("{title}: {error}; the numbers are partial"))
+            }
+        }
+        notes.extend(record.outcome.notes.iter().map(|note| format!("{title}: {note}")));
+        notes.extend(datagram_note(record));
+    }
+    notes.dedup();
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+}
+
+/// A loss that is not what it seems.
+fn datagram_note(record: &TestRecord) -> Option<String> {
+    if record.plan.transport == Transport::Tcp {
+        return None;
+    }
+    let duplicate: u64 =
+        record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams?.duplicate).sum();
+    (duplicate > 0)
+        .then(|| format!("{}: {duplicate} datagrams arrived more than once", title(&record.plan)))
+}

@@ -1,0 +1,376 @@
+//! Runs one test against a server and returns its record.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use linux::event::Interrupts;
+use linux::tcp::TcpOptions;
+use measurement::outcome::{Ending, Outcome};
+use measurement::plan::MAX_DATAGRAM;
+use measurement::record::{DirectionIntervals, PeerStream};
+use measurement::schema::RecordSchema;
+use measurement::{ByteSize, Environment, Peer, TestPlan, TestRecord, Timestamp, Transport};
+use protocol::iperf3::{
+    Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Parameters, ProtocolError,
+    stream_id,
+};
+
+use crate::control::Control;
+use crate::error::SessionError;
+use crate::opening::{Opener, connect};
+use crate::outcome::{Side, directions};
+use crate::resolve::{Family, resolve};
+use crate::sockets::Opened;
+use crate::trial::{Measured, Placement, Trial};
+
+/// What to run, and against whom.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Which of its addresses may be used.
+    pub family: Family,
+    /// Address to send from.
+    pub bind: Option<IpAddr>,
+    /// How long one connect may take.
+    pub connect_timeout: Duration,
+    /// CPUs to pin the workers to; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Labels for the record.
+    pub tags: BTreeMap<String, String>,
+    /// What to do.
+    pub plan: TestPlan,
+}
+
+/// Told of the progress of a test.
+pub trait Observer {
+    /// The streams are open and the test runs.
+    fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
+    /// A sample was taken: all intervals so far.
+    fn interval(&mut self, _intervals: &[DirectionIntervals]) {}
+}
+
+/// Nobody.
+impl Observer for () {}
+
+/// Runs one test. A test that began gives a record, whatever ended it.
+///
+/// # Errors
+/// Why it could not begin.
+pub fn run(
+    request: &Request,
+    observer: &mut dyn Observer,
+    interrupts: Option<&Interrupts>,
+) -> Result<TestRecord, SessionError> {
+    let (socket, server) = connect_control(request, interrupts)?;
+    let local = socket.local_addr().map_err(SessionError::system("an address"))?;
+    let rtt_and_mtu = linux::tcp::info(&socket).map_err(SessionError::system("TCP_INFO"))?;
+    let block = block_length(&request.plan, server, rtt_and_mtu.pmtu);
+    let random = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
+    let cookie = Cookie::from_random(random);
+    let parameters = Parameters::new(&request.plan, block);
+    let machine = Client::new(parameters.clone(), &cookie, dataplane::now());
+    let mut conversation = Conversation {
+        request,
+        parameters,
+        control: Control::new(socket, machine),
+        interrupts,
+        observer,
+        cookie,
+        server,
+        rtt: Duration::from_micros(rtt_and_mtu.rtt.into()),
+        peer: Peer { software: "iperf3".to_owned(), address: server, local_address: local },
+        announcement: None,
+        finals: None,
+        trial: None,
+        peer_streams: Vec::new(),
+        peer_cpu: None,
+        started_at: linux::clock::utc_rfc3339(),
+    };
+    let ending = conversation.run();
+    conversation.into_record(ending)
+}
+
+/// One test while it goes on.
+struct Conversation<'a> {
+    request: &'a Request,
+    parameters: Parameters,
+    control: Control<Client>,
+    interrupts: Option<&'a Interrupts>,
+    observer: &'a mut dyn Observer,
+    cookie: Cookie,
+    server: SocketAddr,
+    rtt: Duration,
+    peer: Peer,
+    announcement: Option<Announcement>,
+    /// What the server says that it sent.
+    finals: Option<Vec<FinalStream>>,
+    trial: Option<Trial>,
+    peer_streams: Vec<PeerStream>,
+    peer_cpu: Option<measurement::outcome::CpuUse>,
+    started_at: String,
+}
+
+impl Conversation<'_> {
+    /// Goes on until the test is done; an error is why it ended early.
+    fn run(&mut self) -> Result<(), SessionError> {
+        loop {
+            self.control.pump();
+            while let Some(event) = self.control.machine.poll_event() {
+                if self.handle(event)? {
+                    return Ok(());
+                }
+            }
+            self.mind_the_trial();
+            self.wait()?;
+            if self.interrupts.is_some_and(Interrupts::came) {
+                return Err(SessionError::Interrupted);
+            }
+        }
+    }
+
+    /// Does what the protocol asks for; whether the test is done.
+    fn handle(&mut self, event: ClientEvent) -> Result<bool, SessionError> {
+        match event {
+            ClientEvent::PeerAnnounced(announcement) => {
+                self.peer.software = format!("linerate {}", announcement.version);
+                self.announcement = Some(announcement);
+            }
+            ClientEvent::CreateStreams => self.open_streams()?,
+            ClientEvent::Start => {}
+            ClientEvent::Run => {
+                if let Some(trial) = &mut self.trial {
+                    trial.start();
+                    self.observer.started(&self.peer, &self.request.plan);
+                }
+            }
+            ClientEvent::FinalStreams(streams) => self.finals = Some(streams),
+            ClientEvent::ResultsWanted => self.answer(),
+            ClientEvent::Results(results) => {
+                self.peer_cpu = Some(results.cpu);
+                self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
+            }
+            ClientEvent::Done => return Ok(true),
+            ClientEvent::Failed(error) => return Err(self.failure(error)),
+        }
+        Ok(false)
+    }
+
+    fn failure(&self, error: ProtocolError) -> SessionError {
+        SessionError::Protocol { peer: self.server, error }
+    }
+
+    fn open_streams(&mut self) -> Result<(), SessionError> {
+        let plan = &self.request.plan;
+        let one_way = u32::from(plan.streams);
+        // Clause 7.5: client to server first.
+        let sends =
+            std::iter::repeat_n(true, if plan.direction.sends() { one_way as usize } else { 0 });
+        let receives = std::iter::repeat_n(
+            false,
+            if plan.direction.receives() { one_way as usize } else { 0 },
+        );
+        let mut opener = Opener {
+            control: &mut self.control,
+            interrupts: self.interrupts,
+            server: self.server,
+            bind: self.request.bind,
+            cookie: &self.cookie,
+            options: &plan.options,
+            connect_timeout: self.request.connect_timeout,
+            peer_is_linerate: self.announcement.is_some(),
+            rtt: self.rtt,
+        };
+        let mut streams = Vec::new();
+        for (id, sender) in (0..).map(stream_id).zip(sends.chain(receives)) {
+            opener.check_phase()?;
+            let socket = match plan.transport {
+                Transport::Tcp => opener.tcp(id),
+                Transport::Udp => opener.udp(id),
+            };
+            // The server's own reason, if it gave one, is the better one.
+            let socket = match socket {
+                Err(error) => return Err(opener.reason().unwrap_or(error)),
+                Ok(socket) => socket,
+            };
+            streams.push(Opened { id, sender, socket });
+        }
+        let placement = Placement { pinned: self.request.cpus.clone() };
+        self.trial = Some(Trial::prepare(&self.parameters, streams, &placement, Side::Client)?);
+        Ok(())
+    }
+
+    /// Takes samples when they are due and ends the test when it is time.
+    fn mind_the_trial(&mut self) {
+        let running = self.control.machine.phase() == ClientPhase::Running;
+        let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
+        let now = dataplane::now();
+        if trial.tick(now) {
+            self.observer.interval(&trial.intervals());
+        }
+        trial.clear_progress();
+        let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
+        if time_is_up || trial.has_moved_all() {
+            trial.stop();
+            self.control.machine.end_test(dataplane::now());
+        }
+    }
+
+    fn wait(&mut self) -> Result<(), SessionError> {
+        let running = self.control.machine.phase() == ClientPhase::Running;
+        let mut others: Vec<_> = self.interrupts.map(AsFd::as_fd).into_iter().collect();
+        let mut until = None;
+        if let Some(trial) = self.trial.as_ref().filter(|_| running) {
+            until = [trial.next_tick(), trial.time_is_up_at(), next_look(trial)]
+                .into_iter()
+                .flatten()
+                .min();
+            others.extend(trial.progress());
+        }
+        self.control.wait(&others, until).map_err(SessionError::system("poll"))
+    }
+
+    fn answer(&mut self) {
+        let Some(trial) = &mut self.trial else { return };
+        trial.finish(self.finals.as_deref());
+        let results = trial.results(self.finals.as_deref());
+        self.control.machine.send_results(&results, dataplane::now());
+    }
+
+    fn into_record(mut self, ending: Result<(), SessionError>) -> Result<TestRecord, SessionError> {
+        if ending.is_err() {
+            self.control.machine.terminate();
+        }
+        let Some(mut trial) = self.trial.take().filter(|trial| trial.began().is_some()) else {
+            self.control.finish(GOODBYE);
+            return Err(ending.err().unwrap_or(SessionError::Interrupted));
+        };
+        trial.finish(self.finals.as_deref());
+        let measured = trial.close(false);
+        self.control.finish(GOODBYE);
+        let ending = match ending {
+            Ok(()) => Ending::Completed,
+            Err(SessionError::Interrupted) => Ending::Interrupted,
+            Err(error) => Ending::Failed { error: error.to_string() },
+        };
+        let outcome = Outcome {
+            ending,
+            directions: directions(&measured, &self.peer_streams, Side::Client),
+            cpu: measured.cpu,
+            peer_cpu: self.peer_cpu,
+            notes: notes(&measured, &self.peer_streams),
+        };
+        Ok(TestRecord {
+            schema: RecordSchema::V1,
+            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            tags: self.request.tags.clone(),
+            environment: environment(self.started_at)?,
+            peer: self.peer,
+            plan: self.request.plan.clone(),
+            intervals: measured.intervals(),
+            start: measured.samples.first().map(|sample| sample.at).unwrap_or_default(),
+            streams: measured.records,
+            samples: measured.samples,
+            peer_streams: self.peer_streams,
+            outcome,
+        })
+    }
+}
+
+/// When to look whether the last bytes are acknowledged: nothing reports that.
+fn next_look(trial: &Trial) -> Option<Timestamp> {
+    trial.awaits_the_last().then(|| {
+        let pause = if trial.progress().is_empty() { LOOK_OFTEN } else { LOOK_SELDOM };
+        dataplane::now().after(pause)
+    })
+}
+
+/// Tries the server's addresses one after another.
+fn connect_control(
+    request: &Request,
+    interrupts: Option<&Interrupts>,
+) -> Result<(TcpStream, SocketAddr), SessionError> {
+    let bind = request.bind.map(|bind| SocketAddr::new(bind, 0));
+    let usable = |to: &SocketAddr| bind.is_none_or(|bind| bind.is_ipv4() == to.is_ipv4());
+    let addresses = resolve(&request.host, request.port, request.family)?;
+    let mut last = None;
+    for to in addresses.into_iter().filter(usable) {
+        let options = TcpOptions { bind, ..TcpOptions::default() };
+        match connect(to, &options, request.connect_timeout, interrupts)? {
+            Ok(socket) => {
+                linux::tcp::prepare_control(&socket)
+                    .map_err(SessionError::system("the control connection's settings"))?;
+                return Ok((socket, to));
+            }
+            Err(error) => last = Some(SessionError::Connect { to, error }),
+        }
+    }
+    Err(last.unwrap_or_else(|| SessionError::Resolve {
+        host: request.host.clone(),
+        why: "none of its addresses is of the family of the address given with --bind".to_owned(),
+    }))
+}
+
+/// The block length asked, else the default of the transport.
+fn block_length(plan: &TestPlan, server: SocketAddr, path_mtu: u32) -> ByteSize {
+    plan.options.block.unwrap_or_else(|| match plan.transport {
+        Transport::Tcp => TCP_BLOCK,
+        Transport::Udp => {
+            // IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
+            let headers = if server.ip().to_canonical().is_ipv4() { 28 } else { 48 };
+            let fits = u64::from(path_mtu).saturating_sub(headers);
+            ByteSize::from_bytes(if fits < 16 { UDP_PAYLOAD } else { fits.min(MAX_DATAGRAM) })
+        }
+    })
+}
+
+fn environment(started_at: String) -> Result<Environment, SessionError> {
+    let names = linux::host::system_names();
+    let cpus = linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?;
+    Ok(Environment {
+        host: names.host,
+        kernel: names.kernel,
+        architecture: names.architecture,
+        cpus: u32::try_from(cpus.len()).unwrap_or(u32::MAX),
+        started_at,
+    })
+}
+
+/// Facts that a reader of the numbers must know.
+fn notes(measured: &Measured, peer: &[PeerStream]) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(measured.stream_error.clone());
+    let asked = measured.plan.options.window;
+    let clamped = measured.records.iter().find_map(|record| {
+        let got = if record.sender { record.send_buffer } else { record.receive_buffer };
+        // The kernel doubles what it grants (socket(7)).
+        asked.filter(|asked| got.bytes() < 2 * asked.bytes()).map(|asked| (asked, got))
+    });
+    if let Some((asked, got)) = clamped {
+        notes.push(format!(
+            "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and wmem_max",
+            asked.expanded(),
+            ByteSize::from_bytes(got.bytes() / 2).expanded()
+        ));
+    }
+    let omits = !measured.plan.omit.is_zero() && measured.plan.transport == Transport::Udp;
+    if omits && peer.iter().any(|stream| stream.omitted_datagrams.is_none()) {
+        notes.push(
+            "the peer is an iperf3 before 3.14: its loss includes the omitted start".to_owned(),
+        );
+    }
+    notes
+}
+
+/// iperf3's block of a TCP test.
+const TCP_BLOCK: ByteSize = ByteSize::from_bytes(128 * 1024);
+/// What fits an Ethernet frame, should the kernel not know the path MTU.
+const UDP_PAYLOAD: u64 = 1460;
+/// How long the server may take to close after the last word.
+const GOODBYE: Duration = Duration::from_secs(2);
+const LOOK_OFTEN: Duration = Duration::from_millis(1);
+const LOOK_SELDOM: Duration = Duration::from_millis(100);

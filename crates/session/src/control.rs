@@ -1,0 +1,145 @@
+//! The control connection: carries bytes between a socket and a protocol machine.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use linux::poll::{Watch, wait};
+use measurement::Timestamp;
+use protocol::iperf3::{Client, Server};
+
+/// What both protocol machines have in common.
+pub(crate) trait Machine {
+    fn take_output(&mut self) -> Vec<u8>;
+    fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp);
+    fn handle_close(&mut self, reset: bool);
+    fn handle_timeout(&mut self, now: Timestamp);
+    fn deadline(&self) -> Option<Timestamp>;
+}
+
+impl Machine for Client {
+    fn take_output(&mut self) -> Vec<u8> {
+        self.take_output()
+    }
+    fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        self.handle_bytes(bytes, now);
+    }
+    fn handle_close(&mut self, reset: bool) {
+        self.handle_close(reset);
+    }
+    fn handle_timeout(&mut self, now: Timestamp) {
+        self.handle_timeout(now);
+    }
+    fn deadline(&self) -> Option<Timestamp> {
+        self.deadline()
+    }
+}
+
+impl Machine for Server {
+    fn take_output(&mut self) -> Vec<u8> {
+        self.take_output()
+    }
+    fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
+        self.handle_bytes(bytes, now);
+    }
+    fn handle_close(&mut self, _reset: bool) {
+        self.handle_close();
+    }
+    fn handle_timeout(&mut self, now: Timestamp) {
+        self.handle_timeout(now);
+    }
+    fn deadline(&self) -> Option<Timestamp> {
+        self.deadline()
+    }
+}
+
+/// A socket that does not block, and the machine behind it.
+pub(crate) struct Control<M> {
+    socket: TcpStream,
+    pub(crate) machine: M,
+    /// Written by the machine, not yet taken by the socket.
+    unsent: Vec<u8>,
+    open: bool,
+}
+
+impl<M: Machine> Control<M> {
+    pub(crate) fn new(socket: TcpStream, machine: M) -> Self {
+        Self { socket, machine, unsent: Vec::new(), open: true }
+    }
+
+    /// Moves what can be moved without waiting, and lets the machine see the time.
+    pub(crate) fn pump(&mut self) {
+        self.read();
+        self.machine.handle_timeout(dataplane::now());
+        self.flush();
+    }
+
+    /// Waits until the peer says something, one of `others` becomes readable, or
+    /// `until` or the machine's own deadline has come; then pumps.
+    pub(crate) fn wait(
+        &mut self,
+        others: &[BorrowedFd<'_>],
+        until: Option<Timestamp>,
+    ) -> io::Result<()> {
+        self.flush();
+        let deadline = [self.machine.deadline(), until].into_iter().flatten().min();
+        let timeout = deadline.map(|deadline| deadline.since(dataplane::now()));
+        let mut watches: Vec<_> = others.iter().map(|fd| Watch::readable(*fd)).collect();
+        if self.open {
+            watches.push(Watch::both(self.socket.as_fd(), !self.unsent.is_empty()));
+        }
+        wait(&mut watches, timeout)?;
+        self.pump();
+        Ok(())
+    }
+
+    /// Sends what is left, then waits for the peer to close, both for at most
+    /// `limit`: a close with unread or unsent data would be a reset.
+    pub(crate) fn finish(mut self, limit: Duration) {
+        let deadline = dataplane::now().after(limit);
+        self.flush();
+        while self.open && !self.unsent.is_empty() && dataplane::now() < deadline {
+            if self.wait(&[], Some(deadline)).is_err() {
+                return;
+            }
+        }
+        // A peer that has gone already is what is waited for.
+        _ = self.socket.shutdown(std::net::Shutdown::Write);
+        while self.open && dataplane::now() < deadline {
+            if self.wait(&[], Some(deadline)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.unsent.append(&mut self.machine.take_output());
+        while self.open && !self.unsent.is_empty() {
+            match self.socket.write(&self.unsent) {
+                Ok(sent) => _ = self.unsent.drain(..sent),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => self.unsent.clear(),
+            }
+        }
+    }
+
+    fn read(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        while self.open {
+            match self.socket.read(&mut buffer) {
+                Ok(0) => self.close(false),
+                Ok(read) => self.machine.handle_bytes(&buffer[..read], dataplane::now()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) => self.close(error.kind() == ErrorKind::ConnectionReset),
+            }
+        }
+    }
+
+    fn close(&mut self, reset: bool) {
+        self.open = false;
+        self.machine.handle_close(reset);
+    }
+}

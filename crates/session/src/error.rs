@@ -1,0 +1,153 @@
+//! Why a session could not do what it was asked.
+
+use std::io;
+use std::net::SocketAddr;
+
+use protocol::iperf3::ProtocolError;
+
+/// What failed, on what; the text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The name has no address.
+    #[error("cannot find host '{host}': {why}; check the name or give an address")]
+    Resolve {
+        /// The name.
+        host: String,
+        /// The resolver's words.
+        why: String,
+    },
+    /// No address of the server answered.
+    #[error("cannot connect to {to}: {}; {}", reason(.error), connect_hint(.error))]
+    Connect {
+        /// The last address that was tried.
+        to: SocketAddr,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// The server cannot listen.
+    #[error("cannot listen on {on}: {}; {}", reason(.error), listen_hint(.error))]
+    Listen {
+        /// The address.
+        on: SocketAddr,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// A stream could not be opened.
+    #[error("cannot open stream {id}: {}; {}", reason(.error), stream_hint(.error))]
+    OpenStream {
+        /// Its id on the wire.
+        id: u32,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// No answer to any hello of a UDP stream.
+    #[error(
+        "no answer over UDP from {to}; does a firewall between the hosts drop UDP to that port?"
+    )]
+    NoReply {
+        /// The server.
+        to: SocketAddr,
+    },
+    /// The control connection went wrong.
+    #[error("the test with {peer} failed: {error}")]
+    Protocol {
+        /// The other end.
+        peer: SocketAddr,
+        /// What went wrong.
+        error: ProtocolError,
+    },
+    /// The user stopped it before there was anything to report.
+    #[error("interrupted before the test began")]
+    Interrupted,
+    /// The kernel refused something that it normally gives.
+    #[error("the system refused {what}: {}", reason(.error))]
+    System {
+        /// What was asked.
+        what: &'static str,
+        /// Why it failed.
+        error: io::Error,
+    },
+}
+
+impl SessionError {
+    /// Whether the server serves somebody else.
+    pub const fn is_busy(&self) -> bool {
+        matches!(self, Self::Protocol { error: ProtocolError::Busy, .. })
+    }
+
+    pub(crate) const fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
+        move |error| Self::System { what, error }
+    }
+}
+
+/// The kernel's words without Rust's number.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn connect_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "is \"linerate serve\" or \"iperf3 -s\" running there?",
+        io::ErrorKind::TimedOut => "is the host up, and does a firewall let the port through?",
+        io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+            "check the address and \"ip route\""
+        }
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse => {
+            "check the address given with --bind"
+        }
+        io::ErrorKind::PermissionDenied => "a local firewall may forbid it",
+        io::ErrorKind::InvalidInput => {
+            "a link-local address needs its interface, as in fe80::1%eth0"
+        }
+        _ => "check the address and the port",
+    }
+}
+
+fn listen_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another server has the port: stop it or choose one with --port"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need root: choose a higher --port",
+        io::ErrorKind::AddrNotAvailable => "no interface has that address: see \"ip address\"",
+        _ => "check --bind and --port",
+    }
+}
+
+fn stream_hint(error: &io::Error) -> &'static str {
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::NotFound, _) => {
+            "this kernel lacks that congestion control: see \
+             /proc/sys/net/ipv4/tcp_available_congestion_control"
+        }
+        (io::ErrorKind::PermissionDenied, _) => {
+            "that congestion control is for root only: see \
+             /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+        }
+        (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
+        (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",
+        _ => "check that the server is still running",
+    }
+}
+
+/// Too many open files, `asm-generic/errno-base.h`.
+const EMFILE: i32 = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_sentence_with_what_to_do() {
+        let error = io::Error::from_raw_os_error(111);
+        let error = SessionError::Connect { to: "10.0.0.2:5201".parse().expect("valid"), error };
+        assert_eq!(
+            error.to_string(),
+            "cannot connect to 10.0.0.2:5201: connection refused; \
+             is \"linerate serve\" or \"iperf3 -s\" running there?"
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Opens the client's streams: always outwards, one after another (sections 7 and 8).
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use linux::event::Interrupts;
+use linux::poll::{Watch, wait};
+use linux::tcp::TcpOptions;
+use measurement::{StreamOptions, Timestamp};
+use protocol::iperf3::{Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, is_reply};
+
+use crate::control::Control;
+use crate::error::SessionError;
+use crate::sockets::StreamSocket;
+
+/// Connects within `limit`, unless a signal comes first.
+pub(crate) fn connect(
+    to: SocketAddr,
+    options: &TcpOptions,
+    limit: Duration,
+    interrupts: Option<&Interrupts>,
+) -> Result<io::Result<TcpStream>, SessionError> {
+    let socket = match linux::tcp::start_connect(to, options) {
+        Ok(socket) => socket,
+        Err(error) => return Ok(Err(error)),
+    };
+    let deadline = dataplane::now().after(limit);
+    loop {
+        let now = dataplane::now();
+        if now >= deadline {
+            return Ok(Err(io::Error::from_raw_os_error(ETIMEDOUT)));
+        }
+        let mut watches = vec![Watch::writable(socket.as_fd())];
+        watches.extend(interrupts.map(|interrupts| Watch::readable(interrupts.as_fd())));
+        wait(&mut watches, Some(deadline.since(now))).map_err(SessionError::system("poll"))?;
+        if watches[0].ready().is_writable() {
+            return Ok(linux::tcp::connect_result(&socket).map(|()| socket));
+        }
+        if interrupts.is_some_and(Interrupts::came) {
+            return Err(SessionError::Interrupted);
+        }
+    }
+}
+
+/// Opens the streams of one test beside its control connection.
+pub(crate) struct Opener<'a> {
+    pub(crate) control: &'a mut Control<Client>,
+    pub(crate) interrupts: Option<&'a Interrupts>,
+    pub(crate) server: SocketAddr,
+    pub(crate) bind: Option<IpAddr>,
+    pub(crate) cookie: &'a Cookie,
+    pub(crate) options: &'a StreamOptions,
+    pub(crate) connect_timeout: Duration,
+    /// The peer is a linerate: a repeated hello does no harm.
+    pub(crate) peer_is_linerate: bool,
+    /// Round-trip time of the control connection.
+    pub(crate) rtt: Duration,
+}
+
+impl Opener<'_> {
+    /// Whether the server still waits for streams. One before 3.7 does not know two
+    /// directions at once and starts when it has half of them (clause 7.7).
+    pub(crate) fn check_phase(&mut self) -> Result<(), SessionError> {
+        self.control.pump();
+        match self.control.machine.phase() {
+            ClientPhase::Opening => Ok(()),
+            ClientPhase::Starting | ClientPhase::Running => Err(SessionError::Protocol {
+                peer: self.server,
+                error: ProtocolError::NoBidirectional,
+            }),
+            _ => Err(self.reason().unwrap_or(SessionError::Interrupted)),
+        }
+    }
+
+    /// Why the server ended the test, if it did.
+    pub(crate) fn reason(&mut self) -> Option<SessionError> {
+        // Its word may come a moment after the stream was cut off.
+        let soon = dataplane::now().after(LAST_WORD);
+        while dataplane::now() < soon {
+            while let Some(event) = self.control.machine.poll_event() {
+                if let ClientEvent::Failed(error) = event {
+                    return Some(SessionError::Protocol { peer: self.server, error });
+                }
+            }
+            self.control.wait(&[], Some(soon)).ok()?;
+        }
+        None
+    }
+
+    /// One TCP stream: connect, then the cookie (clauses 7.1 and 7.2).
+    pub(crate) fn tcp(&mut self, id: u32) -> Result<StreamSocket, SessionError> {
+        let failed = |error| SessionError::OpenStream { id, error };
+        let options = TcpOptions {
+            bind: self.bind.map(|bind| SocketAddr::new(bind, 0)),
+            window: self
+                .options
+                .window
+                .map(|window| window.bytes().try_into().unwrap_or(usize::MAX)),
+            mss: self.options.mss,
+            congestion: self.options.congestion.clone(),
+            no_delay: self.options.no_delay,
+        };
+        let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
+            .map_err(failed)?;
+        let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64).map_err(failed)?;
+        if let StreamSocket::Tcp { socket, .. } = &stream {
+            // An empty send buffer takes 37 bytes at once.
+            (&**socket).write_all(self.cookie.as_bytes()).map_err(failed)?;
+        }
+        Ok(stream)
+    }
+
+    /// One UDP stream: hello and reply (clause 8.1); the hello is repeated (clause 13.5).
+    pub(crate) fn udp(&mut self, id: u32) -> Result<StreamSocket, SessionError> {
+        let failed = |error| SessionError::OpenStream { id, error };
+        let socket = self.udp_socket().map_err(failed)?;
+        let deadline = dataplane::now().after(HELLO_LIMIT);
+        let mut pause = self.first_pause();
+        let mut next_hello = Timestamp::default();
+        loop {
+            let now = dataplane::now();
+            if now >= deadline {
+                return Err(SessionError::NoReply { to: self.server });
+            }
+            if now >= next_hello {
+                send_hello(&socket).map_err(failed)?;
+                next_hello = now.after(pause);
+                pause *= 2;
+            }
+            self.wait_for(&socket, next_hello.min(deadline))?;
+            if self.is_answered(&socket).map_err(failed)? {
+                return Ok(StreamSocket::udp(socket));
+            }
+        }
+    }
+
+    fn udp_socket(&self) -> io::Result<UdpSocket> {
+        let mut local = linux::udp::any_port_like(self.server);
+        if let Some(bind) = self.bind {
+            local.set_ip(bind);
+        }
+        let socket = linux::udp::bind(local, false, false)?;
+        prepare_udp(&socket, self.options)?;
+        socket.connect(self.server)?;
+        Ok(socket)
+    }
+
+    fn first_pause(&self) -> Duration {
+        if self.peer_is_linerate { (3 * self.rtt).max(FIRST_PAUSE) } else { FIRST_PAUSE_IPERF3 }
+    }
+
+    fn wait_for(&mut self, socket: &UdpSocket, until: Timestamp) -> Result<(), SessionError> {
+        let mut others = vec![socket.as_fd()];
+        others.extend(self.interrupts.map(AsFd::as_fd));
+        self.control.wait(&others, Some(until)).map_err(SessionError::system("poll"))?;
+        if self.interrupts.is_some_and(Interrupts::came) {
+            return Err(SessionError::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Whether the server knows this stream. Data that overtook the reply stay in the
+    /// socket and are counted later (clause 8.7); `TEST_START` is an answer too
+    /// (clause 8.10).
+    fn is_answered(&mut self, socket: &UdpSocket) -> io::Result<bool> {
+        let mut datagram = [0; 64];
+        loop {
+            match socket.peek(&mut datagram) {
+                Ok(length) if is_reply(&datagram[..length]) => {
+                    socket.recv(&mut datagram)?;
+                    return Ok(true);
+                }
+                Ok(length) if length >= MIN_HEADER => return Ok(true),
+                Ok(_) => _ = socket.recv(&mut datagram)?,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => break,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(self.control.machine.phase() != ClientPhase::Opening)
+    }
+}
+
+/// The settings of a UDP stream's socket, at either end.
+pub(crate) fn prepare_udp(socket: &UdpSocket, options: &StreamOptions) -> io::Result<()> {
+    match options.window {
+        Some(window) => {
+            linux::udp::set_buffers(socket, window.bytes().try_into().unwrap_or(usize::MAX))?;
+        }
+        // The default holds about a millisecond at 1 Gbit/s: what it drops would look
+        // like loss of the network.
+        None => linux::udp::widen_receive_buffer(socket, UDP_RECEIVE_BUFFER)?,
+    }
+    linux::udp::stamp_arrivals(socket)
+}
+
+fn send_hello(socket: &UdpSocket) -> io::Result<()> {
+    match socket.send(&Hello::BYTES) {
+        // An earlier hello met a closed port; this one may not.
+        Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
+        _ => Ok(()),
+    }
+}
+
+const UDP_RECEIVE_BUFFER: usize = 4 * 1024 * 1024;
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const FIRST_PAUSE_IPERF3: Duration = Duration::from_secs(1);
+/// How long to wait for the server's reason after a stream failed.
+const LAST_WORD: Duration = Duration::from_millis(100);
+const HELLO_LIMIT: Duration = Duration::from_secs(5);
+/// Nothing shorter can be data (clause 12.1).
+const MIN_HEADER: usize = 12;
+/// `asm-generic/errno.h`.
+const ETIMEDOUT: i32 = 110;

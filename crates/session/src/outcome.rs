@@ -1,0 +1,201 @@
+//! From what both ends counted to one result per direction.
+
+use std::time::Duration;
+
+use measurement::record::PeerStream;
+use measurement::{
+    DatagramLedger, Direction, DirectionOutcome, StreamSample, Throughput, Timestamp, Transport,
+};
+
+use crate::trial::{Measured, difference};
+
+/// Which end of the control connection this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+/// The result of every direction of the plan, named as the client sees it. `peer` is
+/// empty if its word never came.
+pub(crate) fn directions(
+    measured: &Measured,
+    peer: &[PeerStream],
+    side: Side,
+) -> Vec<DirectionOutcome> {
+    let both = match side {
+        Side::Client => [(true, Direction::Send), (false, Direction::Receive)],
+        Side::Server => [(false, Direction::Send), (true, Direction::Receive)],
+    };
+    let takes_part = |sender| measured.records.iter().any(|record| record.sender == sender);
+    both.into_iter()
+        .filter(|(sender, _)| takes_part(*sender))
+        .map(|(sender, direction)| View::new(measured, peer, sender).outcome(direction))
+        .collect()
+}
+
+/// One direction's streams, seen from here and from the peer.
+struct View<'a> {
+    measured: &'a Measured,
+    sender: bool,
+    /// Since the omitted start, at this end.
+    here: Vec<StreamSample>,
+    /// Since the very start, at this end.
+    whole: Vec<StreamSample>,
+    there: Vec<&'a PeerStream>,
+    span_here: Duration,
+}
+
+impl<'a> View<'a> {
+    fn new(measured: &'a Measured, peer: &'a [PeerStream], sender: bool) -> Self {
+        let includes = |id| measured.records.iter().any(|r| r.id == id && r.sender == sender);
+        let mut view = Self {
+            measured,
+            sender,
+            here: Vec::new(),
+            whole: Vec::new(),
+            there: peer.iter().filter(|stream| includes(stream.id)).collect(),
+            span_here: Duration::ZERO,
+        };
+        let (base, last) = (measured.samples.get(measured.base), measured.samples.last());
+        if let (Some(base), Some(last)) = (base, last) {
+            let pairs = base.streams.iter().zip(&last.streams).filter(|(_, to)| includes(to.id));
+            view.here = pairs.clone().map(|(from, to)| difference(from, to)).collect();
+            view.whole = pairs.map(|(_, to)| *to).collect();
+            view.span_here = view.end(last.at).since(base.at);
+        }
+        view
+    }
+
+    /// A sender's measurement ends when it stops, a receiver's with the last datagram.
+    fn end(&self, last: Timestamp) -> Timestamp {
+        if self.sender { self.measured.stopped.unwrap_or(last) } else { last }
+    }
+
+    fn outcome(&self, direction: Direction) -> DirectionOutcome {
+        let plan = &self.measured.plan;
+        let is_tcp = plan.transport == Transport::Tcp;
+        let (offered, delivered) = if self.sender {
+            (self.throughput_here(), self.throughput_there())
+        } else {
+            (self.throughput_there(), self.throughput_here())
+        };
+        DirectionOutcome {
+            direction,
+            asked: plan.asked(),
+            offered,
+            acknowledged: self.acknowledged(),
+            delivered,
+            retransmits: if is_tcp { self.retransmits() } else { None },
+            datagrams: if is_tcp { None } else { Some(self.ledger()) },
+            jitter_seconds: if is_tcp { None } else { self.jitter() },
+        }
+    }
+
+    fn throughput_here(&self) -> Option<Throughput> {
+        let bytes = self.here.iter().map(|stream| stream.counters.bytes).sum();
+        (!self.here.is_empty()).then(|| Throughput::over(bytes, self.span_here))
+    }
+
+    fn throughput_there(&self) -> Option<Throughput> {
+        let bytes = self.there.iter().map(|stream| stream.bytes).sum();
+        let seconds = self.there.iter().map(|stream| stream.seconds).fold(0.0, f64::max);
+        // Before 3.2 a peer does not tell how long it measured (clause 10.6).
+        let span = if seconds > 0.0 {
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        } else {
+            self.span_here
+        };
+        (!self.there.is_empty()).then(|| Throughput::over(bytes, span))
+    }
+
+    fn acknowledged(&self) -> Option<Throughput> {
+        if !self.sender {
+            return None;
+        }
+        let parts: Option<Vec<u64>> =
+            self.here.iter().map(|stream| stream.tcp.map(|tcp| tcp.acknowledged)).collect();
+        let parts = parts.filter(|parts| !parts.is_empty())?;
+        Some(Throughput::over(parts.iter().sum(), self.span_here))
+    }
+
+    fn retransmits(&self) -> Option<u64> {
+        if self.sender {
+            self.here.iter().map(|stream| stream.tcp.map(|tcp| tcp.retransmits)).sum()
+        } else if self.there.is_empty() {
+            None
+        } else {
+            self.there.iter().map(|stream| stream.retransmits).sum()
+        }
+    }
+
+    fn jitter(&self) -> Option<f64> {
+        let values: Vec<f64> = if self.sender {
+            self.there.iter().map(|stream| stream.jitter_seconds).collect()
+        } else {
+            let nanos = self.here.iter().map(|stream| stream.counters.jitter_nanos);
+            nanos.map(|nanos| Duration::from_nanos(nanos).as_secs_f64()).collect()
+        };
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    fn ledger(&self) -> DatagramLedger {
+        if self.sender { self.ledger_of_peer() } else { self.own_ledger() }
+    }
+
+    /// This end received: it saw everything but the tail, which the sender's last
+    /// sequence number shows.
+    fn own_ledger(&self) -> DatagramLedger {
+        let mut ledger = DatagramLedger::default();
+        let (mut tail, mut reordered, mut duplicate, mut late) = (0, 0, 0, 0);
+        for (since, whole) in self.here.iter().zip(&self.whole) {
+            let told = self.there.iter().find(|stream| stream.id == whole.id);
+            let beyond =
+                told.map_or(0, |peer| peer.datagrams.saturating_sub(whole.counters.sequence));
+            tail += beyond;
+            ledger.sent += since.counters.sequence + beyond;
+            ledger.received += since.counters.unique;
+            reordered += since.counters.reordered;
+            duplicate += since.counters.duplicate;
+            late += since.counters.late;
+        }
+        // Stragglers from the omitted start are received and were not sent since.
+        ledger.received = ledger.received.min(ledger.sent);
+        ledger.lost = ledger.sent - ledger.received;
+        ledger.tail = (!self.there.is_empty()).then_some(tail);
+        (ledger.reordered, ledger.duplicate, ledger.late) =
+            (Some(reordered), Some(duplicate), Some(late));
+        ledger
+    }
+
+    /// The peer received: a linerate tells everything, an iperf3 only gaps.
+    fn ledger_of_peer(&self) -> DatagramLedger {
+        let sent = self.here.iter().map(|stream| stream.counters.sequence).sum();
+        let mut ledger = DatagramLedger { sent, ..DatagramLedger::default() };
+        let mut tail = 0;
+        for whole in &self.whole {
+            let Some(peer) = self.there.iter().find(|stream| stream.id == whole.id) else {
+                continue;
+            };
+            let highest = peer.counted.map_or(peer.datagrams, |counted| {
+                counted.counters.sequence + peer.omitted_datagrams.unwrap_or(0)
+            });
+            let beyond = whole.counters.sequence.saturating_sub(highest);
+            tail += beyond;
+            // A peer that counted the tail has it in its number already.
+            let uncounted = whole.counters.sequence.saturating_sub(peer.datagrams);
+            ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0)) + uncounted;
+        }
+        ledger.lost = ledger.lost.min(sent);
+        ledger.received = if self.there.is_empty() { 0 } else { sent - ledger.lost };
+        let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
+        if let Some(counted) = counted.filter(|counted| !counted.is_empty()) {
+            let sum = |of: fn(&StreamSample) -> u64| Some(counted.iter().map(of).sum());
+            ledger.reordered = sum(|stream| stream.counters.reordered);
+            ledger.duplicate = sum(|stream| stream.counters.duplicate);
+            ledger.late = sum(|stream| stream.counters.late);
+        }
+        ledger.tail = (!self.there.is_empty()).then_some(tail);
+        ledger
+    }
+}

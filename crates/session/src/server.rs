@@ -1,0 +1,248 @@
+//! Answers clients on one port, TCP and UDP.
+//!
+//! The desk, on the calling thread, takes connections and hellos and finds out whose
+//! they are; each test then runs on a thread of its own. The listeners stay open all
+//! the time, and a silent client holds up nobody.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use linux::event::Interrupts;
+use linux::poll::{Watch, wait};
+use measurement::outcome::{DirectionOutcome, Ending};
+use measurement::{Peer, TestPlan, Timestamp};
+
+use crate::error::SessionError;
+use crate::resolve::Family;
+
+mod conversation;
+mod greeter;
+mod hellos;
+mod registry;
+
+use greeter::{Greeted, Greeter};
+use hellos::Hellos;
+use registry::Registry;
+
+/// How to serve.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address to listen on; none: all.
+    pub bind: Option<IpAddr>,
+    /// Port for TCP and UDP; 0: one that the kernel chooses.
+    pub port: u16,
+    /// Which family to listen on if no address is given.
+    pub family: Family,
+    /// Stop after one test.
+    pub one_off: bool,
+    /// CPUs to pin the workers to; empty: not pinned.
+    pub cpus: Vec<usize>,
+}
+
+/// A test as the server saw it.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The client.
+    pub peer: Peer,
+    /// What it asked for; none: it did not get that far.
+    pub plan: Option<TestPlan>,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it came to.
+    pub directions: Vec<DirectionOutcome>,
+}
+
+/// Told what the server does. Called from several threads.
+pub trait Log: Send + Sync {
+    /// It listens.
+    fn listening(&self, address: SocketAddr);
+    /// A test begins.
+    fn began(&self, peer: &Peer, plan: &TestPlan);
+    /// A test ended.
+    fn ended(&self, served: &Served);
+    /// A client was sent away.
+    fn refused(&self, client: SocketAddr, why: &str);
+}
+
+/// A server that listens.
+pub struct Server {
+    options: ServerOptions,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Opens both listeners.
+    ///
+    /// # Errors
+    /// [`SessionError::Listen`], e.g. if the port is in use.
+    pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
+        let (tcp, address) = listen_tcp(&options)?;
+        let failed = |error| SessionError::Listen { on: address, error };
+        let udp = linux::udp::bind(address, true, is_dual(&options)).map_err(failed)?;
+        linux::udp::report_destination(&udp).map_err(failed)?;
+        Ok(Self { options, tcp, udp, address })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until a signal comes, or one test has run if that was asked.
+    ///
+    /// # Errors
+    /// What the kernel refuses to the desk itself.
+    pub fn run(
+        self,
+        log: Arc<dyn Log>,
+        interrupts: Option<&Interrupts>,
+    ) -> Result<(), SessionError> {
+        log.listening(self.address);
+        let registry = Registry::new(MOST_SESSIONS).map_err(SessionError::system("an eventfd"))?;
+        let mut desk = Desk {
+            hellos: Hellos::new(self.address.port()),
+            server: self,
+            log,
+            registry: Arc::new(registry),
+            greeters: Vec::new(),
+            sessions: Vec::new(),
+        };
+        desk.serve(interrupts).map_err(SessionError::system("poll"))?;
+        desk.close();
+        Ok(())
+    }
+}
+
+/// The thread that takes whatever comes.
+struct Desk {
+    server: Server,
+    log: Arc<dyn Log>,
+    registry: Arc<Registry>,
+    hellos: Hellos,
+    /// Connections whose cookie is not complete.
+    greeters: Vec<Greeter>,
+    sessions: Vec<JoinHandle<()>>,
+}
+
+impl Desk {
+    fn serve(&mut self, interrupts: Option<&Interrupts>) -> io::Result<()> {
+        loop {
+            self.wait(interrupts)?;
+            if interrupts.is_some_and(Interrupts::came) {
+                return Ok(());
+            }
+            self.accept();
+            self.greet();
+            self.hellos.answer(&self.server.udp, &self.registry);
+            self.sessions.retain(|session| !session.is_finished());
+            if self.server.options.one_off && self.registry.served() > 0 && self.sessions.is_empty()
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait(&self, interrupts: Option<&Interrupts>) -> io::Result<()> {
+        let mut watches = vec![
+            Watch::readable(self.server.tcp.as_fd()),
+            Watch::readable(self.server.udp.as_fd()),
+            Watch::readable(self.registry.changed().as_fd()),
+        ];
+        watches.extend(self.greeters.iter().map(|greeter| Watch::readable(greeter.as_fd())));
+        watches.extend(interrupts.map(|interrupts| Watch::readable(interrupts.as_fd())));
+        let deadline = self.greeters.iter().map(Greeter::deadline).min();
+        wait(&mut watches, deadline.map(|deadline: Timestamp| deadline.since(dataplane::now())))?;
+        self.registry.changed().clear();
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        // Whatever accept(2) reports is about one connection, or passes.
+        while let Ok((socket, from)) = self.server.tcp.accept() {
+            if self.greeters.len() >= MOST_GREETERS {
+                self.greeters.remove(0);
+            }
+            self.greeters.extend(Greeter::new(socket, from));
+        }
+    }
+
+    /// Sends every connection whose cookie is complete where it belongs.
+    fn greet(&mut self) {
+        let now = dataplane::now();
+        for greeter in std::mem::take(&mut self.greeters) {
+            match greeter.progress(now) {
+                Greeted::Waiting(greeter) => self.greeters.push(greeter),
+                Greeted::Gone => {}
+                Greeted::Complete { socket, from, cookie } => {
+                    if let Some(socket) = self.registry.hand_over(&cookie, socket) {
+                        self.begin(socket, from, cookie);
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        socket: std::net::TcpStream,
+        from: SocketAddr,
+        cookie: protocol::iperf3::Cookie,
+    ) {
+        let Some(ticket) = self.registry.enter(cookie, from.ip()) else {
+            self.log.refused(from, "busy with another test");
+            greeter::send_away(&socket);
+            return;
+        };
+        let (log, cpus) = (Arc::clone(&self.log), self.server.options.cpus.clone());
+        let work = move || conversation::serve(socket, from, ticket, &cpus, &*log);
+        match std::thread::Builder::new().name("session".to_owned()).spawn(work) {
+            Ok(session) => self.sessions.push(session),
+            Err(error) => self.log.refused(from, &error.to_string()),
+        }
+    }
+
+    /// Tells the running tests to end and waits for them.
+    fn close(self) {
+        self.registry.stop();
+        for session in self.sessions {
+            // A session that panicked has said so already.
+            _ = session.join();
+        }
+    }
+}
+
+fn is_dual(options: &ServerOptions) -> bool {
+    options.bind.is_none() && options.family == Family::Any
+}
+
+/// Listens on what was asked: by default on IPv6 and IPv4 with one socket, or on IPv4
+/// where there is no IPv6.
+fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), SessionError> {
+    let all: IpAddr = match options.family {
+        Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
+        Family::Any | Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let on = SocketAddr::new(options.bind.unwrap_or(all), options.port);
+    let listener = match linux::tcp::listen(on, is_dual(options)) {
+        Err(error) if is_dual(options) && error.raw_os_error() == Some(EAFNOSUPPORT) => {
+            linux::tcp::listen((Ipv4Addr::UNSPECIFIED, options.port).into(), false)
+        }
+        other => other,
+    };
+    let failed = |error| SessionError::Listen { on, error };
+    let listener = listener.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Tests at one time; further clients are told that the server is busy.
+const MOST_SESSIONS: usize = 1;
+/// Connections without a complete cookie; the oldest makes room.
+const MOST_GREETERS: usize = 1024;
+/// `asm-generic/errno.h`.
+const EAFNOSUPPORT: i32 = 97;

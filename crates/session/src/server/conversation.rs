@@ -1,0 +1,262 @@
+//! One test, from the cookie to the last word, on a thread of its own.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use linux::tcp::TcpOptions;
+use measurement::outcome::Ending;
+use measurement::record::PeerStream;
+use measurement::{Peer, StreamOptions};
+use protocol::iperf3::{
+    ErrorCode, FinalStream, Hello, Parameters, ProtocolError, Results, Server, ServerEvent,
+    ServerPhase, stream_id,
+};
+
+use super::registry::{Arrival, Ticket};
+use super::{Log, Served};
+use crate::control::Control;
+use crate::error::SessionError;
+use crate::outcome::{Side, directions};
+use crate::sockets::{Opened, StreamSocket};
+use crate::trial::{Placement, Trial};
+
+/// Serves one client.
+pub(super) fn serve(
+    socket: TcpStream,
+    from: SocketAddr,
+    ticket: Ticket,
+    cpus: &[usize],
+    log: &dyn Log,
+) {
+    let Ok(local) = socket.local_addr() else { return };
+    if linux::tcp::prepare_control(&socket).is_err() {
+        return;
+    }
+    let canonical =
+        |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
+    let peer = Peer {
+        software: "iperf3".to_owned(),
+        address: canonical(from),
+        local_address: canonical(local),
+    };
+    let mut conversation = Conversation {
+        control: Control::new(socket, Server::new(dataplane::now())),
+        ticket,
+        placement: Placement { pinned: cpus.to_vec() },
+        log,
+        peer,
+        parameters: None,
+        opened: Vec::new(),
+        trial: None,
+        peer_streams: Vec::new(),
+    };
+    let ending = match conversation.run() {
+        Ok(()) => Ending::Completed,
+        Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
+        Err(error) => Ending::Failed { error: error.to_string() },
+    };
+    conversation.close(ending);
+}
+
+struct Conversation<'a> {
+    control: Control<Server>,
+    ticket: Ticket,
+    placement: Placement,
+    log: &'a dyn Log,
+    peer: Peer,
+    parameters: Option<Parameters>,
+    opened: Vec<Opened>,
+    trial: Option<Trial>,
+    peer_streams: Vec<PeerStream>,
+}
+
+impl Conversation<'_> {
+    fn run(&mut self) -> Result<(), ProtocolError> {
+        loop {
+            self.control.pump();
+            while let Some(event) = self.control.machine.poll_event() {
+                if self.handle(event)? {
+                    return Ok(());
+                }
+            }
+            if self.ticket.is_stopping() {
+                self.control.machine.terminate();
+                continue;
+            }
+            if self.control.machine.phase() == ServerPhase::Opening {
+                self.take_arrivals();
+                self.answer_repeated_hellos();
+            }
+            if let Some(trial) = &mut self.trial {
+                trial.tick(dataplane::now());
+            }
+            if self.wait().is_err() {
+                self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
+            }
+        }
+    }
+
+    /// Does what the protocol asks for; whether the test is done.
+    fn handle(&mut self, event: ServerEvent) -> Result<bool, ProtocolError> {
+        match event {
+            ServerEvent::Asked(parameters) => self.begin(parameters),
+            ServerEvent::Ended => self.end(),
+            ServerEvent::Results(results) => self.answer(results),
+            ServerEvent::Done => return Ok(true),
+            ServerEvent::Failed(error) => return Err(error),
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, parameters: Parameters) {
+        if let Some(announcement) = &parameters.announcement {
+            self.peer.software = format!("linerate {}", announcement.version);
+        } else if !parameters.client_version.is_empty() {
+            self.peer.software = format!("iperf3 {}", parameters.client_version);
+        }
+        self.ticket.open(parameters.plan.transport, &parameters.plan.options);
+        self.control.machine.accept(&parameters, dataplane::now());
+        self.parameters = Some(parameters);
+    }
+
+    fn take_arrivals(&mut self) {
+        self.ticket.wake().clear();
+        while let Some(arrival) = self.ticket.arrival() {
+            let Some(parameters) = &self.parameters else { return };
+            let plan = &parameters.plan;
+            let index = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
+            let socket = match arrival {
+                Arrival::Tcp(socket) => accepted(socket, &plan.options),
+                Arrival::Udp(socket) => Ok(StreamSocket::udp(socket)),
+            };
+            let Ok(socket) = socket else {
+                return self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
+            };
+            // Clause 7.5: the client's sending streams come first.
+            let client_sends = if plan.direction.sends() { u32::from(plan.streams) } else { 0 };
+            let sender = index >= client_sends;
+            self.opened.push(Opened { id: stream_id(index), sender, socket });
+            let wanted =
+                client_sends + if plan.direction.receives() { u32::from(plan.streams) } else { 0 };
+            if index + 1 == wanted {
+                return self.start();
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        self.ticket.close();
+        let Some(parameters) = &self.parameters else { return };
+        let opened = std::mem::take(&mut self.opened);
+        match Trial::prepare(parameters, opened, &self.placement, Side::Server) {
+            Ok(mut trial) => {
+                self.log.began(&self.peer, &parameters.plan);
+                self.control.machine.streams_open(dataplane::now());
+                self.control.pump();
+                trial.start();
+                self.trial = Some(trial);
+            }
+            Err(error) => {
+                let errno = match &error {
+                    SessionError::System { error, .. } => error.raw_os_error().unwrap_or(0),
+                    _ => 0,
+                };
+                self.control.machine.refuse(ErrorCode::STREAM_CONNECT, errno);
+            }
+        }
+    }
+
+    /// A client whose reply was lost says hello again, now to the stream's own socket.
+    fn answer_repeated_hellos(&self) {
+        for one in &self.opened {
+            let StreamSocket::Udp { socket } = &one.socket else { continue };
+            let mut datagram = [0; 8];
+            while let Ok(length) = socket.recv(&mut datagram) {
+                if let Some(hello) = Hello::recognise(&datagram[..length]) {
+                    // If this reply is lost too, the client asks again.
+                    _ = socket.send(&hello.reply());
+                }
+            }
+        }
+    }
+
+    fn wait(&mut self) -> std::io::Result<()> {
+        let mut others = vec![self.ticket.wake().as_fd()];
+        others.extend(self.opened.iter().filter_map(|one| match &one.socket {
+            StreamSocket::Udp { socket } => Some(socket.as_fd()),
+            StreamSocket::Tcp { .. } => None,
+        }));
+        let until = self.trial.as_ref().and_then(Trial::next_tick);
+        self.control.wait(&others, until)
+    }
+
+    fn end(&mut self) {
+        let Some(trial) = &mut self.trial else { return };
+        trial.stop();
+        let sent = trial.sent();
+        self.control.machine.request_results(sent, dataplane::now());
+    }
+
+    fn answer(&mut self, results: Results) {
+        let Some(trial) = &mut self.trial else { return };
+        let sent: Vec<_> = results
+            .streams
+            .iter()
+            .map(|stream| FinalStream {
+                id: stream.id,
+                bytes: stream.bytes,
+                datagrams: stream.packets,
+            })
+            .collect();
+        trial.finish(Some(&sent));
+        let own = trial.results(Some(&sent));
+        self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
+        self.control.machine.send_results(&own, dataplane::now());
+    }
+
+    /// Gives up the place before the connection closes: the client may come back at
+    /// once when it sees that.
+    fn close(mut self, ending: Ending) {
+        let mut outcome = Vec::new();
+        if let Some(mut trial) = self.trial.take() {
+            trial.finish(None);
+            let measured = trial.close(false);
+            outcome = directions(&measured, &self.peer_streams, Side::Server);
+        }
+        self.opened.clear();
+        self.log.ended(&Served {
+            peer: self.peer,
+            plan: self.parameters.map(|parameters| parameters.plan),
+            ending,
+            directions: outcome,
+        });
+        drop(self.ticket);
+        self.control.finish(GOODBYE);
+    }
+}
+
+/// An accepted stream with the options that the client asked for. Its MSS is the
+/// client's business: that clamps both directions (tcp(7)).
+fn accepted(socket: TcpStream, options: &StreamOptions) -> std::io::Result<StreamSocket> {
+    socket.set_nonblocking(true)?;
+    let mut wanted = TcpOptions {
+        window: options.window.map(|window| window.bytes().try_into().unwrap_or(usize::MAX)),
+        congestion: options.congestion.clone(),
+        no_delay: options.no_delay,
+        ..TcpOptions::default()
+    };
+    if let Err(error) = linux::tcp::configure(&socket, &wanted) {
+        // Clause 6.4: a congestion control that is not there is no reason to fail.
+        if error.kind() != ErrorKind::NotFound {
+            return Err(error);
+        }
+        wanted.congestion = None;
+        linux::tcp::configure(&socket, &wanted)?;
+    }
+    StreamSocket::tcp(socket, 0)
+}
+
+/// How long the client may take to close after the last word.
+const GOODBYE: Duration = Duration::from_secs(2);

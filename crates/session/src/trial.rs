@@ -1,0 +1,477 @@
+//! One running test: its streams, its samples, its end. The same at both ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dataplane::{Budget, Goal, Pool};
+use linux::host::{CpuTime, cpu_time};
+use measurement::outcome::CpuUse;
+use measurement::record::{DirectionIntervals, StreamRecord};
+use measurement::{
+    End, Interval, Sample, StreamCounters, StreamSample, TestPlan, Timestamp, Transport,
+};
+use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
+
+use crate::error::SessionError;
+use crate::outcome::Side;
+use crate::sampler::sample;
+use crate::sockets::{Opened, Shared};
+
+/// On which CPUs the workers run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Placement {
+    /// Workers are pinned to these; empty: anywhere that the process may run.
+    pub(crate) pinned: Vec<usize>,
+}
+
+/// A test from the moment when its streams are open.
+pub(crate) struct Trial {
+    plan: TestPlan,
+    pool: Pool,
+    opened: Vec<Opened>,
+    records: Vec<StreamRecord>,
+    goal: Option<Arc<Goal>>,
+    samples: Vec<Sample>,
+    /// Index of the sample from which the result counts: the end of the omitted start.
+    base: usize,
+    stopped: Option<Timestamp>,
+    finished: bool,
+    cpu: CpuClock,
+}
+
+impl Trial {
+    /// Puts the streams under workers that wait for [`Self::start`].
+    pub(crate) fn prepare(
+        parameters: &Parameters,
+        opened: Vec<Opened>,
+        placement: &Placement,
+        side: Side,
+    ) -> Result<Self, SessionError> {
+        let plan = parameters.plan.clone();
+        let block = parameters.block();
+        let goal = match side {
+            Side::Client => receive_goal(&plan, block.bytes())?,
+            // The client decides the end (clause 9.4).
+            Side::Server => None,
+        };
+        let shared = Shared { budget: send_budget(&plan, block.bytes()), goal: goal.clone() };
+        let streams: Vec<_> = opened
+            .iter()
+            .map(|one| one.engine(&plan.options, block.bytes(), parameters.counter_width, &shared))
+            .collect();
+        let cpus = if placement.pinned.is_empty() {
+            linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
+        } else {
+            placement.pinned.clone()
+        };
+        let pin = !placement.pinned.is_empty();
+        let length = usize::try_from(block.bytes()).unwrap_or(usize::MAX);
+        let pool = Pool::prepare(streams, plan.transport, length, &cpus, pin)
+            .map_err(SessionError::system("worker threads"))?;
+        let mut records = Vec::with_capacity(opened.len());
+        for (index, one) in opened.iter().enumerate() {
+            let mut record =
+                one.record(block).map_err(SessionError::system("a stream's settings"))?;
+            let worker = pool.worker_of(index);
+            record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
+            record.cpu = placement.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
+            records.push(record);
+        }
+        Ok(Self {
+            plan,
+            pool,
+            opened,
+            records,
+            goal,
+            samples: Vec::new(),
+            base: 0,
+            stopped: None,
+            finished: false,
+            cpu: CpuClock::default(),
+        })
+    }
+
+    /// Takes the first sample and lets the workers go.
+    pub(crate) fn start(&mut self) {
+        self.cpu.begin();
+        self.samples.push(sample(&self.pool, &self.opened));
+        self.pool.start();
+    }
+
+    /// When the test began; none: it has not.
+    pub(crate) fn began(&self) -> Option<Timestamp> {
+        self.samples.first().map(|sample| sample.at)
+    }
+
+    /// When the omitted start ends.
+    fn omit_ends(&self) -> Option<Timestamp> {
+        self.began().map(|start| start.after(self.plan.omit))
+    }
+
+    /// When a test of given duration ends.
+    pub(crate) fn time_is_up_at(&self) -> Option<Timestamp> {
+        match self.plan.end {
+            End::Time(time) => self.omit_ends().map(|base| base.after(time)),
+            End::Bytes(_) | End::Blocks(_) => None,
+        }
+    }
+
+    /// When [`Self::tick`] is due next; none: not any more.
+    pub(crate) fn next_tick(&self) -> Option<Timestamp> {
+        if self.stopped.is_some() {
+            return None;
+        }
+        let last = self.samples.last()?.at;
+        let regular = last.after(self.plan.interval);
+        let next = match self.omit_ends() {
+            Some(omit_ends) if self.is_omitting() => regular.min(omit_ends),
+            _ => regular,
+        };
+        // A last sliver joins the interval before it.
+        let sliver = self.plan.interval / 20;
+        self.time_is_up_at().is_none_or(|end| next.after(sliver) < end).then_some(next)
+    }
+
+    /// Takes a sample if it is due; whether it did.
+    pub(crate) fn tick(&mut self, now: Timestamp) -> bool {
+        if self.next_tick().is_none_or(|next| now < next) {
+            return false;
+        }
+        let was_omitting = self.is_omitting();
+        self.samples.push(sample(&self.pool, &self.opened));
+        if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
+            self.base = self.samples.len() - 1;
+        }
+        true
+    }
+
+    fn is_omitting(&self) -> bool {
+        !self.plan.omit.is_zero() && self.base == 0
+    }
+
+    /// Whether an amount that was asked has moved: sent and acknowledged, or received.
+    pub(crate) fn has_moved_all(&self) -> bool {
+        if matches!(self.plan.end, End::Time(_)) || self.samples.is_empty() {
+            return false;
+        }
+        let received = self.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry());
+        received && self.pool.senders_finished() && self.all_acknowledged()
+    }
+
+    /// Whether datagrams that are still missing will not come any more.
+    fn is_dry(&self) -> bool {
+        let last = self.pool.read().filter(|(_, sender, _)| !sender).map(|(_, _, c)| c.last).max();
+        let quiet = last.filter(|last| last.nanos() > 0).map(|last| dataplane::now().since(last));
+        self.plan.transport == Transport::Udp && quiet.is_some_and(|quiet| quiet > DRY)
+    }
+
+    fn all_acknowledged(&self) -> bool {
+        self.opened.iter().zip(self.pool.read()).filter(|(one, _)| one.sender).all(
+            |(one, (_, _, counters))| {
+                one.socket.tcp_sample().is_none_or(|tcp| tcp.acknowledged >= counters.bytes)
+            },
+        )
+    }
+
+    /// What becomes readable when [`Self::has_moved_all`] may have changed.
+    pub(crate) fn progress(&self) -> Vec<std::os::fd::BorrowedFd<'_>> {
+        use std::os::fd::AsFd;
+        let goal = self.goal.as_ref().filter(|goal| !goal.is_reached()).map(|goal| goal.as_fd());
+        let senders = (!self.pool.senders_finished()).then(|| self.pool.done().as_fd());
+        goal.into_iter().chain(senders).collect()
+    }
+
+    /// Takes the notification of a finished stream back.
+    pub(crate) fn clear_progress(&self) {
+        self.pool.done().clear();
+    }
+
+    /// Whether nothing but acknowledgements, or the last datagrams, are waited for.
+    pub(crate) fn awaits_the_last(&self) -> bool {
+        !matches!(self.plan.end, End::Time(_)) && self.began().is_some()
+    }
+
+    /// Ends the sending; what is on its way may still arrive.
+    pub(crate) fn stop(&mut self) {
+        if self.began().is_none() || self.stopped.is_some() {
+            return;
+        }
+        self.pool.stop_sending();
+        self.stopped = Some(dataplane::now());
+        self.cpu.end();
+    }
+
+    /// What this end sent on each of its sending streams.
+    pub(crate) fn sent(&self) -> Vec<FinalStream> {
+        self.pool
+            .read()
+            .filter(|(_, sender, _)| *sender)
+            .map(|(id, _, counters)| FinalStream {
+                id,
+                bytes: counters.bytes,
+                datagrams: counters.sequence,
+            })
+            .collect()
+    }
+
+    /// Waits for what is still on its way, then takes the last sample. `sent` is the
+    /// peer's word on what it sent, if it gave it.
+    pub(crate) fn finish(&mut self, sent: Option<&[FinalStream]>) {
+        self.stop();
+        let Some(stopped) = self.stopped else { return };
+        if std::mem::replace(&mut self.finished, true) {
+            return;
+        }
+        if self.plan.transport == Transport::Udp || !matches!(self.plan.end, End::Time(_)) {
+            self.drain(stopped, sent);
+        }
+        let mut last = sample(&self.pool, &self.opened);
+        last.at = self.last_arrival().max(stopped).min(last.at);
+        self.samples.push(last);
+    }
+
+    fn drain(&self, stopped: Timestamp, sent: Option<&[FinalStream]>) {
+        let rtt =
+            self.opened.iter().filter_map(|one| one.socket.tcp_sample()).map(|t| t.rtt_micros);
+        let rtt = Duration::from_micros(rtt.max().unwrap_or(0).into());
+        let patience = 2 * rtt + if sent.is_some() { PATIENCE } else { PATIENCE_UNTOLD };
+        loop {
+            let now = dataplane::now();
+            let quiet = now.since(self.last_arrival().max(stopped));
+            if self.has_all(sent) || quiet >= patience || now.since(stopped) >= LONGEST_DRAIN {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn has_all(&self, sent: Option<&[FinalStream]>) -> bool {
+        let mut receivers = self.pool.read().filter(|(_, sender, _)| !sender).peekable();
+        if receivers.peek().is_none() {
+            return true;
+        }
+        let Some(sent) = sent else { return false };
+        receivers.all(|(id, _, counters)| {
+            sent.iter().find(|stream| stream.id == id).is_some_and(|stream| {
+                if self.plan.transport == Transport::Udp {
+                    counters.unique >= stream.datagrams
+                } else {
+                    counters.bytes >= stream.bytes
+                }
+            })
+        })
+    }
+
+    fn last_arrival(&self) -> Timestamp {
+        let receivers = self.pool.read().filter(|(_, sender, _)| !sender);
+        receivers.map(|(_, _, counters)| counters.last).max().unwrap_or_default()
+    }
+
+    /// Ends the workers; what was measured stays.
+    pub(crate) fn close(self, keep_unsent: bool) -> Measured {
+        if !keep_unsent {
+            for one in &self.opened {
+                one.socket.abort_on_close();
+            }
+        }
+        let stream_error = self.pool.stream_error();
+        let cpu = self.cpu.usage();
+        // A worker that failed has left its streams' counters; the control connection
+        // tells the rest.
+        _ = self.pool.close();
+        Measured {
+            plan: self.plan,
+            records: self.records,
+            samples: self.samples,
+            base: self.base,
+            stopped: self.stopped,
+            cpu,
+            stream_error: stream_error.map(|(id, error)| format!("stream {id}: {error}")),
+        }
+    }
+
+    /// This end's results for the peer; `sent` as for [`Self::finish`].
+    pub(crate) fn results(&self, sent: Option<&[FinalStream]>) -> Results {
+        let (Some(base), Some(last)) = (self.samples.get(self.base), self.samples.last()) else {
+            return Results::default();
+        };
+        let is_tcp = self.plan.transport == Transport::Tcp;
+        let sends = self.opened.iter().any(|one| one.sender);
+        let streams = self.opened.iter().zip(base.streams.iter().zip(&last.streams));
+        Results {
+            cpu: self.cpu.usage(),
+            sender_has_retransmits: if sends { i64::from(is_tcp) } else { -1 },
+            congestion_used: self.records.first().and_then(|record| record.congestion.clone()),
+            streams: streams
+                .map(|(one, (from, to))| {
+                    let end = if one.sender { self.stopped.unwrap_or(last.at) } else { last.at };
+                    let told = sent.and_then(|sent| sent.iter().find(|s| s.id == one.id));
+                    stream_result(one.sender, from, to, end.since(base.at), told)
+                })
+                .collect(),
+        }
+    }
+
+    /// The intervals so far, for each direction that this end takes part in.
+    pub(crate) fn intervals(&self) -> Vec<DirectionIntervals> {
+        intervals(&self.records, &self.samples, self.base)
+    }
+}
+
+/// A test that is over.
+pub(crate) struct Measured {
+    pub(crate) plan: TestPlan,
+    pub(crate) records: Vec<StreamRecord>,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) base: usize,
+    pub(crate) stopped: Option<Timestamp>,
+    pub(crate) cpu: CpuUse,
+    pub(crate) stream_error: Option<String>,
+}
+
+impl Measured {
+    /// The intervals, for each direction that this end took part in.
+    pub(crate) fn intervals(&self) -> Vec<DirectionIntervals> {
+        intervals(&self.records, &self.samples, self.base)
+    }
+}
+
+fn intervals(records: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<DirectionIntervals> {
+    let Some(first) = samples.first() else { return Vec::new() };
+    [true, false]
+        .into_iter()
+        .filter(|sender| records.iter().any(|record| record.sender == *sender))
+        .map(|sender| {
+            let includes = |id| records.iter().any(|r| r.id == id && r.sender == sender);
+            let intervals = samples.windows(2).enumerate().map(|(index, pair)| Interval {
+                omitted: index < base,
+                ..Interval::between(&pair[0], &pair[1], first.at, sender, includes)
+            });
+            DirectionIntervals { sender, intervals: intervals.collect() }
+        })
+        .collect()
+}
+
+/// One stream in the words of clause 10.6.
+fn stream_result(
+    sender: bool,
+    from: &StreamSample,
+    to: &StreamSample,
+    span: Duration,
+    told: Option<&FinalStream>,
+) -> StreamResult {
+    let retransmits = |s: &StreamSample| s.tcp.map(|tcp| tcp.retransmits);
+    let retransmits = match (retransmits(from), retransmits(to)) {
+        (Some(from), Some(to)) if sender => i64::try_from(to - from.min(to)).unwrap_or(i64::MAX),
+        _ => -1,
+    };
+    // A receiver that knows how many were sent counts the tail too.
+    let packets = told.map_or(0, |told| told.datagrams).max(to.counters.sequence);
+    let (packets, errors, omitted_errors) = if sender {
+        (to.counters.sequence, 0, 0)
+    } else if to.counters.sequence == 0 && to.tcp.is_some() {
+        (0, 0, 0)
+    } else {
+        (packets, packets.saturating_sub(to.counters.unique), from.counters.missing())
+    };
+    StreamResult {
+        id: to.id,
+        bytes: to.counters.bytes - from.counters.bytes,
+        retransmits,
+        jitter: Duration::from_nanos(to.counters.jitter_nanos).as_secs_f64(),
+        errors,
+        omitted_errors: Some(omitted_errors),
+        packets,
+        omitted_packets: Some(from.counters.sequence),
+        seconds: span.as_secs_f64(),
+        counted: Some(difference(from, to)),
+    }
+}
+
+/// What was counted between two samples of one stream.
+pub(crate) fn difference(from: &StreamSample, to: &StreamSample) -> StreamSample {
+    let (a, b) = (&from.counters, &to.counters);
+    let counters = StreamCounters {
+        bytes: b.bytes - a.bytes,
+        blocks: b.blocks - a.blocks,
+        sequence: b.sequence - a.sequence,
+        unique: b.unique - a.unique,
+        reordered: b.reordered - a.reordered,
+        duplicate: b.duplicate - a.duplicate,
+        late: b.late - a.late,
+        malformed: b.malformed - a.malformed,
+        jitter_nanos: b.jitter_nanos,
+        last: b.last,
+    };
+    let tcp = to.tcp.map(|tcp| {
+        let before = from.tcp.unwrap_or_default();
+        let mut tcp = tcp;
+        tcp.acknowledged = tcp.acknowledged.saturating_sub(before.acknowledged);
+        tcp.retransmits = tcp.retransmits.saturating_sub(before.retransmits);
+        tcp.bytes_retransmitted =
+            tcp.bytes_retransmitted.saturating_sub(before.bytes_retransmitted);
+        tcp
+    });
+    StreamSample { id: to.id, counters, tcp }
+}
+
+/// What the senders of this end may send in all: bytes, or datagrams for UDP.
+fn send_budget(plan: &TestPlan, block: u64) -> Option<Arc<Budget>> {
+    let units = match (plan.end, plan.transport) {
+        (End::Time(_), _) => return None,
+        (End::Bytes(size), Transport::Tcp) => size.bytes(),
+        (End::Bytes(size), Transport::Udp) => size.bytes().div_ceil(block),
+        (End::Blocks(count), Transport::Tcp) => count.saturating_mul(block),
+        (End::Blocks(count), Transport::Udp) => count,
+    };
+    Some(Arc::new(Budget::new(units)))
+}
+
+/// What the client is to receive, in bytes.
+fn receive_goal(plan: &TestPlan, block: u64) -> Result<Option<Arc<Goal>>, SessionError> {
+    let bytes = match plan.end {
+        _ if !plan.direction.receives() => return Ok(None),
+        End::Time(_) => return Ok(None),
+        End::Bytes(size) => size.bytes(),
+        End::Blocks(count) => count.saturating_mul(block),
+    };
+    let goal = Goal::new(bytes).map_err(SessionError::system("an eventfd"))?;
+    Ok(Some(Arc::new(goal)))
+}
+
+/// CPU time of the process over the test.
+#[derive(Debug, Default)]
+struct CpuClock {
+    begun: Option<(Timestamp, CpuTime)>,
+    ended: Option<(Timestamp, CpuTime)>,
+}
+
+impl CpuClock {
+    fn begin(&mut self) {
+        self.begun = Some((dataplane::now(), cpu_time()));
+    }
+
+    fn end(&mut self) {
+        self.ended = Some((dataplane::now(), cpu_time()));
+    }
+
+    fn usage(&self) -> CpuUse {
+        let (Some((from, before)), Some((to, after))) = (self.begun, self.ended) else {
+            return CpuUse::default();
+        };
+        let wall = to.since(from).as_secs_f64().max(1e-9);
+        let percent = |spent: Duration| 100.0 * spent.as_secs_f64() / wall;
+        let user = percent(after.user.saturating_sub(before.user));
+        let system = percent(after.system.saturating_sub(before.system));
+        CpuUse { total: user + system, user, system }
+    }
+}
+
+/// How long the last datagrams may be late, beside two round trips.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The same when the number sent is not known, which most tests then wait for in vain.
+const PATIENCE_UNTOLD: Duration = Duration::from_millis(50);
+/// iperf3 waits 10 s for results (clause 2.8).
+const LONGEST_DRAIN: Duration = Duration::from_secs(5);
+/// After so long without a datagram the rest of an amount is lost.
+const DRY: Duration = Duration::from_secs(1);
