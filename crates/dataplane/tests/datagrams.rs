@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use std::net::UdpSocket;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,16 +128,14 @@ fn the_shortest_whole_header_is_counted() {
 
 #[test]
 fn datagrams_that_take_equally_long_have_little_jitter() {
-    let jitter = jitter_of(|_, now| now);
-    assert!(jitter < Duration::from_millis(4), "{jitter:?}");
+    assert_jitter(0..=4, |_, now| now);
 }
 
 /// J += (|D| - J) / 16 approaches a constant |D| (RFC 3550, 6.4.1).
 #[test]
 fn datagrams_delayed_by_turns_have_the_delay_as_jitter() {
     let delay = Duration::from_millis(50);
-    let jitter = jitter_of(|number, now| if number % 2 == 0 { now.after(delay) } else { now });
-    assert!((30..=80).contains(&jitter.as_millis()), "{jitter:?}");
+    assert_jitter(40..=60, |number, now| if number % 2 == 0 { now.after(delay) } else { now });
 }
 
 #[test]
@@ -159,6 +158,16 @@ fn a_sender_numbers_its_datagrams_from_one() {
         times.push(now());
         assert!(times.is_sorted(), "{times:?}");
     }
+}
+
+/// The jitter is within `millis`, unless the machine is too busy for that five times
+/// in a row.
+fn assert_jitter(millis: RangeInclusive<u128>, sent: impl Fn(u64, Timestamp) -> Timestamp) {
+    let seen: Vec<_> = (0..5)
+        .map(|_| jitter_of(&sent))
+        .take_while(|jitter| !millis.contains(&jitter.as_millis()))
+        .collect();
+    assert!(seen.len() < 5, "{seen:?}");
 }
 
 /// The jitter after many datagrams a millisecond apart, whose headers say that they

@@ -82,7 +82,7 @@ pub struct DirectionOutcome {
     /// What the sender handed to its sockets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered: Option<Throughput>,
-    /// TCP, when this end sends: what the receiver's kernel acknowledged.
+    /// TCP: what the receiver's kernel acknowledged; none if the sender does not tell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub acknowledged: Option<Throughput>,
     /// What the receiver's application got; none if its word never came.

@@ -55,7 +55,8 @@ fn head() -> Vec<Cell> {
 fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
     let plan = &record.plan;
     let delivered = outcome.delivered.map(|throughput| throughput.rate);
-    let offered = outcome.offered.map(|throughput| throughput.rate);
+    // What write(2) took of a TCP stream may still lie in a buffer.
+    let offered = outcome.acknowledged.or(outcome.offered).map(|throughput| throughput.rate);
     vec![
         Cell::from(row_title(plan, outcome.direction)),
         asked(plan, outcome),

@@ -250,7 +250,7 @@ impl Conversation<'_> {
             return Err(ending.err().unwrap_or(SessionError::Interrupted));
         };
         trial.finish(self.finals.as_deref());
-        let measured = trial.close(false);
+        let measured = trial.close();
         self.control.finish(GOODBYE);
         let ending = match ending {
             Ok(()) => Ending::Completed,

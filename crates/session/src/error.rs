@@ -75,6 +75,12 @@ impl SessionError {
         matches!(self, Self::Protocol { error: ProtocolError::Busy, .. })
     }
 
+    /// Whether a server that has just served may accept the same test in a moment.
+    pub fn may_pass(&self) -> bool {
+        let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+        self.is_busy() || matches!(self, Self::Connect { error, .. } if refused(error))
+    }
+
     pub(crate) const fn system(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |error| Self::System { what, error }
     }

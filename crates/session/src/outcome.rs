@@ -109,14 +109,17 @@ impl<'a> View<'a> {
         (!self.there.is_empty()).then(|| Throughput::over(bytes, span))
     }
 
+    /// What the sender's kernel knows to have arrived; a plain iperf3 does not tell.
     fn acknowledged(&self) -> Option<Throughput> {
-        if !self.sender {
-            return None;
+        let acknowledged = |stream: &StreamSample| stream.tcp.map(|tcp| tcp.acknowledged);
+        if self.sender {
+            let bytes = self.here.iter().map(acknowledged).sum::<Option<u64>>()?;
+            (!self.here.is_empty()).then(|| Throughput::over(bytes, self.span_here))
+        } else {
+            let bytes =
+                self.there.iter().map(|peer| acknowledged(&peer.counted?)).sum::<Option<u64>>()?;
+            self.throughput_there().map(|offered| Throughput::over(bytes, offered.span))
         }
-        let parts: Option<Vec<u64>> =
-            self.here.iter().map(|stream| stream.tcp.map(|tcp| tcp.acknowledged)).collect();
-        let parts = parts.filter(|parts| !parts.is_empty())?;
-        Some(Throughput::over(parts.iter().sum(), self.span_here))
     }
 
     fn retransmits(&self) -> Option<u64> {

@@ -79,6 +79,15 @@ impl StreamSocket {
         }
     }
 
+    /// Ends a TCP stream in order: an iperf3 that receives reads whole blocks, and
+    /// waits for the rest of the last one until the stream ends (clause 10.2).
+    pub(crate) fn end_sending(&self) {
+        if let Self::Tcp { socket, .. } = self {
+            // A connection that is gone has ended already.
+            _ = socket.shutdown(std::net::Shutdown::Write);
+        }
+    }
+
     fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
         match self {
             Self::Tcp { socket, .. } => Ok((socket.local_addr()?, socket.peer_addr()?)),

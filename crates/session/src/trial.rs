@@ -201,6 +201,11 @@ impl Trial {
         self.cpu.end();
     }
 
+    /// Ends the streams on which this end sent.
+    pub(crate) fn end_streams(&self) {
+        self.opened.iter().filter(|one| one.sender).for_each(|one| one.socket.end_sending());
+    }
+
     /// What this end sent on each of its sending streams.
     pub(crate) fn sent(&self) -> Vec<FinalStream> {
         self.pool
@@ -267,13 +272,9 @@ impl Trial {
         receivers.map(|(_, _, counters)| counters.last).max().unwrap_or_default()
     }
 
-    /// Ends the workers; what was measured stays.
-    pub(crate) fn close(self, keep_unsent: bool) -> Measured {
-        if !keep_unsent {
-            for one in &self.opened {
-                one.socket.abort_on_close();
-            }
-        }
+    /// Ends the workers and the streams; what was measured stays.
+    pub(crate) fn close(self) -> Measured {
+        self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
         let cpu = self.cpu.usage();
         // A worker that failed has left its streams' counters; the control connection

@@ -195,6 +195,7 @@ impl Conversation<'_> {
     fn end(&mut self) {
         let Some(trial) = &mut self.trial else { return };
         trial.stop();
+        trial.end_streams();
         let sent = trial.sent();
         self.control.machine.request_results(sent, dataplane::now());
     }
@@ -222,7 +223,7 @@ impl Conversation<'_> {
         let mut outcome = Vec::new();
         if let Some(mut trial) = self.trial.take() {
             trial.finish(None);
-            let measured = trial.close(false);
+            let measured = trial.close();
             outcome = directions(&measured, &self.peer_streams, Side::Server);
         }
         self.opened.clear();
