@@ -29,7 +29,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Serve(flags) => commands::serve::run(flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
-        Command::Completions { shell } => commands::completions::run(shell),
+        Command::Completions { shell } => Ok(commands::completions::run(shell)),
         Command::Man => commands::man::run(),
     }
 }

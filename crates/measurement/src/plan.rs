@@ -82,7 +82,7 @@ pub enum End {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamOptions {
     /// Bytes per write, or payload bytes per datagram; none: the default of
-    /// the transport (128 KiB, or what fits the path MTU).
+    /// the transport (256 KiB, or what fits the path MTU).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub block: Option<ByteSize>,
     /// Rate of each stream in bit/s of payload; none: unlimited.

@@ -151,15 +151,7 @@ fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     let mut notes: Vec<String> = Vec::new();
     for record in &records.records {
         let title = title(&record.plan);
-        match &record.outcome.ending {
-            Ending::Completed => {}
-            Ending::Interrupted => {
-                notes.push(format!("{title}: interrupted, the numbers are partial"))
-            }
-            Ending::Failed { error } => {
-                notes.push(format!("{title}: {error}; the numbers are partial"))
-            }
-        }
+        notes.extend(ending_note(record).map(|note| format!("{title}: {note}")));
         notes.extend(record.outcome.notes.iter().map(|note| format!("{title}: {note}")));
         notes.extend(datagram_note(record));
     }
@@ -168,6 +160,14 @@ fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
+}
+
+fn ending_note(record: &TestRecord) -> Option<String> {
+    match &record.outcome.ending {
+        Ending::Completed => None,
+        Ending::Interrupted => Some("interrupted, the numbers are partial".to_owned()),
+        Ending::Failed { error } => Some(format!("{error}; the numbers are partial")),
+    }
 }
 
 /// A loss that is not what it seems.

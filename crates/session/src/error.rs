@@ -40,6 +40,14 @@ pub enum SessionError {
         /// Why it failed.
         error: io::Error,
     },
+    /// The kernel does not give a stream the congestion control that was asked for.
+    #[error("cannot use congestion control '{name}': {}", congestion_hint(.error))]
+    Congestion {
+        /// Its name.
+        name: String,
+        /// Why it failed.
+        error: io::Error,
+    },
     /// No answer to any hello of a UDP stream.
     #[error(
         "no answer over UDP from {to}; does a firewall between the hosts drop UDP to that port?"
@@ -123,16 +131,17 @@ fn listen_hint(error: &io::Error) -> &'static str {
     }
 }
 
+fn congestion_hint(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "it is for root only; see /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+    } else {
+        "this kernel has none of that name; see \
+         /proc/sys/net/ipv4/tcp_available_congestion_control"
+    }
+}
+
 fn stream_hint(error: &io::Error) -> &'static str {
     match (error.kind(), error.raw_os_error()) {
-        (io::ErrorKind::NotFound, _) => {
-            "this kernel lacks that congestion control: see \
-             /proc/sys/net/ipv4/tcp_available_congestion_control"
-        }
-        (io::ErrorKind::PermissionDenied, _) => {
-            "that congestion control is for root only: see \
-             /proc/sys/net/ipv4/tcp_allowed_congestion_control"
-        }
         (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
         (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",
         _ => "check that the server is still running",

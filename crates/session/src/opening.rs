@@ -90,8 +90,8 @@ impl Opener<'_> {
     }
 
     /// One TCP stream: connect, then the cookie (clauses 7.1 and 7.2).
-    pub(crate) fn tcp(&mut self, id: u32) -> Result<StreamSocket, SessionError> {
-        let failed = |error| SessionError::OpenStream { id, error };
+    pub(crate) fn tcp(&self, id: u32) -> Result<StreamSocket, SessionError> {
+        let failed = |error| self.tcp_failure(id, error);
         let options = TcpOptions {
             bind: self.bind.map(|bind| SocketAddr::new(bind, 0)),
             window: self
@@ -110,6 +110,17 @@ impl Opener<'_> {
             (&**socket).write_all(self.cookie.as_bytes()).map_err(failed)?;
         }
         Ok(stream)
+    }
+
+    fn tcp_failure(&self, id: u32, error: io::Error) -> SessionError {
+        let is_about_congestion =
+            matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
+        match &self.options.congestion {
+            Some(name) if is_about_congestion => {
+                SessionError::Congestion { name: name.clone(), error }
+            }
+            _ => SessionError::OpenStream { id, error },
+        }
     }
 
     /// One UDP stream: hello and reply (clause 8.1); the hello is repeated (clause 13.5).

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 
 use crate::flags::Arguments;
 
-pub(crate) fn run(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(shell: clap_complete::Shell) -> ExitCode {
     clap_complete::generate(shell, &mut Arguments::command(), "linerate", &mut std::io::stdout());
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }

@@ -41,6 +41,7 @@ pub(crate) struct TestFlags {
 /// Which rows.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which rows")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RowFlags {
     /// TCP only
     #[arg(long, conflicts_with = "udp", env = "LINERATE_TCP")]
@@ -93,7 +94,7 @@ pub(crate) struct StreamFlags {
     /// Rate of each stream, e.g. 100M [default: unlimited]
     #[arg(short = 'b', long, env = "LINERATE_RATE")]
     pub(crate) rate: Option<BitRate>,
-    /// Bytes per write or datagram [default: 128K, or what fits the path MTU]
+    /// Bytes per write or datagram [default: 256K, or what fits the path MTU]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
     /// Socket buffer, e.g. 4M
