@@ -11,6 +11,7 @@ pub mod plan;
 pub mod record;
 pub mod sample;
 pub mod schema;
+mod seconds;
 pub mod units;
 
 pub use environment::{Environment, Peer};

@@ -14,7 +14,7 @@ pub struct Throughput {
     /// Payload bytes.
     pub bytes: u64,
     /// How long they took.
-    #[serde(rename = "seconds", with = "crate::schema::seconds")]
+    #[serde(rename = "seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub span: Duration,
     /// Their rate.

@@ -68,7 +68,7 @@ impl fmt::Display for Direction {
 pub enum End {
     /// After this long, not counting the omitted start.
     Time(
-        #[serde(with = "crate::schema::seconds")]
+        #[serde(with = "crate::seconds")]
         #[schemars(with = "f64")]
         Duration,
     ),
@@ -114,11 +114,11 @@ pub struct PlanDraft {
     /// What ends the test.
     pub end: End,
     /// Time at the start that is not part of the result.
-    #[serde(with = "crate::schema::seconds")]
+    #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub omit: Duration,
     /// Time between two samples.
-    #[serde(with = "crate::schema::seconds")]
+    #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub interval: Duration,
     /// What every stream has in common.

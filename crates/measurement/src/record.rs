@@ -10,8 +10,23 @@ use crate::environment::{Environment, Peer};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
 use crate::sample::{Interval, Sample, StreamSample};
-use crate::schema::{RecordSchema, RecordSetSchema};
 use crate::units::{BitRate, ByteSize, Timestamp};
+
+/// Name and version of one record's JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RecordSchema {
+    /// The first version.
+    #[serde(rename = "linerate/record/1")]
+    V1,
+}
+
+/// Name and version of the JSON of several records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum RecordSetSchema {
+    /// The first version.
+    #[serde(rename = "linerate/records/1")]
+    V1,
+}
 
 /// One stream as it really was: every setting is read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

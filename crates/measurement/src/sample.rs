@@ -94,6 +94,35 @@ impl StreamSample {
     }
 }
 
+impl StreamSample {
+    /// What was counted since an earlier sample of the same stream. States, such as
+    /// the round-trip time or the jitter, are those of this sample.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let (a, b) = (&earlier.counters, &self.counters);
+        let counters = StreamCounters {
+            bytes: b.bytes - a.bytes,
+            blocks: b.blocks - a.blocks,
+            sequence: b.sequence - a.sequence,
+            unique: b.unique - a.unique,
+            reordered: b.reordered - a.reordered,
+            duplicate: b.duplicate - a.duplicate,
+            late: b.late - a.late,
+            malformed: b.malformed - a.malformed,
+            jitter_nanos: b.jitter_nanos,
+            last: b.last,
+        };
+        let before = earlier.tcp.unwrap_or_default();
+        let tcp = self.tcp.map(|now| TcpSample {
+            acknowledged: now.acknowledged.saturating_sub(before.acknowledged),
+            retransmits: now.retransmits.saturating_sub(before.retransmits),
+            bytes_retransmitted: now.bytes_retransmitted.saturating_sub(before.bytes_retransmitted),
+            ..now
+        });
+        Self { id: self.id, counters, tcp }
+    }
+}
+
 /// All streams at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
@@ -107,11 +136,11 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Begin, from the start of the test.
-    #[serde(with = "crate::schema::seconds")]
+    #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub from: Duration,
     /// End, from the start of the test.
-    #[serde(with = "crate::schema::seconds")]
+    #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub to: Duration,
     /// Bytes that moved.

@@ -9,8 +9,7 @@ use linux::event::Interrupts;
 use linux::tcp::TcpOptions;
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
-use measurement::record::{DirectionIntervals, PeerStream};
-use measurement::schema::RecordSchema;
+use measurement::record::{DirectionIntervals, PeerStream, RecordSchema};
 use measurement::{
     BitRate, ByteSize, Environment, Peer, TestPlan, TestRecord, Timestamp, Transport,
 };
@@ -21,11 +20,12 @@ use protocol::iperf3::{
 
 use crate::control::Control;
 use crate::error::SessionError;
+use crate::measured::{Measured, Side};
 use crate::opening::{Opener, connect};
-use crate::outcome::{Side, directions};
+use crate::outcome::directions;
 use crate::resolve::{Family, resolve};
 use crate::sockets::Opened;
-use crate::trial::{Measured, Placement, Trial};
+use crate::trial::{Placement, Trial};
 
 /// What to run, and against whom.
 #[derive(Clone, Debug)]

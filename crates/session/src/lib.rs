@@ -7,9 +7,12 @@
 
 #![forbid(unsafe_code)]
 
+mod amount;
 pub mod client;
 mod control;
+mod cpu;
 mod error;
+mod measured;
 mod opening;
 mod outcome;
 mod resolve;

@@ -7,14 +7,7 @@ use measurement::{
     DatagramLedger, Direction, DirectionOutcome, StreamSample, Throughput, Timestamp, Transport,
 };
 
-use crate::trial::{Measured, difference};
-
-/// Which end of the control connection this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Client,
-    Server,
-}
+use crate::measured::{Measured, Side};
 
 /// The result of every direction of the plan, named as the client sees it. `peer` is
 /// empty if its word never came.
@@ -60,7 +53,7 @@ impl<'a> View<'a> {
         let (base, last) = (measured.samples.get(measured.base), measured.samples.last());
         if let (Some(base), Some(last)) = (base, last) {
             let pairs = base.streams.iter().zip(&last.streams).filter(|(_, to)| includes(to.id));
-            view.here = pairs.clone().map(|(from, to)| difference(from, to)).collect();
+            view.here = pairs.clone().map(|(from, to)| to.since(from)).collect();
             view.whole = pairs.map(|(_, to)| *to).collect();
             view.span_here = view.end(last.at).since(base.at);
         }

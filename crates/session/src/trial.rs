@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Budget, Goal, Pool};
-use linux::host::{CpuTime, cpu_time};
-use measurement::outcome::CpuUse;
+use dataplane::{Goal, Pool};
 use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{
-    End, Interval, Sample, StreamCounters, StreamSample, TestPlan, Timestamp, Transport,
-};
+use measurement::{End, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
+use crate::amount::{receive_goal, send_budget};
+use crate::cpu::CpuClock;
 use crate::error::SessionError;
-use crate::outcome::Side;
+use crate::measured::{Measured, Side, intervals};
 use crate::sampler::sample;
 use crate::sockets::{Opened, Shared};
 
@@ -319,40 +317,6 @@ impl Trial {
     }
 }
 
-/// A test that is over.
-pub(crate) struct Measured {
-    pub(crate) plan: TestPlan,
-    pub(crate) records: Vec<StreamRecord>,
-    pub(crate) samples: Vec<Sample>,
-    pub(crate) base: usize,
-    pub(crate) stopped: Option<Timestamp>,
-    pub(crate) cpu: CpuUse,
-    pub(crate) stream_error: Option<String>,
-}
-
-impl Measured {
-    /// The intervals, for each direction that this end took part in.
-    pub(crate) fn intervals(&self) -> Vec<DirectionIntervals> {
-        intervals(&self.records, &self.samples, self.base)
-    }
-}
-
-fn intervals(records: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<DirectionIntervals> {
-    let Some(first) = samples.first() else { return Vec::new() };
-    [true, false]
-        .into_iter()
-        .filter(|sender| records.iter().any(|record| record.sender == *sender))
-        .map(|sender| {
-            let includes = |id| records.iter().any(|r| r.id == id && r.sender == sender);
-            let intervals = samples.windows(2).enumerate().map(|(index, pair)| Interval {
-                omitted: index < base,
-                ..Interval::between(&pair[0], &pair[1], first.at, sender, includes)
-            });
-            DirectionIntervals { sender, intervals: intervals.collect() }
-        })
-        .collect()
-}
-
 /// One stream in the words of clause 10.6.
 fn stream_result(
     sender: bool,
@@ -385,86 +349,7 @@ fn stream_result(
         packets,
         omitted_packets: Some(from.counters.sequence),
         seconds: span.as_secs_f64(),
-        counted: Some(difference(from, to)),
-    }
-}
-
-/// What was counted between two samples of one stream.
-pub(crate) fn difference(from: &StreamSample, to: &StreamSample) -> StreamSample {
-    let (a, b) = (&from.counters, &to.counters);
-    let counters = StreamCounters {
-        bytes: b.bytes - a.bytes,
-        blocks: b.blocks - a.blocks,
-        sequence: b.sequence - a.sequence,
-        unique: b.unique - a.unique,
-        reordered: b.reordered - a.reordered,
-        duplicate: b.duplicate - a.duplicate,
-        late: b.late - a.late,
-        malformed: b.malformed - a.malformed,
-        jitter_nanos: b.jitter_nanos,
-        last: b.last,
-    };
-    let tcp = to.tcp.map(|tcp| {
-        let before = from.tcp.unwrap_or_default();
-        let mut tcp = tcp;
-        tcp.acknowledged = tcp.acknowledged.saturating_sub(before.acknowledged);
-        tcp.retransmits = tcp.retransmits.saturating_sub(before.retransmits);
-        tcp.bytes_retransmitted =
-            tcp.bytes_retransmitted.saturating_sub(before.bytes_retransmitted);
-        tcp
-    });
-    StreamSample { id: to.id, counters, tcp }
-}
-
-/// What the senders of this end may send in all: bytes, or datagrams for UDP.
-fn send_budget(plan: &TestPlan, block: u64) -> Option<Arc<Budget>> {
-    let units = match (plan.end, plan.transport) {
-        (End::Time(_), _) => return None,
-        (End::Bytes(size), Transport::Tcp) => size.bytes(),
-        (End::Bytes(size), Transport::Udp) => size.bytes().div_ceil(block),
-        (End::Blocks(count), Transport::Tcp) => count.saturating_mul(block),
-        (End::Blocks(count), Transport::Udp) => count,
-    };
-    Some(Arc::new(Budget::new(units)))
-}
-
-/// What the client is to receive, in bytes.
-fn receive_goal(plan: &TestPlan, block: u64) -> Result<Option<Arc<Goal>>, SessionError> {
-    let bytes = match plan.end {
-        _ if !plan.direction.receives() => return Ok(None),
-        End::Time(_) => return Ok(None),
-        End::Bytes(size) => size.bytes(),
-        End::Blocks(count) => count.saturating_mul(block),
-    };
-    let goal = Goal::new(bytes).map_err(SessionError::system("an eventfd"))?;
-    Ok(Some(Arc::new(goal)))
-}
-
-/// CPU time of the process over the test.
-#[derive(Debug, Default)]
-struct CpuClock {
-    begun: Option<(Timestamp, CpuTime)>,
-    ended: Option<(Timestamp, CpuTime)>,
-}
-
-impl CpuClock {
-    fn begin(&mut self) {
-        self.begun = Some((dataplane::now(), cpu_time()));
-    }
-
-    fn end(&mut self) {
-        self.ended = Some((dataplane::now(), cpu_time()));
-    }
-
-    fn usage(&self) -> CpuUse {
-        let (Some((from, before)), Some((to, after))) = (self.begun, self.ended) else {
-            return CpuUse::default();
-        };
-        let wall = to.since(from).as_secs_f64().max(1e-9);
-        let percent = |spent: Duration| 100.0 * spent.as_secs_f64() / wall;
-        let user = percent(after.user.saturating_sub(before.user));
-        let system = percent(after.system.saturating_sub(before.system));
-        CpuUse { total: user + system, user, system }
+        counted: Some(to.since(from)),
     }
 }
 

@@ -18,7 +18,8 @@ use super::registry::{Arrival, Ticket};
 use super::{Log, Served};
 use crate::control::Control;
 use crate::error::SessionError;
-use crate::outcome::{Side, directions};
+use crate::measured::Side;
+use crate::outcome::directions;
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::{Placement, Trial};
 
