@@ -1,1 +1,76 @@
-fn main() {}
+//! The project's own tasks: `cargo xtask <task>`.
+//!
+//! One file per task; each has its line in [`Task`] and in [`Task::run`]. A task
+//! prints what it does and ends with one line, its verdict.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod check;
+mod command;
+mod conformance;
+mod output;
+mod packages;
+mod schema;
+mod test;
+mod tree;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use output::{complain, say};
+
+fn main() -> ExitCode {
+    match Arguments::parse().task.run() {
+        Ok(verdict) => {
+            say(verdict);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tasks of the linerate workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Bench(bench::Bench),
+    Check(check::Check),
+    Conformance(conformance::Conformance),
+    Schema(schema::Schema),
+    Test(test::Test),
+}
+
+impl Task {
+    fn run(self) -> anyhow::Result<String> {
+        match self {
+            Self::Bench(task) => task.run(),
+            Self::Check(task) => task.run(),
+            Self::Conformance(task) => task.run(),
+            Self::Schema(task) => task.run(),
+            Self::Test(task) => task.run(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

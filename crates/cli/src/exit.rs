@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use measurement::TestRecord;
 use measurement::outcome::Ending;
 use session::SessionError;
@@ -27,6 +28,31 @@ impl std::fmt::Display for UsageError {
 }
 
 impl std::error::Error for UsageError {}
+
+/// Prints the help if that was asked for, else says in one sentence what is wrong with
+/// the command line.
+pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    match error.kind() {
+        DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Whoever read it has seen enough.
+            _ = error.print();
+        }
+        // As below.
+        _ => _ = writeln!(anstream::stderr(), "linerate: {}; see --help", sentence(error)),
+    }
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+}
+
+/// What clap says in several lines, without the synopsis.
+fn sentence(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraphs = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>());
+    let told = paragraphs
+        .map(|words| words.join(" "))
+        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+    told.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
+}
 
 /// Says what went wrong, in one sentence on standard error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {

@@ -16,11 +16,11 @@ mod progress;
 use flags::{Arguments, Command};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(arguments) {
-        Ok(code) => code,
-        Err(error) => exit::report(&error),
-    }
+    let result = match Arguments::try_parse() {
+        Ok(arguments) => run(arguments),
+        Err(error) => return exit::report_usage(&error),
+    };
+    result.unwrap_or_else(|error| exit::report(&error))
 }
 
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -29,7 +29,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Serve(flags) => commands::serve::run(flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
-        Command::Completions { shell } => Ok(commands::completions::run(shell)),
+        Command::Completions { shell } => commands::completions::run(shell),
         Command::Man => commands::man::run(),
     }
 }

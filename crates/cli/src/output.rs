@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use measurement::RecordSet;
 
 /// How results are shown on standard output.
@@ -23,10 +23,20 @@ pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
         Format::Table => report::terminal::write(records, &mut out),
         Format::Json => report::json::write(records, &mut out),
     };
-    match printed.and_then(|()| out.flush()) {
-        // Whoever read our output has seen enough.
+    whole(printed.and_then(|()| out.flush())).context("cannot print the result")
+}
+
+/// Prints a generated text on standard output.
+pub(crate) fn print_text(text: &[u8]) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    whole(out.write_all(text).and_then(|()| out.flush())).context("cannot print")
+}
+
+/// Whoever closed the pipe has seen enough of our output.
+fn whole(printed: io::Result<()>) -> io::Result<()> {
+    match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot print the result"),
+        other => other,
     }
 }
 
@@ -44,5 +54,8 @@ pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()>
         // It may not even exist; the first error is the one to tell.
         _ = fs::remove_file(&part);
     }
-    written.with_context(|| format!("cannot write {}", path.display()))
+    written.map_err(|error| {
+        let (path, reason) = (path.display(), session::reason(&error));
+        anyhow!("cannot write {path}: {reason}; choose another file with --output")
+    })
 }

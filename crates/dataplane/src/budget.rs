@@ -10,52 +10,79 @@ use portable_atomic::AtomicU64;
 /// What senders have left to send. A stream takes its part before it sends.
 #[derive(Debug)]
 pub struct Budget {
-    limit: u64,
+    units: u64,
+    limit: AtomicU64,
     taken: AtomicU64,
 }
 
 impl Budget {
-    /// A budget of `limit` units.
-    pub const fn new(limit: u64) -> Self {
-        Self { limit, taken: AtomicU64::new(0) }
+    /// A budget of `units`.
+    pub const fn new(units: u64) -> Self {
+        Self { units, limit: AtomicU64::new(units), taken: AtomicU64::new(0) }
+    }
+
+    /// A budget of `units` that counts from the call of [`Self::begin`] on.
+    pub const fn deferred(units: u64) -> Self {
+        Self { units, limit: AtomicU64::new(u64::MAX), taken: AtomicU64::new(0) }
+    }
+
+    /// Begins to count a deferred budget.
+    pub fn begin(&self) {
+        self.limit.store(self.taken.load(Relaxed).saturating_add(self.units), Relaxed);
     }
 
     /// Takes up to `wanted`; 0: nothing is left.
     pub fn take(&self, wanted: u64) -> u64 {
         // Whoever gets 0 stops asking, so that the sum stays far from wrapping.
         let before = self.taken.fetch_add(wanted, Relaxed);
-        self.limit.saturating_sub(before).min(wanted)
+        self.limit.load(Relaxed).saturating_sub(before).min(wanted)
     }
 }
 
 /// What receivers are to receive. Becomes readable when they have.
 #[derive(Debug)]
 pub struct Goal {
-    limit: u64,
+    bytes: u64,
+    limit: AtomicU64,
     received: AtomicU64,
     reached: Wake,
 }
 
 impl Goal {
-    /// A goal of `limit` bytes.
+    /// A goal of `bytes`.
     ///
     /// # Errors
     /// What the kernel reports, e.g. too many open files.
-    pub fn new(limit: u64) -> io::Result<Self> {
-        Ok(Self { limit, received: AtomicU64::new(0), reached: Wake::new()? })
+    pub fn new(bytes: u64) -> io::Result<Self> {
+        let (limit, received) = (AtomicU64::new(bytes), AtomicU64::new(0));
+        Ok(Self { bytes, limit, received, reached: Wake::new()? })
+    }
+
+    /// A goal of `bytes` that counts from the call of [`Self::begin`] on.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn deferred(bytes: u64) -> io::Result<Self> {
+        Ok(Self { limit: AtomicU64::new(u64::MAX), ..Self::new(bytes)? })
+    }
+
+    /// Begins to count a deferred goal.
+    pub fn begin(&self) {
+        self.limit.store(self.received.load(Relaxed).saturating_add(self.bytes), Relaxed);
     }
 
     /// `bytes` more came.
     pub fn credit(&self, bytes: u64) {
         let before = self.received.fetch_add(bytes, Relaxed);
-        if before < self.limit && before + bytes >= self.limit {
+        let limit = self.limit.load(Relaxed);
+        if before < limit && before + bytes >= limit {
             self.reached.notify();
         }
     }
 
     /// Whether all came.
     pub fn is_reached(&self) -> bool {
-        self.received.load(Relaxed) >= self.limit
+        self.received.load(Relaxed) >= self.limit.load(Relaxed)
     }
 }
 
@@ -73,6 +100,20 @@ mod tests {
     fn no_more_is_handed_out_than_there_is() {
         let budget = Budget::new(10);
         assert_eq!((budget.take(7), budget.take(7), budget.take(7)), (7, 3, 0));
+    }
+
+    #[test]
+    fn a_deferred_budget_counts_from_its_begin() {
+        let budget = Budget::deferred(10);
+        assert_eq!(budget.take(100), 100);
+        budget.begin();
+        assert_eq!((budget.take(7), budget.take(7)), (7, 3));
+        let goal = Goal::deferred(10).expect("eventfd");
+        goal.credit(100);
+        goal.begin();
+        assert!(!goal.is_reached());
+        goal.credit(10);
+        assert!(goal.is_reached());
     }
 
     #[test]

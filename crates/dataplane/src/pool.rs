@@ -136,6 +136,14 @@ impl Pool {
         self.streams.iter().all(|stream| !stream.sender || stream.counters.is_finished())
     }
 
+    /// Whether a stream ended with an error, or no stream is left to receive: then
+    /// what has not moved will not move any more.
+    pub fn is_stuck(&self) -> bool {
+        let mut receivers = self.streams.iter().filter(|stream| !stream.sender).peekable();
+        let deaf = receivers.peek().is_some() && receivers.all(|s| s.counters.is_finished());
+        deaf || self.stream_error().is_some()
+    }
+
     /// The first error that ended a stream.
     pub fn stream_error(&self) -> Option<(u32, io::Error)> {
         self.streams.iter().find_map(|stream| {

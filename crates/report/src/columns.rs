@@ -42,7 +42,10 @@ pub struct Cell {
 impl Cell {
     /// Text with emphasis.
     pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
-        Self { text: text.into(), emphasis }
+        let text = text.into();
+        // Nothing cannot stand out.
+        let emphasis = if text.is_empty() { Emphasis::None } else { emphasis };
+        Self { text, emphasis }
     }
 
     fn width(&self) -> usize {
@@ -132,7 +135,7 @@ mod tests {
         columns.push(vec!["x".into(), "1 bit/s".into()]);
         assert_eq!(
             text(&columns),
-            "                   rate\n  TCP send   941.4 Mbit/s\n  x               1 bit/s\n"
+            "                     rate\n  TCP send   941.4 Mbit/s\n  x               1 bit/s\n"
         );
     }
 

@@ -1,32 +1,44 @@
 //! What a test that ends by an amount is to send and to receive.
 
+use std::io;
 use std::sync::Arc;
 
 use dataplane::{Budget, Goal};
 use measurement::{End, TestPlan, Transport};
 
-use crate::error::SessionError;
+use crate::measured::Side;
 
-/// What the senders of this end may send in all: bytes, or datagrams for UDP.
-pub(crate) fn send_budget(plan: &TestPlan, block: u64) -> Option<Arc<Budget>> {
-    let units = match (plan.end, plan.transport) {
-        (End::Time(_), _) => return None,
-        (End::Bytes(size), Transport::Tcp) => size.bytes(),
-        (End::Bytes(size), Transport::Udp) => size.bytes().div_ceil(block),
-        (End::Blocks(count), Transport::Tcp) => count.saturating_mul(block),
-        (End::Blocks(count), Transport::Udp) => count,
-    };
-    Some(Arc::new(Budget::new(units)))
+/// Shared by all streams of a test; empty if it ends by time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Amount {
+    /// For the senders of this end: bytes, or datagrams for UDP.
+    pub(crate) budget: Option<Arc<Budget>>,
+    /// For the receivers of the client, in bytes: it decides the end (clause 9.4).
+    pub(crate) goal: Option<Arc<Goal>>,
 }
 
-/// What the client is to receive, in bytes.
-pub(crate) fn receive_goal(plan: &TestPlan, block: u64) -> Result<Option<Arc<Goal>>, SessionError> {
-    let bytes = match plan.end {
-        _ if !plan.direction.receives() => return Ok(None),
-        End::Time(_) => return Ok(None),
-        End::Bytes(size) => size.bytes(),
-        End::Blocks(count) => count.saturating_mul(block),
-    };
-    let goal = Goal::new(bytes).map_err(SessionError::system("an eventfd"))?;
-    Ok(Some(Arc::new(goal)))
+impl Amount {
+    /// The amount of `plan` in blocks of `block` bytes. After an omitted start it
+    /// counts from [`Self::begin`] on (clause 9.5).
+    pub(crate) fn new(plan: &TestPlan, block: u64, side: Side) -> io::Result<Self> {
+        let (bytes, blocks) = match plan.end {
+            End::Time(_) => return Ok(Self::default()),
+            End::Bytes(size) => (size.bytes(), size.bytes().div_ceil(block)),
+            End::Blocks(count) => (count.saturating_mul(block), count),
+        };
+        let units = if plan.transport == Transport::Tcp { bytes } else { blocks };
+        let receives = side == Side::Client && plan.direction.receives();
+        let (budget, goal) = if plan.omit.is_zero() {
+            (Budget::new(units), receives.then(|| Goal::new(bytes)))
+        } else {
+            (Budget::deferred(units), receives.then(|| Goal::deferred(bytes)))
+        };
+        Ok(Self { budget: Some(Arc::new(budget)), goal: goal.transpose()?.map(Arc::new) })
+    }
+
+    /// The omitted start has ended.
+    pub(crate) fn begin(&self) {
+        self.budget.iter().for_each(|budget| budget.begin());
+        self.goal.iter().for_each(|goal| goal.begin());
+    }
 }

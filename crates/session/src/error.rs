@@ -95,7 +95,7 @@ impl SessionError {
 }
 
 /// The kernel's words without Rust's number.
-fn reason(error: &io::Error) -> String {
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut letters = text.chars();

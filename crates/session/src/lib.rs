@@ -21,7 +21,7 @@ pub mod server;
 mod sockets;
 mod trial;
 
-pub use error::SessionError;
+pub use error::{SessionError, reason};
 pub use resolve::Family;
 
 /// The port that servers listen on unless told otherwise.

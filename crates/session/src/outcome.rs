@@ -80,7 +80,7 @@ impl<'a> View<'a> {
             acknowledged: self.acknowledged(),
             delivered,
             retransmits: if is_tcp { self.retransmits() } else { None },
-            datagrams: if is_tcp { None } else { Some(self.ledger()) },
+            datagrams: if is_tcp { None } else { self.ledger() },
             jitter_seconds: if is_tcp { None } else { self.jitter() },
         }
     }
@@ -135,8 +135,13 @@ impl<'a> View<'a> {
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    fn ledger(&self) -> DatagramLedger {
-        if self.sender { self.ledger_of_peer() } else { self.own_ledger() }
+    /// None if the receiver is the peer and its word never came.
+    fn ledger(&self) -> Option<DatagramLedger> {
+        match (self.sender, self.there.is_empty()) {
+            (false, _) => Some(self.own_ledger()),
+            (true, false) => Some(self.ledger_of_peer()),
+            (true, true) => None,
+        }
     }
 
     /// This end received: it saw everything but the tail, which the sender's last
@@ -183,7 +188,7 @@ impl<'a> View<'a> {
             ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0)) + uncounted;
         }
         ledger.lost = ledger.lost.min(sent);
-        ledger.received = if self.there.is_empty() { 0 } else { sent - ledger.lost };
+        ledger.received = sent - ledger.lost;
         let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
         if let Some(counted) = counted.filter(|counted| !counted.is_empty()) {
             let sum = |of: fn(&StreamSample) -> u64| Some(counted.iter().map(of).sum());

@@ -4,10 +4,12 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 
-use dataplane::{Budget, Counters, Goal, OpenStream, Pacer, Stream, tcp, udp};
+use dataplane::{Counters, OpenStream, Pacer, Stream, tcp, udp};
 use measurement::record::StreamRecord;
 use measurement::{ByteSize, StreamOptions, TcpSample};
 use protocol::iperf3::CounterWidth;
+
+use crate::amount::Amount;
 
 /// A connected socket that carries one stream.
 #[derive(Clone, Debug)]
@@ -29,13 +31,6 @@ pub(crate) struct Opened {
     /// Whether this end sends.
     pub(crate) sender: bool,
     pub(crate) socket: StreamSocket,
-}
-
-/// What the streams of one direction share.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) budget: Option<Arc<Budget>>,
-    pub(crate) goal: Option<Arc<Goal>>,
 }
 
 impl StreamSocket {
@@ -103,11 +98,11 @@ impl Opened {
         options: &StreamOptions,
         block: u64,
         width: CounterWidth,
-        shared: &Shared,
+        amount: &Amount,
     ) -> OpenStream {
         let counters = Arc::new(Counters::default());
         let pacer = options.rate.map(|rate| Pacer::new(rate, block));
-        let Shared { budget, goal } = shared.clone();
+        let Amount { budget, goal } = amount.clone();
         let published = Arc::clone(&counters);
         let engine: Box<dyn Stream> = match (&self.socket, self.sender) {
             (StreamSocket::Tcp { socket, .. }, true) => Box::new(

@@ -1,19 +1,18 @@
 //! One running test: its streams, its samples, its end. The same at both ends.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Goal, Pool};
+use dataplane::Pool;
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{End, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
-use crate::amount::{receive_goal, send_budget};
+use crate::amount::Amount;
 use crate::cpu::CpuClock;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side, intervals};
 use crate::sampler::sample;
-use crate::sockets::{Opened, Shared};
+use crate::sockets::Opened;
 
 /// On which CPUs the workers run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +27,7 @@ pub(crate) struct Trial {
     pool: Pool,
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
-    goal: Option<Arc<Goal>>,
+    amount: Amount,
     samples: Vec<Sample>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     base: usize,
@@ -47,15 +46,11 @@ impl Trial {
     ) -> Result<Self, SessionError> {
         let plan = parameters.plan.clone();
         let block = parameters.block();
-        let goal = match side {
-            Side::Client => receive_goal(&plan, block.bytes())?,
-            // The client decides the end (clause 9.4).
-            Side::Server => None,
-        };
-        let shared = Shared { budget: send_budget(&plan, block.bytes()), goal: goal.clone() };
+        let amount =
+            Amount::new(&plan, block.bytes(), side).map_err(SessionError::system("an eventfd"))?;
         let streams: Vec<_> = opened
             .iter()
-            .map(|one| one.engine(&plan.options, block.bytes(), parameters.counter_width, &shared))
+            .map(|one| one.engine(&plan.options, block.bytes(), parameters.counter_width, &amount))
             .collect();
         let cpus = if placement.pinned.is_empty() {
             linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
@@ -80,7 +75,7 @@ impl Trial {
             pool,
             opened,
             records,
-            goal,
+            amount,
             samples: Vec::new(),
             base: 0,
             stopped: None,
@@ -139,6 +134,7 @@ impl Trial {
         self.samples.push(sample(&self.pool, &self.opened));
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
+            self.amount.begin();
         }
         true
     }
@@ -149,18 +145,21 @@ impl Trial {
 
     /// Whether an amount that was asked has moved: sent and acknowledged, or received.
     pub(crate) fn has_moved_all(&self) -> bool {
-        if matches!(self.plan.end, End::Time(_)) || self.samples.is_empty() {
+        if matches!(self.plan.end, End::Time(_)) || self.samples.is_empty() || self.is_omitting() {
             return false;
         }
-        let received = self.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry());
+        if self.pool.is_stuck() {
+            return true;
+        }
+        let received =
+            self.amount.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry());
         received && self.pool.senders_finished() && self.all_acknowledged()
     }
 
     /// Whether datagrams that are still missing will not come any more.
     fn is_dry(&self) -> bool {
-        let last = self.pool.read().filter(|(_, sender, _)| !sender).map(|(_, _, c)| c.last).max();
-        let quiet = last.filter(|last| last.nanos() > 0).map(|last| dataplane::now().since(last));
-        self.plan.transport == Transport::Udp && quiet.is_some_and(|quiet| quiet > DRY)
+        let latest = self.last_arrival().max(self.began().unwrap_or_default());
+        self.plan.transport == Transport::Udp && dataplane::now().since(latest) > DRY
     }
 
     fn all_acknowledged(&self) -> bool {
@@ -174,7 +173,8 @@ impl Trial {
     /// What becomes readable when [`Self::has_moved_all`] may have changed.
     pub(crate) fn progress(&self) -> Vec<std::os::fd::BorrowedFd<'_>> {
         use std::os::fd::AsFd;
-        let goal = self.goal.as_ref().filter(|goal| !goal.is_reached()).map(|goal| goal.as_fd());
+        let goal =
+            self.amount.goal.as_ref().filter(|goal| !goal.is_reached()).map(|goal| goal.as_fd());
         let senders = (!self.pool.senders_finished()).then(|| self.pool.done().as_fd());
         goal.into_iter().chain(senders).collect()
     }
@@ -313,7 +313,9 @@ impl Trial {
 
     /// The intervals so far, for each direction that this end takes part in.
     pub(crate) fn intervals(&self) -> Vec<DirectionIntervals> {
-        intervals(&self.records, &self.samples, self.base)
+        // As long as it lasts, all there is belongs to the omitted start.
+        let base = if self.is_omitting() { self.samples.len() } else { self.base };
+        intervals(&self.records, &self.samples, base)
     }
 }
 
@@ -360,4 +362,4 @@ const PATIENCE_UNTOLD: Duration = Duration::from_millis(50);
 /// iperf3 waits 10 s for results (clause 2.8).
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// After so long without a datagram the rest of an amount is lost.
-const DRY: Duration = Duration::from_secs(1);
+const DRY: Duration = Duration::from_secs(2);

@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 
 use crate::flags::Arguments;
+use crate::output;
 
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut page = Vec::new();
@@ -20,6 +21,6 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         man.render_description_section(&mut page)?;
         man.render_options_section(&mut page)?;
     }
-    std::io::stdout().write_all(&page)?;
+    output::print_text(&page)?;
     Ok(ExitCode::SUCCESS)
 }

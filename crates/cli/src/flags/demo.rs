@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use measurement::BitRate;
 use measurement::units::parse_duration;
 
@@ -19,9 +20,9 @@ pub(crate) struct DemoFlags {
     #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_parser = parse_duration)]
     pub(crate) time: Duration,
     /// Print the records as JSON
-    #[arg(long, env = "LINERATE_JSON")]
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// No progress
-    #[arg(short, long, env = "LINERATE_QUIET")]
+    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
 }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use super::test::FamilyFlags;
 
@@ -19,13 +20,13 @@ pub(crate) struct ServeFlags {
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
     /// Stop after one test
-    #[arg(short = '1', long, env = "LINERATE_ONE_OFF")]
+    #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
     pub(crate) one_off: bool,
     /// CPUs to pin the workers to, e.g. 0,2-3
-    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::test::parse_cpus)]
+    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::test::usable_cpus)]
     pub(crate) cpus: Option<super::test::CpuList>,
     /// Print errors only
-    #[arg(short, long, env = "LINERATE_QUIET")]
+    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 use session::Family;
@@ -44,19 +45,19 @@ pub(crate) struct TestFlags {
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RowFlags {
     /// TCP only
-    #[arg(long, conflicts_with = "udp", env = "LINERATE_TCP")]
+    #[arg(long, conflicts_with = "udp", env = "LINERATE_TCP", value_parser = BoolishValueParser::new())]
     pub(crate) tcp: bool,
     /// UDP only
-    #[arg(short, long, env = "LINERATE_UDP")]
+    #[arg(short, long, env = "LINERATE_UDP", value_parser = BoolishValueParser::new())]
     pub(crate) udp: bool,
     /// From here to the server only
-    #[arg(long, conflicts_with = "receive", env = "LINERATE_SEND")]
+    #[arg(long, conflicts_with = "receive", env = "LINERATE_SEND", value_parser = BoolishValueParser::new())]
     pub(crate) send: bool,
     /// From the server to here only
-    #[arg(short = 'R', long, env = "LINERATE_RECEIVE")]
+    #[arg(short = 'R', long, env = "LINERATE_RECEIVE", value_parser = BoolishValueParser::new())]
     pub(crate) receive: bool,
     /// Both ways at the same time
-    #[arg(long, conflicts_with_all = ["send", "receive"], env = "LINERATE_BIDIR")]
+    #[arg(long, conflicts_with_all = ["send", "receive"], env = "LINERATE_BIDIR", value_parser = BoolishValueParser::new())]
     pub(crate) bidir: bool,
     /// Run each row so often and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -107,10 +108,10 @@ pub(crate) struct StreamFlags {
     #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
     pub(crate) congestion: Option<String>,
     /// Set TCP_NODELAY
-    #[arg(short = 'N', long, env = "LINERATE_NO_DELAY")]
+    #[arg(short = 'N', long, env = "LINERATE_NO_DELAY", value_parser = BoolishValueParser::new())]
     pub(crate) no_delay: bool,
     /// CPUs to pin the workers to, e.g. 0,2-3
-    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = parse_cpus)]
+    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = usable_cpus)]
     pub(crate) cpus: Option<CpuList>,
 }
 
@@ -119,7 +120,7 @@ pub(crate) struct StreamFlags {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
     /// Print the record as JSON
-    #[arg(long, env = "LINERATE_JSON")]
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// Write the record as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
@@ -128,10 +129,10 @@ pub(crate) struct OutputFlags {
     #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
     /// No progress
-    #[arg(short, long, env = "LINERATE_QUIET", conflicts_with = "verbose")]
+    #[arg(short, long, env = "LINERATE_QUIET", conflicts_with = "verbose", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
     /// Show every interval
-    #[arg(short, long, env = "LINERATE_VERBOSE")]
+    #[arg(short, long, env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
     pub(crate) verbose: bool,
 }
 
@@ -139,10 +140,10 @@ pub(crate) struct OutputFlags {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct FamilyFlags {
     /// IPv4 only
-    #[arg(short = '4', long, conflicts_with = "ipv6", env = "LINERATE_IPV4")]
+    #[arg(short = '4', long, conflicts_with = "ipv6", env = "LINERATE_IPV4", value_parser = BoolishValueParser::new())]
     ipv4: bool,
     /// IPv6 only
-    #[arg(short = '6', long, env = "LINERATE_IPV6")]
+    #[arg(short = '6', long, env = "LINERATE_IPV6", value_parser = BoolishValueParser::new())]
     ipv6: bool,
 }
 
@@ -172,6 +173,16 @@ pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, String> {
         }
     }
     Ok(CpuList(cpus))
+}
+
+/// The same, if the process may run on all of them.
+pub(crate) fn usable_cpus(text: &str) -> Result<CpuList, String> {
+    let list = parse_cpus(text)?;
+    let allowed = linux::host::allowed_cpus().map_err(|error| error.to_string())?;
+    match list.0.iter().find(|cpu| !allowed.contains(cpu)) {
+        Some(cpu) => Err(format!("this process may not run on CPU {cpu}: see taskset -p $$")),
+        None => Ok(list),
+    }
 }
 
 fn parse_tag(text: &str) -> Result<(String, String), String> {

@@ -1,0 +1,152 @@
+//! `check`: the invariants that a machine can hold.
+//!
+//! Formatting, lints, documentation and generated files are cargo's and ours to
+//! rebuild; what ARCHITECTURE.md says beyond that is a rule in a file of its own,
+//! with a line in [`RULES`].
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::output::say;
+use crate::tree::Tree;
+use crate::workspace::Workspace;
+use crate::{command, schema};
+
+mod clock;
+mod crate_graph;
+mod dependencies;
+mod length;
+mod map;
+mod opening;
+mod purity;
+mod quick_start;
+mod safety_comment;
+mod unfinished;
+mod unsafe_code;
+
+/// Checks formatting, lints, documentation, generated files and the project's own rules
+#[derive(Debug, Args)]
+pub(crate) struct Check {}
+
+impl Check {
+    #[expect(clippy::unused_self, reason = "each task is run by its value")]
+    pub(crate) fn run(self) -> Result<String> {
+        check(&Workspace::find()?)?;
+        Ok(format!("check: passed ({} steps, {} rules)", STEPS.len(), RULES.len()))
+    }
+}
+
+/// Takes every step, so that one run shows all that is wrong.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let mut failed = Vec::new();
+    for step in &STEPS {
+        say(format!("-- {}", step.name));
+        if let Err(error) = (step.run)(workspace) {
+            say(format!("{error:#}"));
+            failed.push(step.name);
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("check: {} of {} steps failed: {}", failed.len(), STEPS.len(), failed.join(", "))
+}
+
+struct Step {
+    name: &'static str,
+    run: fn(&Workspace) -> Result<()>,
+}
+
+const STEPS: [Step; 5] = [
+    Step { name: "rules", run: rules },
+    Step { name: "generated files", run: |workspace| schema::check(&workspace.root) },
+    Step { name: "formatting", run: formatting },
+    Step { name: "lints", run: lints },
+    Step { name: "documentation", run: documentation },
+];
+
+/// An invariant that is seen in the text of the project.
+struct Rule {
+    name: &'static str,
+    find: fn(&Tree) -> Vec<Finding>,
+}
+
+/// Where an invariant is broken.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    /// A file, with a line if there is one.
+    place: String,
+    /// What is wrong and what to do.
+    what: String,
+}
+
+impl Finding {
+    fn at(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { place: format!("{path}:{line}"), what: what.into() }
+    }
+
+    fn of(place: &str, what: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), what: what.into() }
+    }
+}
+
+const RULES: [Rule; 11] = [
+    Rule { name: "clock", find: clock::find },
+    Rule { name: "crate-graph", find: crate_graph::find },
+    Rule { name: "dependencies", find: dependencies::find },
+    Rule { name: "length", find: length::find },
+    Rule { name: "map", find: map::find },
+    Rule { name: "opening", find: opening::find },
+    Rule { name: "purity", find: purity::find },
+    Rule { name: "quick-start", find: quick_start::find },
+    Rule { name: "safety-comment", find: safety_comment::find },
+    Rule { name: "unfinished", find: unfinished::find },
+    Rule { name: "unsafe-code", find: unsafe_code::find },
+];
+
+fn rules(workspace: &Workspace) -> Result<()> {
+    let tree = Tree::read(workspace)?;
+    let mut count = 0;
+    for rule in &RULES {
+        for finding in (rule.find)(&tree) {
+            count += 1;
+            say(format!("{}: {} [{}]", finding.place, finding.what, rule.name));
+        }
+    }
+    if count > 0 {
+        bail!("{count} findings in {} files", tree.sources.len());
+    }
+    say(format!("{} rules, {} files", RULES.len(), tree.sources.len()));
+    Ok(())
+}
+
+fn formatting(workspace: &Workspace) -> Result<()> {
+    run(workspace, &mut command::cargo(["fmt", "--all", "--check"]))
+}
+
+fn lints(workspace: &Workspace) -> Result<()> {
+    let words = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    run(workspace, &mut command::cargo(words))
+}
+
+fn documentation(workspace: &Workspace) -> Result<()> {
+    let mut doc = command::cargo(["doc", "--workspace", "--no-deps"]);
+    run(workspace, doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn run(workspace: &Workspace, command: &mut Command) -> Result<()> {
+    command::run(command.current_dir(&workspace.root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_in_the_order_of_their_names() {
+        let names = RULES.map(|rule| rule.name);
+        assert!(names.is_sorted(), "{names:?}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Running other programs.
+
+use std::env;
+use std::ffi::OsStr;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::output::say;
+
+/// The cargo that runs this task.
+pub(crate) fn cargo<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments);
+    command
+}
+
+/// Shows a command, runs it, and fails if it does.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let shown = shown(command);
+    say(format!("$ {shown}"));
+    let status = command.status().with_context(|| format!("cannot run {shown}"))?;
+    ensure!(status.success(), "{shown} ended with {status}");
+    Ok(())
+}
+
+/// Runs a command for what it prints.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let shown = shown(command);
+    let output = command.output().with_context(|| format!("cannot run {shown}"))?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{shown} ended with {}: {}", output.status, complaint.trim());
+    String::from_utf8(output.stdout).with_context(|| format!("{shown} did not print UTF-8"))
+}
+
+/// A command as one would type it, the folder of the program left out.
+fn shown(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_without_its_folder() {
+        let mut command = Command::new("/usr/bin/cargo");
+        command.args(["fmt", "--all"]);
+        assert_eq!(shown(&command), "cargo fmt --all");
+    }
+
+    #[test]
+    fn a_failure_names_the_command() {
+        let error = run(&mut Command::new("false")).expect_err("false fails");
+        assert!(error.to_string().starts_with("false ended with"), "{error}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Programs that the tests run, and the Debian packages that have them.
+
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+
+use crate::command;
+use crate::output::say;
+
+/// Sees to it that every program is there, or says how to get it.
+pub(crate) fn provide() -> Result<()> {
+    let missing = missing();
+    if missing.is_empty() {
+        say("every program that the tests run is there");
+        return Ok(());
+    }
+    let install = install(&missing);
+    if !(is_root()? && is_there("apt-get")) {
+        bail!("missing: {}; install with `sudo {}`", missing.join(", "), install.join(" "));
+    }
+    let apt = || {
+        let mut apt = Command::new(&install[0]);
+        apt.args(&install[1..]).env("DEBIAN_FRONTEND", "noninteractive");
+        apt
+    };
+    if command::run(&mut apt()).is_err() {
+        // A fresh container has no package lists yet.
+        command::run(Command::new("apt-get").arg("update"))?;
+        command::run(&mut apt())?;
+    }
+    Ok(())
+}
+
+fn missing() -> Vec<&'static str> {
+    NEEDED.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
+}
+
+fn install(packages: &[&'static str]) -> Vec<&'static str> {
+    let options = ["apt-get", "install", "--yes", "--no-install-recommends"];
+    options.into_iter().chain(packages.iter().copied()).collect()
+}
+
+/// Whether a program is on the search path, or where only root looks.
+pub(crate) fn is_there(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let listed = env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    listed || ["/usr/sbin", "/sbin"].iter().any(|folder| Path::new(folder).join(program).is_file())
+}
+
+fn is_root() -> Result<bool> {
+    let status = fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+    Ok(effective_user(&status) == Some(0))
+}
+
+/// The second number of the line `Uid:` (proc_pid_status(5)).
+fn effective_user(status: &str) -> Option<u32> {
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Program and package.
+const NEEDED: [(&str, &str); 4] =
+    [("iperf3", "iperf3"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("tcpdump", "tcpdump")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_effective_user_is_the_second_number() {
+        let status = "Name:\tx\nUid:\t1000\t0\t1000\t1000\nGid:\t7\t7\t7\t7\n";
+        assert_eq!(effective_user(status), Some(0));
+        assert_eq!(effective_user("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn only_what_is_missing_is_installed() {
+        let line = install(&["iperf3", "tcpdump"]).join(" ");
+        assert_eq!(line, "apt-get install --yes --no-install-recommends iperf3 tcpdump");
+    }
+
+    #[test]
+    fn a_shell_is_there_and_nonsense_is_not() {
+        assert!(is_there("sh") && !is_there("no-such-program-anywhere"));
+    }
+}

@@ -1,0 +1,51 @@
+//! `test`: everything that a contributor or a CI needs, from an empty target folder.
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::output::say;
+use crate::workspace::Workspace;
+use crate::{check, command, conformance, packages};
+
+/// Runs all tests: installs what they need, check, unit tests, conformance
+#[derive(Debug, Args)]
+pub(crate) struct Test {}
+
+impl Test {
+    #[expect(clippy::unused_self, reason = "each task is run by its value")]
+    pub(crate) fn run(self) -> Result<String> {
+        let start = Instant::now();
+        let workspace = Workspace::find()?;
+        for (number, stage) in STAGES.iter().enumerate() {
+            say(format!("\n== test {} of {}: {}", number + 1, STAGES.len(), stage.name));
+            (stage.run)(&workspace).with_context(|| format!("test failed at: {}", stage.name))?;
+        }
+        let seconds = start.elapsed().as_secs();
+        Ok(format!("\ntest: everything passed in {} min {} s", seconds / 60, seconds % 60))
+    }
+}
+
+struct Stage {
+    name: &'static str,
+    run: fn(&Workspace) -> Result<()>,
+}
+
+const STAGES: [Stage; 5] = [
+    Stage { name: "programs that the tests run", run: |_| packages::provide() },
+    Stage { name: "check", run: check::check },
+    Stage { name: "unit, integration and documentation tests", run: cargo_test },
+    Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
+    Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },
+];
+
+fn cargo_test(workspace: &Workspace) -> Result<()> {
+    command::run(command::cargo(["test", "--workspace"]).current_dir(&workspace.root))
+}
+
+fn play(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    conformance::play(workspace, &arguments)
+}

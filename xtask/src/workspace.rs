@@ -1,0 +1,99 @@
+//! What cargo says about this workspace (`cargo metadata`).
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::command;
+
+/// The workspace.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// Its folder.
+    pub(crate) root: PathBuf,
+    /// Where cargo builds.
+    pub(crate) target: PathBuf,
+    /// Its members.
+    pub(crate) members: Vec<Member>,
+}
+
+/// One crate of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Its folder, e.g. `protocol`: the name that the project uses.
+    pub(crate) folder: String,
+    /// Folders of the members that it is built upon; what only its tests use is left out.
+    pub(crate) uses: Vec<String>,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(crate) fn find() -> Result<Self> {
+        let text = command::output(
+            command::cargo(["metadata", "--format-version", "1", "--no-deps"])
+                .current_dir(env!("CARGO_MANIFEST_DIR")),
+        )?;
+        let metadata = serde_json::from_str(&text).context("cargo metadata is not JSON")?;
+        Self::read(&metadata).context("cargo metadata lacks a field")
+    }
+
+    /// Builds the optimised binary and says where it is.
+    pub(crate) fn build_release(&self) -> Result<PathBuf> {
+        let mut build = command::cargo(["build", "--release", "--package", "linerate"]);
+        command::run(build.current_dir(&self.root))?;
+        Ok(self.target.join("release").join("linerate"))
+    }
+
+    fn read(metadata: &Value) -> Option<Self> {
+        let folder = |key: &str| metadata.get(key)?.as_str().map(PathBuf::from);
+        let packages = metadata.get("packages")?.as_array()?;
+        Some(Self {
+            root: folder("workspace_root")?,
+            target: folder("target_directory")?,
+            members: packages.iter().map(Member::read).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Member {
+    fn read(package: &Value) -> Option<Self> {
+        let manifest = Path::new(package.get("manifest_path")?.as_str()?);
+        let dependencies = package.get("dependencies")?.as_array()?;
+        let built_upon = dependencies.iter().filter(|one| one["kind"] != "dev");
+        Some(Self {
+            folder: last(manifest.parent()?)?,
+            uses: built_upon.filter_map(|one| last(Path::new(one["path"].as_str()?))).collect(),
+        })
+    }
+}
+
+fn last(path: &Path) -> Option<String> {
+    path.file_name()?.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_go_by_their_folders() {
+        let workspace = Workspace::read(&json!({
+            "workspace_root": "/w", "target_directory": "/t",
+            "packages": [{
+                "manifest_path": "/w/crates/report/Cargo.toml",
+                "dependencies": [
+                    {"name": "linerate-measurement", "kind": null, "path": "/w/crates/measurement"},
+                    {"name": "linerate-lab", "kind": "dev", "path": "/w/crates/lab"},
+                    {"name": "serde_json", "kind": null},
+                ],
+            }],
+        }))
+        .expect("complete");
+        assert_eq!(workspace.target, Path::new("/t"));
+        let member = Member { folder: "report".into(), uses: vec!["measurement".into()] };
+        assert_eq!(workspace.members, [member]);
+    }
+}
