@@ -12,7 +12,13 @@ pub fn monotonic() -> Duration {
         libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
         time.assume_init()
     };
-    Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or(0))
+    span(&time)
+}
+
+/// A kernel time as a span; its fields are 32 bits wide on some hosts.
+pub(crate) fn span(time: &libc::timespec) -> Duration {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// The time of day in UTC as RFC 3339 writes it, to the second.

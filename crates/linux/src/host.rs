@@ -92,7 +92,7 @@ pub fn cpu_time() -> CpuTime {
         usage.assume_init()
     };
     let span = |time: libc::timeval| {
-        Duration::from_secs(time.tv_sec.cast_unsigned())
+        Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0))
             + Duration::from_micros(u64::try_from(time.tv_usec).unwrap_or(0))
     };
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }

@@ -124,8 +124,7 @@ unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
         match ((*message).cmsg_level, (*message).cmsg_type) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                 let time: libc::timespec = data.cast::<libc::timespec>().read_unaligned();
-                let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-                Control::Arrival(Duration::new(time.tv_sec.cast_unsigned(), nanos))
+                Control::Arrival(crate::clock::span(&time))
             }
             (libc::IPPROTO_IP, libc::IP_PKTINFO) => {
                 Control::Destination4(data.cast::<libc::in_pktinfo>().read_unaligned())

@@ -21,12 +21,12 @@ impl Amount {
     /// The amount of `plan` in blocks of `block` bytes. After an omitted start it
     /// counts from [`Self::begin`] on (clause 9.5).
     pub(crate) fn new(plan: &TestPlan, block: u64, side: Side) -> io::Result<Self> {
-        let (bytes, blocks) = match plan.end {
+        let (bytes, datagrams) = match plan.end {
             End::Time(_) => return Ok(Self::default()),
-            End::Bytes(size) => (size.bytes(), size.bytes().div_ceil(block)),
+            End::Bytes(asked) => (asked.bytes(), asked.bytes().div_ceil(block)),
             End::Blocks(count) => (count.saturating_mul(block), count),
         };
-        let units = if plan.transport == Transport::Tcp { bytes } else { blocks };
+        let units = if plan.transport == Transport::Tcp { bytes } else { datagrams };
         let receives = side == Side::Client && plan.direction.receives();
         let (budget, goal) = if plan.omit.is_zero() {
             (Budget::new(units), receives.then(|| Goal::new(bytes)))

@@ -1,0 +1,259 @@
+//! Whatever goes wrong, one sentence on standard error says what to do about it.
+
+use std::io::{Write, pipe};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{
+    Directory, LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test,
+    unprivileged,
+};
+
+#[test]
+fn an_unknown_host_is_an_error() {
+    // On a host of its own the question goes nowhere.
+    let Some(link) = link() else { return };
+    let mut command = program(link.near.command(LINERATE));
+    command.args(["test", "no-such-host.invalid"]);
+    run(command).assert_refusal(1, &["cannot find host 'no-such-host.invalid'", "check the name"]);
+}
+
+#[test]
+fn a_host_without_an_address_of_the_family_is_an_error() {
+    run(linerate("test 127.0.0.1 -6")).assert_refusal(1, &["has no IPv6 address"]);
+    run(linerate("test ::1 -4")).assert_refusal(1, &["has no IPv4 address"]);
+}
+
+#[test]
+fn a_port_that_nobody_listens_on_is_an_error() {
+    let port = free_port();
+    run(linerate(&format!("test 127.0.0.1 --port {port}"))).assert_refusal(
+        1,
+        &[&format!("cannot connect to 127.0.0.1:{port}: connection refused"), "linerate serve"],
+    );
+}
+
+#[test]
+fn a_network_without_a_route_is_an_error() {
+    let Some(link) = link() else { return };
+    let mut command = program(link.near.command(LINERATE));
+    // TEST-NET-1 (RFC 5737): the link's hosts know no way there.
+    command.args(["test", "192.0.2.1"]);
+    run(command).assert_refusal(1, &["192.0.2.1:5201: network is unreachable", "ip route"]);
+}
+
+#[test]
+fn a_listener_that_speaks_another_protocol_is_an_error() {
+    let finished = against(|mut client| {
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("a connection");
+        Some(client)
+    });
+    finished.assert_refusal(1, &["does not speak iperf3's protocol"]);
+}
+
+#[test]
+fn a_listener_that_closes_at_once_is_an_error() {
+    against(|_| None).assert_refusal(1, &["closed the control connection"]);
+}
+
+#[test]
+fn a_listener_that_says_nothing_is_an_error() {
+    let finished = against(Some);
+    finished.assert_refusal(1, &["no answer", "does an iperf3 or linerate run there?"]);
+    assert!(finished.took < Duration::from_secs(20), "{finished:?}");
+}
+
+#[test]
+fn a_value_out_of_range_or_unreadable_is_a_usage_error() {
+    let cases = [
+        ("-b fast", "'fast'"),
+        ("-b 10X", "'10X'"),
+        ("-n 1Q", "'1Q'"),
+        ("-n 0", "choose between 1 and"),
+        ("-k 0", "choose between 1 and"),
+        ("-k -1", "'-1'"),
+        ("-l 2M", "choose between 1 and 1,048,576"),
+        ("-u -l 15", "choose between 16 and 65,507"),
+        ("-u -l 65508", "choose between 16 and 65,507"),
+        ("-t 0", "choose between"),
+        ("-t soon", "'soon'"),
+        ("-t -5", "'-5'"),
+        ("-t 2d", "'2d'"),
+        ("-O 601s", "choose between 0 and 600"),
+        ("-i 1ms", "choose between 10 and"),
+        ("-P 0", "choose between 1 and 128"),
+        ("-P 129", "choose between 1 and 128"),
+        ("-P many", "'many'"),
+        ("-w 1G", "choose between 1 and"),
+        ("-M 40", "choose between 88 and"),
+        ("-C a-name-that-is-too-long", "tcp_available_congestion_control"),
+        ("-p 65536", "'65536'"),
+        ("-B here", "'here'"),
+        ("--repeat 0", "'0'"),
+        ("--cpus 1023", "CPU 1023"),
+        ("--cpus 3-1", "'3-1'"),
+        ("--tag site", "site=lab"),
+        ("--color purple", "auto, always, never"),
+        ("--connect-timeout x", "'x'"),
+    ];
+    for (options, words) in cases {
+        run(linerate(&format!("test 127.0.0.1 {options}"))).assert_refusal(2, &[words]);
+    }
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_a_usage_error() {
+    let cases = [
+        ("--tcp --udp", ["'--tcp'", "'--udp'"]),
+        ("--send --receive", ["'--send'", "'--receive'"]),
+        ("--bidir --send", ["'--bidir'", "'--send'"]),
+        ("-n 1M -t 1s", ["'--time <TIME>'", "'--bytes <SIZE>'"]),
+        ("-k 5 -n 1M", ["'--blocks <COUNT>'", "'--bytes <SIZE>'"]),
+        ("-4 -6", ["'--ipv4'", "'--ipv6'"]),
+        ("-q -v", ["'--quiet'", "'--verbose'"]),
+    ];
+    for (options, words) in cases {
+        run(linerate(&format!("test 127.0.0.1 {options}"))).assert_refusal(2, &words);
+    }
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_is_a_usage_error() {
+    let cases = [
+        ("test", "<HOST>"),
+        ("test 127.0.0.1 --sned", "'--sned'"),
+        ("tset 127.0.0.1", "a similar subcommand exists: 'test'"),
+        ("serve --bind everywhere", "'everywhere'"),
+        ("serve 127.0.0.1", "'127.0.0.1'"),
+        ("completions tcsh", "bash, elvish, fish"),
+        ("demo --link-rate 0", "choose --link-rate"),
+        ("demo --time 0", "choose between"),
+    ];
+    for (arguments, words) in cases {
+        run(linerate(arguments)).assert_refusal(2, &[words]);
+    }
+}
+
+#[test]
+fn without_a_command_the_help_stands_on_standard_error() {
+    let finished = run(linerate(""));
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(2), ""), "{finished:?}");
+    assert!(finished.stderr.contains("Examples:"), "{finished:?}");
+}
+
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_an_error() {
+    let server = Server::start();
+    test(&server, "--tcp -C nonesuch -t 100ms").assert_refusal(
+        1,
+        &["cannot use congestion control 'nonesuch'", "tcp_available_congestion_control"],
+    );
+}
+
+#[test]
+fn an_address_that_is_not_local_is_an_error() {
+    let server = Server::start();
+    test(&server, "--bind 192.0.2.1").assert_refusal(1, &["check the address given with --bind"]);
+    test(&server, "--bind ::1").assert_refusal(1, &["of the family", "--bind"]);
+    run(linerate("serve --port 0 --bind 192.0.2.1"))
+        .assert_refusal(1, &["cannot listen on 192.0.2.1:0", "no interface has that address"]);
+}
+
+#[test]
+fn a_port_in_use_is_an_error() {
+    let server = Server::start();
+    let port = server.address.port();
+    run(linerate(&format!("serve --bind 127.0.0.1 --port {port}"))).assert_refusal(
+        1,
+        &[&format!("cannot listen on 127.0.0.1:{port}: address already in use"), "--port"],
+    );
+}
+
+#[test]
+fn a_privileged_port_is_an_error() {
+    let first = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    if first.is_ok_and(|text| text.trim().parse::<u16>().is_ok_and(|first| first <= 80)) {
+        return skip("port 80 is for everybody here").unwrap_or_default();
+    }
+    let Some(command) = unprivileged("serve --bind 127.0.0.1 --port 80") else { return };
+    run(command).assert_refusal(1, &["127.0.0.1:80: permission denied", "choose a higher --port"]);
+}
+
+#[test]
+fn a_busy_server_is_an_error_of_its_own_code() {
+    let server = Server::start();
+    let other = Running::start(client(&server, "--tcp --send -t 20s"));
+    server.await_test();
+    let finished = test(&server, "--json");
+    finished.assert_refusal(5, &["the server is busy with another test; try again"]);
+    assert!(finished.took < Duration::from_secs(5), "{finished:?}");
+    server.line_with("sent away: busy");
+    drop(other);
+    server.line_with("closed");
+    json(&server, "--tcp --send -t 100ms");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_costs_no_result() {
+    let server = Server::start();
+    let directory = Directory::new("unwritable");
+    let missing = directory.path().join("missing").join("record.json");
+    let taken = directory.path().join("taken");
+    std::fs::create_dir(&taken).expect("a directory");
+    for file in [missing, taken] {
+        let finished = write_to(&server, &file);
+        let sentence = format!("cannot write {}: ", file.display());
+        finished.assert_complaint(1, &[&sentence, "choose another file with --output"]);
+        assert!(finished.stdout.contains("TCP send"), "{finished:?}");
+        assert_eq!(directory.names(), ["taken"], "no half-written file");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let server = Server::start();
+    let port = server.address.port();
+    let commands = [
+        "--help",
+        "test --help",
+        "--version",
+        "man",
+        "completions bash",
+        &format!("test 127.0.0.1 --port {port} --tcp -t 100ms"),
+        &format!("test 127.0.0.1 --port {port} --tcp -t 100ms --json"),
+    ];
+    for arguments in commands {
+        let mut command = linerate(arguments);
+        let (reader, writer) = pipe().expect("a pipe");
+        drop(reader);
+        command.stdout(writer);
+        run(command).assert_success();
+    }
+}
+
+/// A test against a listener that does `answer` with the first connection and keeps
+/// what that gives back.
+fn against(
+    answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static,
+) -> crate::support::Finished {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let client = Running::start(linerate(&format!("test 127.0.0.1 --port {port} --tcp")));
+    let (connection, _) = listener.accept().expect("a connection");
+    let kept = answer(connection);
+    let finished = client.finish(Duration::from_secs(25));
+    drop(kept);
+    finished
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn write_to(server: &Server, file: &Path) -> crate::support::Finished {
+    let mut command = client(server, "--tcp --send -t 100ms --output");
+    command.arg(file);
+    run(command)
+}

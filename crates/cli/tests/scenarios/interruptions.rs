@@ -1,0 +1,108 @@
+//! Tests that do not end as planned still tell what was measured.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::time::{Duration, Instant};
+
+use crate::support::{Finished, Running, Server, client, json, linerate};
+
+#[test]
+fn a_server_that_is_killed_leaves_partial_numbers() {
+    for row in ["--tcp --send", "--tcp --receive", "--udp --bidir -b 50M"] {
+        let server = Server::start();
+        let running = Running::start(client(&server, &format!("{row} -t 20s")));
+        server.await_test();
+        server.running.signal("KILL");
+        let finished = soon(running);
+        finished.assert_complaint(1, &["failed", "closed the control connection"]);
+        assert!(finished.stdout.contains("the numbers are partial"), "{finished:?}");
+    }
+}
+
+#[test]
+fn datagrams_whose_fate_is_unknown_are_not_called_arrived() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "--udp --send -b 50M -t 20s --json"));
+    server.await_test();
+    server.running.signal("KILL");
+    let outcome = soon(running).json()["outcome"].take();
+    assert_eq!(outcome["ending"]["state"], "failed");
+    let direction = &outcome["directions"][0];
+    assert!(direction["offered"]["bytes"].as_u64() > Some(0), "{direction}");
+    assert!(direction["delivered"].is_null() && direction["datagrams"].is_null(), "{direction}");
+}
+
+#[test]
+fn a_server_that_is_stopped_ends_the_test_in_order() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "--tcp --send -t 20s"));
+    server.await_test();
+    server.running.signal("TERM");
+    let finished = soon(running);
+    finished.assert_complaint(1, &["the server ended the test"]);
+    assert!(finished.stdout.contains("the numbers are partial"), "{finished:?}");
+    server.finish();
+}
+
+#[test]
+fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
+    let server = Server::start();
+    for row in ["--tcp --send", "--udp --receive -b 50M", "--tcp --bidir -P 2"] {
+        let running = Running::start(client(&server, &format!("{row} -t 20s")));
+        server.await_test();
+        running.signal("INT");
+        let finished = soon(running);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(130), ""), "{finished:?}");
+        assert!(finished.stdout.contains("interrupted, the numbers are partial"), "{finished:?}");
+        // The receiver's word came too.
+        assert!(!finished.stdout.contains("unknown"), "{finished:?}");
+        server.line_with("done");
+    }
+    json(&server, "--tcp --send -t 100ms");
+}
+
+#[test]
+fn ctrl_c_leaves_valid_json() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "-t 20s --json"));
+    server.await_test();
+    running.signal("INT");
+    let finished = soon(running);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["schema"], "linerate/record/1");
+    assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
+    assert!(record["outcome"]["directions"][0]["delivered"]["bytes"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_the_server() {
+    let server = Server::start();
+    let mut running = Running::start(client(&server, "--tcp --send -t 20s"));
+    server.await_test();
+    server.running.signal("STOP");
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(running.is_running(), "it waits for the server's numbers");
+    running.signal("INT");
+    let finished = soon(running);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(finished.stdout.contains("interrupted, the numbers are partial"), "{finished:?}");
+}
+
+#[test]
+fn ctrl_c_before_the_test_leaves_nothing_to_show() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let running = Running::start(linerate(&format!("test 127.0.0.1 --port {port}")));
+    let _connection = listener.accept().expect("a connection");
+    running.signal("INT");
+    soon(running).assert_refusal(130, &["interrupted before the test began"]);
+}
+
+/// Nobody waits long for a program that is told to end.
+fn soon(running: Running) -> Finished {
+    let asked = Instant::now();
+    let finished = running.finish(Duration::from_secs(30));
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}: {finished:?}", asked.elapsed());
+    finished
+}

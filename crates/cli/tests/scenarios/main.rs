@@ -1,0 +1,14 @@
+//! Scenarios: the real program, run as a person or a script runs it.
+//!
+//! Traffic goes over loopback, or over links of their own where the system lets the
+//! tests make some. What a scenario needs and the system does not have, it reports
+//! as skipped. Times are generous: none of these tests is a benchmark.
+
+#![forbid(unsafe_code)]
+
+mod demo;
+mod errors;
+mod formats;
+mod interruptions;
+mod serving;
+mod support;
