@@ -199,7 +199,8 @@ pub struct TcpInfo {
 /// Asks the kernel about a connection (`TCP_INFO`, tcp(7)).
 ///
 /// # Errors
-/// What getsockopt(2) reports.
+/// What getsockopt(2) reports; `Unsupported` if it does not count acknowledged bytes,
+/// as before Linux 4.1 and in some emulators.
 pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
     let mut info = MaybeUninit::<TcpInfo>::zeroed();
     let mut length = crate::length_of::<TcpInfo>();
@@ -215,7 +216,11 @@ pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
         );
         (done, info.assume_init())
     };
-    if done == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let has_counters = length as usize >= std::mem::offset_of!(TcpInfo, segs_out);
+    if has_counters { Ok(info) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
 /// As long as the kernel allows (`net.core.somaxconn`).

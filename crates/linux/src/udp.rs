@@ -65,6 +65,23 @@ pub fn stamp_arrivals(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
+/// Whether datagrams carry the time at which the kernel received them.
+pub fn stamps_arrivals(socket: &UdpSocket) -> bool {
+    let mut on: libc::c_int = 0;
+    let mut length = crate::length_of::<libc::c_int>();
+    // SAFETY: pointer and length describe one int, which this option gives.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw mut on).cast(),
+            &raw mut length,
+        )
+    };
+    done == 0 && on != 0
+}
+
 /// An address of the family of `like`, with a port that the kernel chooses.
 pub fn any_port_like(like: SocketAddr) -> SocketAddr {
     let ip: IpAddr = match like {

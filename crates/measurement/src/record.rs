@@ -51,6 +51,9 @@ pub struct StreamRecord {
     /// TCP: congestion control in effect.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion: Option<String>,
+    /// UDP receiver: which clock gave the arrival times that jitter is made of.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub arrivals: Option<ArrivalClock>,
     /// Engine that moved the payload.
     pub engine: String,
     /// Worker thread that ran it.
@@ -58,6 +61,16 @@ pub struct StreamRecord {
     /// CPU that the worker was pinned to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<u32>,
+}
+
+/// Who noted when a datagram arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalClock {
+    /// The kernel, for each datagram (`SO_TIMESTAMPNS`, socket(7)).
+    Kernel,
+    /// The reading thread, for a batch of datagrams at once.
+    Reader,
 }
 
 /// What the peer says of one stream at the end.

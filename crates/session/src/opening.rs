@@ -104,7 +104,7 @@ impl Opener<'_> {
         };
         let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
             .map_err(failed)?;
-        let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64).map_err(failed)?;
+        let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64);
         if let StreamSocket::Tcp { socket, .. } = &stream {
             // An empty send buffer takes 37 bytes at once.
             (&**socket).write_all(self.cookie.as_bytes()).map_err(failed)?;
@@ -206,7 +206,10 @@ pub(crate) fn prepare_udp(socket: &UdpSocket, options: &StreamOptions) -> io::Re
         // like loss of the network.
         None => linux::udp::widen_receive_buffer(socket, UDP_RECEIVE_BUFFER)?,
     }
-    linux::udp::stamp_arrivals(socket)
+    // Where the kernel does not stamp, jitter is that of the reading thread; the
+    // record says so.
+    _ = linux::udp::stamp_arrivals(socket);
+    Ok(())
 }
 
 fn send_hello(socket: &UdpSocket) -> io::Result<()> {

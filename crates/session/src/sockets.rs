@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 
 use dataplane::{Counters, OpenStream, Pacer, Stream, tcp, udp};
-use measurement::record::StreamRecord;
+use measurement::record::{ArrivalClock, StreamRecord};
 use measurement::{ByteSize, StreamOptions, TcpSample};
 use protocol::iperf3::CounterWidth;
 
@@ -35,10 +35,11 @@ pub(crate) struct Opened {
 
 impl StreamSocket {
     /// A TCP stream; `preamble` bytes were or will be sent before the payload.
-    pub(crate) fn tcp(socket: TcpStream, preamble: u64) -> io::Result<Self> {
+    pub(crate) fn tcp(socket: TcpStream, preamble: u64) -> Self {
         // Taken before the first byte goes: it may count the SYN (RFC 4898).
-        let acknowledged_before = linux::tcp::info(&socket)?.bytes_acked + preamble;
-        Ok(Self::Tcp { socket: Arc::new(socket), acknowledged_before })
+        let counted = linux::tcp::info(&socket).map_or(0, |info| info.bytes_acked);
+        let acknowledged_before = counted + preamble;
+        Self::Tcp { socket: Arc::new(socket), acknowledged_before }
     }
 
     pub(crate) fn udp(socket: UdpSocket) -> Self {
@@ -125,6 +126,16 @@ impl Opened {
         OpenStream { id: self.id, sender: self.sender, engine, counters }
     }
 
+    fn arrival_clock(&self) -> Option<ArrivalClock> {
+        match &self.socket {
+            StreamSocket::Udp { socket } if !self.sender => {
+                let kernel = linux::udp::stamps_arrivals(socket);
+                Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })
+            }
+            _ => None,
+        }
+    }
+
     /// The stream as it is, every setting read back from the kernel.
     pub(crate) fn record(&self, block: ByteSize) -> io::Result<StreamRecord> {
         let (local, peer) = self.socket.addresses()?;
@@ -147,6 +158,7 @@ impl Opened {
             receive_buffer: ByteSize::from_bytes(buffers.receive as u64),
             mss,
             congestion,
+            arrivals: self.arrival_clock(),
             engine: engine.to_owned(),
             worker: 0,
             cpu: None,

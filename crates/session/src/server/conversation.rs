@@ -257,7 +257,7 @@ fn accepted(socket: TcpStream, options: &StreamOptions) -> std::io::Result<Strea
         wanted.congestion = None;
         linux::tcp::configure(&socket, &wanted)?;
     }
-    StreamSocket::tcp(socket, 0)
+    Ok(StreamSocket::tcp(socket, 0))
 }
 
 /// How long the client may take to close after the last word.

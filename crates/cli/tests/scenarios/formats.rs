@@ -1,0 +1,315 @@
+//! What is printed: tables, records, help.
+
+use std::path::Path;
+
+use measurement::schema;
+use serde_json::Value;
+
+use crate::support::{Directory, Server, client, json, linerate, run, test};
+
+#[test]
+fn one_row_is_one_record() {
+    let record = json(&Server::start(), "--tcp --send -t 300ms");
+    assert_eq!(record["schema"], "linerate/record/1");
+    assert_eq!(record["outcome"]["ending"]["state"], "completed");
+    assert_is_valid(&record, &schema::of_record());
+    assert_makes_sense(&record);
+}
+
+#[test]
+fn several_rows_are_several_records() {
+    let set = json(&Server::start(), "-t 300ms -i 100ms");
+    assert_eq!(set["schema"], "linerate/records/1");
+    assert_is_valid(&set, &schema::of_record_set());
+    let rows: Vec<_> = records(&set)
+        .map(|record| [text(record, "/plan/transport"), text(record, "/plan/direction")].join(" "))
+        .collect();
+    assert_eq!(rows, ["tcp send", "tcp receive", "udp send", "udp receive"]);
+    records(&set).for_each(assert_makes_sense);
+}
+
+#[test]
+fn every_option_gives_a_valid_record() {
+    let server = Server::start();
+    for options in [
+        "--tcp --bidir -P 3 -t 300ms -N -w 64K -C reno -M 1000 --tag a=b",
+        "--udp --bidir -P 2 -b 10M -l 1000 -t 300ms",
+        "--tcp --receive -n 3M",
+        "--udp --send -k 50 -b 50M",
+    ] {
+        let record = json(&server, options);
+        assert_is_valid(&record, &schema::of_record());
+        assert_makes_sense(&record);
+    }
+}
+
+#[test]
+fn records_are_valid_by_the_published_schemas_too() {
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let server = Server::start();
+    let documents = [
+        ("record", json(&server, "--udp --send -b 50M -t 100ms")),
+        ("records", json(&server, "--udp -b 50M -t 100ms --repeat 2")),
+    ];
+    for (kind, document) in documents {
+        let files = std::fs::read_dir(&published).into_iter().flatten().flatten();
+        let named = |name: &str| name.split('.').next().is_some_and(|stem| stem.ends_with(kind));
+        for file in files.filter(|file| named(&file.file_name().to_string_lossy())) {
+            let schema = std::fs::read_to_string(file.path()).expect("a schema");
+            assert_is_valid(&document, &serde_json::from_str(&schema).expect("JSON"));
+        }
+    }
+}
+
+#[test]
+fn the_omitted_start_is_not_part_of_the_result() {
+    let server = Server::start();
+    for row in ["--tcp --send", "--tcp --receive", "--udp --send", "--udp --receive"] {
+        let record = json(&server, &format!("{row} -b 40M -O 1s -t 1s -i 250ms"));
+        assert_makes_sense(&record);
+        for end in ["offered", "delivered"] {
+            let throughput = &record["outcome"]["directions"][0][end];
+            let (seconds, bytes) = (number(throughput, "/seconds"), number(throughput, "/bytes"));
+            assert!((0.7..1.6).contains(&seconds), "{row} {end}: {throughput}");
+            // 5 MB a second; both seconds would be 10 MB.
+            assert!(bytes < 8e6, "{row} {end}: {throughput}");
+        }
+        let omitted = intervals(&record).filter(|interval| interval["omitted"] == true);
+        let until = omitted.map(|interval| number(interval, "/to")).fold(0.0, f64::max);
+        assert!((0.9..1.6).contains(&until), "{row}: {until}");
+    }
+}
+
+#[test]
+fn a_file_holds_what_json_prints() {
+    let (server, directory) = (Server::start(), Directory::new("output"));
+    let file = directory.path().join("record.json");
+    let mut command = client(&server, "--tcp --send -t 100ms --json --output");
+    command.arg(&file);
+    let finished = run(command);
+    finished.assert_success();
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), finished.stdout);
+    assert_eq!(directory.names(), ["record.json"]);
+
+    // A table on standard output, over the old file.
+    let mut command = client(&server, "--udp -b 50M -t 100ms --output");
+    command.arg(&file);
+    let finished = run(command);
+    finished.assert_success();
+    assert!(finished.stdout.contains("UDP receive"), "{finished:?}");
+    let set: Value = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    assert_is_valid(&set, &schema::of_record_set());
+}
+
+#[test]
+fn repeated_rows_have_a_median_between_the_extremes() {
+    let server = Server::start();
+    let set = json(&server, "--tcp -t 100ms --repeat 3");
+    assert_is_valid(&set, &schema::of_record_set());
+    assert_eq!(records(&set).count(), 6);
+    let summaries = set["summaries"].as_array().expect("summaries");
+    let rows: Vec<_> = summaries.iter().map(|summary| text(summary, "/row")).collect();
+    assert_eq!(rows, ["TCP send", "TCP receive"]);
+    for summary in summaries {
+        let [least, median, most] = ["/least", "/median", "/most"].map(|key| number(summary, key));
+        assert!(0.0 < least && least <= median && median <= most, "{summary}");
+        assert_eq!(summary["runs"], 3);
+    }
+    let table = test(&server, "--tcp --send -t 100ms --repeat 2").stdout;
+    assert!(table.contains("median") && table.contains("runs"), "{table}");
+}
+
+#[test]
+fn tags_label_the_record() {
+    let record = json(&Server::start(), "--tcp --send -t 100ms --tag site=lab --tag note=a=b");
+    assert_eq!(record["tags"], serde_json::json!({"site": "lab", "note": "a=b"}));
+}
+
+#[test]
+fn the_environment_sets_what_flags_override() {
+    let server = Server::start();
+    let with = |variables: &[(&str, &str)], options: &str| {
+        let mut command = client(&server, options);
+        command.envs(variables.iter().copied());
+        let finished = run(command);
+        finished.assert_success();
+        finished
+    };
+    let settings = [("LINERATE_TIME", "200ms"), ("LINERATE_JSON", "1"), ("LINERATE_SEND", "yes")];
+    let record = with(&settings, "--tcp").json();
+    assert_eq!(record["plan"]["end"]["time"], 0.2);
+    let record = with(&settings, "--tcp -t 100ms").json();
+    assert_eq!(record["plan"]["end"]["time"], 0.1);
+    let off = [("LINERATE_TIME", "100ms"), ("LINERATE_JSON", "false"), ("LINERATE_UDP", "0")];
+    let table = with(&off, "--tcp --send").stdout;
+    assert!(table.contains("TCP send"), "{table}");
+
+    let mut command = linerate("test 127.0.0.1");
+    command.env("LINERATE_RATE", "fast");
+    run(command).assert_refusal(2, &["'fast'", "--rate"]);
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let server = Server::start();
+    let has_colours = |options: &str, no_color: bool| {
+        let mut command = client(&server, &format!("--tcp --send -t 50ms {options}"));
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        run(command).stdout.contains('\x1b')
+    };
+    assert!(!has_colours("", false), "no terminal");
+    assert!(!has_colours("--color auto", true));
+    assert!(!has_colours("--color never", false));
+    assert!(has_colours("--color always", false));
+    assert!(has_colours("--color always", true), "the flag is nearer than the environment");
+    assert!(!has_colours("--color always --json", false), "a record is not text for people");
+}
+
+#[test]
+fn intervals_are_shown_on_request() {
+    let server = Server::start();
+    let finished = test(&server, "--tcp --send -O 1s -t 500ms -i 250ms --verbose");
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let lines: Vec<_> = finished.stderr.lines().collect();
+    assert!(lines.len() >= 4, "{finished:?}");
+    assert!(lines.iter().all(|line| line.starts_with("TCP send ") && line.contains("bit/s")));
+    let (first, last) = (lines[0], lines[lines.len() - 1]);
+    assert!(first.ends_with("(omitted)") && !last.ends_with("(omitted)"), "{finished:?}");
+}
+
+#[test]
+fn a_table_has_a_row_for_each_direction() {
+    let server = Server::start();
+    let table = test(&server, "-b 20M -t 200ms").stdout;
+    with_redactions(|| insta::assert_snapshot!("four_rows", table));
+    let table = test(&server, "--udp --bidir -P 2 -k 40 -b 20M").stdout;
+    with_redactions(|| insta::assert_snapshot!("both_ways", table));
+    let table = test(&server, "--tcp --send -t 100ms --repeat 2").stdout;
+    with_redactions(|| insta::assert_snapshot!("repeated", table));
+}
+
+#[test]
+fn help_is_for_people() {
+    for command in ["", "serve", "test", "demo", "completions", "man"] {
+        let finished = run(linerate(&format!("{command} --help")));
+        finished.assert_success();
+        let name = if command.is_empty() { "help" } else { &format!("help_{command}") };
+        insta::assert_snapshot!(name, finished.stdout);
+        let short = run(linerate(&format!("{command} -h")));
+        short.assert_success();
+        assert!(finished.stdout.contains("Example"), "{command}");
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for (shell, mark) in
+        [("bash", "complete -F _linerate"), ("zsh", "#compdef linerate"), ("fish", "complete -c")]
+    {
+        let finished = run(linerate(&format!("completions {shell}")));
+        finished.assert_success();
+        for words in [mark, "serve", "demo", "receive", "link-rate"] {
+            assert!(finished.stdout.contains(words), "{shell}: {words}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_page_has_every_command_and_option() {
+    let page = run(linerate("man"));
+    page.assert_success();
+    assert!(page.stdout.contains(".TH linerate 1"), "{page:?}");
+    for command in ["serve", "test", "demo", "completions", "man"] {
+        assert!(page.stdout.contains(&format!(".SH LINERATE {}", command.to_uppercase())));
+        let help = run(linerate(&format!("{command} --help"))).stdout;
+        let options: Vec<_> = help
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
+            .filter(|word| word.starts_with("--") && word.len() > 2)
+            .collect();
+        assert!(options.len() > 1, "{help}");
+        for option in options {
+            // roff(7) writes a minus as `\-`.
+            assert!(page.stdout.contains(&option.replace('-', "\\-")), "{command} {option}");
+        }
+    }
+}
+
+fn assert_is_valid(document: &Value, schema: &Value) {
+    let validator = jsonschema::validator_for(schema).expect("a schema");
+    let errors: Vec<_> = validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+/// Every amount fits the others.
+fn assert_makes_sense(record: &Value) {
+    let outcome = &record["outcome"];
+    for direction in outcome["directions"].as_array().expect("directions") {
+        let offered = number(direction, "/offered/bytes");
+        let delivered = number(direction, "/delivered/bytes");
+        // A receiver may count what left just before the sender's measurement began.
+        assert!(0.0 < delivered && delivered <= offered * 1.05 + 5e6, "{direction}");
+        for end in ["/offered", "/delivered"] {
+            let rate = number(direction, &format!("{end}/rate"));
+            let bits = 8.0 * number(direction, &format!("{end}/bytes"));
+            let expected = bits / number(direction, &format!("{end}/seconds"));
+            assert!((rate / expected - 1.0).abs() < 1e-3, "{direction}");
+        }
+        if let Some(datagrams) = direction.get("datagrams") {
+            let [sent, received, lost] =
+                ["/sent", "/received", "/lost"].map(|key| number(datagrams, key));
+            assert!((sent - received - lost).abs() < 0.5, "{datagrams}");
+        }
+    }
+    // What the intervals add up to is what this end counted.
+    let counted = |direction: &Value| {
+        let key = match text(direction, "/direction").as_str() {
+            "receive" => "/delivered/bytes",
+            _ if direction.get("acknowledged").is_some() => "/acknowledged/bytes",
+            _ => "/offered/bytes",
+        };
+        number(direction, key)
+    };
+    let directions = outcome["directions"].as_array().expect("directions");
+    let total: f64 = directions.iter().map(counted).sum();
+    let kept = intervals(record).filter(|interval| interval["omitted"] == false);
+    let sum: f64 = kept.map(|interval| number(interval, "/bytes")).sum();
+    assert!((sum - total).abs() <= 1.0, "{sum} of {total}: {outcome}");
+}
+
+fn records(set: &Value) -> impl Iterator<Item = &Value> {
+    set["records"].as_array().expect("records").iter()
+}
+
+fn intervals(record: &Value) -> impl Iterator<Item = &Value> {
+    let directions = record["intervals"].as_array().expect("intervals");
+    directions.iter().flat_map(|direction| direction["intervals"].as_array().expect("intervals"))
+}
+
+fn number(value: &Value, pointer: &str) -> f64 {
+    let number = value.pointer(pointer).and_then(Value::as_f64);
+    number.unwrap_or_else(|| panic!("no number {pointer} in {value}"))
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    let text = value.pointer(pointer).and_then(Value::as_str);
+    text.unwrap_or_else(|| panic!("no text {pointer} in {value}")).to_owned()
+}
+
+/// Takes out of a table what differs from run to run, and the widths with it.
+fn with_redactions(check: impl FnOnce()) {
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"linerate \d+\.\d+\.\d+", "linerate [version]");
+    settings.add_filter(r":\d{2,5} ", ":[port] ");
+    settings.add_filter(r"[\d.]+ [kMGT]?bit/s", "[rate]");
+    settings.add_filter(r"\d+ \([\d.]+ %\)", "[loss]");
+    settings.add_filter(r"[\d.]+ ms", "[jitter]");
+    settings.add_filter(r" [\d.]+[mu]?s\b", " [time]");
+    settings.add_filter(r" {2,}\d+\b", "  [count]");
+    settings.add_filter(r" {2,}", "  ");
+    settings.bind(check);
+}
