@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_command() {
-        let error = run(&mut Command::new("false")).expect_err("false fails");
+        let error = output(&mut Command::new("false")).expect_err("false fails");
         assert!(error.to_string().starts_with("false ended with"), "{error}");
     }
 }

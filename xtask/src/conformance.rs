@@ -36,10 +36,10 @@ pub(crate) fn play(workspace: &Workspace, arguments: &[OsString]) -> Result<()> 
 
 /// Whether the arguments are a sub-command that plays, and leave open against what.
 fn wants_binary(arguments: &[OsString]) -> bool {
-    let plays = arguments.first().is_some_and(|word| word == "matrix" || word == "shaped");
-    let named = |word: &OsString| {
-        word == "--linerate" || word.to_string_lossy().starts_with("--linerate=")
-    };
+    let first = arguments.first().map(|word| word.to_string_lossy());
+    let plays = first.is_some_and(|word| word != "help" && !word.starts_with('-'));
+    let named =
+        |word: &OsString| word == "--linerate" || word.to_string_lossy().starts_with("--linerate=");
     let asks_for_help = |word: &OsString| word == "--help" || word == "-h";
     plays && !arguments.iter().any(|word| named(word) || asks_for_help(word))
 }
@@ -54,7 +54,7 @@ mod tests {
             wants_binary(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
         };
         assert!(wants("matrix --short") && wants("shaped"));
-        assert!(!wants("") && !wants("--help") && !wants("matrix --help"));
+        assert!(!wants("") && !wants("help") && !wants("--help") && !wants("matrix --help"));
         assert!(!wants("matrix --linerate target/debug/linerate"));
         assert!(!wants("matrix --linerate=target/debug/linerate"));
     }

@@ -21,7 +21,7 @@ pub(crate) fn provide() -> Result<()> {
         bail!("missing: {}; install with `sudo {}`", missing.join(", "), install.join(" "));
     }
     let apt = || {
-        let mut apt = Command::new(&install[0]);
+        let mut apt = Command::new(install[0]);
         apt.args(&install[1..]).env("DEBIAN_FRONTEND", "noninteractive");
         apt
     };
@@ -50,7 +50,8 @@ pub(crate) fn is_there(program: &str) -> bool {
 }
 
 fn is_root() -> Result<bool> {
-    let status = fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
+    let status =
+        fs::read_to_string("/proc/self/status").context("cannot read /proc/self/status")?;
     Ok(effective_user(&status) == Some(0))
 }
 

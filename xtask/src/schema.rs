@@ -25,21 +25,21 @@ impl Schema {
             check(&root)?;
             return Ok("schema: up to date".to_owned());
         }
-        for (path, schema) in SCHEMAS {
-            write(&root.join(path), &text_of(&schema()))?;
-            say(format!("wrote {path}"));
+        for file in &FILES {
+            write(&root.join(file.path), &file.text())?;
+            say(format!("wrote {}", file.path));
         }
-        Ok(format!("schema: {} files written", SCHEMAS.len()))
+        Ok(format!("schema: {} files written", FILES.len()))
     }
 }
 
 /// Fails if a schema on disk is not that of the types.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let current = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
-    let differ: Vec<&str> = SCHEMAS
+    let differ: Vec<&str> = FILES
         .iter()
-        .filter(|(path, schema)| current(path) != text_of(&schema()))
-        .map(|(path, _)| *path)
+        .filter(|file| current(file.path) != file.text())
+        .map(|file| file.path)
         .collect();
     if differ.is_empty() {
         return Ok(());
@@ -55,15 +55,25 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Pretty, keys in the order of `serde_json` (sorted), a newline at the end.
-fn text_of(schema: &Value) -> String {
-    format!("{schema:#}\n")
+/// A generated file.
+struct File {
+    path: &'static str,
+    schema: fn() -> Value,
 }
 
-/// Files and where each comes from.
-const SCHEMAS: [(&str, fn() -> Value); 2] = [
-    ("docs/schema/record.json", measurement::schema::of_record),
-    ("docs/schema/records.json", measurement::schema::of_record_set),
+impl File {
+    /// Pretty, keys sorted, a newline at the end.
+    fn text(&self) -> String {
+        let mut schema = (self.schema)();
+        // Another crate's features may make serde_json keep the order of insertion.
+        schema.sort_all_objects();
+        format!("{schema:#}\n")
+    }
+}
+
+const FILES: [File; 2] = [
+    File { path: "docs/schema/record.json", schema: measurement::schema::of_record },
+    File { path: "docs/schema/records.json", schema: measurement::schema::of_record_set },
 ];
 
 #[cfg(test)]
@@ -74,12 +84,13 @@ mod tests {
 
     #[test]
     fn a_schema_is_a_text_file() {
-        assert_eq!(text_of(&json!({"a": [1]})), "{\n  \"a\": [\n    1\n  ]\n}\n");
+        let file = File { path: "a.json", schema: || json!({"a": [1]}) };
+        assert_eq!(file.text(), "{\n  \"a\": [\n    1\n  ]\n}\n");
     }
 
     #[test]
     fn each_schema_names_its_type() {
-        let titles = SCHEMAS.map(|(_, schema)| schema()["title"].clone());
+        let titles = FILES.map(|file| (file.schema)()["title"].clone());
         assert_eq!(titles, ["TestRecord", "RecordSet"]);
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use linux::namespace::NetworkNamespace;
 use linux::netlink::{LinkState, Route};
@@ -115,9 +115,9 @@ impl Host {
     /// the kernel does both in the background.
     pub(crate) fn finish(&self) -> Result<(), LabError> {
         let route = &mut self.route()?;
-        let start = Instant::now();
+        let deadline = linux::clock::monotonic() + PATIENCE;
         while !self.is_ready(route)? {
-            if start.elapsed() > PATIENCE {
+            if linux::clock::monotonic() > deadline {
                 return Err(LabError::NotOperational {
                     interface: self.interface().to_owned(),
                     waited: PATIENCE,

@@ -140,8 +140,8 @@ impl Desk {
             self.greet();
             self.hellos.answer(&self.server.udp, &self.registry);
             self.sessions.retain(|session| !session.is_finished());
-            if self.server.options.one_off && self.registry.served() > 0 && self.sessions.is_empty()
-            {
+            // Its thread may still wait for the client to close; `close` waits for that.
+            if self.server.options.one_off && self.registry.served() > 0 {
                 return Ok(());
             }
         }

@@ -18,7 +18,8 @@ fn is_bound(source: &Source) -> bool {
 fn mentions(source: &Source) -> impl Iterator<Item = Finding> {
     FOREIGN.iter().flat_map(move |path| {
         source.mentions(path).into_iter().map(move |number| {
-            let what = format!("`{path}`: same input, same bytes; take what it gives as an argument");
+            let what =
+                format!("`{path}`: same input, same bytes; take what it gives as an argument");
             Finding::at(&source.path, number, what)
         })
     })

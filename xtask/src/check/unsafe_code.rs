@@ -23,7 +23,11 @@ fn forbids(source: &Source) -> bool {
 }
 
 fn finding(source: &Source) -> Finding {
-    Finding::at(&source.path, 1, "add `#![forbid(unsafe_code)]`, or move what needs it to crate linux")
+    Finding::at(
+        &source.path,
+        1,
+        "add `#![forbid(unsafe_code)]`, or move what needs it to crate linux",
+    )
 }
 
 const UNSAFE: [&str; 4] = ["linux", "copy", "mars", "mars-c"];

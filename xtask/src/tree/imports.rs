@@ -4,7 +4,8 @@
 pub(super) fn imports(code: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("use ") {
-        let opens = code[..at].chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
+        let opens =
+            code[..at].chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
         let Some(end) = code[at..].find(';').filter(|_| opens) else { continue };
         let number = 1 + code[..at].matches('\n').count();
         let tree: String = code[at + 4..at + end].split_whitespace().collect::<Vec<_>>().join(" ");

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn literals_are_emptied() {
-        assert_eq!(code(r#"f("a\"// b") + 1"#), r#"f("        ") + 1"#);
+        assert_eq!(code(r#"f("a\"// b") + 1"#), r#"f("       ") + 1"#);
         assert_eq!(code("r#\"a\"b\"# + 1"), "r#\"   \"# + 1");
         assert_eq!(code("br\"a\\\" + 1"), "br\"  \" + 1");
         assert_eq!(code("'\"' + '\\'' + 'x'"), "' ' + '  ' + ' '");

@@ -40,7 +40,13 @@ impl Source {
             path: path.to_owned(),
             first_line: text.lines().next().unwrap_or_default().to_owned(),
             imports: imports(&scanned.code),
-            lines: scanned.code.lines().zip(scanned.comments.lines()).enumerate().map(line).collect(),
+            lines: scanned
+                .code
+                .lines()
+                .zip(scanned.comments.lines())
+                .enumerate()
+                .map(line)
+                .collect(),
         }
     }
 
@@ -56,8 +62,11 @@ impl Source {
 
     /// Whether a crate begins here.
     pub(crate) fn is_crate_root(&self) -> bool {
-        let in_bin = |path: &str| path.split_once("/src/bin/").is_some_and(|(_, name)| !name.contains('/'));
-        self.path.ends_with("/src/lib.rs") || self.path.ends_with("/src/main.rs") || in_bin(&self.path)
+        let in_bin =
+            |path: &str| path.split_once("/src/bin/").is_some_and(|(_, name)| !name.contains('/'));
+        self.path.ends_with("/src/lib.rs")
+            || self.path.ends_with("/src/main.rs")
+            || in_bin(&self.path)
     }
 
     /// Lines, numbered from one.

@@ -1,0 +1,99 @@
+//! `bench`: an honest comparison of linerate and iperf3 on this machine.
+//!
+//! The programs take turns, A B A B, so that whatever else the machine does hits
+//! them alike; ratios are taken within a round. Every program is its own server.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::output::say;
+use crate::packages;
+use crate::workspace::Workspace;
+
+mod congestion;
+mod contest;
+mod dialect;
+mod measure;
+mod process;
+mod program;
+mod promise;
+mod row;
+mod series;
+mod spread;
+mod table;
+
+use contest::Contest;
+use program::Program;
+
+/// Compares linerate with the installed iperf3 over loopback
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// A further program to compare with: another linerate or iperf3
+    #[arg(long, value_name = "PATH")]
+    peer: Vec<PathBuf>,
+    /// A linerate to use in place of the one that is built here
+    #[arg(long, value_name = "PATH")]
+    linerate: Option<PathBuf>,
+    /// How often each program runs each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Seconds of each run
+    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
+    time: u32,
+    /// Two rounds of one second
+    #[arg(long, conflicts_with_all = ["rounds", "time"])]
+    quick: bool,
+    /// Write the tables to a file too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Fail if a promise is missed
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Result<String> {
+        let programs = self.programs()?;
+        let (rounds, seconds) = if self.quick { (2, 1) } else { (self.rounds, self.time) };
+        let contest = Contest { rounds, seconds, congestion: congestion::common(&programs)? };
+        say(format!("programs: {}; congestion control {}", names(&programs), contest.congestion));
+
+        let series = contest.play(&programs)?;
+        let report = table::of(&contest, &series);
+        say(format!("\n{report}"));
+        if let Some(file) = &self.markdown {
+            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        self.judge(&promise::judge(&series))
+    }
+
+    /// Ours first, the installed iperf3 second.
+    fn programs(&self) -> Result<Vec<Program>> {
+        ensure!(
+            packages::is_there("iperf3"),
+            "no iperf3; install it with `apt-get install iperf3`"
+        );
+        let ours = match &self.linerate {
+            Some(path) => path.clone(),
+            None => Workspace::find()?.build_release()?,
+        };
+        let all = [ours, "iperf3".into()].into_iter().chain(self.peer.iter().cloned());
+        all.map(Program::start).collect()
+    }
+
+    fn judge(&self, promises: &[promise::Judged]) -> Result<String> {
+        promises.iter().for_each(say);
+        let missed = promises.iter().filter(|one| !one.kept()).count();
+        let verdict =
+            format!("bench: {} of {} promises kept", promises.len() - missed, promises.len());
+        ensure!(missed == 0 || !self.strict, "{verdict}");
+        Ok(verdict)
+    }
+}
+
+fn names(programs: &[Program]) -> String {
+    programs.iter().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ")
+}

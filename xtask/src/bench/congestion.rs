@@ -1,0 +1,50 @@
+//! One congestion control for all programs.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+use super::dialect::Task;
+use super::measure;
+use super::program::Program;
+
+/// The first that every program takes, [`PREFERRED`] before others.
+pub(super) fn common(programs: &[Program]) -> Result<String> {
+    let available =
+        fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))?;
+    let candidates = candidates(&available);
+    let mut refusal = anyhow::anyhow!("{AVAILABLE} is empty");
+    for candidate in candidates {
+        match programs.iter().try_for_each(|program| try_out(program, candidate)) {
+            Ok(()) => return Ok(candidate.to_owned()),
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal.context("no congestion control that every program takes"))
+}
+
+fn try_out(program: &Program, congestion: &str) -> Result<()> {
+    measure::run(program, Task::Trial { congestion }).map(|_| ())
+}
+
+fn candidates(available: &str) -> Vec<&str> {
+    let mut candidates: Vec<&str> = available.split_whitespace().collect();
+    // A stable sort: the preferred one first, the others as the kernel lists them.
+    candidates.sort_by_key(|name| *name != PREFERRED);
+    candidates
+}
+
+/// The default of the kernel as it is published.
+const PREFERRED: &str = "cubic";
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preferred_one_is_tried_first() {
+        assert_eq!(candidates("reno bbr cubic\n"), ["cubic", "reno", "bbr"]);
+        assert_eq!(candidates("reno bbr\n"), ["reno", "bbr"]);
+    }
+}
