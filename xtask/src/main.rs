@@ -9,6 +9,7 @@ mod bench;
 mod check;
 mod command;
 mod conformance;
+mod cross;
 mod output;
 mod packages;
 mod schema;
@@ -48,6 +49,7 @@ enum Task {
     Bench(bench::Bench),
     Check(check::Check),
     Conformance(conformance::Conformance),
+    Cross(cross::Cross),
     Schema(schema::Schema),
     Test(test::Test),
 }
@@ -58,6 +60,7 @@ impl Task {
             Self::Bench(task) => task.run(),
             Self::Check(task) => task.run(),
             Self::Conformance(task) => task.run(),
+            Self::Cross(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Test(task) => task.run(),
         }

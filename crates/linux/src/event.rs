@@ -145,9 +145,10 @@ unsafe fn owned(fd: i32) -> io::Result<OwnedFd> {
 }
 
 fn timespec(span: Duration) -> libc::timespec {
+    // The fields' widths differ between hosts, so that they are filled by inference.
     libc::timespec {
-        tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: span.subsec_nanos().cast_signed().into(),
+        tv_sec: span.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: u64::from(span.subsec_nanos()).try_into().unwrap_or(0),
     }
 }
 

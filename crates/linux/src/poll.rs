@@ -63,7 +63,7 @@ impl<'fd> Watch<'fd> {
 /// # Errors
 /// What poll(2) reports, but not `EINTR`.
 pub fn wait(watches: &mut [Watch<'_>], timeout: Option<Duration>) -> io::Result<()> {
-    let count = watches.len() as libc::nfds_t;
+    let count = libc::nfds_t::try_from(watches.len()).unwrap_or(libc::nfds_t::MAX);
     // SAFETY: `Watch` is transparent over pollfd; pointer and count describe the
     // slice, whose descriptors are borrowed and so open.
     let ready =

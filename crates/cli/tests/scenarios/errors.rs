@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test,
-    unprivileged,
+    Directory, Finished, LINERATE, Running, Server, client, free_port, json, linerate, link,
+    program, run, skip, test, unprivileged,
 };
 
 #[test]
@@ -234,9 +234,7 @@ fn a_reader_that_went_away_is_no_error() {
 
 /// A test against a listener that does `answer` with the first connection and keeps
 /// what that gives back.
-fn against(
-    answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static,
-) -> crate::support::Finished {
+fn against(answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static) -> Finished {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let client = Running::start(linerate(&format!("test 127.0.0.1 --port {port} --tcp")));
@@ -247,12 +245,7 @@ fn against(
     finished
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
-fn write_to(server: &Server, file: &Path) -> crate::support::Finished {
+fn write_to(server: &Server, file: &Path) -> Finished {
     let mut command = client(server, "--tcp --send -t 100ms --output");
     command.arg(file);
     run(command)

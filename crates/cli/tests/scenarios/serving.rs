@@ -2,13 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::Host;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Finished, LINERATE, Running, Server, client, has_ipv6, json, link, program, run, skip, test,
+    Finished, LINERATE, PATIENCE, Running, Server, client, free_port, has_ipv6, json, linerate,
+    link, program, run, skip, test,
 };
 
 #[test]
@@ -84,15 +85,13 @@ fn a_one_off_server_ends_after_its_test() {
 
 #[test]
 fn a_quiet_server_says_nothing() {
-    let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    let port = port.local_addr().expect("an address").port();
-    let arguments = format!("serve --quiet --one-off --bind 127.0.0.1 --port {port}");
-    let server = Running::start(crate::support::linerate(&arguments));
-    let options = format!("test 127.0.0.1 --port {port} --tcp --send -t 50ms");
-    while run(crate::support::linerate(&options)).code != Some(0) {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    server.finish(Duration::from_secs(10)).assert_success();
+    let port = free_port();
+    let serve = linerate(&format!("serve --quiet --one-off --bind 127.0.0.1 --port {port}"));
+    let server = Running::start(serve);
+    // Nothing tells when it listens.
+    await_listener(port);
+    run(linerate(&format!("test 127.0.0.1 --port {port} --tcp --send -t 50ms"))).assert_success();
+    server.finish(PATIENCE).assert_success();
 }
 
 #[test]
@@ -143,7 +142,7 @@ fn stray_datagrams_get_no_answer() {
     let running = Running::start(client(&server, "--udp -t 500ms -b 20M --json"));
     server.line_with("stream");
     say(HELLO);
-    let finished = running.finish(crate::support::PATIENCE);
+    let finished = running.finish(PATIENCE);
     finished.assert_success();
     for record in finished.json()["records"].as_array().expect("records") {
         assert_eq!(record["outcome"]["directions"][0]["datagrams"]["lost"], 0, "{record}");
@@ -202,6 +201,15 @@ fn assert_options_work(server: &Server) {
         assert_eq!(outcome["asked"], 10_000_000);
         let rate = outcome["delivered"]["rate"].as_f64().expect("a rate");
         assert!((4e6..16e6).contains(&rate), "{row}: {outcome}");
+    }
+}
+
+/// Waits until a connection succeeds.
+fn await_listener(port: u16) {
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        assert!(Instant::now() < deadline, "nothing listens on port {port}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Programs under test, each with a limit to its life, and what they need around them.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -228,6 +228,12 @@ pub(crate) fn link() -> Option<Link> {
         Access::Forbidden { reason } => skip(&format!("no link can be made: {reason}")),
         _ => Some(Link::create(&LinkSpec::default()).expect("a link")),
     }
+}
+
+/// A TCP port of the loopback that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
 }
 
 /// Whether this host has IPv6's loopback.
