@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Serve(ServeFlags),
     /// Measure TCP and UDP, both ways, against a server
     Test(Box<TestFlags>),
-    /// Make a 1 Gbit/s link on this machine and measure it
+    /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
     Demo(DemoFlags),
     /// Print a completion script for a shell
     #[command(

@@ -1,13 +1,13 @@
 //! What a test is to do. A [`TestPlan`] that exists is valid.
 
 use std::fmt;
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{BitRate, ByteSize, group_thousands};
+use crate::units::{BitRate, ByteSize, group_thousands, show_duration};
 
 /// What carries the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -144,15 +144,17 @@ impl PlanDraft {
     /// # Errors
     /// [`PlanError`] names the first field that is out of range, and the range.
     pub fn check(self) -> Result<TestPlan, PlanError> {
-        in_range("streams", u64::from(self.streams), 1, u64::from(MAX_STREAMS))?;
-        in_range("omitted seconds", self.omit.as_secs(), 0, MAX_OMIT.as_secs())?;
-        in_range("interval in milliseconds", millis(self.interval), 10, 3_600_000)?;
+        use PlanField::{Blocks, Bytes, Interval, Omit, Streams, Time};
+        Streams.check(u64::from(self.streams), 1..=u64::from(MAX_STREAMS))?;
+        Omit.check(millis(self.omit), 0..=millis(MAX_OMIT))?;
+        if self.omit.subsec_nanos() > 0 {
+            return Err(PlanError::OmittedFraction(self.omit));
+        }
+        Interval.check(millis(self.interval), 10..=3_600_000)?;
         match self.end {
-            End::Time(time) => {
-                in_range("time in milliseconds", millis(time), 10, millis(MAX_TIME))?;
-            }
-            End::Bytes(size) => in_range("bytes", size.bytes(), 1, u64::MAX)?,
-            End::Blocks(count) => in_range("blocks", count, 1, u64::MAX)?,
+            End::Time(time) => Time.check(millis(time), 10..=millis(MAX_TIME))?,
+            End::Bytes(size) => Bytes.check(size.bytes(), 1..=u64::MAX)?,
+            End::Blocks(count) => Blocks.check(count, 1..=u64::MAX)?,
         }
         self.check_options()?;
         Ok(TestPlan(self))
@@ -161,17 +163,19 @@ impl PlanDraft {
     fn check_options(&self) -> Result<(), PlanError> {
         let options = &self.options;
         if let Some(block) = options.block {
-            let (least, most) = match self.transport {
-                Transport::Tcp => (1, MAX_TCP_BLOCK),
-                Transport::Udp => (MIN_DATAGRAM, MAX_DATAGRAM),
-            };
-            in_range("block length in bytes", block.bytes(), least, most)?;
+            PlanField::Length.check(
+                block.bytes(),
+                match self.transport {
+                    Transport::Tcp => 1..=MAX_TCP_BLOCK,
+                    Transport::Udp => MIN_DATAGRAM..=MAX_DATAGRAM,
+                },
+            )?;
         }
         if let Some(window) = options.window {
-            in_range("window in bytes", window.bytes(), 1, MAX_WINDOW)?;
+            PlanField::Window.check(window.bytes(), 1..=MAX_WINDOW)?;
         }
         if let Some(mss) = options.mss {
-            in_range("MSS in bytes", u64::from(mss), 88, MAX_MSS)?;
+            PlanField::Mss.check(u64::from(mss), 88..=MAX_MSS)?;
         }
         match options.congestion.as_deref() {
             Some(name) if name.is_empty() || name.len() > MAX_CONGESTION_NAME => {
@@ -216,13 +220,62 @@ impl From<TestPlan> for PlanDraft {
     }
 }
 
+/// A field of a plan that has a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanField {
+    /// Parallel streams.
+    Streams,
+    /// The omitted start.
+    Omit,
+    /// Time between samples.
+    Interval,
+    /// Duration.
+    Time,
+    /// Amount in bytes.
+    Bytes,
+    /// Amount in blocks.
+    Blocks,
+    /// Block or datagram length.
+    Length,
+    /// Socket buffer.
+    Window,
+    /// Segment size.
+    Mss,
+}
+
+impl PlanField {
+    fn check(self, value: u64, range: RangeInclusive<u64>) -> Result<(), PlanError> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(PlanError::OutOfRange { field: self, value, least: *range.start(), most: *range.end() })
+    }
+
+    /// The field's name and how its values read; times are in milliseconds.
+    fn describe(self) -> (&'static str, fn(u64) -> String) {
+        let time = |millis| show_duration(Duration::from_millis(millis));
+        let bytes = |bytes| ByteSize::from_bytes(bytes).expanded();
+        match self {
+            Self::Streams => ("the number of streams", group_thousands),
+            Self::Omit => ("the omitted time", time),
+            Self::Interval => ("the interval", time),
+            Self::Time => ("the time", time),
+            Self::Bytes => ("the amount", bytes),
+            Self::Blocks => ("the number of blocks", group_thousands),
+            Self::Length => ("the length", bytes),
+            Self::Window => ("the window", bytes),
+            Self::Mss => ("the MSS", bytes),
+        }
+    }
+}
+
 /// Why a draft is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// A number is outside of what the protocol and the kernel take.
     OutOfRange {
-        /// The field, with its unit.
-        field: &'static str,
+        /// The field.
+        field: PlanField,
         /// What was asked.
         value: u64,
         /// The least allowed.
@@ -230,6 +283,8 @@ pub enum PlanError {
         /// The most allowed.
         most: u64,
     },
+    /// The protocol has whole seconds for the omitted start.
+    OmittedFraction(Duration),
     /// No kernel takes such a name (`TCP_CA_NAME_MAX` in `net/tcp.h`).
     CongestionName(String),
 }
@@ -237,12 +292,20 @@ pub enum PlanError {
 impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OutOfRange { field, value, least, most } => write!(
+            Self::OutOfRange { field, value, least, most } => {
+                let (name, show) = field.describe();
+                write!(f, "{name} cannot be {}: ", show(*value))?;
+                if *most == u64::MAX {
+                    write!(f, "choose {} or more", show(*least))
+                } else {
+                    write!(f, "choose between {} and {}", show(*least), show(*most))
+                }
+            }
+            Self::OmittedFraction(omit) => write!(
                 f,
-                "{field} cannot be {}: choose between {} and {}",
-                group_thousands(*value),
-                group_thousands(*least),
-                group_thousands(*most)
+                "the omitted time cannot be {}: choose whole seconds, which is all that the \
+                 protocol can say",
+                show_duration(*omit)
             ),
             Self::CongestionName(name) => write!(
                 f,
@@ -254,14 +317,6 @@ impl fmt::Display for PlanError {
 }
 
 impl std::error::Error for PlanError {}
-
-fn in_range(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), PlanError> {
-    if (least..=most).contains(&value) {
-        Ok(())
-    } else {
-        Err(PlanError::OutOfRange { field, value, least, most })
-    }
-}
 
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
@@ -298,19 +353,34 @@ mod tests {
     fn fields_out_of_range_are_named_with_the_range() {
         type Spoil = fn(&mut PlanDraft);
         let cases: [(&str, Spoil); 6] = [
-            ("streams", |d| d.streams = 0),
-            ("streams", |d| d.streams = 129),
-            ("omitted", |d| d.omit = Duration::from_secs(601)),
-            ("block length", |d| d.options.block = Some(ByteSize::from_bytes(15))),
-            ("bytes", |d| d.end = End::Bytes(ByteSize::from_bytes(0))),
+            ("number of streams", |d| d.streams = 0),
+            ("number of streams", |d| d.streams = 129),
+            ("omitted time", |d| d.omit = Duration::from_secs(601)),
+            ("length", |d| d.options.block = Some(ByteSize::from_bytes(15))),
+            ("amount", |d| d.end = End::Bytes(ByteSize::from_bytes(0))),
             ("time", |d| d.end = End::Time(Duration::ZERO)),
         ];
         for (field, spoil) in cases {
             let mut draft = draft();
             spoil(&mut draft);
             let text = draft.check().expect_err(field).to_string();
-            assert!(text.contains(field) && text.contains("choose between"), "{text}");
+            assert!(text.contains(field) && text.contains("choose "), "{text}");
         }
+    }
+
+    #[test]
+    fn a_range_is_told_in_the_fields_own_unit() {
+        let mut draft = draft();
+        draft.end = End::Time(Duration::ZERO);
+        let text = draft.clone().check().expect_err("no time").to_string();
+        assert_eq!(text, "the time cannot be 0s: choose between 10ms and 86400s");
+        draft.end = End::Bytes(ByteSize::from_bytes(0));
+        let text = draft.clone().check().expect_err("no bytes").to_string();
+        assert_eq!(text, "the amount cannot be 0 bytes: choose 1 byte or more");
+        draft.end = End::Blocks(1);
+        draft.omit = Duration::from_millis(1_500);
+        let text = draft.check().expect_err("a fraction").to_string();
+        assert!(text.starts_with("the omitted time cannot be 1.5s"), "{text}");
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl FromStr for BitRate {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, suffix) = split_number(text)?;
+        let (number, suffix) = split_number(text).ok_or_else(|| UnitError::rate(text))?;
         let suffix =
             suffix.strip_suffix("bit/s").or_else(|| suffix.strip_suffix("bps")).unwrap_or(suffix);
         let factor = decimal_factor(suffix).ok_or_else(|| UnitError::rate(text))?;
@@ -98,7 +98,8 @@ impl ByteSize {
 
     /// All digits, e.g. `131,072 bytes`: what was understood of a suffix.
     pub fn expanded(self) -> String {
-        format!("{} bytes", group_thousands(self.0))
+        let unit = if self.0 == 1 { "byte" } else { "bytes" };
+        format!("{} {unit}", group_thousands(self.0))
     }
 }
 
@@ -113,7 +114,7 @@ impl FromStr for ByteSize {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let (number, suffix) = split_number(text)?;
+        let (number, suffix) = split_number(text).ok_or_else(|| UnitError::size(text))?;
         let factor = size_factor(suffix).ok_or_else(|| UnitError::size(text))?;
         to_integer(number, factor).map(Self).ok_or_else(|| UnitError::size(text))
     }
@@ -157,7 +158,7 @@ impl Timestamp {
 /// # Errors
 /// [`UnitError`] if the text is not a number with one of these suffixes.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let (number, suffix) = split_number(text)?;
+    let (number, suffix) = split_number(text).ok_or_else(|| UnitError::duration(text))?;
     let seconds = match suffix {
         "" | "s" | "sec" => number,
         "ms" => number / 1e3,
@@ -249,11 +250,10 @@ fn trimmed(number: f64, decimals: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn split_number(text: &str) -> Result<(f64, &str), UnitError> {
+fn split_number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
-    let number = number.parse().map_err(|_| UnitError::new(text, "a number with a unit"))?;
-    Ok((number, suffix.trim_start()))
+    Some((number.parse().ok()?, suffix.trim_start()))
 }
 
 fn decimal_factor(suffix: &str) -> Option<f64> {

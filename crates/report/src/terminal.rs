@@ -80,11 +80,17 @@ fn row_title(plan: &TestPlan, direction: Direction) -> String {
 
 /// What was asked: a rate, an amount, or as much as goes.
 fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
-    match (outcome.asked, plan.end) {
-        (Some(rate), _) => Cell::from(rate.to_string()),
-        (None, End::Bytes(size)) => Cell::from(size.to_string()),
-        (None, End::Blocks(count)) => Cell::from(format!("{count} blocks")),
-        (None, End::Time(_)) => Cell::new("unlimited", Emphasis::Faint),
+    let amount = match (plan.end, plan.transport) {
+        (End::Time(_), _) => None,
+        (End::Bytes(size), _) => Some(size.to_string()),
+        (End::Blocks(count), Transport::Tcp) => Some(format!("{count} blocks")),
+        (End::Blocks(count), Transport::Udp) => Some(format!("{count} datagrams")),
+    };
+    match (outcome.asked, amount) {
+        (Some(rate), Some(amount)) => Cell::from(format!("{amount} at {rate}")),
+        (Some(rate), None) => Cell::from(rate.to_string()),
+        (None, Some(amount)) => Cell::from(amount),
+        (None, None) => Cell::new("unlimited", Emphasis::Faint),
     }
 }
 
@@ -165,8 +171,8 @@ fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 fn ending_note(record: &TestRecord) -> Option<String> {
     match &record.outcome.ending {
         Ending::Completed => None,
-        Ending::Interrupted => Some("interrupted, the numbers are partial".to_owned()),
-        Ending::Failed { error } => Some(format!("{error}; the numbers are partial")),
+        Ending::Interrupted => Some("the numbers are partial: interrupted".to_owned()),
+        Ending::Failed { error } => Some(format!("the numbers are partial: {error}")),
     }
 }
 

@@ -261,16 +261,18 @@ impl Conversation<'_> {
     }
 
     fn into_record(mut self, ending: Result<(), SessionError>) -> Result<TestRecord, SessionError> {
+        // A peer that failed is not waited for.
+        let patience = if ending.is_ok() { GOODBYE } else { GOODBYE_TO_THE_FAILED };
         if ending.is_err() {
             self.control.machine.terminate();
         }
         let Some(mut trial) = self.trial.take().filter(|trial| trial.began().is_some()) else {
-            self.control.finish(GOODBYE);
+            self.control.finish(patience);
             return Err(ending.err().unwrap_or(SessionError::Interrupted));
         };
         trial.finish(self.finals.as_deref());
         let measured = trial.close();
-        self.control.finish(GOODBYE);
+        self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
             Ok(()) => Ending::Completed,
@@ -329,10 +331,7 @@ fn connect_control(
             Err(error) => last = Some(SessionError::Connect { to, error }),
         }
     }
-    Err(last.unwrap_or_else(|| SessionError::Resolve {
-        host: request.host.clone(),
-        why: "none of its addresses is of the family of the address given with --bind".to_owned(),
-    }))
+    Err(last.unwrap_or_else(|| SessionError::BindFamily { host: request.host.clone() }))
 }
 
 /// The block length asked, else the default of the transport.
@@ -397,5 +396,6 @@ const TCP_BLOCK: u64 = 256 * 1024;
 const UDP_PAYLOAD: u64 = 1460;
 /// How long the server may take to close after the last word.
 const GOODBYE: Duration = Duration::from_secs(2);
+const GOODBYE_TO_THE_FAILED: Duration = Duration::from_millis(200);
 const LOOK_OFTEN: Duration = Duration::from_millis(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(100);

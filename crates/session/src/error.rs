@@ -16,6 +16,12 @@ pub enum SessionError {
         /// The resolver's words.
         why: String,
     },
+    /// No address of the server is of the family of the address to send from.
+    #[error("'{host}' has no address of the family of the one given with --bind; choose another")]
+    BindFamily {
+        /// The server.
+        host: String,
+    },
     /// No address of the server answered.
     #[error("cannot connect to {to}: {}; {}", reason(.error), connect_hint(.error))]
     Connect {

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
-use measurement::{Direction, End, TestPlan, Transport};
+use measurement::{BitRate, Direction, End, TestPlan, Transport};
 use session::Family;
 use session::client::Request;
 
@@ -56,8 +56,10 @@ fn plans(flags: &DemoFlags) -> Result<Vec<TestPlan>, UsageError> {
 
 /// The shaped link, or why there can be none.
 fn make_link(access: &Access, flags: &DemoFlags) -> anyhow::Result<Result<Link, String>> {
-    let Some(rate) = Rate::from_bits_per_second(flags.link_rate.bits_per_second()) else {
-        bail!(UsageError("a link of 0 bit/s carries nothing: choose --link-rate".to_owned()));
+    let rate = flags.link_rate.max(LEAST_RATE).bits_per_second();
+    let Some(rate) = Rate::from_bits_per_second(rate).filter(|_| flags.link_rate >= LEAST_RATE)
+    else {
+        bail!(UsageError(format!("the link needs at least {LEAST_RATE}: choose --link-rate")));
     };
     if let Access::Forbidden { reason } = access {
         return Ok(Err(reason.clone()));
@@ -137,4 +139,6 @@ fn say(flags: &DemoFlags, text: &str) {
 }
 
 const PORT: u16 = session::DEFAULT_PORT;
+/// Below, the control connection does not get through the queue in time.
+const LEAST_RATE: BitRate = BitRate::from_bits_per_second(1_000_000);
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -136,7 +136,9 @@ fn title(plan: &TestPlan, round: u32, repeat: u32) -> String {
 
 /// The spread of a row's delivered rates.
 fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
-    let of_row = records.iter().filter(|record| record.plan == *plan);
+    let of_row = records
+        .iter()
+        .filter(|record| record.plan == *plan && record.outcome.ending == Ending::Completed);
     let mut rates: Vec<BitRate> = of_row
         .filter_map(|record| {
             let parts = record.outcome.directions.iter().map(DirectionOutcome::headline);

@@ -17,7 +17,7 @@ pub(crate) struct DemoFlags {
     #[arg(long, default_value = "1G", env = "LINERATE_LINK_RATE", value_name = "RATE")]
     pub(crate) link_rate: BitRate,
     /// Duration of each of the four measurements
-    #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_parser = parse_duration)]
+    #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
     /// Print the records as JSON
     #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]

@@ -69,7 +69,7 @@ pub(crate) struct RowFlags {
 #[command(next_help_heading = "How much")]
 pub(crate) struct AmountFlags {
     /// Duration of each row [default: 5s]
-    #[arg(short, long, env = "LINERATE_TIME", value_parser = parse_duration)]
+    #[arg(short, long, env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Option<Duration>,
     /// Send so many bytes instead, e.g. 1G
     #[arg(short = 'n', long, conflicts_with = "time", env = "LINERATE_BYTES", value_name = "SIZE")]

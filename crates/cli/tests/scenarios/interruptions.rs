@@ -38,7 +38,7 @@ fn a_server_that_is_stopped_ends_the_test_in_order() {
     server.await_test();
     server.running.signal("TERM");
     let finished = soon(running);
-    finished.assert_complaint(1, &["the server ended the test"]);
+    finished.assert_complaint(1, &["the server was stopped; start it again"]);
     assert!(finished.stdout.contains("the numbers are partial"), "{finished:?}");
     server.finish();
 }
@@ -52,7 +52,7 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
         running.signal("INT");
         let finished = soon(running);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(130), ""), "{finished:?}");
-        assert!(finished.stdout.contains("interrupted, the numbers are partial"), "{finished:?}");
+        assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
         // The receiver's word came too.
         assert!(!finished.stdout.contains("unknown"), "{finished:?}");
         server.line_with("done");
@@ -86,7 +86,7 @@ fn a_second_ctrl_c_does_not_wait_for_the_server() {
     running.signal("INT");
     let finished = soon(running);
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    assert!(finished.stdout.contains("interrupted, the numbers are partial"), "{finished:?}");
+    assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
 }
 
 #[test]

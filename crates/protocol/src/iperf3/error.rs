@@ -109,13 +109,13 @@ pub enum ProtocolError {
         errno: i32,
     },
     /// `SERVER_TERMINATE`.
-    #[error("the server ended the test")]
+    #[error("the server was stopped; start it again")]
     ServerTerminated,
     /// `CLIENT_TERMINATE`.
     #[error("the client ended the test")]
     ClientTerminated,
     /// The peer closed the connection.
-    #[error("the other end closed the control connection while {0}")]
+    #[error("the other end closed the control connection while {0}; its own output may say why")]
     Closed(&'static str),
     /// The peer said nothing for too long.
     #[error("no answer from the other end while {0}; does an iperf3 or linerate run there?")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::plan::{MAX_STREAMS, PlanDraft, PlanError};
+use measurement::plan::{MAX_STREAMS, PlanDraft, PlanError, PlanField};
 use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
 use serde_json::{Map, Value, json};
 
@@ -175,16 +175,20 @@ fn end(object: &Map<String, Value>) -> End {
 }
 
 /// The number with which iperf3 refuses the same field.
-fn refusal(error: &PlanError) -> ErrorCode {
-    let PlanError::OutOfRange { field, .. } = error else { return ErrorCode::CONGESTION };
-    match field.split(' ').next() {
-        Some("streams") => ErrorCode::STREAMS,
-        Some("omitted") => ErrorCode::OMIT,
-        Some("time") => ErrorCode::DURATION,
-        Some("block") => ErrorCode::BLOCK,
-        Some("window") => ErrorCode::WINDOW,
-        Some("MSS") => ErrorCode::MSS,
-        _ => ErrorCode::PARAMETERS,
+const fn refusal(error: &PlanError) -> ErrorCode {
+    let field = match error {
+        PlanError::OutOfRange { field, .. } => *field,
+        PlanError::OmittedFraction(_) => PlanField::Omit,
+        PlanError::CongestionName(_) => return ErrorCode::CONGESTION,
+    };
+    match field {
+        PlanField::Streams => ErrorCode::STREAMS,
+        PlanField::Omit => ErrorCode::OMIT,
+        PlanField::Time => ErrorCode::DURATION,
+        PlanField::Length => ErrorCode::BLOCK,
+        PlanField::Window => ErrorCode::WINDOW,
+        PlanField::Mss => ErrorCode::MSS,
+        PlanField::Interval | PlanField::Bytes | PlanField::Blocks => ErrorCode::PARAMETERS,
     }
 }
 
