@@ -1,1 +1,83 @@
-fn main() {}
+//! Conformance: real programs against each other, in networks made for them.
+//!
+//! Every run joins two hosts of crate `lab`, starts a server on one and a client on the
+//! other, and holds what they report against what was asked ([`promises`]). What iperf3
+//! is known to do differently is data ([`deviations`]), each with its clause of
+//! docs/protocol/iperf3.md; anything else fails. It touches no network of the machine.
+
+#![forbid(unsafe_code)]
+
+mod ask;
+mod bench;
+mod cell;
+mod child;
+mod deviations;
+mod matrix;
+mod pairwise;
+mod program;
+mod promises;
+mod seen;
+mod shaped;
+mod table;
+mod trial;
+mod versions;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+fn main() -> ExitCode {
+    // Before the first thread, since only then a user namespace can be entered.
+    let access = lab::prepare();
+    let outcome = bench::require(access).and_then(|()| Arguments::parse().task.run());
+    match outcome {
+        Ok(verdict) => verdict.into(),
+        Err(error) => {
+            table::complain(&format!("conformance: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs real iperf3 binaries and linerate against each other.
+#[derive(Debug, Parser)]
+#[command(name = "conformance")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Matrix(matrix::Matrix),
+    Shaped(shaped::Shaped),
+    Versions(versions::Versions),
+}
+
+impl Task {
+    fn run(&self) -> anyhow::Result<Verdict> {
+        match self {
+            Self::Matrix(task) => task.run(),
+            Self::Shaped(task) => task.run(),
+            Self::Versions(task) => task.run(),
+        }
+    }
+}
+
+/// What a task came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Every promise was kept, or the deviation is known.
+    Passed,
+    /// At least one was not.
+    Failed,
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Passed => Self::SUCCESS,
+            Verdict::Failed => Self::FAILURE,
+        }
+    }
+}

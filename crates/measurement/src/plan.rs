@@ -192,6 +192,16 @@ impl PlanDraft {
 pub struct TestPlan(PlanDraft);
 
 impl TestPlan {
+    /// Streams from client to server.
+    pub fn sending_streams(&self) -> u32 {
+        if self.direction.sends() { self.streams.into() } else { 0 }
+    }
+
+    /// Streams from server to client.
+    pub fn receiving_streams(&self) -> u32 {
+        if self.direction.receives() { self.streams.into() } else { 0 }
+    }
+
     /// The rate asked of all streams of one direction together.
     pub fn asked(&self) -> Option<BitRate> {
         self.options.rate.map(|rate| rate.times(u64::from(self.streams)))

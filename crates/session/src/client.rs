@@ -185,14 +185,7 @@ impl Conversation<'_> {
 
     fn open_streams(&mut self) -> Result<(), SessionError> {
         let plan = &self.request.plan;
-        let one_way = u32::from(plan.streams);
-        // Clause 7.5: client to server first.
-        let sends =
-            std::iter::repeat_n(true, if plan.direction.sends() { one_way as usize } else { 0 });
-        let receives = std::iter::repeat_n(
-            false,
-            if plan.direction.receives() { one_way as usize } else { 0 },
-        );
+        let count = plan.sending_streams() + plan.receiving_streams();
         let mut opener = Opener {
             control: &mut self.control,
             interrupts: self.interrupts,
@@ -205,7 +198,9 @@ impl Conversation<'_> {
             rtt: self.rtt,
         };
         let mut streams = Vec::new();
-        for (id, sender) in (0..).map(stream_id).zip(sends.chain(receives)) {
+        for index in 0..count {
+            // Clause 7.5: client to server first.
+            let (id, sender) = (stream_id(index), index < plan.sending_streams());
             opener.check_phase()?;
             let socket = match plan.transport {
                 Transport::Tcp => opener.tcp(id),

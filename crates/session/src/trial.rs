@@ -24,6 +24,7 @@ pub(crate) struct Placement {
 /// A test from the moment when its streams are open.
 pub(crate) struct Trial {
     plan: TestPlan,
+    side: Side,
     pool: Pool,
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
@@ -72,6 +73,7 @@ impl Trial {
         }
         Ok(Self {
             plan,
+            side,
             pool,
             opened,
             records,
@@ -114,12 +116,13 @@ impl Trial {
         if self.stopped.is_some() {
             return None;
         }
-        let last = self.samples.last()?.at;
-        let regular = last.after(self.plan.interval);
-        let next = match self.omit_ends() {
-            Some(omit_ends) if self.is_omitting() => regular.min(omit_ends),
-            _ => regular,
-        };
+        let omit_ends = self.omit_ends().filter(|_| self.is_omitting());
+        // Nobody looks at a server's intervals, and a client may ask for a day of them.
+        if self.side == Side::Server {
+            return omit_ends;
+        }
+        let regular = self.samples.last()?.at.after(self.plan.interval);
+        let next = omit_ends.map_or(regular, |omit_ends| regular.min(omit_ends));
         // A last sliver joins the interval before it.
         let sliver = self.plan.interval / 20;
         self.time_is_up_at().is_none_or(|end| next.after(sliver) < end).then_some(next)

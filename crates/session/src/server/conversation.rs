@@ -136,11 +136,9 @@ impl Conversation<'_> {
                 return self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
             };
             // Clause 7.5: the client's sending streams come first.
-            let client_sends = if plan.direction.sends() { u32::from(plan.streams) } else { 0 };
-            let sender = index >= client_sends;
+            let sender = index >= plan.sending_streams();
             self.opened.push(Opened { id: stream_id(index), sender, socket });
-            let wanted =
-                client_sends + if plan.direction.receives() { u32::from(plan.streams) } else { 0 };
+            let wanted = plan.sending_streams() + plan.receiving_streams();
             if index + 1 == wanted {
                 return self.start();
             }

@@ -1,0 +1,103 @@
+//! A program that was started here, and that ends here.
+
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+
+/// A running child. Dropped, it is killed.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// What a child left behind.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: HowEnded,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HowEnded {
+    /// By itself, with success.
+    Well,
+    /// By itself, with another code.
+    Badly,
+    /// It did not, and was killed.
+    Stuck,
+}
+
+impl Running {
+    /// Starts a command with its output taken.
+    pub(crate) fn start(mut command: Command) -> anyhow::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+        let stdout = child.stdout.take().map(gather);
+        let stderr = child.stderr.take().map(gather);
+        Ok(Self { child, stdout, stderr })
+    }
+
+    /// Waits for its end, and kills it if that takes too long.
+    pub(crate) fn finish(mut self, patience: Duration) -> anyhow::Result<Ended> {
+        let how = match self.wait(patience)? {
+            Some(status) if status.success() => HowEnded::Well,
+            Some(_) => HowEnded::Badly,
+            None => HowEnded::Stuck,
+        };
+        self.kill();
+        Ok(Ended { how, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) })
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    fn wait(&mut self, patience: Duration) -> anyhow::Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + patience;
+        loop {
+            if let Some(status) = self.child.try_wait().context("cannot wait for a child")? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// Has no effect on a child that was waited for.
+    fn kill(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before an error is what there is to show.
+        _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn text(reader: Option<JoinHandle<String>>) -> String {
+    reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
+}
+
+const POLL_INTERVAL: Duration = Duration::from_millis(3);
