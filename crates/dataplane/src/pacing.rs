@@ -9,14 +9,28 @@ use measurement::{BitRate, Timestamp};
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     gap: Duration,
+    /// What it makes up for at the most; a block that is due is none.
+    longest_deficit: Duration,
     due: Option<Timestamp>,
     stalled: Duration,
 }
 
 impl Pacer {
-    /// Blocks of `block` bytes at `rate`.
-    pub fn new(rate: BitRate, block: u64) -> Self {
-        Self { gap: rate.time_for(block), due: None, stalled: Duration::ZERO }
+    /// Datagrams of `length` bytes at `rate`. After a stall of more than 10 ms it does
+    /// not catch up: the receiver's buffer may hold no more.
+    pub fn of_datagrams(rate: BitRate, length: u64) -> Self {
+        Self::new(rate, length, Duration::from_millis(10))
+    }
+
+    /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them
+    /// now and then; it does not catch up with more than 100 ms.
+    pub fn of_blocks(rate: BitRate, block: u64) -> Self {
+        Self::new(rate, block, Duration::from_millis(100))
+    }
+
+    fn new(rate: BitRate, block: u64, longest: Duration) -> Self {
+        let gap = rate.time_for(block);
+        Self { gap, longest_deficit: longest.max(gap), due: None, stalled: Duration::ZERO }
     }
 
     /// How many of `most` blocks may go now; none: when the next one is due.
@@ -26,7 +40,7 @@ impl Pacer {
             return Err(due);
         }
         let behind = now.since(due);
-        if behind > LONGEST_DEFICIT {
+        if behind > self.longest_deficit {
             self.stalled += behind;
             self.due = Some(now);
             return Ok(1.min(most));
@@ -49,9 +63,6 @@ impl Pacer {
     }
 }
 
-/// Beyond this a sender does not catch up.
-const LONGEST_DEFICIT: Duration = Duration::from_millis(100);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,7 +73,7 @@ mod tests {
 
     /// One block of 125 bytes each 100 microseconds.
     fn pacer() -> Pacer {
-        Pacer::new(BitRate::from_bits_per_second(10_000_000), 125)
+        Pacer::of_datagrams(BitRate::from_bits_per_second(10_000_000), 125)
     }
 
     #[test]
@@ -86,6 +97,16 @@ mod tests {
         assert!(pacer.stalled() > Duration::from_millis(800));
         pacer.sent(1);
         assert_eq!(pacer.allowance(at(900_001), 64), Err(at(900_100)));
+    }
+
+    #[test]
+    fn slow_datagrams_are_not_taken_for_stalls() {
+        let mut pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(8_000), 100);
+        for step in 0..10 {
+            assert_eq!(pacer.allowance(at(step * 100_000 + 15_000), 64), Ok(1));
+            pacer.sent(1);
+        }
+        assert_eq!(pacer.stalled(), Duration::ZERO);
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn tcp_streams_without_a_limit_allocate_nothing() {
 #[test]
 fn paced_tcp_streams_allocate_nothing() {
     let tally = Arc::new(Tally::default());
-    let pacer = Pacer::new(RATE, BLOCK as u64);
+    let pacer = Pacer::of_blocks(RATE, BLOCK as u64);
     let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, Some(pacer)));
     assert_quiet(setup.start(), &tally);
 }
@@ -47,7 +47,7 @@ fn udp_streams_without_a_limit_allocate_nothing() {
 #[test]
 fn paced_udp_streams_allocate_nothing() {
     let tally = Arc::new(Tally::default());
-    let pacer = Pacer::new(RATE, DATAGRAM as u64);
+    let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64);
     let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
     assert_quiet(setup.start(), &tally);
 }

@@ -74,7 +74,8 @@ fn a_paced_udp_stream_keeps_its_rate() {
 #[test]
 fn every_datagram_of_a_shared_budget_arrives_once() {
     let budget = Some(Arc::new(Budget::new(DATAGRAMS)));
-    let pacer = Some(Pacer::new(BitRate::from_bits_per_second(16_000_000), DATAGRAM as u64));
+    let pacer =
+        Some(Pacer::of_datagrams(BitRate::from_bits_per_second(16_000_000), DATAGRAM as u64));
     let mut setup = Setup::udp().workers(2);
     for _ in 0..2 {
         let (near, far) = udp_pair();
@@ -253,7 +254,7 @@ fn bytes(pool: &Pool, role: Role) -> u64 {
 fn assert_keeps_rate(block: usize, build: impl Fn(Pacer) -> Setup) {
     let rate = BitRate::from_bits_per_second(40_000_000);
     let kept = (0..5).any(|_| {
-        let pool = build(Pacer::new(rate, block as u64)).prepare();
+        let pool = build(Pacer::of_datagrams(rate, block as u64)).prepare();
         let began = linerate_dataplane::now();
         pool.start();
         std::thread::sleep(Duration::from_millis(300));
@@ -275,7 +276,7 @@ fn assert_reset(pool: &Pool, id: u32) {
 }
 
 fn one_block_a_day() -> Pacer {
-    Pacer::new(BitRate::from_bits_per_second(1), BLOCK as u64)
+    Pacer::of_datagrams(BitRate::from_bits_per_second(1), BLOCK as u64)
 }
 
 /// Whether `action` ends, and does not hang.

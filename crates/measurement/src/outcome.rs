@@ -42,6 +42,10 @@ pub struct DatagramLedger {
     /// Part of the lost: sent after the last one that arrived.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tail: Option<u64>,
+    /// Neither received nor lost: a plain iperf3 receiver stops counting when it hears
+    /// of the end, while these were still on their way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub unaccounted: Option<u64>,
     /// Received after a later one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reordered: Option<u64>,

@@ -159,7 +159,7 @@ fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         let title = title(&record.plan);
         notes.extend(ending_note(record).map(|note| format!("{title}: {note}")));
         notes.extend(record.outcome.notes.iter().map(|note| format!("{title}: {note}")));
-        notes.extend(datagram_note(record));
+        notes.extend(datagram_notes(record));
     }
     notes.dedup();
     if !notes.is_empty() {
@@ -176,13 +176,21 @@ fn ending_note(record: &TestRecord) -> Option<String> {
     }
 }
 
-/// A loss that is not what it seems.
-fn datagram_note(record: &TestRecord) -> Option<String> {
-    if record.plan.transport == Transport::Tcp {
-        return None;
+/// Datagrams that are in no column of the table.
+fn datagram_notes(record: &TestRecord) -> Vec<String> {
+    let title = title(&record.plan);
+    let ledgers = || record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams);
+    let duplicate: u64 = ledgers().filter_map(|ledger| ledger.duplicate).sum();
+    let unaccounted: u64 = ledgers().filter_map(|ledger| ledger.unaccounted).sum();
+    let mut notes = Vec::new();
+    if duplicate > 0 {
+        notes.push(format!("{title}: {duplicate} datagrams arrived more than once"));
     }
-    let duplicate: u64 =
-        record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams?.duplicate).sum();
-    (duplicate > 0)
-        .then(|| format!("{}: {duplicate} datagrams arrived more than once", title(&record.plan)))
+    if unaccounted > 0 {
+        notes.push(format!(
+            "{title}: iperf3 stopped counting while {unaccounted} datagrams were on their way; \
+             they are neither delivered nor lost"
+        ));
+    }
+    notes
 }

@@ -11,7 +11,7 @@ use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
 use measurement::record::{DirectionIntervals, PeerStream, RecordSchema};
 use measurement::{
-    BitRate, ByteSize, Environment, Peer, TestPlan, TestRecord, Timestamp, Transport,
+    BitRate, ByteSize, End, Environment, Peer, TestPlan, TestRecord, Timestamp, Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Parameters, ProtocolError,
@@ -146,9 +146,10 @@ impl Conversation<'_> {
         let Some(trial) = self.trial.as_mut().filter(|_| running) else {
             return Err(SessionError::Interrupted);
         };
-        self.interrupted = true;
+        if std::mem::replace(&mut self.interrupted, true) {
+            return Err(SessionError::Interrupted);
+        }
         trial.stop();
-        self.control.machine.end_test(dataplane::now());
         Ok(())
     }
 
@@ -221,6 +222,7 @@ impl Conversation<'_> {
     /// Takes samples when they are due and ends the test when it is time.
     fn mind_the_trial(&mut self) {
         let running = self.control.machine.phase() == ClientPhase::Running;
+        let grace = self.grace();
         let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
         let now = dataplane::now();
         if trial.tick(now) {
@@ -230,7 +232,22 @@ impl Conversation<'_> {
         let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
         if time_is_up || trial.has_moved_all() {
             trial.stop();
+        }
+        let ended = trial.stopped_at().is_some_and(|stop| dataplane::now() >= stop.after(grace));
+        if ended {
             self.control.machine.end_test(dataplane::now());
+        }
+    }
+
+    /// How long after the last byte the server hears of the end. A linerate waits for
+    /// what is on its way; an iperf3 throws it away (clause 10.2).
+    fn grace(&self) -> Duration {
+        let plan = &self.request.plan;
+        let has_a_tail = plan.transport == Transport::Udp || !matches!(plan.end, End::Time(_));
+        if self.announcement.is_none() && plan.direction.sends() && has_a_tail {
+            (2 * self.rtt).max(GRACE)
+        } else {
+            Duration::ZERO
         }
     }
 
@@ -239,11 +256,17 @@ impl Conversation<'_> {
         let mut others: Vec<_> = self.interrupts.map(AsFd::as_fd).into_iter().collect();
         let mut until = None;
         if let Some(trial) = self.trial.as_ref().filter(|_| running) {
-            until = [trial.next_tick(), trial.time_is_up_at(), next_look(trial)]
-                .into_iter()
-                .flatten()
-                .min();
-            others.extend(trial.progress());
+            let end = trial.stopped_at().map(|stop| stop.after(self.grace()));
+            until = match end {
+                Some(end) => Some(end),
+                None => [trial.next_tick(), trial.time_is_up_at(), next_look(trial)]
+                    .into_iter()
+                    .flatten()
+                    .min(),
+            };
+            if end.is_none() {
+                others.extend(trial.progress());
+            }
         }
         self.control.wait(&others, until).map_err(SessionError::system("poll"))
     }
@@ -389,6 +412,8 @@ fn notes(measured: &Measured, peer: &[PeerStream]) -> Vec<String> {
 const TCP_BLOCK: u64 = 256 * 1024;
 /// What fits an Ethernet frame, should the kernel not know the path MTU.
 const UDP_PAYLOAD: u64 = 1460;
+/// Beside two round trips, for the last datagrams to be read by an iperf3.
+const GRACE: Duration = Duration::from_millis(5);
 /// How long the server may take to close after the last word.
 const GOODBYE: Duration = Duration::from_secs(2);
 const GOODBYE_TO_THE_FAILED: Duration = Duration::from_millis(200);

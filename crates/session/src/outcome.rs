@@ -169,34 +169,40 @@ impl<'a> View<'a> {
         ledger
     }
 
-    /// The peer received: a linerate tells everything, an iperf3 only gaps.
+    /// The peer received: a linerate tells everything, an iperf3 only gaps and nothing
+    /// of its tail (clause 14.1).
     fn ledger_of_peer(&self) -> DatagramLedger {
         let sent = self.here.iter().map(|stream| stream.counters.sequence).sum();
         let mut ledger = DatagramLedger { sent, ..DatagramLedger::default() };
-        let mut tail = 0;
+        let (mut tail, mut unaccounted) = (0, 0);
         for whole in &self.whole {
             let Some(peer) = self.there.iter().find(|stream| stream.id == whole.id) else {
                 continue;
             };
-            let highest = peer.counted.map_or(peer.datagrams, |counted| {
-                counted.counters.sequence + peer.omitted_datagrams.unwrap_or(0)
-            });
-            let beyond = whole.counters.sequence.saturating_sub(highest);
-            tail += beyond;
-            // A peer that counted the tail has it in its number already.
-            let uncounted = whole.counters.sequence.saturating_sub(peer.datagrams);
-            ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0)) + uncounted;
+            let last = whole.counters.sequence;
+            ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0));
+            if let Some(counted) = peer.counted {
+                let omitted = peer.omitted_datagrams.unwrap_or(0);
+                tail += last.saturating_sub(counted.counters.sequence + omitted);
+            } else {
+                unaccounted += last.saturating_sub(peer.datagrams);
+            }
         }
         ledger.lost = ledger.lost.min(sent);
-        ledger.received = sent - ledger.lost;
-        let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
-        if let Some(counted) = counted.filter(|counted| !counted.is_empty()) {
-            let sum = |of: fn(&StreamSample) -> u64| Some(counted.iter().map(of).sum());
-            ledger.reordered = sum(|stream| stream.counters.reordered);
-            ledger.duplicate = sum(|stream| stream.counters.duplicate);
-            ledger.late = sum(|stream| stream.counters.late);
-        }
-        ledger.tail = (!self.there.is_empty()).then_some(tail);
+        ledger.received = sent.saturating_sub(ledger.lost + unaccounted);
+        self.add_counts_of_linerate(&mut ledger, tail);
+        ledger.unaccounted = Some(unaccounted).filter(|count| *count > 0);
         ledger
+    }
+
+    /// What only a linerate receiver tells.
+    fn add_counts_of_linerate(&self, ledger: &mut DatagramLedger, tail: u64) {
+        let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
+        let Some(counted) = counted else { return };
+        let sum = |of: fn(&StreamSample) -> u64| Some(counted.iter().map(of).sum());
+        ledger.tail = Some(tail);
+        ledger.reordered = sum(|stream| stream.counters.reordered);
+        ledger.duplicate = sum(|stream| stream.counters.duplicate);
+        ledger.late = sum(|stream| stream.counters.late);
     }
 }

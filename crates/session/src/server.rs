@@ -13,7 +13,9 @@ use std::thread::JoinHandle;
 use linux::event::Interrupts;
 use linux::poll::{Watch, wait};
 use measurement::outcome::{DirectionOutcome, Ending};
+use measurement::record::StreamRecord;
 use measurement::{Peer, TestPlan, Timestamp};
+use serde::Serialize;
 
 use crate::error::SessionError;
 use crate::resolve::Family;
@@ -43,7 +45,7 @@ pub struct ServerOptions {
 }
 
 /// A test as the server saw it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Served {
     /// The client.
     pub peer: Peer,
@@ -51,6 +53,8 @@ pub struct Served {
     pub plan: Option<TestPlan>,
     /// How it ended.
     pub ending: Ending,
+    /// Its streams, every setting read back; empty: it did not get that far.
+    pub streams: Vec<StreamRecord>,
     /// What it came to.
     pub directions: Vec<DirectionOutcome>,
 }

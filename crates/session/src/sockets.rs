@@ -102,14 +102,13 @@ impl Opened {
         amount: &Amount,
     ) -> OpenStream {
         let counters = Arc::new(Counters::default());
-        let pacer = options.rate.map(|rate| Pacer::new(rate, block));
         let Amount { budget, goal } = amount.clone();
         let published = Arc::clone(&counters);
         let engine: Box<dyn Stream> = match (&self.socket, self.sender) {
             (StreamSocket::Tcp { socket, .. }, true) => Box::new(
                 tcp::Sender::new(Arc::clone(socket), block, published)
                     .with_bytes(budget)
-                    .with_pacer(pacer),
+                    .with_pacer(options.rate.map(|rate| Pacer::of_blocks(rate, block))),
             ),
             (StreamSocket::Tcp { socket, .. }, false) => {
                 Box::new(tcp::Receiver::new(Arc::clone(socket), published).with_goal(goal))
@@ -117,7 +116,7 @@ impl Opened {
             (StreamSocket::Udp { socket }, true) => Box::new(
                 udp::Sender::new(Arc::clone(socket), width, published)
                     .with_datagrams(budget)
-                    .with_pacer(pacer),
+                    .with_pacer(options.rate.map(|rate| Pacer::of_datagrams(rate, block))),
             ),
             (StreamSocket::Udp { socket }, false) => {
                 Box::new(udp::Receiver::new(Arc::clone(socket), width, published).with_goal(goal))

@@ -202,6 +202,11 @@ impl Trial {
         self.cpu.end();
     }
 
+    /// When the sending ended; none: it goes on.
+    pub(crate) const fn stopped_at(&self) -> Option<Timestamp> {
+        self.stopped
+    }
+
     /// Ends the streams on which this end sent.
     pub(crate) fn end_streams(&self) {
         self.opened.iter().filter(|one| one.sender).for_each(|one| one.socket.end_sending());

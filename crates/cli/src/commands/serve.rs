@@ -10,6 +10,7 @@ use linux::event::Interrupts;
 use measurement::outcome::Ending;
 use measurement::units::show_duration;
 use measurement::{DirectionOutcome, Peer, TestPlan};
+use serde_json::json;
 use session::server::{Log, Served, Server, ServerOptions};
 
 use crate::flags::ServeFlags;
@@ -23,7 +24,11 @@ pub(crate) fn run(flags: ServeFlags) -> anyhow::Result<ExitCode> {
         one_off: flags.one_off,
         cpus: flags.cpus.map(|cpus| cpus.0).unwrap_or_default(),
     };
-    let log: Arc<dyn Log> = if flags.quiet { Arc::new(Silent) } else { Arc::new(Lines) };
+    let log: Arc<dyn Log> = match (flags.quiet, flags.json) {
+        (true, _) => Arc::new(Silent),
+        (_, true) => Arc::new(JsonLines),
+        _ => Arc::new(Lines),
+    };
     Server::bind(options)?.run(log, Some(&interrupts))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -68,6 +73,27 @@ impl Log for Lines {
 
     fn refused(&self, client: SocketAddr, why: &str) {
         print(&format!("{client}: sent away: {why}"));
+    }
+}
+
+/// One JSON object for each event, on a line of its own.
+struct JsonLines;
+
+impl Log for JsonLines {
+    fn listening(&self, address: SocketAddr) {
+        print(&json!({"event": "listening", "address": address}).to_string());
+    }
+
+    fn began(&self, peer: &Peer, plan: &TestPlan) {
+        print(&json!({"event": "began", "peer": peer, "plan": plan}).to_string());
+    }
+
+    fn ended(&self, served: &Served) {
+        print(&json!({"event": "ended", "test": served}).to_string());
+    }
+
+    fn refused(&self, client: SocketAddr, why: &str) {
+        print(&json!({"event": "refused", "client": client, "why": why}).to_string());
     }
 }
 

@@ -25,6 +25,9 @@ pub(crate) struct ServeFlags {
     /// CPUs to pin the workers to, e.g. 0,2-3
     #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::test::usable_cpus)]
     pub(crate) cpus: Option<super::test::CpuList>,
+    /// Print one JSON object per line for each event
+    #[arg(long, conflicts_with = "quiet", env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
+    pub(crate) json: bool,
     /// Print errors only
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
@@ -38,4 +41,4 @@ const EXAMPLES: &str = "\
 Examples:
   linerate serve
   linerate serve --port 5300 --bind 10.0.0.2
-  linerate serve --one-off            for scripts";
+  linerate serve --one-off --json     for scripts";

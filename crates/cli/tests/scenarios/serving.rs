@@ -269,3 +269,28 @@ const PARAM_EXCHANGE: u8 = 9;
 const CREATE_STREAMS: u8 = 10;
 const TEST_START: u8 = 1;
 const TEST_RUNNING: u8 = 2;
+
+#[test]
+fn a_server_can_log_in_json() {
+    let port = free_port();
+    let server = Running::start(linerate(&format!("serve --one-off --json --port {port}")));
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        assert!(Instant::now() < deadline, "it listens");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    run(linerate(&format!("test 127.0.0.1 -p {port} --tcp --send -n 1M"))).assert_success();
+    let finished = server.finish(PATIENCE);
+    finished.assert_success();
+    let events: Vec<Value> = finished
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("one object per line"))
+        .collect();
+    let names: Vec<_> = events.iter().map(|event| event["event"].as_str()).collect();
+    assert_eq!(names, [Some("listening"), Some("began"), Some("ended")]);
+    let test = &events[2]["test"];
+    assert_eq!(test["ending"], json!({"state": "completed"}));
+    assert_eq!(test["directions"][0]["delivered"]["bytes"], 1_048_576);
+    assert_eq!(test["streams"][0]["sender"], false);
+}

@@ -219,17 +219,19 @@ impl Conversation<'_> {
     /// Gives up the place before the connection closes: the client may come back at
     /// once when it sees that.
     fn close(mut self, ending: Ending) {
-        let mut outcome = Vec::new();
+        let (mut outcome, mut streams) = (Vec::new(), Vec::new());
         if let Some(mut trial) = self.trial.take() {
             trial.finish(None);
             let measured = trial.close();
             outcome = directions(&measured, &self.peer_streams, Side::Server);
+            streams = measured.records;
         }
         self.opened.clear();
         self.log.ended(&Served {
             peer: self.peer,
             plan: self.parameters.map(|parameters| parameters.plan),
             ending,
+            streams,
             directions: outcome,
         });
         drop(self.ticket);
