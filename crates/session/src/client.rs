@@ -25,7 +25,7 @@ use crate::opening::{Opener, connect};
 use crate::outcome::directions;
 use crate::resolve::{Family, resolve};
 use crate::sockets::Opened;
-use crate::trial::{Placement, Trial};
+use crate::trial::{Setting, Trial};
 
 /// What to run, and against whom.
 #[derive(Clone, Debug)]
@@ -214,8 +214,9 @@ impl Conversation<'_> {
             };
             streams.push(Opened { id, sender, socket });
         }
-        let placement = Placement { pinned: self.request.cpus.clone() };
-        self.trial = Some(Trial::prepare(&self.parameters, streams, &placement, Side::Client)?);
+        let setting =
+            Setting { side: Side::Client, pinned: self.request.cpus.clone(), rtt: self.rtt };
+        self.trial = Some(Trial::prepare(&self.parameters, streams, setting)?);
         Ok(())
     }
 

@@ -14,17 +14,21 @@ use crate::measured::{Measured, Side, intervals};
 use crate::sampler::sample;
 use crate::sockets::Opened;
 
-/// On which CPUs the workers run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Placement {
-    /// Workers are pinned to these; empty: anywhere that the process may run.
+/// Under which circumstances a test runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Which end this is.
+    pub(crate) side: Side,
+    /// Workers are pinned to these CPUs; empty: anywhere that the process may run.
     pub(crate) pinned: Vec<usize>,
+    /// Round-trip time of the control connection.
+    pub(crate) rtt: Duration,
 }
 
 /// A test from the moment when its streams are open.
 pub(crate) struct Trial {
     plan: TestPlan,
-    side: Side,
+    setting: Setting,
     pool: Pool,
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
@@ -42,23 +46,22 @@ impl Trial {
     pub(crate) fn prepare(
         parameters: &Parameters,
         opened: Vec<Opened>,
-        placement: &Placement,
-        side: Side,
+        setting: Setting,
     ) -> Result<Self, SessionError> {
         let plan = parameters.plan.clone();
         let block = parameters.block();
-        let amount =
-            Amount::new(&plan, block.bytes(), side).map_err(SessionError::system("an eventfd"))?;
+        let amount = Amount::new(&plan, block.bytes(), setting.side)
+            .map_err(SessionError::system("an eventfd"))?;
         let streams: Vec<_> = opened
             .iter()
             .map(|one| one.engine(&plan.options, block.bytes(), parameters.counter_width, &amount))
             .collect();
-        let cpus = if placement.pinned.is_empty() {
+        let cpus = if setting.pinned.is_empty() {
             linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
         } else {
-            placement.pinned.clone()
+            setting.pinned.clone()
         };
-        let pin = !placement.pinned.is_empty();
+        let pin = !setting.pinned.is_empty();
         let length = usize::try_from(block.bytes()).unwrap_or(usize::MAX);
         let pool = Pool::prepare(streams, plan.transport, length, &cpus, pin)
             .map_err(SessionError::system("worker threads"))?;
@@ -68,12 +71,12 @@ impl Trial {
                 one.record(block).map_err(SessionError::system("a stream's settings"))?;
             let worker = pool.worker_of(index);
             record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
-            record.cpu = placement.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
+            record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
             records.push(record);
         }
         Ok(Self {
             plan,
-            side,
+            setting,
             pool,
             opened,
             records,
@@ -118,7 +121,7 @@ impl Trial {
         }
         let omit_ends = self.omit_ends().filter(|_| self.is_omitting());
         // Nobody looks at a server's intervals, and a client may ask for a day of them.
-        if self.side == Side::Server {
+        if self.setting.side == Side::Server {
             return omit_ends;
         }
         let regular = self.samples.last()?.at.after(self.plan.interval);
@@ -242,10 +245,8 @@ impl Trial {
     }
 
     fn drain(&self, stopped: Timestamp, sent: Option<&[FinalStream]>) {
-        let rtt =
-            self.opened.iter().filter_map(|one| one.socket.tcp_sample()).map(|t| t.rtt_micros);
-        let rtt = Duration::from_micros(rtt.max().unwrap_or(0).into());
-        let patience = 2 * rtt + if sent.is_some() { PATIENCE } else { PATIENCE_UNTOLD };
+        let patience =
+            2 * self.setting.rtt + if sent.is_some() { PATIENCE } else { PATIENCE_UNTOLD };
         loop {
             let now = dataplane::now();
             let quiet = now.since(self.last_arrival().max(stopped));

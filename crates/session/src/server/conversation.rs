@@ -21,7 +21,7 @@ use crate::error::SessionError;
 use crate::measured::Side;
 use crate::outcome::directions;
 use crate::sockets::{Opened, StreamSocket};
-use crate::trial::{Placement, Trial};
+use crate::trial::{Setting, Trial};
 
 /// Serves one client.
 pub(super) fn serve(
@@ -35,6 +35,8 @@ pub(super) fn serve(
     if linux::tcp::prepare_control(&socket).is_err() {
         return;
     }
+    let info = linux::tcp::info(&socket).unwrap_or_default();
+    let rtt = Duration::from_micros(info.rtt.into());
     let canonical =
         |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
     let peer = Peer {
@@ -45,7 +47,7 @@ pub(super) fn serve(
     let mut conversation = Conversation {
         control: Control::new(socket, Server::new(dataplane::now())),
         ticket,
-        placement: Placement { pinned: cpus.to_vec() },
+        setting: Setting { side: Side::Server, pinned: cpus.to_vec(), rtt },
         log,
         peer,
         parameters: None,
@@ -64,7 +66,7 @@ pub(super) fn serve(
 struct Conversation<'a> {
     control: Control<Server>,
     ticket: Ticket,
-    placement: Placement,
+    setting: Setting,
     log: &'a dyn Log,
     peer: Peer,
     parameters: Option<Parameters>,
@@ -149,7 +151,7 @@ impl Conversation<'_> {
         self.ticket.close();
         let Some(parameters) = &self.parameters else { return };
         let opened = std::mem::take(&mut self.opened);
-        match Trial::prepare(parameters, opened, &self.placement, Side::Server) {
+        match Trial::prepare(parameters, opened, self.setting.clone()) {
             Ok(mut trial) => {
                 self.log.began(&self.peer, &parameters.plan);
                 self.control.machine.streams_open(dataplane::now());
