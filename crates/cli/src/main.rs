@@ -9,6 +9,7 @@ use clap::Parser;
 mod commands;
 mod exit;
 mod flags;
+mod lines;
 mod output;
 mod plan;
 mod progress;

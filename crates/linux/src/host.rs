@@ -98,6 +98,20 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
 }
 
+/// Raises the limit of open files to what this process may have (setrlimit(2)).
+pub fn raise_file_limit() {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: both pointers are valid for the calls; an all-zero rlimit is a valid one,
+    // and it is used only if the kernel filled it. A refusal leaves the limit as it is.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr()) == 0 {
+            let mut limit = limit.assume_init();
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
 /// Lets the calling thread's timers fire when they are due, instead of up to 50
 /// microseconds later (`PR_SET_TIMERSLACK`, prctl(2)).
 pub fn sharpen_timers() {

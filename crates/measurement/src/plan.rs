@@ -153,8 +153,8 @@ impl PlanDraft {
         Interval.check(millis(self.interval), 10..=3_600_000)?;
         match self.end {
             End::Time(time) => Time.check(millis(time), 10..=millis(MAX_TIME))?,
-            End::Bytes(size) => Bytes.check(size.bytes(), 1..=u64::MAX)?,
-            End::Blocks(count) => Blocks.check(count, 1..=u64::MAX)?,
+            End::Bytes(size) => Bytes.check(size.bytes(), 1..=MAX_AMOUNT)?,
+            End::Blocks(count) => Blocks.check(count, 1..=MAX_AMOUNT)?,
         }
         self.check_options()?;
         Ok(TestPlan(self))
@@ -305,7 +305,7 @@ impl fmt::Display for PlanError {
             Self::OutOfRange { field, value, least, most } => {
                 let (name, show) = field.describe();
                 write!(f, "{name} cannot be {}: ", show(*value))?;
-                if *most == u64::MAX {
+                if *most == MAX_AMOUNT {
                     write!(f, "choose {} or more", show(*least))
                 } else {
                     write!(f, "choose between {} and {}", show(*least), show(*most))
@@ -340,6 +340,8 @@ pub const MAX_DATAGRAM: u64 = 65_507;
 pub const MIN_DATAGRAM: u64 = 16;
 /// iperf3's limit of a block.
 pub const MAX_TCP_BLOCK: u64 = 1024 * 1024;
+/// Up to here JSON's doubles are exact.
+const MAX_AMOUNT: u64 = 1 << 53;
 const MAX_WINDOW: u64 = 512 * 1024 * 1024;
 const MAX_MSS: u64 = 32 * 1024 - 1;
 const MAX_TIME: Duration = Duration::from_secs(86_400);

@@ -26,7 +26,7 @@ pub struct StreamCounters {
     pub duplicate: u64,
     /// UDP receiver: datagrams too far behind to be told from duplicates; they stay lost.
     pub late: u64,
-    /// UDP receiver: datagrams too short for a header.
+    /// UDP receiver: datagrams too short for a header, or with an impossible number.
     pub malformed: u64,
     /// UDP receiver: interarrival jitter (RFC 3550, 6.4.1) in nanoseconds.
     pub jitter_nanos: u64,

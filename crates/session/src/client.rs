@@ -11,7 +11,8 @@ use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
 use measurement::record::{DirectionIntervals, PeerStream, RecordSchema};
 use measurement::{
-    BitRate, ByteSize, End, Environment, Peer, TestPlan, TestRecord, Timestamp, Transport,
+    BitRate, ByteSize, Direction, DirectionOutcome, End, Environment, Peer, TestPlan, TestRecord,
+    Timestamp, Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Parameters, ProtocolError,
@@ -92,6 +93,7 @@ pub fn run(
         trial: None,
         peer_streams: Vec::new(),
         peer_cpu: None,
+        breakdown: None,
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
     };
@@ -116,6 +118,8 @@ struct Conversation<'a> {
     trial: Option<Trial>,
     peer_streams: Vec<PeerStream>,
     peer_cpu: Option<CpuUse>,
+    /// Why an amount that was asked did not move.
+    breakdown: Option<&'static str>,
     /// A signal ended the test before its time.
     interrupted: bool,
     started_at: String,
@@ -195,6 +199,7 @@ impl Conversation<'_> {
             cookie: &self.cookie,
             options: &plan.options,
             connect_timeout: self.request.connect_timeout,
+            both_ways: plan.direction == Direction::Both,
             peer_is_linerate: self.announcement.is_some(),
             rtt: self.rtt,
         };
@@ -205,7 +210,7 @@ impl Conversation<'_> {
             opener.check_phase()?;
             let socket = match plan.transport {
                 Transport::Tcp => opener.tcp(id),
-                Transport::Udp => opener.udp(id),
+                Transport::Udp => opener.udp(id, index + 1 == count),
             };
             // The server's own reason, if it gave one, is the better one.
             let socket = match socket {
@@ -232,6 +237,10 @@ impl Conversation<'_> {
         trial.clear_progress();
         let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
         if time_is_up || trial.has_moved_all() {
+            trial.stop();
+        }
+        if let Some(why) = trial.breakdown() {
+            self.breakdown.get_or_insert(why);
             trial.stop();
         }
         let ended = trial.stopped_at().is_some_and(|stop| dataplane::now() >= stop.after(grace));
@@ -294,17 +303,17 @@ impl Conversation<'_> {
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
-            Ok(()) => Ending::Completed,
+            Ok(()) => self.breakdown.map_or(Ending::Completed, |why| Ending::Failed {
+                error: format!("the test with {} failed: {why}", self.server),
+            }),
             Err(SessionError::Interrupted) => Ending::Interrupted,
             Err(error) => Ending::Failed { error: error.to_string() },
         };
-        let outcome = Outcome {
-            ending,
-            directions: directions(&measured, &self.peer_streams, Side::Client),
-            cpu: measured.cpu,
-            peer_cpu: self.peer_cpu,
-            notes: notes(&measured, &self.peer_streams),
-        };
+        let directions = directions(&measured, &self.peer_streams, Side::Client);
+        let mut notes = notes(&measured, &self.peer_streams);
+        notes.extend(contradictions(&directions));
+        let outcome =
+            Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
         Ok(TestRecord {
             schema: RecordSchema::V1,
             linerate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -407,6 +416,17 @@ fn notes(measured: &Measured, peer: &[PeerStream]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Where the peer's word cannot be true.
+fn contradictions(directions: &[DirectionOutcome]) -> Vec<String> {
+    let more = |outcome: &&DirectionOutcome| match (outcome.offered, outcome.delivered) {
+        // Duplicates and the cut of an omitted start explain a little.
+        (Some(offered), Some(delivered)) => delivered.bytes / 2 > offered.bytes,
+        _ => false,
+    };
+    let text = "the peer's numbers cannot be true: more was delivered than was sent";
+    directions.iter().filter(more).map(|outcome| format!("{}: {text}", outcome.direction)).collect()
 }
 
 /// Twice iperf3's: about a tenth faster where memory is not the limit.

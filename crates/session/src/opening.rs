@@ -9,7 +9,9 @@ use linux::event::Interrupts;
 use linux::poll::{Watch, wait};
 use linux::tcp::TcpOptions;
 use measurement::{StreamOptions, Timestamp};
-use protocol::iperf3::{Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, is_reply};
+use protocol::iperf3::{
+    Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, State, is_reply,
+};
 
 use crate::control::Control;
 use crate::error::SessionError;
@@ -53,6 +55,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) cookie: &'a Cookie,
     pub(crate) options: &'a StreamOptions,
     pub(crate) connect_timeout: Duration,
+    /// The test has streams in both directions.
+    pub(crate) both_ways: bool,
     /// The peer is a linerate: a repeated hello does no harm.
     pub(crate) peer_is_linerate: bool,
     /// Round-trip time of the control connection.
@@ -68,7 +72,12 @@ impl Opener<'_> {
             ClientPhase::Opening => Ok(()),
             ClientPhase::Starting | ClientPhase::Running => Err(SessionError::Protocol {
                 peer: self.server,
-                error: ProtocolError::NoBidirectional,
+                error: if self.both_ways {
+                    ProtocolError::NoBidirectional
+                } else {
+                    let phase = ClientPhase::Opening.doing();
+                    ProtocolError::OutOfPlace { state: State::TestStart, phase }
+                },
             }),
             _ => Err(self.reason().unwrap_or(SessionError::Interrupted)),
         }
@@ -124,7 +133,7 @@ impl Opener<'_> {
     }
 
     /// One UDP stream: hello and reply (clause 8.1); the hello is repeated (clause 13.5).
-    pub(crate) fn udp(&mut self, id: u32) -> Result<StreamSocket, SessionError> {
+    pub(crate) fn udp(&mut self, id: u32, last: bool) -> Result<StreamSocket, SessionError> {
         let failed = |error| SessionError::OpenStream { id, error };
         let socket = self.udp_socket().map_err(failed)?;
         let deadline = dataplane::now().after(HELLO_LIMIT);
@@ -141,7 +150,7 @@ impl Opener<'_> {
                 pause *= 2;
             }
             self.wait_for(&socket, next_hello.min(deadline))?;
-            if self.is_answered(&socket).map_err(failed)? {
+            if self.is_answered(&socket, last).map_err(failed)? {
                 return Ok(StreamSocket::udp(socket));
             }
         }
@@ -173,9 +182,9 @@ impl Opener<'_> {
     }
 
     /// Whether the server knows this stream. Data that overtook the reply stay in the
-    /// socket and are counted later (clause 8.7); `TEST_START` is an answer too
-    /// (clause 8.10).
-    fn is_answered(&mut self, socket: &UdpSocket) -> io::Result<bool> {
+    /// socket and are counted later (clause 8.7). For the last stream `TEST_START` of an
+    /// iperf3 is an answer too (clause 8.10); a linerate answers hellos all the time.
+    fn is_answered(&mut self, socket: &UdpSocket, last: bool) -> io::Result<bool> {
         let mut datagram = [0; 64];
         loop {
             match socket.peek(&mut datagram) {
@@ -192,7 +201,11 @@ impl Opener<'_> {
                 },
             }
         }
-        Ok(self.control.machine.phase() != ClientPhase::Opening)
+        let phase = self.control.machine.phase();
+        let has_failed =
+            !matches!(phase, ClientPhase::Opening | ClientPhase::Starting | ClientPhase::Running);
+        let started = phase != ClientPhase::Opening;
+        Ok(has_failed || (started && last && !self.peer_is_linerate))
     }
 }
 

@@ -93,8 +93,10 @@ impl<'a> View<'a> {
     fn throughput_there(&self) -> Option<Throughput> {
         let bytes = self.there.iter().map(|stream| stream.bytes).sum();
         let seconds = self.there.iter().map(|stream| stream.seconds).fold(0.0, f64::max);
-        // Before 3.2 a peer does not tell how long it measured (clause 10.6).
-        let span = if seconds > 0.0 {
+        // Before 3.2 a peer does not tell how long it measured (clause 10.6), and one that
+        // measured far longer than this end ran cannot be right.
+        let plausible = 0.0..2.0 * self.span_here.as_secs_f64() + 10.0;
+        let span = if seconds > 0.0 && plausible.contains(&seconds) {
             Duration::try_from_secs_f64(seconds).unwrap_or_default()
         } else {
             self.span_here
@@ -154,7 +156,8 @@ impl<'a> View<'a> {
             let beyond =
                 told.map_or(0, |peer| peer.datagrams.saturating_sub(whole.counters.sequence));
             tail += beyond;
-            ledger.sent += since.counters.sequence + beyond;
+            ledger.sent =
+                ledger.sent.saturating_add(since.counters.sequence.saturating_add(beyond));
             ledger.received += since.counters.unique;
             reordered += since.counters.reordered;
             duplicate += since.counters.duplicate;

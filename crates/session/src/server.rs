@@ -166,12 +166,22 @@ impl Desk {
     }
 
     fn accept(&mut self) {
-        // Whatever accept(2) reports is about one connection, or passes.
-        while let Ok((socket, from)) = self.server.tcp.accept() {
-            if self.greeters.len() >= MOST_GREETERS {
-                self.greeters.remove(0);
+        for _ in 0..MOST_AT_ONCE {
+            match self.server.tcp.accept() {
+                Ok((socket, from)) => self.greeters.extend(Greeter::new(socket, from)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // Too many open files, or about one connection only.
+                Err(_) => self.forget_the_oldest(),
             }
-            self.greeters.extend(Greeter::new(socket, from));
+            if self.greeters.len() > MOST_GREETERS {
+                self.forget_the_oldest();
+            }
+        }
+    }
+
+    fn forget_the_oldest(&mut self) {
+        if !self.greeters.is_empty() {
+            self.greeters.remove(0);
         }
     }
 
@@ -197,7 +207,9 @@ impl Desk {
         from: SocketAddr,
         cookie: protocol::iperf3::Cookie,
     ) {
-        let Some(ticket) = self.registry.enter(cookie, from.ip()) else {
+        let room = self.sessions.len() < MOST_THREADS;
+        let ticket = self.registry.enter(cookie, from.ip()).filter(|_| room);
+        let Some(ticket) = ticket else {
             self.log.refused(from, "busy with another test");
             greeter::send_away(&socket);
             return;
@@ -247,6 +259,10 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
 /// Tests at one time; further clients are told that the server is busy.
 const MOST_SESSIONS: usize = 1;
 /// Connections without a complete cookie; the oldest makes room.
-const MOST_GREETERS: usize = 1024;
+const MOST_GREETERS: usize = 256;
+/// Connections that are accepted before the cookies are looked at.
+const MOST_AT_ONCE: usize = 64;
+/// Sessions, those included that only wait for their client to close.
+const MOST_THREADS: usize = 64;
 /// `asm-generic/errno.h`.
 const EAFNOSUPPORT: i32 = 97;

@@ -154,12 +154,22 @@ impl Trial {
         if matches!(self.plan.end, End::Time(_)) || self.samples.is_empty() || self.is_omitting() {
             return false;
         }
-        if self.pool.is_stuck() {
-            return true;
-        }
         let received =
             self.amount.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry());
         received && self.pool.senders_finished() && self.all_acknowledged()
+    }
+
+    /// Why an amount that was asked will not move any more.
+    pub(crate) fn breakdown(&self) -> Option<&'static str> {
+        if matches!(self.plan.end, End::Time(_)) {
+            None
+        } else if self.pool.is_stuck() {
+            Some("a stream broke before all had moved")
+        } else if dataplane::now() >= self.moved_last()?.after(IDLE) {
+            Some("nothing moved for two minutes")
+        } else {
+            None
+        }
     }
 
     /// Whether datagrams that are still missing will not come any more.
@@ -203,6 +213,22 @@ impl Trial {
         self.pool.stop_sending();
         self.stopped = Some(dataplane::now());
         self.cpu.end();
+    }
+
+    /// When a server gives up on a client that does not end the test: iperf3's grace
+    /// after the time that was asked (clause 2.8), else when nothing has moved for long.
+    pub(crate) fn give_up_at(&self) -> Option<Timestamp> {
+        if let Some(end) = self.time_is_up_at() {
+            return Some(end.after(GRACE));
+        }
+        Some(self.moved_last()?.after(IDLE))
+    }
+
+    /// When a byte moved last.
+    fn moved_last(&self) -> Option<Timestamp> {
+        let began = self.began()?;
+        let moved = self.pool.read().map(|(_, _, counters)| counters.last).max();
+        Some(moved.unwrap_or_default().max(began))
     }
 
     /// When the sending ended; none: it goes on.
@@ -364,6 +390,10 @@ fn stream_result(
     }
 }
 
+/// What iperf3 adds to a test's time before it ends the test itself.
+const GRACE: Duration = Duration::from_secs(40);
+/// After so long without a byte a test is dead.
+const IDLE: Duration = Duration::from_secs(120);
 /// How long the last datagrams may be late, beside two round trips.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// The same when the number sent is not known, which most tests then wait for in vain.

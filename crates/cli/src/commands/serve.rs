@@ -1,6 +1,5 @@
 //! `linerate serve`.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use serde_json::json;
 use session::server::{Log, Served, Server, ServerOptions};
 
 use crate::flags::ServeFlags;
+use crate::lines::Lines;
 
 pub(crate) fn run(flags: ServeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
@@ -24,12 +24,16 @@ pub(crate) fn run(flags: ServeFlags) -> anyhow::Result<ExitCode> {
         one_off: flags.one_off,
         cpus: flags.cpus.map(|cpus| cpus.0).unwrap_or_default(),
     };
+    linux::host::raise_file_limit();
+    let server = Server::bind(options)?;
+    let (lines, written) = Lines::start().context("cannot start the log's thread")?;
     let log: Arc<dyn Log> = match (flags.quiet, flags.json) {
         (true, _) => Arc::new(Silent),
-        (_, true) => Arc::new(JsonLines),
-        _ => Arc::new(Lines),
+        (_, true) => Arc::new(JsonLog(lines)),
+        _ => Arc::new(TextLog(lines)),
     };
-    Server::bind(options)?.run(log, Some(&interrupts))?;
+    server.run(log, Some(&interrupts))?;
+    written.wait();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -43,18 +47,21 @@ impl Log for Silent {
     fn refused(&self, _client: SocketAddr, _why: &str) {}
 }
 
-/// One line for each event, on standard output.
-struct Lines;
+/// One line for each event.
+struct TextLog(Lines);
 
-impl Log for Lines {
+impl Log for TextLog {
     fn listening(&self, address: SocketAddr) {
-        print(&format!("linerate {} listens on {address}, TCP and UDP", env!("CARGO_PKG_VERSION")));
+        self.0.write(format!(
+            "linerate {} listens on {address}, TCP and UDP",
+            env!("CARGO_PKG_VERSION")
+        ));
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         let streams = if plan.streams == 1 { "stream" } else { "streams" };
         let title = report::terminal::title(plan);
-        print(&format!(
+        self.0.write(format!(
             "{} ({}): {title}, {} {streams}",
             peer.address, peer.software, plan.streams
         ));
@@ -68,32 +75,32 @@ impl Log for Lines {
             Ending::Interrupted => "the client ended it".to_owned(),
             Ending::Failed { error } => error.clone(),
         };
-        print(&format!("{}: {what}: {ending}", served.peer.address));
+        self.0.write(format!("{}: {what}: {ending}", served.peer.address));
     }
 
     fn refused(&self, client: SocketAddr, why: &str) {
-        print(&format!("{client}: sent away: {why}"));
+        self.0.write(format!("{client}: sent away: {why}"));
     }
 }
 
 /// One JSON object for each event, on a line of its own.
-struct JsonLines;
+struct JsonLog(Lines);
 
-impl Log for JsonLines {
+impl Log for JsonLog {
     fn listening(&self, address: SocketAddr) {
-        print(&json!({"event": "listening", "address": address}).to_string());
+        self.0.write(json!({"event": "listening", "address": address}).to_string());
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
-        print(&json!({"event": "began", "peer": peer, "plan": plan}).to_string());
+        self.0.write(json!({"event": "began", "peer": peer, "plan": plan}).to_string());
     }
 
     fn ended(&self, served: &Served) {
-        print(&json!({"event": "ended", "test": served}).to_string());
+        self.0.write(json!({"event": "ended", "test": served}).to_string());
     }
 
     fn refused(&self, client: SocketAddr, why: &str) {
-        print(&json!({"event": "refused", "client": client, "why": why}).to_string());
+        self.0.write(json!({"event": "refused", "client": client, "why": why}).to_string());
     }
 }
 
@@ -102,9 +109,4 @@ fn describe(outcome: &DirectionOutcome) -> String {
     let lost =
         outcome.datagrams.map_or_else(String::new, |d| format!(", {} of {} lost", d.lost, d.sent));
     format!("{} {} in {}{lost}", outcome.direction, throughput.rate, show_duration(throughput.span))
-}
-
-fn print(line: &str) {
-    // A log that nobody reads any more is no reason to stop serving.
-    _ = writeln!(anstream::stdout(), "{line}");
 }

@@ -92,6 +92,7 @@ impl Receiver {
             }
             Arrival::Duplicate => self.count.duplicate += 1,
             Arrival::Late => self.count.late += 1,
+            Arrival::Absurd => self.count.malformed += 1,
         }
         self.count.sequence = self.sequence.highest();
     }

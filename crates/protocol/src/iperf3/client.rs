@@ -157,6 +157,8 @@ pub struct Client {
     phase: Phase,
     expect: Expect,
     parameters: Parameters,
+    /// The phase of the last extension.
+    extended: Option<Phase>,
     events: VecDeque<ClientEvent>,
 }
 
@@ -168,6 +170,7 @@ impl Client {
             phase: Phase::Greeting,
             expect: Expect::State,
             parameters,
+            extended: None,
             events: VecDeque::new(),
         };
         client.wire.write_bytes(cookie.as_bytes());
@@ -233,7 +236,10 @@ impl Client {
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {
-            self.fail(ProtocolError::TimedOut(self.phase.doing()));
+            self.fail(match self.phase {
+                Phase::Greeting => ProtocolError::Silent,
+                phase => ProtocolError::TimedOut(phase.doing()),
+            });
         }
     }
 
@@ -334,10 +340,19 @@ impl Client {
 
     fn read_extension(&mut self, text: &[u8]) -> Result<(), String> {
         self.expect = self.phase.expects();
+        // Clauses 13.2 and 13.3: one in each phase; more would only fill memory.
+        if self.extended.replace(self.phase) == Some(self.phase) {
+            return Err("it came twice".to_owned());
+        }
         let extension = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         self.events.push_back(match extension {
-            Extension::Announcement(announcement) => ClientEvent::PeerAnnounced(announcement),
-            Extension::Final { streams } => ClientEvent::FinalStreams(streams),
+            Extension::Announcement(announcement) => {
+                ClientEvent::PeerAnnounced(announcement.plain())
+            }
+            Extension::Final { mut streams } => {
+                streams.retain(FinalStream::can_be);
+                ClientEvent::FinalStreams(streams)
+            }
         });
         Ok(())
     }

@@ -31,6 +31,8 @@ impl ErrorCode {
     pub const TRANSPORT: Self = Self(131);
     /// The congestion control is not available.
     pub const CONGESTION: Self = Self(134);
+    /// The client did not end the test in time.
+    pub const TIME_IS_UP: Self = Self(160);
     /// A stream could not be opened.
     pub const STREAM_CONNECT: Self = Self(203);
 
@@ -117,8 +119,11 @@ pub enum ProtocolError {
     /// The peer closed the connection.
     #[error("the other end closed the control connection while {0}; its own output may say why")]
     Closed(&'static str),
+    /// The server never said anything.
+    #[error("no answer at all; does an iperf3 or linerate run there?")]
+    Silent,
     /// The peer said nothing for too long.
-    #[error("no answer from the other end while {0}; does an iperf3 or linerate run there?")]
+    #[error("no answer from the other end while {0}")]
     TimedOut(&'static str),
     /// A state that has no place here.
     #[error("the other end sent {state} while {phase}; does an iperf3 or linerate run there?")]

@@ -35,6 +35,13 @@ impl Announcement {
         shared
     }
 
+    /// The same with a version that is safe to print.
+    #[must_use]
+    pub fn plain(mut self) -> Self {
+        self.version = super::json::plain(&self.version);
+        self
+    }
+
     /// Whether the peer sends, or takes, the final sequence numbers.
     pub fn knows_final_sequence(&self) -> bool {
         self.extensions.iter().any(|name| name == FINAL_SEQUENCE)
@@ -50,6 +57,13 @@ pub struct FinalStream {
     pub bytes: u64,
     /// Last sequence number sent.
     pub datagrams: u64,
+}
+
+impl FinalStream {
+    /// Whether no number is beyond what a peer can mean.
+    pub(super) const fn can_be(&self) -> bool {
+        self.bytes <= super::json::MOST && self.datagrams <= super::json::MOST
+    }
 }
 
 /// The JSON object of one extension message.

@@ -17,8 +17,12 @@ pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
 /// A number that is not negative; fractions are cut off.
 pub(super) fn unsigned(object: &Map<String, Value>, key: &str) -> Option<u64> {
     let value = object.get(key)?;
-    value.as_u64().or_else(|| value.as_f64().and_then(whole))
+    value.as_u64().or_else(|| value.as_f64().and_then(whole)).filter(|number| *number <= MOST)
 }
+
+/// The largest number that a peer can mean: up to it JSON's doubles are exact, and sums
+/// over all streams of a test cannot overflow.
+pub(super) const MOST: u64 = 1 << 53;
 
 /// A number of either sign; fractions are cut off. iperf3 3.12 and 3.13 write -1 as
 /// 2^64 - 1, so the upper half of 64 bits stands for negative numbers.
@@ -38,6 +42,11 @@ pub(super) fn float(object: &Map<String, Value>, key: &str) -> Option<f64> {
 /// A string.
 pub(super) fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
     object.get(key)?.as_str().map(str::to_owned)
+}
+
+/// What is safe to print of a peer's text: at most 32 characters of plain ASCII.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(32).collect()
 }
 
 /// A flag or a switch (clause 6.2): `true`, or a number other than zero.
@@ -81,6 +90,13 @@ mod tests {
         assert_eq!(signed(&json, "f"), None);
         assert_eq!(unsigned(&json, "b"), None);
         assert_eq!(unsigned(&json, "c"), Some(1000));
+    }
+
+    #[test]
+    fn a_peers_text_cannot_reach_the_terminal_raw() {
+        assert_eq!(plain("3.21"), "3.21");
+        assert_eq!(plain("\x1b[2J\n1.2.3.4: done\u{7f}"), "[2J1.2.3.4: done");
+        assert_eq!(plain(&"x".repeat(3_000)).len(), 32);
     }
 
     #[test]

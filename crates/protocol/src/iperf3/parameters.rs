@@ -94,13 +94,13 @@ impl Parameters {
         };
         let announcement = object.get("linerate").map(|value| {
             // A newer linerate may say more or other things here: it is one all the same.
-            serde_json::from_value(value.clone()).unwrap_or_default()
+            serde_json::from_value::<Announcement>(value.clone()).unwrap_or_default().plain()
         });
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
             plan: draft.check().map_err(|error| refusal(&error))?,
             counter_width: if wide { CounterWidth::Bits64 } else { CounterWidth::Bits32 },
-            client_version: json::text(&object, "client_version").unwrap_or_default(),
+            client_version: json::plain(&json::text(&object, "client_version").unwrap_or_default()),
             announcement,
         })
     }

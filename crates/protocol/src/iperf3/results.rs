@@ -134,7 +134,7 @@ impl StreamResult {
             packets: count(object, "packets")?,
             omitted_packets: json::unsigned(object, "omitted_packets"),
             seconds: if span.is_finite() { span.max(0.0) } else { 0.0 },
-            counted: counted.iter().find(|sample| sample.id == id).copied(),
+            counted: counted.iter().find(|sample| sample.id == id && can_be(sample)).copied(),
         })
     }
 }
@@ -169,10 +169,20 @@ fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))
 }
 
+/// Whether no number of a sample is beyond what a peer can mean.
+fn can_be(sample: &StreamSample) -> bool {
+    let c = &sample.counters;
+    let tcp = sample.tcp.unwrap_or_default();
+    [c.bytes, c.blocks, c.sequence, c.unique, c.reordered, c.duplicate, c.late, c.malformed]
+        .into_iter()
+        .chain([tcp.acknowledged, tcp.retransmits, tcp.bytes_retransmitted])
+        .all(|number| number <= json::MOST)
+}
+
 /// A counter that can come out negative; that says no more than zero.
 fn count(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     let number = json::signed(object, key).ok_or_else(|| missing(key))?;
-    Ok(number.max(0).cast_unsigned())
+    Ok(number.max(0).cast_unsigned().min(json::MOST))
 }
 
 /// Clause 5.5: a number that is not finite comes as `null`.

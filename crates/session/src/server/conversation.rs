@@ -92,12 +92,25 @@ impl Conversation<'_> {
                 self.take_arrivals();
                 self.answer_repeated_hellos();
             }
-            if let Some(trial) = &mut self.trial {
-                trial.tick(dataplane::now());
-            }
+            self.mind_the_trial();
             if self.wait().is_err() {
                 self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
             }
+        }
+    }
+
+    /// Ends what the client should have ended: the sending a second after its time, so
+    /// that nobody is flooded for longer than asked, and the test after a grace.
+    fn mind_the_trial(&mut self) {
+        let running = self.control.machine.phase() == ServerPhase::Running;
+        let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
+        let now = dataplane::now();
+        trial.tick(now);
+        if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
+            trial.stop();
+        }
+        if trial.give_up_at().is_some_and(|limit| now >= limit) {
+            self.control.machine.refuse(ErrorCode::TIME_IS_UP, 0);
         }
     }
 
@@ -153,6 +166,7 @@ impl Conversation<'_> {
         let opened = std::mem::take(&mut self.opened);
         match Trial::prepare(parameters, opened, self.setting.clone()) {
             Ok(mut trial) => {
+                self.ticket.begin();
                 self.log.began(&self.peer, &parameters.plan);
                 self.control.machine.streams_open(dataplane::now());
                 self.control.pump();
@@ -174,7 +188,8 @@ impl Conversation<'_> {
         for one in &self.opened {
             let StreamSocket::Udp { socket } = &one.socket else { continue };
             let mut datagram = [0; 8];
-            while let Ok(length) = socket.recv(&mut datagram) {
+            for _ in 0..MOST_AT_ONCE {
+                let Ok(length) = socket.recv(&mut datagram) else { break };
                 if let Some(hello) = Hello::recognise(&datagram[..length]) {
                     // If this reply is lost too, the client asks again.
                     _ = socket.send(&hello.reply());
@@ -189,7 +204,12 @@ impl Conversation<'_> {
             StreamSocket::Udp { socket } => Some(socket.as_fd()),
             StreamSocket::Tcp { .. } => None,
         }));
-        let until = self.trial.as_ref().and_then(Trial::next_tick);
+        let running = self.control.machine.phase() == ServerPhase::Running;
+        let until = self.trial.as_ref().filter(|_| running).and_then(|trial| {
+            let overtime = trial.time_is_up_at().map(|end| end.after(OVERTIME));
+            let overtime = overtime.filter(|_| trial.stopped_at().is_none());
+            [trial.next_tick(), overtime, trial.give_up_at()].into_iter().flatten().min()
+        });
         self.control.wait(&others, until)
     }
 
@@ -262,5 +282,9 @@ fn accepted(socket: TcpStream, options: &StreamOptions) -> std::io::Result<Strea
     Ok(StreamSocket::tcp(socket, 0))
 }
 
+/// Datagrams of one stream that are looked at before it is other work's turn.
+const MOST_AT_ONCE: usize = 64;
+/// How long after its time the client may end the test before the sending stops.
+const OVERTIME: Duration = Duration::from_secs(1);
 /// How long the client may take to close after the last word.
 const GOODBYE: Duration = Duration::from_secs(2);

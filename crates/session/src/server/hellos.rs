@@ -89,7 +89,8 @@ impl Hellos {
         let socket = linux::udp::bind(local, true, mapped)?;
         socket.connect(origin.source)?;
         let mut datagram = [0; 8];
-        while let Ok(other) = linux::udp::receive_with_origin(&socket, &mut datagram) {
+        for _ in 0..MOST_AT_ONCE {
+            let Ok(other) = linux::udp::receive_with_origin(&socket, &mut datagram) else { break };
             if other.source != origin.source {
                 let other = Origin { destination: origin.destination, ..other };
                 self.sort(&datagram[..other.length], other, more);

@@ -64,7 +64,7 @@ impl Registry {
         &self.changed
     }
 
-    /// How many tests have ended.
+    /// How many tests have begun and ended.
     pub(super) fn served(&self) -> usize {
         self.served.load(SeqCst)
     }
@@ -81,7 +81,8 @@ impl Registry {
         let entry =
             Entry { client, opening: None, known: Vec::new(), arrivals, wake: Arc::clone(&wake) };
         sessions.insert(cookie, entry);
-        Some(Ticket { registry: Arc::clone(self), cookie, arrivals: receiver, wake })
+        let began = AtomicBool::new(false);
+        Some(Ticket { registry: Arc::clone(self), cookie, arrivals: receiver, wake, began })
     }
 
     /// Hands a connection to the test whose cookie it bears; gives it back if there is
@@ -151,9 +152,15 @@ pub(super) struct Ticket {
     cookie: Cookie,
     arrivals: Receiver<Arrival>,
     wake: Arc<Wake>,
+    began: AtomicBool,
 }
 
 impl Ticket {
+    /// The test begins.
+    pub(super) fn begin(&self) {
+        self.began.store(true, SeqCst);
+    }
+
     /// Lets streams come.
     pub(super) fn open(&self, transport: Transport, options: &StreamOptions) {
         if let Some(entry) = self.registry.lock().get_mut(&self.cookie) {
@@ -187,7 +194,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.registry.lock().remove(&self.cookie);
-        self.registry.served.fetch_add(1, SeqCst);
+        self.registry.served.fetch_add(usize::from(self.began.load(SeqCst)), SeqCst);
         self.registry.changed.notify();
     }
 }

@@ -1,0 +1,57 @@
+//! A log that never holds up the one who writes it.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::time::Duration;
+
+/// Lines on their way to standard output, written by a thread of their own. When nobody
+/// reads them the newest are dropped and counted.
+pub(crate) struct Lines {
+    queue: SyncSender<String>,
+    dropped: AtomicU64,
+}
+
+/// Tells when everything is written.
+pub(crate) struct Written(Receiver<()>);
+
+impl Lines {
+    /// Starts the thread.
+    pub(crate) fn start() -> std::io::Result<(Self, Written)> {
+        let (queue, lines) = sync_channel::<String>(MOST_WAITING);
+        let (done, written) = channel();
+        std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+            let mut out = anstream::stdout();
+            for line in lines {
+                // A log that nobody reads any more is no reason to stop serving.
+                _ = writeln!(out, "{line}");
+            }
+            // Whoever asked may be gone.
+            _ = done.send(());
+        })?;
+        Ok((Self { queue, dropped: AtomicU64::new(0) }, Written(written)))
+    }
+
+    /// Writes a line, or counts it if too many wait.
+    pub(crate) fn write(&self, line: String) {
+        let dropped = self.dropped.swap(0, Relaxed);
+        let line = match dropped {
+            0 => line,
+            count => format!("{count} lines were dropped: nobody read them\n{line}"),
+        };
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(line) {
+            self.dropped.fetch_add(dropped + 1, Relaxed);
+        }
+    }
+}
+
+impl Written {
+    /// Waits for the last line, but not for ever.
+    pub(crate) fn wait(self) {
+        // A reader that has stopped reading does not get the rest.
+        _ = self.0.recv_timeout(LONGEST_WAIT);
+    }
+}
+
+const MOST_WAITING: usize = 1024;
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
