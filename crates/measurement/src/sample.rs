@@ -178,15 +178,16 @@ impl Interval {
             bytes,
             rate: BitRate::of(bytes, later.at.since(earlier.at)),
             retransmits: sum(&|s| s.tcp.map_or(0, |tcp| tcp.retransmits)),
-            missing: pairs()
-                .map(|(a, b)| {
-                    b.counters.missing().cast_signed() - a.counters.missing().cast_signed()
-                })
-                .sum(),
+            missing: if sender { 0 } else { pairs().map(|(a, b)| newly_missing(a, b)).sum() },
             blocks: sum(&|s| s.counters.blocks),
             omitted: false,
         }
     }
+}
+
+/// Negative when gaps of earlier filled up.
+const fn newly_missing(earlier: &StreamSample, later: &StreamSample) -> i64 {
+    later.counters.missing().cast_signed() - earlier.counters.missing().cast_signed()
 }
 
 #[cfg(test)]
@@ -212,6 +213,15 @@ mod tests {
         assert_eq!(interval.from, Duration::from_secs(1));
         let interval = Interval::between(&a, &b, start, false, |_| true);
         assert_eq!(interval.bytes, 9_000_000);
+    }
+
+    #[test]
+    fn only_a_receiver_misses_datagrams() {
+        let (mut a, mut b) = (sample(0, 0, 0), sample(1, 0, 0));
+        (a.streams[0].counters.sequence, a.streams[0].counters.unique) = (10, 8);
+        (b.streams[0].counters.sequence, b.streams[0].counters.unique) = (20, 19);
+        assert_eq!(Interval::between(&a, &b, a.at, false, |_| true).missing, -1);
+        assert_eq!(Interval::between(&a, &b, a.at, true, |_| true).missing, 0);
     }
 
     #[test]
