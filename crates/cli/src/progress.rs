@@ -33,6 +33,8 @@ impl Progress {
         let target =
             if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
+        let plain = ProgressStyle::with_template("  {msg}");
+        bar.set_style(plain.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.set_message(format!("{title}: connecting"));
         Self { bar, title, detail, shown: 0 }
     }

@@ -52,13 +52,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A shape with the burst that passes in 10 ms, and 50 ms of queue.
+    /// A shape with the burst that passes in 1 ms, and 50 ms of queue.
     ///
-    /// 10 ms is a timer tick at 100 Hz, the rule of `tc-tbf(8)`: a bucket that
-    /// is refilled by ticks must hold a tick's worth to reach its rate. The
-    /// burst is at least ten frames of 1514 bytes.
+    /// The kernel refills the bucket by high-resolution timers, so that a millisecond
+    /// is ample, and a short test is not lengthened by what was in the bucket. The
+    /// burst is at least one GSO packet of 64 KiB, which would be cut up otherwise.
     pub fn with_rate(rate: Rate) -> Self {
-        let burst_bytes = rate.bytes_in(TIMER_TICK).max(SMALLEST_BURST_BYTES);
+        let burst_bytes = rate.bytes_in(BURST_TIME).max(SMALLEST_BURST_BYTES);
         Self { rate, burst_bytes, latency: DEFAULT_LATENCY }
     }
 
@@ -80,9 +80,10 @@ impl Shape {
     }
 }
 
-/// Ten frames of the default MTU.
-const SMALLEST_BURST_BYTES: u32 = 10 * 1514;
-const TIMER_TICK: Duration = Duration::from_millis(10);
+/// The largest packet that a host hands down in one piece, with its headers.
+const SMALLEST_BURST_BYTES: u32 = 66_000;
+/// What passes at once after a pause.
+const BURST_TIME: Duration = Duration::from_millis(1);
 const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
 const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;
 
@@ -105,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn the_default_burst_passes_in_a_tick_but_holds_ten_frames() {
-        assert_eq!(Shape::with_rate(rate(100_000_000)).burst_bytes, 125_000);
-        assert_eq!(Shape::with_rate(rate(1)).burst_bytes, 15_140);
+    fn the_default_burst_passes_in_a_millisecond_but_holds_a_large_packet() {
+        assert_eq!(Shape::with_rate(rate(1_000_000_000)).burst_bytes, 125_000);
+        assert_eq!(Shape::with_rate(rate(1)).burst_bytes, 66_000);
     }
 
     #[test]

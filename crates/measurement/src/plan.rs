@@ -57,7 +57,7 @@ impl fmt::Display for Direction {
         f.pad(match self {
             Self::Send => "send",
             Self::Receive => "receive",
-            Self::Both => "both",
+            Self::Both => "both ways",
         })
     }
 }

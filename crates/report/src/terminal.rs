@@ -46,10 +46,21 @@ pub fn title(plan: &TestPlan) -> String {
 }
 
 fn head() -> Vec<Cell> {
-    ["", "asked", "offered", "delivered", "in", "lost", "of", "reordered", "retransmits", "jitter"]
-        .into_iter()
-        .map(|text| Cell::new(text, Emphasis::Faint))
-        .collect()
+    [
+        "",
+        "asked",
+        "offered",
+        "delivered",
+        "time",
+        "lost",
+        "datagrams",
+        "reordered",
+        "retransmits",
+        "jitter",
+    ]
+    .into_iter()
+    .map(|text| Cell::new(text, Emphasis::Faint))
+    .collect()
 }
 
 fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
@@ -96,10 +107,10 @@ fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
 
 /// A rate, marked if it falls short of the one before it.
 fn rate(rate: Option<BitRate>, short: bool, emphasis: Emphasis) -> Cell {
-    let emphasis = if short { Emphasis::Warning } else { emphasis };
+    let (emphasis, mark) = if short { (Emphasis::Warning, " !") } else { (emphasis, "") };
     rate.map_or_else(
         || Cell::new("unknown", Emphasis::Warning),
-        |r| Cell::new(r.to_string(), emphasis),
+        |r| Cell::new(format!("{r}{mark}"), emphasis),
     )
 }
 
@@ -135,7 +146,7 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut columns = Columns::default();
     columns.push(
-        ["delivered", "median", "least", "most", "runs"]
+        ["delivered", "median", "lowest", "highest", "runs"]
             .into_iter()
             .map(|text| Cell::new(text, Emphasis::Faint))
             .collect(),
@@ -172,7 +183,7 @@ fn ending_note(record: &TestRecord) -> Option<String> {
     match &record.outcome.ending {
         Ending::Completed => None,
         Ending::Interrupted => Some("the numbers are partial: interrupted".to_owned()),
-        Ending::Failed { error } => Some(format!("the numbers are partial: {error}")),
+        Ending::Failed { .. } => Some("the numbers are partial: the run failed".to_owned()),
     }
 }
 

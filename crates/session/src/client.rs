@@ -284,6 +284,7 @@ impl Conversation<'_> {
     fn answer(&mut self) {
         let Some(trial) = &mut self.trial else { return };
         trial.finish(self.finals.as_deref());
+        self.observer.interval(&trial.intervals());
         let results = trial.results(self.finals.as_deref());
         self.control.machine.send_results(&results, dataplane::now());
     }

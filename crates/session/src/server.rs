@@ -210,7 +210,8 @@ impl Desk {
         let room = self.sessions.len() < MOST_THREADS;
         let ticket = self.registry.enter(cookie, from.ip()).filter(|_| room);
         let Some(ticket) = ticket else {
-            self.log.refused(from, "busy with another test");
+            let client = SocketAddr::new(from.ip().to_canonical(), from.port());
+            self.log.refused(client, "busy with another test");
             greeter::send_away(&socket);
             return;
         };

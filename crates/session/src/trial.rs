@@ -320,7 +320,8 @@ impl Trial {
             base: self.base,
             stopped: self.stopped,
             cpu,
-            stream_error: stream_error.map(|(id, error)| format!("stream {id}: {error}")),
+            stream_error: stream_error
+                .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
     }
 

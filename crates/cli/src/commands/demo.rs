@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let rows = match make_link(&access, flags)? {
         Ok(link) => {
-            say(flags, &format!("A link of {} each way between two namespaces:", flags.link_rate));
+            say(flags, &describe_link(flags.link_rate));
             let _server = Server::start(link.far.command(this_program()?))?;
             let far = link.far.ipv4().into();
             link.near.run(|| measure(&plans, far, flags, &interrupts))??
@@ -131,6 +131,20 @@ fn this_program() -> anyhow::Result<std::path::PathBuf> {
     std::env::current_exe().context("cannot find this program's own file")
 }
 
+/// The link, and what fits it: the shaper counts Ethernet headers, but not the preamble,
+/// checksum and gap of a real wire.
+fn describe_link(rate: BitRate) -> String {
+    let fits = |payload| {
+        BitRate::from_bits_per_second(rate.bits_per_second() / FRAME * payload).to_string()
+    };
+    format!(
+        "A link of {rate} each way between two namespaces, where at most {} of TCP or {} of UDP \
+         payload fit:",
+        fits(TCP_PAYLOAD),
+        fits(UDP_PAYLOAD)
+    )
+}
+
 fn say(flags: &DemoFlags, text: &str) {
     if !flags.json && !flags.quiet {
         // What is said here is only a remark.
@@ -138,6 +152,11 @@ fn say(flags: &DemoFlags, text: &str) {
     }
 }
 
+/// Bytes of a full Ethernet frame with its header, and the payload that it carries: TCP
+/// with time stamps (RFC 7323) and UDP, over IPv4.
+const FRAME: u64 = 1514;
+const TCP_PAYLOAD: u64 = 1448;
+const UDP_PAYLOAD: u64 = 1472;
 const PORT: u16 = session::DEFAULT_PORT;
 /// Below, the control connection does not get through the queue in time.
 const LEAST_RATE: BitRate = BitRate::from_bits_per_second(1_000_000);

@@ -59,7 +59,7 @@ pub(crate) struct RowFlags {
     /// Both ways at the same time
     #[arg(long, conflicts_with_all = ["send", "receive"], env = "LINERATE_BIDIR", value_parser = BoolishValueParser::new())]
     pub(crate) bidir: bool,
-    /// Run each row so often and show the median
+    /// Run each row this many times and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
 }
@@ -71,16 +71,16 @@ pub(crate) struct AmountFlags {
     /// Duration of each row [default: 5s]
     #[arg(short, long, env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Option<Duration>,
-    /// Send so many bytes instead, e.g. 1G
+    /// Stop after this many bytes instead, e.g. 1G
     #[arg(short = 'n', long, conflicts_with = "time", env = "LINERATE_BYTES", value_name = "SIZE")]
     pub(crate) bytes: Option<ByteSize>,
-    /// Send so many blocks or datagrams instead
+    /// Stop after this many blocks or datagrams instead
     #[arg(short = 'k', long, conflicts_with_all = ["time", "bytes"], env = "LINERATE_BLOCKS", value_name = "COUNT")]
     pub(crate) blocks: Option<u64>,
-    /// Leave out so much at the start of each row
+    /// Leave this long out at the start of each row
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) omit: Duration,
-    /// Take a sample so often
+    /// Time between two samples
     #[arg(short, long, default_value = "1s", env = "LINERATE_INTERVAL", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) interval: Duration,
 }
