@@ -52,10 +52,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A shape with the burst that passes in 1 ms, and 50 ms of queue.
+    /// A shape with the burst that passes in 4 ms, and 50 ms of queue.
     ///
-    /// The kernel refills the bucket by high-resolution timers, so that a millisecond
-    /// is ample, and a short test does not gain from what was in the bucket. The burst is
+    /// The kernel refills the bucket by high-resolution timers, so that 4 milliseconds
+    /// are ample, and a short test gains little from what was in the bucket. The burst is
     /// at least two GSO packets of 64 KiB, so that a timer that is late costs nothing.
     pub fn with_rate(rate: Rate) -> Self {
         let burst_bytes = rate.bytes_in(BURST_TIME).max(SMALLEST_BURST_BYTES);
@@ -83,7 +83,7 @@ impl Shape {
 /// Two of the largest packets that a host hands down in one piece.
 const SMALLEST_BURST_BYTES: u32 = 2 * 65_536;
 /// What passes at once after a pause.
-const BURST_TIME: Duration = Duration::from_millis(1);
+const BURST_TIME: Duration = Duration::from_millis(4);
 const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
 const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;
 
@@ -106,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn the_default_burst_passes_in_a_millisecond_but_holds_two_large_packets() {
-        assert_eq!(Shape::with_rate(rate(10_000_000_000)).burst_bytes, 1_250_000);
+    fn the_default_burst_passes_in_4_ms_but_holds_two_large_packets() {
+        assert_eq!(Shape::with_rate(rate(1_000_000_000)).burst_bytes, 500_000);
         assert_eq!(Shape::with_rate(rate(1)).burst_bytes, 131_072);
     }
 
