@@ -36,7 +36,7 @@ impl Allowed {
 }
 
 /// The table of ARCHITECTURE.md; a new crate gets its row in both.
-const TABLE: [(&str, Allowed); 10] = [
+const TABLE: [(&str, Allowed); 11] = [
     ("measurement", Allowed::Only(&[])),
     ("protocol", Allowed::Only(&["measurement"])),
     ("linux", Allowed::Only(&[])),
@@ -44,6 +44,7 @@ const TABLE: [(&str, Allowed); 10] = [
     ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane"])),
     ("report", Allowed::Only(&["measurement"])),
     ("lab", Allowed::Only(&["linux"])),
+    ("authentication", Allowed::Only(&[])),
     ("cli", Allowed::All),
     ("conformance", Allowed::All),
     ("xtask", Allowed::Only(&["measurement"])),

@@ -1,0 +1,168 @@
+//! RSA keys from PEM, and what they do: the public one seals, the private one opens.
+
+use std::fmt;
+
+use aws_lc_rs::encoding::AsDer;
+use aws_lc_rs::error::Unspecified;
+use aws_lc_rs::rsa::{
+    KeyPair, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, OaepPublicEncryptingKey,
+    Pkcs1PrivateDecryptingKey, Pkcs1PublicEncryptingKey, PrivateDecryptingKey, PublicEncryptingKey,
+};
+use pem::Pem;
+use zeroize::Zeroizing;
+
+use crate::claim;
+use crate::credentials::Credentials;
+use crate::error::AuthenticationError;
+use crate::token::Sealed;
+
+/// How RSA fills what the form leaves free. Both ends must agree; nothing in a token tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Padding {
+    /// RSAES-OAEP with SHA-1 (RFC 8017, section 7.1), which iperf3 uses since 3.17.
+    #[default]
+    Oaep,
+    /// RSAES-PKCS1-v1_5 (RFC 8017, section 7.2), which iperf3 before 3.17 uses, and later
+    /// versions with `--use-pkcs1-padding`. It is weak where a server lets its clients see
+    /// whether the padding was right.
+    Pkcs1,
+}
+
+/// The key with which clients seal.
+pub struct PublicKey {
+    oaep: OaepPublicEncryptingKey,
+    pkcs1: Pkcs1PublicEncryptingKey,
+}
+
+impl PublicKey {
+    /// Takes the first PEM block `PUBLIC KEY` (RFC 7468, section 13).
+    pub fn from_pem(text: &str) -> Result<Self, AuthenticationError> {
+        let block = find(text, &[PUBLIC])?.ok_or(AuthenticationError::NoPublicKey)?;
+        let key = PublicEncryptingKey::from_der(block.contents()).ok();
+        key.and_then(|key| Self::new(&key).ok()).ok_or(AuthenticationError::UnfitKey)
+    }
+
+    fn new(key: &PublicEncryptingKey) -> Result<Self, Unspecified> {
+        let oaep = OaepPublicEncryptingKey::new(key.clone())?;
+        Ok(Self { oaep, pkcs1: Pkcs1PublicEncryptingKey::new(key.clone())? })
+    }
+
+    /// A token that admits a user once, about now: `now_seconds` since the epoch.
+    pub fn token(
+        &self,
+        credentials: &Credentials,
+        now_seconds: u64,
+        padding: Padding,
+    ) -> Result<String, AuthenticationError> {
+        let form = claim::write(credentials, now_seconds);
+        check_room(form.len(), self.most_bytes(padding))?;
+        let sealed = self.seal(form.as_bytes(), padding);
+        sealed.map(|sealed| sealed.write()).map_err(|_| AuthenticationError::Encrypt)
+    }
+
+    fn most_bytes(&self, padding: Padding) -> usize {
+        match padding {
+            Padding::Oaep => self.oaep.max_plaintext_size(&OAEP_SHA1_MGF1SHA1),
+            Padding::Pkcs1 => self.pkcs1.max_plaintext_size(),
+        }
+    }
+
+    fn seal(&self, form: &[u8], padding: Padding) -> Result<Sealed, Unspecified> {
+        let mut sealed = vec![0; self.oaep.ciphertext_size()];
+        match padding {
+            Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut sealed, None)?,
+            Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut sealed)?,
+        };
+        Ok(Sealed::new(sealed))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublicKey").finish_non_exhaustive()
+    }
+}
+
+fn check_room(bytes: usize, most_bytes: usize) -> Result<(), AuthenticationError> {
+    match bytes.saturating_sub(most_bytes) {
+        0 => Ok(()),
+        excess_bytes => Err(AuthenticationError::LongCredentials { excess_bytes }),
+    }
+}
+
+/// The key with which a server opens; the library wipes it from memory.
+pub struct PrivateKey {
+    oaep: OaepPrivateDecryptingKey,
+    pkcs1: Pkcs1PrivateDecryptingKey,
+}
+
+impl PrivateKey {
+    /// Takes the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section 10) or
+    /// `RSA PRIVATE KEY` (PKCS#1; RFC 8017, appendix A.1.2).
+    pub fn from_pem(text: &str) -> Result<Self, AuthenticationError> {
+        let block =
+            find(text, &[PKCS8, PKCS1, ENCRYPTED])?.ok_or(AuthenticationError::NoPrivateKey)?;
+        if is_encrypted(&block) {
+            return Err(AuthenticationError::EncryptedKey);
+        }
+        let key = decode(block);
+        key.and_then(|key| Self::new(&key).ok()).ok_or(AuthenticationError::UnfitKey)
+    }
+
+    fn new(key: &PrivateDecryptingKey) -> Result<Self, Unspecified> {
+        let oaep = OaepPrivateDecryptingKey::new(key.clone())?;
+        Ok(Self { oaep, pkcs1: Pkcs1PrivateDecryptingKey::new(key.clone())? })
+    }
+
+    /// The length of all that it can open.
+    pub(crate) fn bytes(&self) -> usize {
+        self.oaep.key_size_bytes()
+    }
+
+    /// What is sealed. None tells nothing of why.
+    pub(crate) fn open(&self, sealed: &Sealed, padding: Padding) -> Option<Zeroizing<Vec<u8>>> {
+        let mut form = Zeroizing::new(vec![0; self.bytes()]);
+        let opened = match padding {
+            Padding::Oaep => {
+                self.oaep.decrypt(&OAEP_SHA1_MGF1SHA1, sealed.as_bytes(), &mut form, None)
+            }
+            Padding::Pkcs1 => self.pkcs1.decrypt(sealed.as_bytes(), &mut form),
+        };
+        let bytes = opened.ok()?.len();
+        form.truncate(bytes);
+        Some(form)
+    }
+}
+
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrivateKey").finish_non_exhaustive()
+    }
+}
+
+/// The first block with one of these labels; a file may hold others, such as certificates.
+fn find(text: &str, labels: &[&str]) -> Result<Option<Pem>, AuthenticationError> {
+    let blocks = pem::parse_many(text).map_err(|_| AuthenticationError::Pem)?;
+    Ok(blocks.into_iter().find(|block| labels.contains(&block.tag())))
+}
+
+/// As PKCS#8 (RFC 7468, section 11) or by a header of the block (RFC 1421, section 4.6.1.1).
+fn is_encrypted(block: &Pem) -> bool {
+    let marked = block.headers().get("Proc-Type").is_some_and(|kind| kind.ends_with("ENCRYPTED"));
+    marked || block.tag() == ENCRYPTED
+}
+
+fn decode(block: Pem) -> Option<PrivateDecryptingKey> {
+    let is_pkcs1 = block.tag() == PKCS1;
+    let der = Zeroizing::new(block.into_contents());
+    if is_pkcs1 {
+        let pkcs8 = KeyPair::from_der(&der).ok()?.as_der().ok()?;
+        return PrivateDecryptingKey::from_pkcs8(pkcs8.as_ref()).ok();
+    }
+    PrivateDecryptingKey::from_pkcs8(&der).ok()
+}
+
+const PUBLIC: &str = "PUBLIC KEY";
+const PKCS8: &str = "PRIVATE KEY";
+const PKCS1: &str = "RSA PRIVATE KEY";
+const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";

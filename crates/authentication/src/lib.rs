@@ -1,0 +1,48 @@
+//! iperf3's authentication of users, both roles: a client proves to a server that it knows
+//! a password.
+//!
+//! The client writes user name, password and the time of day into a form, seals it with the
+//! server's public RSA key, and sends it as a [`PublicKey::token`]. The server opens it with
+//! the private key and compares with its file of [`Users`]; a [`Gate`] does that, and remembers
+//! what it admitted, so that a token serves once.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use linerate_authentication::{Credentials, Gate, Padding, PrivateKey, PublicKey, Users};
+//!
+//! # let public = include_str!("../tests/fixtures/test-only-public.pem");
+//! # let private = include_str!("../tests/fixtures/test-only-private.pem");
+//! # let users = "alice,27b307f21eb6137ab56a3c80a93a5db840e79a697f80f3381c87edaa79a83f6f";
+//! # let now_seconds = 1_700_000_000;
+//! let credentials = Credentials::new("alice", String::from("secret"))?;
+//! let token = PublicKey::from_pem(public)?.token(&credentials, now_seconds, Padding::Oaep)?;
+//!
+//! let gate = Gate::new(PrivateKey::from_pem(private)?, Duration::from_secs(10), Padding::Oaep);
+//! let admitted = gate.admit(Some(&token), now_seconds, &Users::parse(users)?);
+//! assert_eq!(admitted.expect("the password is right").as_str(), "alice");
+//! # Ok::<(), linerate_authentication::AuthenticationError>(())
+//! ```
+//!
+//! It authenticates one message, once: it does not encrypt a test, does not authenticate the
+//! server, and cannot tell a client from somebody who changes its other messages. It reads no
+//! file and no clock.
+
+#![forbid(unsafe_code)]
+
+mod claim;
+mod credentials;
+mod error;
+mod gate;
+mod key;
+mod memory;
+mod refusal;
+mod token;
+mod users;
+
+pub use credentials::{Credentials, UserName};
+pub use error::AuthenticationError;
+pub use gate::Gate;
+pub use key::{Padding, PrivateKey, PublicKey};
+pub use refusal::{Clock, Refusal};
+pub use users::Users;

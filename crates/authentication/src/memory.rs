@@ -1,0 +1,80 @@
+//! Which tokens were admitted, for as long as they would be admitted again.
+//!
+//! It lives as long as the server: a token that was admitted before a restart, or before the
+//! server's clock was set back by more than the skew, could be used again.
+
+use std::collections::BTreeMap;
+
+use crate::token::Fingerprint;
+
+/// Tokens that were admitted, with the times of their stamps.
+#[derive(Default)]
+pub(crate) struct Memory {
+    stamped_seconds: BTreeMap<Fingerprint, u64>,
+}
+
+/// What the memory says of a token.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Recollection {
+    /// It is new, and remembered from now on.
+    New,
+    /// It was admitted before.
+    Known,
+    /// It is new, but cannot be remembered besides so many.
+    Full(usize),
+}
+
+impl Memory {
+    /// Forgets what no longer matters, and remembers a token.
+    pub(crate) fn remember(
+        &mut self,
+        token: Fingerprint,
+        stamped_seconds: u64,
+        oldest_seconds: u64,
+    ) -> Recollection {
+        self.stamped_seconds.retain(|_, stamped| *stamped >= oldest_seconds);
+        let remembered = self.stamped_seconds.len();
+        if self.stamped_seconds.contains_key(&token) {
+            return Recollection::Known;
+        }
+        if remembered >= MOST_TOKENS {
+            return Recollection::Full(remembered);
+        }
+        self.stamped_seconds.insert(token, stamped_seconds);
+        Recollection::New
+    }
+}
+
+/// About 3 MiB: six thousand tests a second within the usual skew, where a server runs one.
+const MOST_TOKENS: usize = 65_536;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(number: usize) -> Fingerprint {
+        let mut token = [0; 32];
+        token[..size_of::<usize>()].copy_from_slice(&number.to_le_bytes());
+        token
+    }
+
+    #[test]
+    fn a_token_is_new_once_until_it_is_too_old() {
+        let mut memory = Memory::default();
+        assert_eq!(memory.remember(token(1), 100, 90), Recollection::New);
+        assert_eq!(memory.remember(token(1), 100, 100), Recollection::Known);
+        assert_eq!(memory.remember(token(2), 105, 101), Recollection::New);
+        assert_eq!(memory.stamped_seconds.len(), 1);
+    }
+
+    #[test]
+    fn a_full_memory_admits_nothing_until_it_forgets() {
+        let mut memory = Memory::default();
+        memory.stamped_seconds.extend((0..MOST_TOKENS).map(|number| (token(number), 100)));
+        let next = token(MOST_TOKENS);
+        assert_eq!(memory.remember(next, 105, 95), Recollection::Full(MOST_TOKENS));
+        assert_eq!(memory.remember(token(7), 100, 95), Recollection::Known);
+        assert_eq!(memory.remember(next, 105, 101), Recollection::New);
+        assert_eq!(memory.stamped_seconds.len(), 1);
+    }
+}
