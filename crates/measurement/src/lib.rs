@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod course;
 pub mod environment;
 pub mod outcome;
 pub mod plan;
@@ -14,6 +15,7 @@ pub mod schema;
 mod seconds;
 pub mod units;
 
+pub use course::Course;
 pub use environment::{Environment, Peer};
 pub use outcome::{DatagramLedger, DirectionOutcome, Outcome, Throughput};
 pub use plan::{Direction, End, StreamOptions, TestPlan, Transport};

@@ -76,10 +76,20 @@ pub enum End {
     Bytes(ByteSize),
     /// After this many blocks or datagrams, over all streams of a direction.
     Blocks(u64),
+    /// When somebody ends it.
+    Open,
+}
+
+impl End {
+    /// Whether it is an amount that is to move, however long that takes.
+    pub const fn is_amount(self) -> bool {
+        matches!(self, Self::Bytes(_) | Self::Blocks(_))
+    }
 }
 
 /// What every stream of a test has in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
     /// Bytes per write, or payload bytes per datagram; none: the default of
     /// the transport (256 KiB, or what fits the path MTU).
@@ -100,6 +110,47 @@ pub struct StreamOptions {
     /// `TCP_NODELAY` (tcp(7)).
     #[serde(default)]
     pub no_delay: bool,
+    /// Blocks or datagrams that go at once when the rate allows them; none: one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub burst: Option<u32>,
+    /// `SO_MAX_PACING_RATE` of each stream (socket(7)), asked in bit/s.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub socket_rate: Option<BitRate>,
+    /// `IP_TOS` and `IPV6_TCLASS` (ip(7), ipv6(7)); 0: left alone.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub type_of_service: u8,
+    /// Flow label of IPv6 (RFC 6437); none: the kernel's choice.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub flow_label: Option<u32>,
+    /// UDP over IPv4: sets "don't fragment" (`IP_MTU_DISCOVER`, ip(7)).
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub dont_fragment: bool,
+    /// TCP: sends without copying, by sendfile(2).
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub zero_copy: bool,
+    /// TCP: receives without copying, by `MSG_TRUNC` (tcp(7)).
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub skip_receive_copy: bool,
+    /// UDP: hands many datagrams to the kernel as one, and takes them so
+    /// (`UDP_SEGMENT` and `UDP_GRO`, udp(7)).
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub segmentation_offload: bool,
+    /// Sends a pattern that repeats, which a link may compress, not random bytes.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub repeating_payload: bool,
+    /// Multipath TCP (RFC 8684) in place of TCP.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub multipath: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 /// The fields of a plan before they were checked.
@@ -117,7 +168,7 @@ pub struct PlanDraft {
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub omit: Duration,
-    /// Time between two samples.
+    /// Time between two samples; zero: none but the first and the last.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub interval: Duration,
@@ -150,11 +201,14 @@ impl PlanDraft {
         if self.omit.subsec_nanos() > 0 {
             return Err(PlanError::OmittedFraction(self.omit));
         }
-        Interval.check(millis(self.interval), 10..=3_600_000)?;
+        if !self.interval.is_zero() {
+            Interval.check(millis(self.interval), 10..=3_600_000)?;
+        }
         match self.end {
             End::Time(time) => Time.check(millis(time), 10..=millis(MAX_TIME))?,
             End::Bytes(size) => Bytes.check(size.bytes(), 1..=MAX_AMOUNT)?,
             End::Blocks(count) => Blocks.check(count, 1..=MAX_AMOUNT)?,
+            End::Open => {}
         }
         self.check_options()?;
         Ok(TestPlan(self))
@@ -176,6 +230,12 @@ impl PlanDraft {
         }
         if let Some(mss) = options.mss {
             PlanField::Mss.check(u64::from(mss), 88..=MAX_MSS)?;
+        }
+        if let Some(burst) = options.burst {
+            PlanField::Burst.check(u64::from(burst), 1..=MAX_BURST)?;
+        }
+        if let Some(label) = options.flow_label {
+            PlanField::FlowLabel.check(u64::from(label), 1..=MAX_FLOW_LABEL)?;
         }
         match options.congestion.as_deref() {
             Some(name) if name.is_empty() || name.len() > MAX_CONGESTION_NAME => {
@@ -251,6 +311,10 @@ pub enum PlanField {
     Window,
     /// Segment size.
     Mss,
+    /// Blocks at once.
+    Burst,
+    /// IPv6 flow label.
+    FlowLabel,
 }
 
 impl PlanField {
@@ -275,6 +339,8 @@ impl PlanField {
             Self::Length => ("the length", bytes),
             Self::Window => ("the window", bytes),
             Self::Mss => ("the MSS", bytes),
+            Self::Burst => ("the burst", group_thousands),
+            Self::FlowLabel => ("the flow label", group_thousands),
         }
     }
 }
@@ -343,6 +409,10 @@ pub const MAX_TCP_BLOCK: u64 = 1024 * 1024;
 /// Up to here JSON's doubles are exact.
 const MAX_AMOUNT: u64 = 1 << 53;
 const MAX_WINDOW: u64 = 512 * 1024 * 1024;
+/// iperf3's limit.
+const MAX_BURST: u64 = 1000;
+/// Twenty bits (RFC 6437).
+const MAX_FLOW_LABEL: u64 = 0xF_FFFF;
 const MAX_MSS: u64 = 32 * 1024 - 1;
 const MAX_TIME: Duration = Duration::from_secs(86_400);
 const MAX_OMIT: Duration = Duration::from_secs(600);

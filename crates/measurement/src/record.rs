@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::course::Course;
 use crate::environment::{Environment, Peer};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
@@ -35,6 +36,9 @@ pub struct StreamRecord {
     pub id: u32,
     /// Whether this end sends on it.
     pub sender: bool,
+    /// File descriptor of its socket in this process.
+    #[serde(default)]
+    pub socket: u32,
     /// Our address.
     pub local: SocketAddr,
     /// The peer's address.
@@ -124,12 +128,33 @@ pub struct TestRecord {
     pub start: Timestamp,
     /// This end's counters over time; the first is taken at the start.
     pub samples: Vec<Sample>,
+    /// Index of the sample from which the result counts: the end of the omitted start.
+    pub base: usize,
+    /// When this end stopped sending, on the same clock.
+    pub stopped: Timestamp,
     /// What lies between them, for each direction.
     pub intervals: Vec<DirectionIntervals>,
     /// What the peer said at the end.
     pub peer_streams: Vec<PeerStream>,
+    /// Congestion control of the peer's TCP streams, if it told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer_congestion: Option<String>,
     /// What it came to.
     pub outcome: Outcome,
+}
+
+impl TestRecord {
+    /// What this end measured.
+    pub const fn course(&self) -> Course<'_> {
+        Course {
+            plan: &self.plan,
+            streams: self.streams.as_slice(),
+            samples: self.samples.as_slice(),
+            base: self.base,
+            stopped: Some(self.stopped),
+            cpu: self.outcome.cpu,
+        }
+    }
 }
 
 /// This end's intervals of one direction.

@@ -62,6 +62,12 @@ pub struct TcpSample {
     pub path_mtu: u32,
     /// Segment size for sending in bytes.
     pub segment: u32,
+    /// The receiver's window in bytes; zero before Linux 5.10.
+    #[serde(default)]
+    pub send_window: u64,
+    /// Reordering that the sender allows for before it takes a segment for lost, in segments.
+    #[serde(default)]
+    pub reordering: u32,
     /// Time with data outstanding, in microseconds.
     pub busy_micros: u64,
     /// Part of the busy time that the receiver's window was the limit, in microseconds.

@@ -23,8 +23,8 @@ pub use datagram::{CounterWidth, Header};
 pub use error::{ErrorCode, ProtocolError};
 pub use extension::{Announcement, Extension, FinalStream};
 pub use hello::{Hello, is_reply};
-pub use parameters::Parameters;
-pub use results::{Results, StreamResult};
+pub use parameters::{Parameters, Token, Wishes};
+pub use results::{Results, ServerOutput, StreamResult};
 pub use server::{Phase as ServerPhase, Server, ServerEvent};
 pub use state::State;
 

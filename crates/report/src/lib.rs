@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+pub mod iperf3;
 pub mod json;
 pub mod terminal;
 

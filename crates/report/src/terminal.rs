@@ -92,7 +92,7 @@ fn row_title(plan: &TestPlan, direction: Direction) -> String {
 /// What was asked: a rate, an amount, or as much as goes.
 fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
     let amount = match (plan.end, plan.transport) {
-        (End::Time(_), _) => None,
+        (End::Time(_) | End::Open, _) => None,
         (End::Bytes(size), _) => Some(size.to_string()),
         (End::Blocks(count), Transport::Tcp) => Some(format!("{count} blocks")),
         (End::Blocks(count), Transport::Udp) => Some(format!("{count} datagrams")),

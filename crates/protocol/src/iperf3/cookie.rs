@@ -24,6 +24,12 @@ impl Cookie {
         Self(bytes)
     }
 
+    /// What can be read of it: up to the zero byte, without control characters.
+    pub fn text(&self) -> String {
+        let bytes = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        super::json::printable(&String::from_utf8_lossy(bytes), Self::LENGTH)
+    }
+
     /// What goes over the wire.
     pub const fn as_bytes(&self) -> &[u8; Self::LENGTH] {
         &self.0

@@ -21,16 +21,32 @@ impl ErrorCode {
     pub const MSS: Self = Self(10);
     /// The omitted time is out of range.
     pub const OMIT: Self = Self(12);
+    /// The burst count is out of range.
+    pub const BURST: Self = Self(15);
     /// The datagram size is out of range.
     pub const DATAGRAM: Self = Self(20);
+    /// The total rate is above the server's limit.
+    pub const TOTAL_RATE: Self = Self(27);
+    /// A file cannot be moved by UDP.
+    pub const FILE_OVER_UDP: Self = Self(34);
+    /// The duration is above the server's limit.
+    pub const SERVER_DURATION: Self = Self(37);
     /// The parameters could not be read.
     pub const PARAMETERS: Self = Self(114);
     /// The results could not be read.
     pub const RESULTS: Self = Self(117);
+    /// The flow label cannot be set.
+    pub const FLOW_LABEL: Self = Self(127);
     /// The transport is unknown, e.g. SCTP (clause 1.6).
     pub const TRANSPORT: Self = Self(131);
+    /// The CPU affinity cannot be set.
+    pub const AFFINITY: Self = Self(132);
     /// The congestion control is not available.
     pub const CONGESTION: Self = Self(134);
+    /// The client may not use this server (section 15).
+    pub const AUTHENTICATION: Self = Self(142);
+    /// Nothing was received for too long.
+    pub const NOTHING_RECEIVED: Self = Self(144);
     /// The client did not end the test in time.
     pub const TIME_IS_UP: Self = Self(160);
     /// A stream could not be opened.

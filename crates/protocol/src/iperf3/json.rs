@@ -46,7 +46,12 @@ pub(super) fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
 
 /// What is safe to print of a peer's text: at most 32 characters of plain ASCII.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(32).collect()
+    printable(text, 32)
+}
+
+/// The same with at most `most` characters.
+pub(super) fn printable(text: &str, most: usize) -> String {
+    text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(most).collect()
 }
 
 /// A flag or a switch (clause 6.2): `true`, or a number other than zero.

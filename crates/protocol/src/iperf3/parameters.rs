@@ -22,6 +22,35 @@ pub struct Parameters {
     pub client_version: String,
     /// The client is a linerate (clause 13.1).
     pub announcement: Option<Announcement>,
+    /// What the client wishes beside the plan.
+    pub wishes: Wishes,
+}
+
+/// What a client wishes beside the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// A title for the client's output (`--title`).
+    pub title: Option<String>,
+    /// A text for both ends' JSON (`--extra-data`).
+    pub extra_data: Option<String>,
+    /// The server's output comes with its results (clause 10.7).
+    pub server_output: bool,
+    /// CPU on which the server is to run (`--affinity n,m`).
+    pub server_cpu: Option<u32>,
+    /// The encrypted user name and password (section 15).
+    pub token: Option<Token>,
+    /// What old servers pace by, in microseconds; none: iperf3's 1000.
+    pub pacing_timer: Option<u64>,
+}
+
+/// A secret that no log shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(pub String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(..)")
+    }
 }
 
 impl Parameters {
@@ -34,7 +63,15 @@ impl Parameters {
             counter_width: CounterWidth::Bits64,
             client_version: COMPATIBLE_VERSION.to_owned(),
             announcement: Some(Announcement::own()),
+            wishes: Wishes::default(),
         }
+    }
+
+    /// The same with what the client wishes beside the plan.
+    #[must_use]
+    pub fn with_wishes(mut self, wishes: Wishes) -> Self {
+        self.wishes = wishes;
+        self
     }
 
     /// The block length in effect.
@@ -54,6 +91,7 @@ impl Parameters {
             End::Time(time) => (whole_seconds(time), 0, 0),
             End::Bytes(size) => (0, size.bytes(), 0),
             End::Blocks(count) => (0, 0, count),
+            End::Open => (0, 0, 0),
         };
         put("time", json!(time));
         put("num", json!(bytes));
@@ -68,12 +106,13 @@ impl Parameters {
         if self.counter_width == CounterWidth::Bits64 {
             put("udp_counters_64bit", json!(1));
         }
-        put("pacing_timer", json!(1000));
+        put("pacing_timer", json!(self.wishes.pacing_timer.unwrap_or(1000)));
         put("client_version", json!(self.client_version));
         if let Some(announcement) = &self.announcement {
             put("linerate", json!(announcement));
         }
-        put_options(&mut object, &plan.options);
+        put_options(&mut object, plan.transport, &plan.options, self.block());
+        put_wishes(&mut object, &self.wishes);
         Value::Object(object)
     }
 
@@ -102,21 +141,73 @@ impl Parameters {
             counter_width: if wide { CounterWidth::Bits64 } else { CounterWidth::Bits32 },
             client_version: json::plain(&json::text(&object, "client_version").unwrap_or_default()),
             announcement,
+            wishes: wishes(&object),
         })
     }
 }
 
-fn put_options(object: &mut Map<String, Value>, options: &StreamOptions) {
+fn put_options(
+    object: &mut Map<String, Value>,
+    transport: Transport,
+    options: &StreamOptions,
+    block: ByteSize,
+) {
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             object.insert(key.to_owned(), value);
         }
     };
+    let one = |on: bool| on.then(|| json!(1));
     put("bandwidth", options.rate.map(|rate| json!(rate.bits_per_second())));
     put("window", options.window.map(|window| json!(window.bytes())));
     put("MSS", options.mss.map(|mss| json!(mss)));
     put("congestion", options.congestion.as_ref().map(|name| json!(name)));
-    put("nodelay", if options.no_delay { Some(json!(true)) } else { None });
+    put("nodelay", options.no_delay.then(|| json!(true)));
+    put("burst", options.burst.map(|burst| json!(burst)));
+    put("fqrate", options.socket_rate.map(|rate| json!(rate.bits_per_second())));
+    let tos = options.type_of_service;
+    put("TOS", (tos > 0).then(|| json!(tos)));
+    put("flowlabel", options.flow_label.map(|label| json!(label)));
+    put("dont_fragment", one(options.dont_fragment));
+    put("zerocopy", one(options.zero_copy));
+    put("skip_rx_copy", one(options.skip_receive_copy));
+    put("repeating_payload", one(options.repeating_payload));
+    put("mptcp", options.multipath.then(|| json!(true)));
+    if transport == Transport::Udp && options.segmentation_offload {
+        // Clause 6.4: the server takes its buffers' sizes from here.
+        let whole = OFFLOAD_BYTES / block.bytes() * block.bytes();
+        put("gso", Some(json!(1)));
+        put("gso_dg_size", Some(json!(block.bytes())));
+        put("gso_bf_size", Some(json!(whole)));
+        put("gro", Some(json!(1)));
+        put("gro_bf_size", Some(json!(OFFLOAD_BYTES)));
+    }
+}
+
+fn put_wishes(object: &mut Map<String, Value>, wishes: &Wishes) {
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    put("title", wishes.title.as_ref().map(|title| json!(title)));
+    put("extra_data", wishes.extra_data.as_ref().map(|data| json!(data)));
+    put("get_server_output", wishes.server_output.then(|| json!(1)));
+    put("server_affinity", wishes.server_cpu.map(|cpu| json!(cpu)));
+    put("authtoken", wishes.token.as_ref().map(|token| json!(token.0)));
+}
+
+fn wishes(object: &Map<String, Value>) -> Wishes {
+    let number = |key| json::unsigned(object, key);
+    Wishes {
+        title: json::text(object, "title"),
+        extra_data: json::text(object, "extra_data"),
+        // Clause 6.2: iperf3 takes any number, even 0, for "on".
+        server_output: number("get_server_output").is_some(),
+        server_cpu: number("server_affinity").and_then(|cpu| u32::try_from(cpu).ok()),
+        token: json::text(object, "authtoken").map(Token),
+        pacing_timer: number("pacing_timer").filter(|timer| *timer != 1000),
+    }
 }
 
 fn options(object: &Map<String, Value>) -> StreamOptions {
@@ -126,10 +217,25 @@ fn options(object: &Map<String, Value>) -> StreamOptions {
         block: Some(block.unwrap_or(DEFAULT_BLOCK)),
         rate: some("bandwidth").map(BitRate::from_bits_per_second),
         window: some("window").map(ByteSize::from_bytes),
-        mss: some("MSS").map(|mss| u32::try_from(mss).unwrap_or(u32::MAX)),
+        mss: some("MSS").map(narrow),
         congestion: json::text(object, "congestion"),
         no_delay: json::flag(object, "nodelay"),
+        burst: some("burst").map(narrow),
+        socket_rate: some("fqrate").map(BitRate::from_bits_per_second),
+        type_of_service: u8::try_from(json::unsigned(object, "TOS").unwrap_or(0)).unwrap_or(0),
+        flow_label: some("flowlabel").map(narrow),
+        dont_fragment: json::flag(object, "dont_fragment"),
+        zero_copy: json::flag(object, "zerocopy"),
+        skip_receive_copy: json::flag(object, "skip_rx_copy"),
+        segmentation_offload: json::flag(object, "gso") || json::flag(object, "gro"),
+        repeating_payload: json::flag(object, "repeating_payload"),
+        multipath: json::flag(object, "mptcp"),
     }
+}
+
+/// A number beyond 32 bits is out of every range, and stays so.
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Clause 6.3: of several, SCTP wins over UDP wins over TCP.
@@ -170,7 +276,7 @@ fn end(object: &Map<String, Value>) -> End {
         End::Blocks(blocks)
     } else {
         let seconds = json::unsigned(object, "time").unwrap_or(DEFAULT_TIME);
-        End::Time(Duration::from_secs(if seconds == 0 { LONGEST_TIME } else { seconds }))
+        if seconds == 0 { End::Open } else { End::Time(Duration::from_secs(seconds)) }
     }
 }
 
@@ -188,6 +294,8 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanField::Length => ErrorCode::BLOCK,
         PlanField::Window => ErrorCode::WINDOW,
         PlanField::Mss => ErrorCode::MSS,
+        PlanField::Burst => ErrorCode::BURST,
+        PlanField::FlowLabel => ErrorCode::FLOW_LABEL,
         PlanField::Interval | PlanField::Bytes | PlanField::Blocks => ErrorCode::PARAMETERS,
     }
 }
@@ -201,8 +309,9 @@ fn whole_seconds(span: Duration) -> u64 {
 const COMPATIBLE_VERSION: &str = "3.21";
 /// What iperf3 assumes without a `len` (clause 6.3).
 const DEFAULT_BLOCK: ByteSize = ByteSize::from_bytes(128 * 1024);
+/// What iperf3 hands to the kernel, or takes from it, at once with `--gsro`.
+const OFFLOAD_BYTES: u64 = 65_507;
 const DEFAULT_TIME: u64 = 10;
-const LONGEST_TIME: u64 = 86_400;
 
 #[cfg(test)]
 mod tests {
@@ -224,6 +333,27 @@ mod tests {
         let plan = draft.check().expect("valid");
         let parameters = Parameters::new(&plan, ByteSize::from_bytes(1460));
         assert_eq!(read(&parameters.to_json()), Ok(parameters));
+    }
+
+    #[test]
+    fn what_a_client_wishes_survives_the_wire_and_its_token_no_log() {
+        let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+        draft.options.segmentation_offload = true;
+        let wishes = Wishes {
+            title: Some("a title".to_owned()),
+            extra_data: Some("{}".to_owned()),
+            server_output: true,
+            server_cpu: Some(1),
+            token: Some(Token("c2VjcmV0".to_owned())),
+            pacing_timer: Some(500),
+        };
+        let parameters =
+            Parameters::new(&draft.check().expect("valid"), ByteSize::from_bytes(1460))
+                .with_wishes(wishes);
+        assert_eq!(read(&parameters.to_json()), Ok(parameters.clone()));
+        assert!(!format!("{parameters:?}").contains("c2VjcmV0"));
+        // As 3.21 computes them: whole datagrams in what UDP can carry at once.
+        assert_eq!(parameters.to_json()["gso_bf_size"], json!(64_240));
     }
 
     #[test]

@@ -19,6 +19,17 @@ pub struct Results {
     pub congestion_used: Option<String>,
     /// Every stream of the test (clause 10.9).
     pub streams: Vec<StreamResult>,
+    /// A server's own output, if the client wished it (clause 10.7).
+    pub server_output: Option<ServerOutput>,
+}
+
+/// What a server printed of the test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerOutput {
+    /// Its lines.
+    Text(String),
+    /// Its JSON object.
+    Json(Value),
 }
 
 /// One stream, in iperf3's units (clause 10.6).
@@ -59,6 +70,11 @@ impl Results {
         if let Some(name) = &self.congestion_used {
             object["congestion_used"] = json!(name);
         }
+        match &self.server_output {
+            Some(ServerOutput::Text(text)) => object["server_output_text"] = json!(text),
+            Some(ServerOutput::Json(json)) => object["server_output_json"] = json.clone(),
+            None => {}
+        }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
             object["linerate"] = json!(Truth { streams });
@@ -94,6 +110,7 @@ impl Results {
                 .iter()
                 .map(|value| StreamResult::from_json(value, &counted))
                 .collect::<Result<_, _>>()?,
+            server_output: server_output(&object),
         })
     }
 }
@@ -164,6 +181,13 @@ struct Truth {
 
 /// Both directions of the largest test (clause 6.3).
 const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
+
+fn server_output(object: &Map<String, Value>) -> Option<ServerOutput> {
+    match object.get("server_output_json") {
+        Some(json) if json.is_object() => Some(ServerOutput::Json(json.clone())),
+        _ => json::text(object, "server_output_text").map(ServerOutput::Text),
+    }
+}
 
 fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))

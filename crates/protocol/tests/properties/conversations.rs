@@ -134,6 +134,7 @@ fn plan() -> impl Strategy<Value = TestPlan> {
         (1..86_400_u64).prop_map(|seconds| End::Time(Duration::from_secs(seconds))),
         (1..1_u64 << 53).prop_map(|bytes| End::Bytes(ByteSize::from_bytes(bytes))),
         (1..1_u64 << 53).prop_map(End::Blocks),
+        Just(End::Open),
     ];
     let omit = (0..600_u64).prop_map(Duration::from_secs);
     (transport, direction, 1..=MAX_STREAMS, end, omit, options()).prop_map(
@@ -152,14 +153,36 @@ fn options() -> impl Strategy<Value = StreamOptions> {
     let mss = prop::option::of(88_u32..9000);
     let congestion = prop::option::of("[a-z]{1,15}");
     let block = (16..65_507_u64).prop_map(|bytes| Some(ByteSize::from_bytes(bytes)));
-    (block, rate, window, mss, congestion, any::<bool>()).prop_map(
-        |(block, rate, window, mss, congestion, no_delay)| StreamOptions {
+    (block, rate, window, mss, congestion, any::<bool>(), rarer()).prop_map(
+        |(block, rate, window, mss, congestion, no_delay, rarer)| StreamOptions {
             block,
             rate,
             window,
             mss,
             congestion,
             no_delay,
+            ..rarer
+        },
+    )
+}
+
+/// The options that few tests set.
+fn rarer() -> impl Strategy<Value = StreamOptions> {
+    let burst = prop::option::of(1_u32..=1000);
+    let socket_rate = prop::option::of((1..1_u64 << 53).prop_map(BitRate::from_bits_per_second));
+    let flow_label = prop::option::of(1_u32..=0xF_FFFF);
+    (burst, socket_rate, any::<u8>(), flow_label, any::<[bool; 5]>()).prop_map(
+        |(burst, socket_rate, type_of_service, flow_label, switches)| StreamOptions {
+            burst,
+            socket_rate,
+            type_of_service,
+            flow_label,
+            dont_fragment: switches[0],
+            zero_copy: switches[1],
+            skip_receive_copy: switches[2],
+            repeating_payload: switches[3],
+            multipath: switches[4],
+            ..StreamOptions::default()
         },
     )
 }

@@ -1,0 +1,320 @@
+//! The object that iperf3 prints for programs, and its parts as they come.
+
+use std::net::IpAddr;
+
+use measurement::{BitRate, ByteSize, Course, Direction, End, StreamRecord, TestPlan, Transport};
+
+use super::figures::{Progress, Step, congestion, is_reverse, totals};
+use super::tree::{Tree, event};
+use super::{Contact, DiskFile, PeerWord, Role, ServerSaid, VERSION, date, without_mapping};
+
+mod members;
+
+use members::{interval, push_sums, stream};
+
+/// One test as JSON.
+#[derive(Clone, Debug)]
+pub struct Json {
+    role: Role,
+    start: Start,
+    intervals: Vec<Tree>,
+    keeps_intervals: bool,
+    end: Tree,
+    error: Option<String>,
+    title: Option<String>,
+    extra_data: Option<String>,
+    server: Option<(&'static str, Tree)>,
+    truth: Option<Tree>,
+    progress: Progress,
+    file: Option<DiskFile>,
+}
+
+/// The parts of `start`, which come in another order than they stand.
+#[derive(Clone, Debug, Default)]
+struct Start {
+    connected: Vec<Tree>,
+    host: Vec<(&'static str, Tree)>,
+    agreed: Vec<(&'static str, Tree)>,
+    window: u64,
+    buffers: Vec<(&'static str, Tree)>,
+    are_buffers_first: bool,
+    test: Option<Tree>,
+}
+
+impl Json {
+    /// The object of a test that has not begun.
+    pub fn new(role: Role, system_info: &str) -> Self {
+        let host = vec![("version", VERSION.into()), ("system_info", system_info.into())];
+        Self {
+            role,
+            start: Start { host, ..Start::default() },
+            intervals: Vec::new(),
+            keeps_intervals: true,
+            end: Tree::Object(Vec::new()),
+            error: None,
+            title: None,
+            extra_data: None,
+            server: None,
+            truth: None,
+            progress: Progress::new(),
+            file: None,
+        }
+    }
+
+    /// Whether `intervals` is filled. With `--json-stream`, which printed them, it only is
+    /// with `--json-stream-full-output`, and at a server whose client asked for its output.
+    pub const fn keep_intervals(&mut self, keep: bool) {
+        self.keeps_intervals = keep;
+    }
+
+    /// What the user wants to find in the object again.
+    pub fn annotate(&mut self, title: Option<&str>, extra_data: Option<&str>) {
+        self.title = title.map(str::to_owned);
+        self.extra_data = extra_data.map(str::to_owned);
+    }
+
+    /// The file that is moved in place of made-up payload.
+    pub fn file(&mut self, name: &str, size: u64) {
+        self.file = Some(DiskFile { name: name.to_owned(), size });
+    }
+
+    /// Both ends have agreed on a test.
+    pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) {
+        self.start.agreed = agreed(contact, plan);
+        self.start.window = plan.options.window.map_or(0, ByteSize::bytes);
+        // A server has its listening socket before it hears of a client.
+        self.start.are_buffers_first =
+            contact.role == Role::Server && plan.transport == Transport::Tcp;
+    }
+
+    /// The streams are open.
+    pub fn opened(&mut self, streams: &[StreamRecord]) {
+        self.start.connected.extend(streams.iter().map(connection));
+        if let Some(first) = streams.first() {
+            self.start.buffers = vec![
+                ("sock_bufsize", self.start.window.into()),
+                ("sndbuf_actual", first.send_buffer.bytes().into()),
+                ("rcvbuf_actual", first.receive_buffer.bytes().into()),
+            ];
+        }
+    }
+
+    /// The test runs; `block` is what goes in one write or datagram. Data of the event
+    /// `start`.
+    pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> Tree {
+        self.start.test = Some(test_start(plan, block));
+        self.start.tree()
+    }
+
+    /// The intervals that are new since the last call, each the data of an event
+    /// `interval`.
+    pub fn sampled(&mut self, course: &Course<'_>) -> Vec<Tree> {
+        let steps = self.progress.advance(self.role, course);
+        let shown = steps.iter().filter_map(|step| match step {
+            Step::Shown(ways) => Some(interval(self.role, course.plan.direction, ways)),
+            Step::OmitOver => None,
+        });
+        let intervals: Vec<_> = shown.collect();
+        if self.keeps_intervals {
+            self.intervals.extend(intervals.iter().cloned());
+        }
+        intervals
+    }
+
+    /// The whole test; gives the intervals that were not told yet, as `sampled` does. A
+    /// server has no word of its client yet.
+    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> Vec<Tree> {
+        let intervals = self.sampled(course);
+        let totals = totals(self.role, course, peer);
+        let transport = course.plan.transport;
+        let streams = totals.iter().flat_map(|total| {
+            total.streams.iter().map(|one| stream(transport, total, one, self.file.as_ref()))
+        });
+        let mut end = Tree::object([("streams", Tree::List(streams.collect()))]);
+        for total in &totals {
+            let is_reverse = is_reverse(self.role, course.plan.direction, total.sender);
+            push_sums(&mut end, transport, total, if is_reverse { "_bidir_reverse" } else { "" });
+        }
+        end.push("cpu_utilization_percent", cpu(course, peer));
+        // The names are those of the direction printed last.
+        let sender = totals.last().is_some_and(|total| total.sender);
+        push_congestion(&mut end, course, peer, sender);
+        self.end = end;
+        intervals
+    }
+
+    /// What the server printed.
+    pub fn server_output(&mut self, said: &ServerSaid<'_>) {
+        self.server = Some(match said {
+            ServerSaid::Text(text) => ("server_output_text", (*text).into()),
+            ServerSaid::Json(json) => ("server_output_json", (*json).into()),
+        });
+    }
+
+    /// Why the test failed; of several reasons the first stays.
+    pub fn error(&mut self, text: &str) {
+        self.error.get_or_insert_with(|| text.to_owned());
+    }
+
+    /// What iperf3 has no field for.
+    pub fn truth(&mut self, linerate: &serde_json::Value) {
+        self.truth = Some(linerate.into());
+    }
+
+    /// Data of the event `end`.
+    pub const fn end(&self) -> &Tree {
+        &self.end
+    }
+
+    /// The events that end a `--json-stream`, in order: `error` if it failed, what the
+    /// server printed, `end`.
+    pub fn last_events(&self) -> Vec<Tree> {
+        let error = self.error.iter().map(|error| event("error", &error.as_str().into()));
+        let server = self.server.iter().map(|(name, said)| event(name, said));
+        error.chain(server).chain([event("end", &self.end)]).collect()
+    }
+
+    /// The object as far as it has come; a server whose client asked for its output sends
+    /// this.
+    pub fn so_far(&self) -> Tree {
+        self.clone().finish()
+    }
+
+    /// The whole object.
+    pub fn finish(self) -> Tree {
+        let mut top = Tree::object([
+            ("start", self.start.tree()),
+            ("intervals", Tree::List(self.intervals)),
+            ("end", self.end),
+        ]);
+        let texts = [("error", self.error), ("title", self.title), ("extra_data", self.extra_data)];
+        let texts = texts.into_iter().filter_map(|(key, text)| Some((key, Tree::Text(text?))));
+        let truth = self.truth.map(|truth| ("linerate", truth));
+        for (key, value) in texts.chain(self.server).chain(truth) {
+            top.push(key, value);
+        }
+        top
+    }
+}
+
+impl Start {
+    fn tree(&self) -> Tree {
+        let (before, after) = if self.are_buffers_first {
+            (&self.buffers[..], &[][..])
+        } else {
+            (&[][..], &self.buffers[..])
+        };
+        let parts = [&self.host[..], before, &self.agreed, after];
+        let mut start = Tree::object([("connected", Tree::List(self.connected.clone()))]);
+        for (key, value) in parts.into_iter().flatten() {
+            start.push(key, value.clone());
+        }
+        if let Some(test) = &self.test {
+            start.push("test_start", test.clone());
+        }
+        start
+    }
+}
+
+fn agreed(contact: &Contact<'_>, plan: &TestPlan) -> Vec<(&'static str, Tree)> {
+    let (name, host) = match contact.role {
+        Role::Client => ("connecting_to", contact.host),
+        Role::Server => ("accepted_connection", without_mapping(contact.host)),
+    };
+    let host = Tree::object([("host", host.into()), ("port", Tree::Whole(contact.port.into()))]);
+    let mut agreed = vec![
+        ("timestamp", timestamp(contact.wall_millis)),
+        (name, host),
+        ("cookie", contact.cookie.into()),
+    ];
+    if plan.transport == Transport::Tcp {
+        agreed.push(match contact.mss_asked {
+            Some(mss) => ("tcp_mss", mss.into()),
+            None => ("tcp_mss_default", contact.mss_default.unwrap_or(0).into()),
+        });
+    }
+    agreed.push(("target_bitrate", target(plan).into()));
+    agreed.push(("fq_rate", socket_rate(plan).into()));
+    agreed
+}
+
+fn timestamp(wall_millis: u64) -> Tree {
+    Tree::object([
+        ("time", date::rfc1123(wall_millis).as_str().into()),
+        ("timesecs", (wall_millis / 1000).into()),
+        ("timemillisecs", Tree::from(wall_millis)),
+    ])
+}
+
+/// Bits per second of each stream; 0: unlimited.
+fn target(plan: &TestPlan) -> u64 {
+    plan.options.rate.map_or(0, BitRate::bits_per_second)
+}
+
+fn socket_rate(plan: &TestPlan) -> u64 {
+    plan.options.socket_rate.map_or(0, BitRate::bits_per_second)
+}
+
+fn connection(stream: &StreamRecord) -> Tree {
+    let host = |ip: IpAddr| Tree::Text(ip.to_canonical().to_string());
+    Tree::object([
+        ("socket", stream.socket.into()),
+        ("local_host", host(stream.local.ip())),
+        ("local_port", Tree::Whole(stream.local.port().into())),
+        ("remote_host", host(stream.peer.ip())),
+        ("remote_port", Tree::Whole(stream.peer.port().into())),
+    ])
+}
+
+fn test_start(plan: &TestPlan, block: ByteSize) -> Tree {
+    let (duration, bytes, blocks) = match plan.end {
+        End::Time(time) => (time.as_secs_f64(), 0, 0),
+        End::Bytes(size) => (0.0, size.bytes(), 0),
+        End::Blocks(count) => (0.0, 0, count),
+        End::Open => (0.0, 0, 0),
+    };
+    let flag = |flag: bool| Tree::Whole(flag.into());
+    let offload = flag(plan.options.segmentation_offload);
+    Tree::object([
+        ("protocol", plan.transport.to_string().as_str().into()),
+        ("num_streams", Tree::Whole(plan.streams.into())),
+        ("blksize", block.bytes().into()),
+        ("omit", plan.omit.as_secs().into()),
+        ("duration", duration.into()),
+        ("bytes", bytes.into()),
+        ("blocks", blocks.into()),
+        ("reverse", flag(plan.direction == Direction::Receive)),
+        ("tos", Tree::Whole(plan.options.type_of_service.into())),
+        ("target_bitrate", target(plan).into()),
+        ("bidir", flag(plan.direction == Direction::Both)),
+        ("fqrate", socket_rate(plan).into()),
+        ("interval", plan.interval.as_secs_f64().into()),
+        ("gso", offload.clone()),
+        ("gro", offload),
+    ])
+}
+
+fn cpu(course: &Course<'_>, peer: &PeerWord<'_>) -> Tree {
+    let (host, remote) = (course.cpu, peer.cpu.unwrap_or_default());
+    Tree::object([
+        ("host_total", host.total.into()),
+        ("host_user", host.user.into()),
+        ("host_system", host.system.into()),
+        ("remote_total", remote.total.into()),
+        ("remote_user", remote.user.into()),
+        ("remote_system", Tree::from(remote.system)),
+    ])
+}
+
+fn push_congestion(end: &mut Tree, course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) {
+    if course.plan.transport == Transport::Udp {
+        return;
+    }
+    let (sending, receiving) = congestion(course, peer, sender);
+    let names = [("sender_tcp_congestion", sending), ("receiver_tcp_congestion", receiving)];
+    for (key, name) in names {
+        if let Some(name) = name {
+            end.push(key, name);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The lines that iperf3 prints for people.
+//!
+//! Every piece ends with a newline and goes to standard output; nothing here is for
+//! standard error.
+
+use measurement::outcome::CpuUse;
+use measurement::{BitRate, ByteSize, Course, Direction, End, StreamRecord, TestPlan, Transport};
+
+use super::figures::{Progress, Step, Way, congestion, totals};
+use super::unit::UnitFormat;
+use super::{Contact, DiskFile, PeerWord, Role, ServerSaid, VERSION, date, without_mapping};
+
+mod rows;
+
+use rows::{Printer, id};
+
+/// One test as text.
+#[derive(Clone, Debug)]
+pub struct Text {
+    role: Role,
+    verbose: bool,
+    unit: UnitFormat,
+    progress: Progress,
+    is_headed: bool,
+    file: Option<DiskFile>,
+}
+
+impl Text {
+    /// Text of a test that has not begun; `verbose` is `-V`, `unit` is `-f`.
+    pub const fn new(role: Role, verbose: bool, unit: UnitFormat) -> Self {
+        let progress = Progress::new();
+        Self { role, verbose, unit, progress, is_headed: false, file: None }
+    }
+
+    /// With `-V`, the version and the host, before anything else.
+    pub fn version(&self, system_info: &str) -> String {
+        self.if_verbose(|| format!("{VERSION}\n{system_info}\n"))
+    }
+
+    /// What a server prints each time it waits; tests are numbered from 1.
+    pub fn listening(port: u16, test_number: u64) -> String {
+        format!("{RULE}Server listening on {port} (test #{test_number})\n{RULE}")
+    }
+
+    /// With `-V`, what a client knows once its control connection stands: the segment size
+    /// and, for UDP, the payload of a datagram if it chose that itself.
+    pub fn connected(&self, segment: Option<u32>, datagram: Option<ByteSize>) -> String {
+        self.if_verbose(|| {
+            let block = |size: ByteSize| format!("Setting UDP block size to {}\n", size.bytes());
+            format!("Control connection MSS {}\n", segment.unwrap_or(0))
+                + &datagram.map_or_else(String::new, block)
+        })
+    }
+
+    /// The file that is moved in place of made-up payload.
+    pub fn file(&mut self, name: &str, size: u64) {
+        self.file = Some(DiskFile { name: name.to_owned(), size });
+    }
+
+    /// Both ends have agreed on a test.
+    pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) -> String {
+        let time = || format!("Time: {}\n", date::rfc1123(contact.wall_millis));
+        self.if_verbose(time)
+            + &greeting(contact, plan.direction)
+            + &self.if_verbose(|| agreed(contact, plan))
+    }
+
+    /// The streams are open.
+    pub fn opened(&mut self, streams: &[StreamRecord]) -> String {
+        streams.iter().map(connection).collect()
+    }
+
+    /// The test runs; `block` is what goes in one write or datagram.
+    pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> String {
+        self.if_verbose(|| {
+            format!(
+                "Starting Test: protocol: {}, {} streams, {} byte blocks, omitting {} seconds, \
+                 {}, tos {}\n",
+                plan.transport,
+                plan.streams,
+                block.bytes(),
+                plan.omit.as_secs(),
+                extent(plan.end),
+                plan.options.type_of_service
+            )
+        })
+    }
+
+    /// The intervals that are new since the last call.
+    pub fn sampled(&mut self, course: &Course<'_>) -> String {
+        let mut out = String::new();
+        for step in self.progress.advance(self.role, course) {
+            match step {
+                Step::Shown(ways) => out += &self.interval(course.plan, &ways),
+                Step::OmitOver => {
+                    out += &self
+                        .if_verbose(|| "Finished omit period, starting real test\n".to_owned());
+                }
+            }
+        }
+        out
+    }
+
+    /// The whole test, after the intervals that were not told yet. A server prints it
+    /// before it has the client's word.
+    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> String {
+        let totals = totals(self.role, course, peer);
+        let mut out = self.sampled(course) + SEPARATOR;
+        out += &self.if_verbose(|| "Test Complete. Summary Results:\n".to_owned());
+        out += &summary_header(course.plan, totals.iter().any(|total| total.has_retransmits));
+        for total in &totals {
+            let printer = self.printer(course.plan, total.sender);
+            out += &printer.total(course.plan, total);
+            out += &self.if_verbose(|| {
+                cpu(course, peer, total.sender) + &congestion_lines(course, peer, total.sender)
+            });
+        }
+        out
+    }
+
+    /// What the server printed, after the summary.
+    pub fn server_output(&self, said: &ServerSaid<'_>) -> String {
+        match said {
+            ServerSaid::Text(text) => format!("\nServer output:\n{text}\n"),
+            ServerSaid::Json(json) => {
+                format!("\nServer JSON output:\n{}\n", super::pretty(&(*json).into()))
+            }
+        }
+    }
+
+    /// The last line of a client whose test did not fail.
+    pub const fn done() -> &'static str {
+        "\niperf Done.\n"
+    }
+
+    fn if_verbose(&self, text: impl FnOnce() -> String) -> String {
+        if self.verbose { text() } else { String::new() }
+    }
+
+    fn interval(&mut self, plan: &TestPlan, ways: &[Way]) -> String {
+        let mut out = if !std::mem::replace(&mut self.is_headed, true) {
+            interval_header(plan, ways)
+        } else if plan.streams > 1 {
+            SEPARATOR.to_owned()
+        } else {
+            String::new()
+        };
+        for way in ways {
+            let printer = self.printer(plan, way.sender);
+            out += &way.rows.iter().map(|row| printer.row(row)).collect::<String>();
+            if plan.streams > 1 {
+                out += &printer.row_sum(&way.sum);
+            }
+        }
+        out
+    }
+
+    fn printer(&self, plan: &TestPlan, sender: bool) -> Printer<'_> {
+        Printer::new(self, plan.direction, sender)
+    }
+}
+
+fn greeting(contact: &Contact<'_>, direction: Direction) -> String {
+    let (host, port) = (contact.host, contact.port);
+    match (contact.role, direction) {
+        (Role::Client, Direction::Receive) => format!(
+            "Connecting to host {host}, port {port}\n\
+             Reverse mode, remote host {host} is sending\n"
+        ),
+        (Role::Client, _) => format!("Connecting to host {host}, port {port}\n"),
+        (Role::Server, _) => {
+            format!("Accepted connection from {}, port {port}\n", without_mapping(host))
+        }
+    }
+}
+
+/// With `-V`, what was agreed on.
+fn agreed(contact: &Contact<'_>, plan: &TestPlan) -> String {
+    let cookie = format!("      Cookie: {}\n", contact.cookie);
+    let segment = match (plan.transport, contact.mss_asked) {
+        (Transport::Udp, _) => String::new(),
+        (Transport::Tcp, Some(mss)) => format!("      TCP MSS: {mss}\n"),
+        (Transport::Tcp, None) => {
+            format!("      TCP MSS: {} (default)\n", contact.mss_default.unwrap_or(0))
+        }
+    };
+    let rate = plan.options.rate.map_or(0, BitRate::bits_per_second);
+    let target = if rate > 0 { format!("      Target Bitrate: {rate}\n") } else { String::new() };
+    cookie + &segment + &target
+}
+
+fn connection(stream: &StreamRecord) -> String {
+    format!(
+        "{} local {} port {} connected to {} port {}\n",
+        id(stream.socket),
+        stream.local.ip().to_canonical(),
+        stream.local.port(),
+        stream.peer.ip().to_canonical(),
+        stream.peer.port()
+    )
+}
+
+/// What ends the test.
+fn extent(end: End) -> String {
+    match end {
+        End::Time(time) => format!("{} second test", time.as_secs_f64()),
+        End::Bytes(size) => format!("{} bytes to send", size.bytes()),
+        End::Blocks(count) => format!("{count} blocks to send"),
+        End::Open => "0 second test".to_owned(),
+    }
+}
+
+fn interval_header(plan: &TestPlan, ways: &[Way]) -> String {
+    let sends = ways.iter().any(|way| way.sender);
+    let receives = ways.iter().any(|way| !way.sender);
+    let columns = match plan.transport {
+        Transport::Tcp if sends => "         Retr  Cwnd",
+        Transport::Tcp => "",
+        Transport::Udp if receives => "         Jitter    Lost/Total Datagrams",
+        Transport::Udp => "         Total Datagrams",
+    };
+    header(plan, columns)
+}
+
+fn summary_header(plan: &TestPlan, has_retransmits: bool) -> String {
+    let columns = match plan.transport {
+        Transport::Tcp if has_retransmits => "         Retr",
+        Transport::Tcp => "",
+        Transport::Udp => "         Jitter    Lost/Total Datagrams",
+    };
+    header(plan, columns)
+}
+
+fn header(plan: &TestPlan, columns: &str) -> String {
+    let role = if plan.direction == Direction::Both { "[Role]" } else { "" };
+    format!("[ ID]{role} Interval           Transfer     Bitrate{columns}\n")
+}
+
+/// Only with the rows that this end sent; where both do, once for each of its roles.
+fn cpu(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> String {
+    if !sender {
+        return String::new();
+    }
+    let remote = peer.cpu.unwrap_or_default();
+    let line = |here, there| {
+        format!(
+            "CPU Utilization: local/{here} {}, remote/{there} {}\n",
+            share(&course.cpu),
+            share(&remote)
+        )
+    };
+    let mut out = line("sender", "receiver");
+    if course.plan.direction == Direction::Both {
+        out += &line("receiver", "sender");
+    }
+    out
+}
+
+fn share(cpu: &CpuUse) -> String {
+    format!("{:.1}% ({:.1}%u/{:.1}%s)", cpu.total, cpu.user, cpu.system)
+}
+
+fn congestion_lines(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> String {
+    if course.plan.transport == Transport::Udp {
+        return String::new();
+    }
+    let (sending, receiving) = congestion(course, peer, sender);
+    let line = |name: Option<&str>, end| {
+        name.map_or_else(String::new, |name| format!("{end}_tcp_congestion {name}\n"))
+    };
+    line(sending, "snd") + &line(receiving, "rcv")
+}
+
+const SEPARATOR: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -\n";
+const RULE: &str = "-----------------------------------------------------------\n";
