@@ -4,11 +4,14 @@ use clap::{Parser, Subcommand};
 
 mod color;
 mod demo;
+mod iperf3;
+pub(crate) mod iperf3_values;
 mod serve;
 mod test;
 
 pub(crate) use color::Color;
 pub(crate) use demo::DemoFlags;
+pub(crate) use iperf3::Iperf3Flags;
 pub(crate) use serve::ServeFlags;
 pub(crate) use test::TestFlags;
 
@@ -40,6 +43,13 @@ pub(crate) enum Command {
     Test(Box<TestFlags>),
     /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
     Demo(DemoFlags),
+    /// Do what iperf3 would do with these arguments, in its words
+    #[command(disable_help_flag = true)]
+    Iperf3 {
+        /// iperf3's own arguments; see iperf3 --help
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  linerate completions bash > /etc/bash_completion.d/linerate"
@@ -58,5 +68,6 @@ Examples:
   linerate serve                      on one host
   linerate test 10.0.0.2              on the other: TCP and UDP, send and receive
   linerate demo                       no second host needed
+  linerate iperf3 -c 10.0.0.2 -J      as iperf3; so does a link named iperf3
 
 Exit codes: 0 done; 1 the run failed; 2 usage; 5 the server was busy; 130 interrupted.";

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,6 +18,12 @@ mod progress;
 use flags::{Arguments, Command};
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    // A link with that name is the drop-in.
+    if Path::new(&name).file_name().is_some_and(|name| name == "iperf3") {
+        return commands::iperf3::run(arguments.collect());
+    }
     let result = match Arguments::try_parse() {
         Ok(arguments) => run(arguments),
         Err(error) => return exit::report_usage(&error),
@@ -30,6 +37,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Serve(flags) => commands::serve::run(flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
+        Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Man => commands::man::run(),
     }

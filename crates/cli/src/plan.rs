@@ -53,6 +53,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
             no_delay: stream.no_delay && transport == Transport::Tcp,
+            ..StreamOptions::default()
         },
     }
 }

@@ -4,9 +4,8 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use measurement::record::DirectionIntervals;
-use measurement::{End, Peer, TestPlan};
-use session::client::Observer;
+use measurement::{Course, End, Peer, TestPlan};
+use session::Observer;
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +53,10 @@ impl Observer for Progress {
         self.bar.set_message(self.title.clone());
     }
 
-    fn interval(&mut self, intervals: &[DirectionIntervals]) {
+    fn sampled(&mut self, course: &Course<'_>) {
+        let intervals = course.intervals();
         let mut rates = Vec::new();
-        for direction in intervals {
+        for direction in &intervals {
             let Some(last) = direction.intervals.last() else { continue };
             let way = if direction.sender { "sent" } else { "received" };
             rates.push(format!("{way} {}", last.rate));

@@ -21,7 +21,7 @@ pub use budget::{Budget, Goal};
 pub use counters::Counters;
 pub use pacing::Pacer;
 pub use pool::{OpenStream, Pool};
-pub use scratch::Scratch;
+pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};
 
 /// The time of the monotonic clock.

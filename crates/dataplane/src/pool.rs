@@ -6,10 +6,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use linux::event::Wake;
-use measurement::{StreamCounters, Transport};
+use measurement::StreamCounters;
 
 use crate::counters::Counters;
-use crate::scratch::{Kind, Scratch};
+use crate::scratch::{Memory, Scratch};
 use crate::stream::Stream;
 use crate::worker::{Orders, Worker};
 
@@ -50,8 +50,7 @@ impl Pool {
     /// What the kernel reports, e.g. too many open files.
     pub fn prepare(
         streams: Vec<OpenStream>,
-        transport: Transport,
-        block: usize,
+        memory: Memory,
         cpus: &[usize],
         pin: bool,
     ) -> io::Result<Self> {
@@ -69,10 +68,9 @@ impl Pool {
             pool.streams.push(Watched { id, sender, counters });
             shares[index % count].push(engine);
         }
-        let kind = if transport == Transport::Udp { Kind::Datagrams } else { Kind::Blocks };
         for (index, share) in shares.into_iter().enumerate() {
             let cpu = if pin { cpus.get(index).copied() } else { None };
-            pool.spawn(share, Scratch::new(kind, block)?, cpu)?;
+            pool.spawn(share, Scratch::new(memory)?, cpu)?;
         }
         Ok(pool)
     }

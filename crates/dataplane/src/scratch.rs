@@ -2,11 +2,56 @@
 
 use std::io;
 
-use linux::udp::{ReceiveBatch, SendBatch};
+use linux::udp::{MOST_SEGMENTS, ReceiveBatch, SendBatch};
+
+/// What the memory of a worker is to suit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What moves.
+    pub kind: Kind,
+    /// Bytes of a block, or of a datagram.
+    pub block: usize,
+    /// What is sent.
+    pub filling: Filling,
+}
+
+/// What moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Blocks of a byte stream.
+    Blocks,
+    /// Batches of datagrams.
+    Datagrams,
+    /// Batches of datagrams, each in one piece.
+    Segments,
+}
+
+/// What a payload consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filling {
+    /// Random bytes, so that no link compresses them.
+    Random,
+    /// The ten digits over and over, as iperf3 repeats them.
+    Digits,
+}
+
+impl Filling {
+    /// `length` bytes of it.
+    ///
+    /// # Errors
+    /// What getrandom(2) reports.
+    pub fn bytes(self, length: usize) -> io::Result<Box<[u8]>> {
+        let mut bytes: Box<[u8]> = DIGITS.iter().copied().cycle().take(length).collect();
+        if self == Self::Random {
+            linux::entropy::fill(&mut bytes)?;
+        }
+        Ok(bytes)
+    }
+}
 
 /// One payload to send, one buffer to receive into, and their UDP forms.
 pub struct Scratch {
-    /// What TCP senders send: random bytes, so that no link compresses them.
+    /// What TCP senders send.
     pub payload: Box<[u8]>,
     /// What TCP receivers read into.
     pub buffer: Box<[u8]>,
@@ -16,33 +61,68 @@ pub struct Scratch {
     pub incoming: ReceiveBatch,
 }
 
-/// Which of the memory is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Blocks of a byte stream.
-    Blocks,
-    /// Batches of datagrams.
-    Datagrams,
-}
-
 impl Scratch {
-    pub(crate) fn new(kind: Kind, block: usize) -> io::Result<Self> {
-        let mut payload = vec![0; block].into_boxed_slice();
-        linux::entropy::fill(&mut payload)?;
-        let (bytes, slots, slot) = match kind {
-            Kind::Blocks => (block, 1, 1),
-            Kind::Datagrams => (0, (BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        };
+    pub(crate) fn new(memory: Memory) -> io::Result<Self> {
+        let block = memory.block.max(1);
+        let payload = memory.filling.bytes(block)?;
+        let (slots, slot) = incoming(memory.kind, block);
+        let (datagrams, length) = outgoing(memory.kind, block);
+        let buffer = if memory.kind == Kind::Blocks { block } else { 0 };
         Ok(Self {
-            buffer: vec![0; bytes].into_boxed_slice(),
-            outgoing: SendBatch::new(slots, slot, &payload),
+            buffer: vec![0; buffer].into_boxed_slice(),
+            outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
             payload,
         })
     }
 }
 
+/// How many datagrams go in one call, and how long each is.
+fn outgoing(kind: Kind, block: usize) -> (usize, usize) {
+    match kind {
+        Kind::Blocks => (1, 1),
+        Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
+        Kind::Segments => (segments(block), block),
+    }
+}
+
+/// How many datagrams of `block` bytes can go in one piece, at least one.
+pub fn segments(block: usize) -> usize {
+    (PIECE / block.max(1)).clamp(1, MOST_SEGMENTS)
+}
+
+/// How many slots there are for what comes in one call, and how long each is.
+fn incoming(kind: Kind, block: usize) -> (usize, usize) {
+    match kind {
+        Kind::Blocks => (1, 1),
+        Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
+        Kind::Segments => (BATCH_BYTES / SLOT, SLOT),
+    }
+}
+
+const DIGITS: &[u8; 10] = b"0123456789";
 /// About the share of a second-level cache that one buffer may fill.
 const BATCH_BYTES: usize = 256 * 1024;
 /// More datagrams in one call gain nothing and delay the ones behind.
 const MOST_DATAGRAMS: usize = 64;
+/// What UDP over IPv4 carries in one piece: 65,535 less the headers, as with iperf3.
+const PIECE: usize = 65_507;
+/// No piece is longer, whichever the version of IP.
+const SLOT: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_is_as_long_as_udp_and_the_kernel_allow() {
+        assert_eq!([1, 16, 1_460, 40_000, 65_507].map(segments), [64, 64, 44, 1, 1]);
+    }
+
+    #[test]
+    fn digits_repeat_and_random_bytes_do_not() {
+        assert_eq!(&*Filling::Digits.bytes(12).expect("made"), b"012345678901");
+        let random = Filling::Random.bytes(64).expect("made");
+        assert!(random != Filling::Digits.bytes(64).expect("made"));
+    }
+}

@@ -1,10 +1,20 @@
-//! TCP engines: plain write(2) and read(2), every byte copied.
+//! TCP engines: one machine that sends and one that receives, and the ways in which each
+//! moves its bytes.
 
+mod copied;
+mod from_file;
 mod receive;
 mod send;
+mod sendfile;
+mod to_file;
+mod truncated;
+mod written;
 
-pub use receive::Receiver;
-pub use send::Sender;
-
-/// Name of this engine pair in records.
-pub const ENGINE: &str = "write/read";
+pub use copied::Copied;
+pub use from_file::FromFile;
+pub use receive::{Receiver, Sink};
+pub use send::{Sender, Source};
+pub use sendfile::Sendfile;
+pub use to_file::ToFile;
+pub use truncated::Truncated;
+pub use written::Written;

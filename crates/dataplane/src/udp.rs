@@ -1,12 +1,14 @@
-//! UDP engines: batches by sendmmsg(2) and recvmmsg(2).
+//! UDP engines: one machine that sends and one that receives, batch by batch, and the ways
+//! in which a batch is handed to the kernel.
 
 mod receive;
+mod segmented;
 mod send;
+mod separate;
 mod sequence;
 
 pub use receive::Receiver;
-pub use send::Sender;
+pub use segmented::Segmented;
+pub use send::{Outlet, Sender};
+pub use separate::Separate;
 pub use sequence::Sequence;
-
-/// Name of this engine pair in records.
-pub const ENGINE: &str = "sendmmsg/recvmmsg";

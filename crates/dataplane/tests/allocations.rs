@@ -12,8 +12,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use linerate_dataplane::{Budget, Goal, Pacer, Pool, Scratch, Step, Stream, tcp, udp};
+use linerate_dataplane::tcp::{Sendfile, Truncated};
+use linerate_dataplane::{
+    Budget, Filling, Goal, Kind, Pacer, Pool, Scratch, Step, Stream, tcp, udp,
+};
 use linux::epoll::Interest;
+use linux::payload::SealedPayload;
 use measurement::{BitRate, Timestamp};
 use portable_atomic::AtomicU64;
 use protocol::iperf3::CounterWidth;
@@ -49,6 +53,42 @@ fn paced_udp_streams_allocate_nothing() {
     let tally = Arc::new(Tally::default());
     let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64);
     let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn tcp_streams_that_copy_nothing_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let payload = Arc::new(SealedPayload::new(&[7; BLOCK]).expect("kept"));
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| {
+        let ((near, far), source) = (tcp_pair(), Sendfile::new(Arc::clone(&payload)));
+        setup
+            .sender(|c| tally.probe(tcp::Sender::from_source(source, near, BLOCK as u64, c)))
+            .receiver(|c| tally.probe(tcp::Receiver::into_sink(Truncated, far, c)))
+    });
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn udp_streams_in_one_piece_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let setup = Setup::of(Kind::Segments, Filling::Digits);
+    let setup = (0..PAIRS).fold(setup, |setup, _| {
+        let (near, far) = udp_pair();
+        linux::udp::stamp_arrivals(&far).expect("stamps");
+        linux::udp::coalesce_arrivals(&far).expect("coalesces");
+        setup
+            .sender(|c| tally.probe(udp::Sender::segmented(near, CounterWidth::Bits64, c)))
+            .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
+    });
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn bursts_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let pacer = Pacer::of_blocks(RATE, BLOCK as u64).with_burst(5);
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, Some(pacer)));
     assert_quiet(setup.start(), &tally);
 }
 

@@ -1,5 +1,6 @@
 //! The clocks of this host: the only place that reads them.
 
+use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -43,6 +44,28 @@ pub fn utc_rfc3339() -> String {
     )
 }
 
+/// Milliseconds since the epoch, on the clock of the time of day.
+pub fn wall_millis() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The local time of day as `format` of strftime(3) wants it, at most 255 bytes of it.
+/// A format that has a zero byte, or whose result is longer, gives nothing.
+pub fn local_time(format: &str) -> String {
+    let Ok(format) = CString::new(format) else { return String::new() };
+    let seconds = libc::time_t::try_from(wall_millis() / 1000).unwrap_or(0);
+    let mut broken = MaybeUninit::<libc::tm>::zeroed();
+    let mut text = [0_u8; 256];
+    // SAFETY: all pointers are valid for the calls, an all-zero tm is a valid one should
+    // the first call fail, and the second writes no more than the length of `text`.
+    let length = unsafe {
+        libc::localtime_r(&raw const seconds, broken.as_mut_ptr());
+        libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), broken.as_ptr())
+    };
+    String::from_utf8_lossy(&text[..length]).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +74,13 @@ mod tests {
     fn the_monotonic_clock_does_not_go_back() {
         let first = monotonic();
         assert!(monotonic() >= first);
+    }
+
+    #[test]
+    fn the_local_time_follows_its_format() {
+        assert_eq!(local_time("%Y").len(), 4);
+        assert_eq!(local_time("at %% "), "at % ");
+        assert_eq!(local_time(&"x".repeat(300)), "");
     }
 
     #[test]

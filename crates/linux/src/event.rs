@@ -4,6 +4,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Wakes whoever waits for it to become readable (eventfd(2)).
@@ -29,7 +30,8 @@ impl Wake {
 
     /// Takes the notifications back.
     pub fn clear(&self) {
-        drain::<8>(&self.0);
+        // An eventfd gives all its notifications at once.
+        _ = read::<8>(&self.0);
     }
 }
 
@@ -85,7 +87,11 @@ impl AsFd for Alarm {
 /// Becomes readable when the user wants the program to stop: SIGINT, SIGTERM or
 /// SIGHUP (signalfd(2)).
 #[derive(Debug)]
-pub struct Interrupts(OwnedFd);
+pub struct Interrupts {
+    fd: OwnedFd,
+    /// Number of the signal that came last; 0: none.
+    last: AtomicU32,
+}
 
 impl Interrupts {
     /// Takes these signals from now on. To be called before other threads start,
@@ -107,31 +113,40 @@ impl Interrupts {
                 return Err(io::Error::from_raw_os_error(error));
             }
             owned(libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))
-                .map(Self)
+                .map(|fd| Self { fd, last: AtomicU32::new(0) })
         }
     }
 
     /// Whether such a signal came since the last call.
     pub fn came(&self) -> bool {
-        drain::<{ size_of::<libc::signalfd_siginfo>() }>(&self.0)
+        let mut came = false;
+        while let Some(info) = read::<{ size_of::<libc::signalfd_siginfo>() }>(&self.fd) {
+            // `ssi_signo`, the first field of signalfd(2)'s structure.
+            let number = [info[0], info[1], info[2], info[3]];
+            self.last.store(u32::from_ne_bytes(number), Relaxed);
+            came = true;
+        }
+        came
+    }
+
+    /// The signal that [`Self::came`] saw last, by its number (signal(7)).
+    pub fn last(&self) -> Option<u32> {
+        Some(self.last.load(Relaxed)).filter(|number| *number != 0)
     }
 }
 
 impl AsFd for Interrupts {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 
-/// Reads until nothing is left; whether there was something.
-fn drain<const N: usize>(fd: &OwnedFd) -> bool {
+/// Reads one record of `N` bytes; none: nothing is there.
+fn read<const N: usize>(fd: &OwnedFd) -> Option<[u8; N]> {
     let mut bytes = [0_u8; N];
-    let mut some = false;
     // SAFETY: pointer and length describe the buffer; the descriptor does not block.
-    while unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), N) } > 0 {
-        some = true;
-    }
-    some
+    let count = unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), N) };
+    (count > 0).then_some(bytes)
 }
 
 /// # Safety

@@ -8,10 +8,14 @@ use std::time::Duration;
 /// Names of the system (uname(2)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemNames {
+    /// Name of the operating system.
+    pub system: String,
     /// Node name.
     pub host: String,
     /// Kernel release.
     pub kernel: String,
+    /// Build of that release.
+    pub build: String,
     /// Machine, e.g. `riscv64`.
     pub architecture: String,
 }
@@ -31,8 +35,10 @@ pub fn system_names() -> SystemNames {
             .map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned())
     };
     SystemNames {
+        system: text(&names.sysname),
         host: text(&names.nodename),
         kernel: text(&names.release),
+        build: text(&names.version),
         architecture: text(&names.machine),
     }
 }

@@ -10,7 +10,11 @@ pub mod event;
 pub mod host;
 pub mod namespace;
 pub mod netlink;
+mod option;
+pub mod packets;
+pub mod payload;
 pub mod poll;
+pub mod process;
 pub mod tcp;
 pub mod udp;
 

@@ -8,11 +8,21 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
+use crate::packets::{PacketOptions, bind_to_device};
+
+mod multipath;
+
+pub use multipath::{acknowledged, is_multipath};
+
 /// What is set on a stream's socket before it is connected.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOptions {
     /// Address to send from; port 0: any.
     pub bind: Option<SocketAddr>,
+    /// Interface that the socket is bound to (`SO_BINDTODEVICE`, socket(7)).
+    pub device: Option<String>,
+    /// Asks for Multipath TCP, which the peer may decline (RFC 8684).
+    pub multipath: bool,
     /// `SO_SNDBUF` and `SO_RCVBUF` in bytes (socket(7)).
     pub window: Option<usize>,
     /// `TCP_MAXSEG` in bytes (tcp(7)).
@@ -21,6 +31,10 @@ pub struct TcpOptions {
     pub congestion: Option<String>,
     /// `TCP_NODELAY` (tcp(7)).
     pub no_delay: bool,
+    /// How long sent bytes may stay without acknowledgement (`TCP_USER_TIMEOUT`, tcp(7)).
+    pub send_timeout: Option<Duration>,
+    /// What its packets bear.
+    pub packets: PacketOptions,
 }
 
 /// Begins to connect. The socket does not block; it is connected, or has failed,
@@ -29,12 +43,17 @@ pub struct TcpOptions {
 /// # Errors
 /// What the kernel reports at once, e.g. an unreachable network.
 pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStream> {
-    let socket =
-        Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    let protocol = if options.multipath { Protocol::MPTCP } else { Protocol::TCP };
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), Some(protocol))?;
+    bind_to_device(&socket, options.device.as_deref())?;
     apply(&SockRef::from(&socket), options)?;
+    options.packets.apply(&socket, to.ip())?;
     if let Some(bind) = options.bind {
+        // A port that was asked for may still have a connection of an earlier test.
+        socket.set_reuse_address(bind.port() != 0)?;
         socket.bind(&bind.into())?;
     }
+    let to = options.packets.label(&socket, to)?;
     match socket.connect(&to.into()) {
         Ok(()) => Ok(socket.into()),
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket.into()),
@@ -50,12 +69,14 @@ pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
     stream.take_error()?.map_or(Ok(()), Err)
 }
 
-/// Sets the options of an accepted stream; a bind address has no meaning there.
+/// Sets the options of an accepted stream; those that concern its connecting have no
+/// meaning there.
 ///
 /// # Errors
 /// What setsockopt(2) reports, e.g. `ENOENT` for a congestion control that is not there.
 pub fn configure(stream: &TcpStream, options: &TcpOptions) -> io::Result<()> {
-    apply(&SockRef::from(stream), options)
+    apply(&SockRef::from(stream), options)?;
+    options.packets.apply(stream, stream.peer_addr()?.ip())
 }
 
 fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
@@ -72,17 +93,28 @@ fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
     if options.no_delay {
         socket.set_tcp_nodelay(true)?;
     }
+    if options.send_timeout.is_some() {
+        socket.set_tcp_user_timeout(options.send_timeout)?;
+    }
     Ok(())
 }
 
 /// A listener on `address` whose accepted connections do not block. An IPv6
-/// listener takes IPv4 too if `dual`.
+/// listener takes IPv4 too if `dual`, and any takes Multipath TCP where the kernel has it.
 ///
 /// # Errors
 /// What the kernel reports, e.g. `EADDRINUSE`.
 pub fn listen(address: SocketAddr, dual: bool) -> io::Result<TcpListener> {
-    let socket =
-        Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    listen_on(None, address, dual)
+}
+
+/// As [`listen`], on one interface if `device` names one (`SO_BINDTODEVICE`, socket(7)).
+///
+/// # Errors
+/// As for [`listen`]; `ENODEV` if there is no such interface.
+pub fn listen_on(device: Option<&str>, address: SocketAddr, dual: bool) -> io::Result<TcpListener> {
+    let socket = multipath::socket_for_all(Domain::for_address(address))?;
+    bind_to_device(&socket, device)?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
         socket.set_only_v6(!dual)?;
@@ -92,18 +124,41 @@ pub fn listen(address: SocketAddr, dual: bool) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
+/// How a connection finds out that its peer is gone (tcp(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keepalive {
+    /// Silence before the first probe (`TCP_KEEPIDLE`).
+    pub idle: Duration,
+    /// Time between two probes (`TCP_KEEPINTVL`).
+    pub interval: Duration,
+    /// Probes without an answer before the connection is dead (`TCP_KEEPCNT`).
+    pub probes: u32,
+    /// How long sent bytes may stay without acknowledgement (`TCP_USER_TIMEOUT`).
+    pub user_timeout: Duration,
+}
+
+impl Default for Keepalive {
+    /// A peer that vanished is noticed within about ten seconds.
+    fn default() -> Self {
+        let pause = Duration::from_secs(3);
+        Self { idle: pause, interval: pause, probes: 3, user_timeout: USER_TIMEOUT }
+    }
+}
+
 /// Makes a control connection quick to send and quick to notice a vanished peer.
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn prepare_control(stream: &TcpStream) -> io::Result<()> {
+pub fn prepare_control(stream: &TcpStream, keepalive: &Keepalive) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     stream.set_nodelay(true)?;
     let socket = SockRef::from(stream);
-    let keepalive =
-        TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE).with_retries(3);
-    socket.set_tcp_keepalive(&keepalive)?;
-    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))
+    let probes = TcpKeepalive::new()
+        .with_time(keepalive.idle)
+        .with_interval(keepalive.interval)
+        .with_retries(keepalive.probes);
+    socket.set_tcp_keepalive(&probes)?;
+    socket.set_tcp_user_timeout(Some(keepalive.user_timeout))
 }
 
 /// Throws away what is unsent when the stream is closed (`SO_LINGER` with time 0).
@@ -112,6 +167,19 @@ pub fn prepare_control(stream: &TcpStream) -> io::Result<()> {
 /// What setsockopt(2) reports.
 pub fn abort_on_close(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_linger(Some(Duration::ZERO))
+}
+
+/// Takes up to as many bytes as `room` has from a stream, and throws them away without
+/// copying them (`MSG_TRUNC`, tcp(7)); how many there were, 0: the stream has ended.
+///
+/// # Errors
+/// What recv(2) reports, e.g. `EAGAIN`.
+pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: pointer and length describe `room`, should a kernel write there after all.
+    let taken = unsafe {
+        libc::recv(stream.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_TRUNC)
+    };
+    usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
 /// Congestion control in effect.
@@ -124,7 +192,7 @@ pub fn congestion(stream: &TcpStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
-/// `struct tcp_info` of `linux/tcp.h` up to the fields of kernel 4.19. Fields that
+/// `struct tcp_info` of `linux/tcp.h` up to the fields of kernel 5.4. Fields that
 /// a kernel does not know are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,7 +231,8 @@ pub struct TcpInfo {
     /// Congestion window in segments.
     pub snd_cwnd: u32,
     advmss: u32,
-    reordering: u32,
+    /// Reordering that is allowed for before a segment counts as lost, in segments.
+    pub reordering: u32,
     rcv_rtt: u32,
     rcv_space: u32,
     /// Segments retransmitted since the connection opened.
@@ -194,6 +263,11 @@ pub struct TcpInfo {
     bytes_sent: u64,
     /// Bytes retransmitted.
     pub bytes_retrans: u64,
+    dsack_dups: u32,
+    reord_seen: u32,
+    rcv_ooopack: u32,
+    /// The receiver's window in bytes.
+    pub snd_wnd: u32,
 }
 
 /// Asks the kernel about a connection (`TCP_INFO`, tcp(7)).
@@ -225,15 +299,15 @@ pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
 
 /// As long as the kernel allows (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
-const KEEPALIVE: Duration = Duration::from_secs(3);
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::Ipv4Addr;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
     use super::*;
+    use crate::packets::tests::{flow_label, pacing_rate};
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), false).expect("listens");
@@ -272,6 +346,87 @@ mod tests {
         assert_eq!(SockRef::from(&client).send_buffer_size().expect("asked"), 131_072);
         assert!(client.nodelay().expect("asked"));
         assert!(!congestion(&client).expect("asked").is_empty());
+    }
+
+    #[test]
+    fn what_packets_bear_is_in_effect_at_both_ends() {
+        let listener = listen((Ipv6Addr::UNSPECIFIED, 0).into(), true).expect("listens");
+        listener.set_nonblocking(false).expect("blocks");
+        let port = listener.local_addr().expect("bound").port();
+        for ip in [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()] {
+            let packets = PacketOptions {
+                type_of_service: 0x20,
+                pacing_rate: Some(1_000_000_000),
+                flow_label: ip.is_ipv6().then_some(0xabcde),
+            };
+            let options = TcpOptions {
+                packets,
+                send_timeout: Some(Duration::from_millis(1_234)),
+                device: Some("lo".to_owned()),
+                ..TcpOptions::default()
+            };
+            let client = start_connect((ip, port).into(), &options).expect("begins");
+            let (server, _) = listener.accept().expect("accepts");
+            configure(&server, &options).expect("set");
+            for socket in [&client, &server] {
+                let known = SockRef::from(socket);
+                let mapped = socket.peer_addr().expect("connected").ip().to_canonical().is_ipv4();
+                let class = if mapped { known.tos_v4() } else { known.tclass_v6() };
+                assert_eq!(class.expect("asked"), 0x20);
+                assert_eq!(pacing_rate(socket), 1_000_000_000);
+                let timeout = known.tcp_user_timeout().expect("asked");
+                assert_eq!(timeout, Some(Duration::from_millis(1_234)));
+            }
+            assert_eq!(flow_label(&client).is_ok(), ip.is_ipv6());
+            let device = SockRef::from(&client).device().expect("asked");
+            assert_eq!(device.as_deref(), Some(&b"lo"[..]));
+        }
+    }
+
+    #[test]
+    fn a_port_to_send_from_can_be_had_again_at_once() {
+        let listeners = [(); 2].map(|()| {
+            let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), false).expect("listens");
+            listener.set_nonblocking(false).expect("blocks");
+            listener
+        });
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bound");
+        let bind = free.local_addr().expect("bound");
+        drop(free);
+        for listener in listeners {
+            let to = listener.local_addr().expect("bound");
+            let options = TcpOptions { bind: Some(bind), ..TcpOptions::default() };
+            let client = start_connect(to, &options).expect("begins");
+            let (server, from) = listener.accept().expect("accepts");
+            assert_eq!(from, bind);
+            // Who closes first keeps the port for a minute.
+            drop(client);
+            drop(server);
+        }
+    }
+
+    #[test]
+    fn a_server_on_one_interface_listens_there_only() {
+        let address = (Ipv4Addr::UNSPECIFIED, 0).into();
+        let listener = listen_on(Some("lo"), address, false).expect("listens");
+        let device = SockRef::from(&listener).device().expect("asked");
+        assert_eq!(device.as_deref(), Some(&b"lo"[..]));
+        let error = listen_on(Some("nowhere0"), address, false).expect_err("no such device");
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    #[test]
+    fn discarded_bytes_are_counted_and_gone() {
+        let (mut client, mut server) = pair();
+        server.set_nonblocking(false).expect("blocks");
+        client.write_all(b"throw this away").expect("written");
+        let mut room = [b'-'; 11];
+        assert_eq!(discard(&server, &mut room).expect("taken"), 11);
+        assert_eq!(room, [b'-'; 11], "nothing is copied");
+        server.read_exact(&mut room[..4]).expect("read");
+        assert_eq!(&room[..4], b"away");
+        drop(client);
+        assert_eq!(discard(&server, &mut room).expect("taken"), 0);
     }
 
     #[test]

@@ -3,15 +3,19 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
+use crate::option;
+
 mod batch;
+mod offload;
 mod origin;
 
 pub use batch::{ReceiveBatch, Received, SendBatch};
+pub use offload::{MOST_SEGMENTS, check_segmentation, coalesce_arrivals, coalesces_arrivals};
 pub use origin::{Origin, receive_with_origin, report_destination};
 
 /// A socket that does not block, bound to `local`. With `shared`, more sockets may
@@ -21,8 +25,22 @@ pub use origin::{Origin, receive_with_origin, report_destination};
 /// # Errors
 /// What the kernel reports, e.g. `EADDRINUSE`.
 pub fn bind(local: SocketAddr, shared: bool, dual: bool) -> io::Result<UdpSocket> {
+    bind_on(None, local, shared, dual)
+}
+
+/// As [`bind`], on one interface if `device` names one (`SO_BINDTODEVICE`, socket(7)).
+///
+/// # Errors
+/// As for [`bind`]; `ENODEV` if there is no such interface.
+pub fn bind_on(
+    device: Option<&str>,
+    local: SocketAddr,
+    shared: bool,
+    dual: bool,
+) -> io::Result<UdpSocket> {
     let socket =
         Socket::new(Domain::for_address(local), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
+    crate::packets::bind_to_device(&socket, device)?;
     if shared {
         socket.set_reuse_address(true)?;
     }
@@ -56,6 +74,15 @@ pub fn widen_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> 
     Ok(())
 }
 
+/// Lets no datagram to an IPv4 peer be fragmented, here or on its way
+/// (`IP_MTU_DISCOVER`, ip(7)).
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn forbid_fragments(socket: &UdpSocket) -> io::Result<()> {
+    option::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
+}
+
 /// Lets each datagram carry the time at which the kernel received it
 /// (`SO_TIMESTAMPNS`, socket(7)), on the clock of the time of day.
 ///
@@ -67,19 +94,7 @@ pub fn stamp_arrivals(socket: &UdpSocket) -> io::Result<()> {
 
 /// Whether datagrams carry the time at which the kernel received them.
 pub fn stamps_arrivals(socket: &UdpSocket) -> bool {
-    let mut on: libc::c_int = 0;
-    let mut length = crate::length_of::<libc::c_int>();
-    // SAFETY: pointer and length describe one int, which this option gives.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPNS,
-            (&raw mut on).cast(),
-            &raw mut length,
-        )
-    };
-    done == 0 && on != 0
+    option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)
 }
 
 /// An address of the family of `like`, with a port that the kernel chooses.
@@ -91,19 +106,9 @@ pub fn any_port_like(like: SocketAddr) -> SocketAddr {
     (ip, 0).into()
 }
 
-fn set_flag(fd: BorrowedFd<'_>, level: i32, option: i32) -> io::Result<()> {
+fn set_flag(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<()> {
     let on: libc::c_int = 1;
-    // SAFETY: pointer and length describe one int, which such options take.
-    let done = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            (&raw const on).cast(),
-            crate::length_of::<libc::c_int>(),
-        )
-    };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    option::set(&fd, level, name, &on)
 }
 
 /// One control message of a received datagram (cmsg(3)).
@@ -111,6 +116,8 @@ enum Control {
     Arrival(Duration),
     Destination4(libc::in_pktinfo),
     Destination6(libc::in6_pktinfo),
+    /// Length of the datagrams of one piece.
+    Segment(libc::c_int),
     Other,
 }
 
@@ -149,6 +156,9 @@ unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
             (libc::IPPROTO_IPV6, libc::IPV6_PKTINFO) => {
                 Control::Destination6(data.cast::<libc::in6_pktinfo>().read_unaligned())
             }
+            (libc::SOL_UDP, libc::UDP_GRO) => {
+                Control::Segment(data.cast::<libc::c_int>().read_unaligned())
+            }
             _ => Control::Other,
         }
     }
@@ -157,4 +167,27 @@ unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
 fn empty_header() -> libc::msghdr {
     // SAFETY: null pointers and zero lengths are a valid msghdr.
     unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_that_forbids_fragments_sends_none() {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let socket = bind(local, false, false).expect("bound");
+        forbid_fragments(&socket).expect("set");
+        let mode = option::number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+        assert_eq!(mode.expect("asked"), libc::IP_PMTUDISC_DO);
+    }
+
+    #[test]
+    fn a_socket_is_bound_to_the_interface_that_was_asked() {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let socket = bind_on(Some("lo"), local, true, false).expect("bound");
+        assert_eq!(SockRef::from(&socket).device().expect("asked").as_deref(), Some(&b"lo"[..]));
+        let error = bind_on(Some("nowhere0"), local, true, false).expect_err("no such device");
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
 }

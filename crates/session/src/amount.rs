@@ -22,7 +22,7 @@ impl Amount {
     /// counts from [`Self::begin`] on (clause 9.5).
     pub(crate) fn new(plan: &TestPlan, block: u64, side: Side) -> io::Result<Self> {
         let (bytes, datagrams) = match plan.end {
-            End::Time(_) => return Ok(Self::default()),
+            End::Time(_) | End::Open => return Ok(Self::default()),
             End::Bytes(asked) => (asked.bytes(), asked.bytes().div_ceil(block)),
             End::Blocks(count) => (count.saturating_mul(block), count),
         };

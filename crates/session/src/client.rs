@@ -3,25 +3,27 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use linux::event::Interrupts;
-use linux::tcp::TcpOptions;
+use linux::tcp::{Keepalive, TcpInfo, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
-use measurement::record::{DirectionIntervals, PeerStream, RecordSchema};
+use measurement::record::{PeerStream, RecordSchema};
 use measurement::{
-    BitRate, ByteSize, Direction, DirectionOutcome, End, Environment, Peer, TestPlan, TestRecord,
+    BitRate, ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord,
     Timestamp, Transport,
 };
 use protocol::iperf3::{
-    Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Parameters, ProtocolError,
-    stream_id,
+    Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Parameters,
+    ProtocolError, Wishes, stream_id,
 };
 
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side};
+use crate::observer::{Introduction, Observer};
 use crate::opening::{Opener, connect};
 use crate::outcome::directions;
 use crate::resolve::{Family, resolve};
@@ -47,18 +49,57 @@ pub struct Request {
     pub tags: BTreeMap<String, String>,
     /// What to do.
     pub plan: TestPlan,
+    /// How it differs from what a linerate does on its own.
+    pub manners: Manners,
 }
 
-/// Told of the progress of a test.
-pub trait Observer {
-    /// The streams are open and the test runs.
-    fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
-    /// A sample was taken: all intervals so far.
-    fn interval(&mut self, _intervals: &[DirectionIntervals]) {}
+/// What a client does in its own way unless it is told otherwise.
+#[derive(Clone, Debug)]
+pub struct Manners {
+    /// What the server is asked for beside the plan.
+    pub wishes: Wishes,
+    /// Width of the datagrams' sequence numbers.
+    pub counter_width: CounterWidth,
+    /// Where the length of a datagram comes from if the plan has none.
+    pub datagram: DatagramDefault,
+    /// A test in which nothing is received for so long has failed.
+    pub receive_timeout: Duration,
+    /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
+    pub device: Option<String>,
+    /// Port from which the first stream is sent; the next ones follow (clause 2.7).
+    pub client_port: Option<u16>,
+    /// `TCP_USER_TIMEOUT` of all connections (tcp(7)).
+    pub send_timeout: Option<Duration>,
+    /// How the control connection finds out that the server is gone.
+    pub keepalive: Keepalive,
+    /// Payload comes from this file, or goes to it.
+    pub file: Option<PathBuf>,
 }
 
-/// Nobody.
-impl Observer for () {}
+impl Default for Manners {
+    fn default() -> Self {
+        Self {
+            wishes: Wishes::default(),
+            counter_width: CounterWidth::Bits64,
+            datagram: DatagramDefault::PathMtu,
+            receive_timeout: RECEIVE_TIMEOUT,
+            device: None,
+            client_port: None,
+            send_timeout: None,
+            keepalive: Keepalive::default(),
+            file: None,
+        }
+    }
+}
+
+/// Where the length of a datagram comes from if the plan has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatagramDefault {
+    /// What fits the path MTU.
+    PathMtu,
+    /// The segment size of the control connection, as with iperf3 (clause 6.5).
+    ControlSegment,
+}
 
 /// Runs one test. A test that began gives a record, whatever ended it.
 ///
@@ -73,10 +114,12 @@ pub fn run(
     let local = socket.local_addr().map_err(SessionError::system("an address"))?;
     // Where the kernel does not tell, the defaults must do.
     let path = linux::tcp::info(&socket).unwrap_or_default();
-    let block = block_length(&request.plan, server, path.pmtu);
+    let block = block_length(request, server, &path);
     let random = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
     let cookie = Cookie::from_random(random);
-    let parameters = Parameters::new(&request.plan, block);
+    let wishes = request.manners.wishes.clone();
+    let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
+    parameters.counter_width = request.manners.counter_width;
     let machine = Client::new(parameters.clone(), &cookie, dataplane::now());
     let mut conversation = Conversation {
         request,
@@ -87,12 +130,14 @@ pub fn run(
         cookie,
         server,
         rtt: Duration::from_micros(path.rtt.into()),
+        segment: Some(path.snd_mss).filter(|segment| *segment > 0),
         peer: Peer { software: "iperf3".to_owned(), address: server, local_address: local },
         announcement: None,
         finals: None,
         trial: None,
         peer_streams: Vec::new(),
         peer_cpu: None,
+        peer_congestion: None,
         breakdown: None,
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
@@ -111,6 +156,7 @@ struct Conversation<'a> {
     cookie: Cookie,
     server: SocketAddr,
     rtt: Duration,
+    segment: Option<u32>,
     peer: Peer,
     announcement: Option<Announcement>,
     /// What the server says that it sent.
@@ -118,6 +164,7 @@ struct Conversation<'a> {
     trial: Option<Trial>,
     peer_streams: Vec<PeerStream>,
     peer_cpu: Option<CpuUse>,
+    peer_congestion: Option<String>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// A signal ended the test before its time.
@@ -164,7 +211,10 @@ impl Conversation<'_> {
                 self.peer.software = format!("linerate {}", announcement.version);
                 self.announcement = Some(announcement);
             }
-            ClientEvent::CreateStreams => self.open_streams()?,
+            ClientEvent::CreateStreams => {
+                self.introduce();
+                self.open_streams()?;
+            }
             ClientEvent::Start => {}
             ClientEvent::Run => {
                 if let Some(trial) = &mut self.trial {
@@ -176,6 +226,10 @@ impl Conversation<'_> {
             ClientEvent::ResultsWanted => self.answer(),
             ClientEvent::Results(results) => {
                 self.peer_cpu = Some(results.cpu);
+                self.peer_congestion = results.congestion_used;
+                if let Some(output) = &results.server_output {
+                    self.observer.answered(output);
+                }
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -198,6 +252,7 @@ impl Conversation<'_> {
             bind: self.request.bind,
             cookie: &self.cookie,
             options: &plan.options,
+            manners: &self.request.manners,
             connect_timeout: self.request.connect_timeout,
             both_ways: plan.direction == Direction::Both,
             peer_is_linerate: self.announcement.is_some(),
@@ -209,8 +264,8 @@ impl Conversation<'_> {
             let (id, sender) = (stream_id(index), index < plan.sending_streams());
             opener.check_phase()?;
             let socket = match plan.transport {
-                Transport::Tcp => opener.tcp(id),
-                Transport::Udp => opener.udp(id, index + 1 == count),
+                Transport::Tcp => opener.tcp(index),
+                Transport::Udp => opener.udp(index, index + 1 == count),
             };
             // The server's own reason, if it gave one, is the better one.
             let socket = match socket {
@@ -219,10 +274,26 @@ impl Conversation<'_> {
             };
             streams.push(Opened { id, sender, socket });
         }
-        let setting =
-            Setting { side: Side::Client, pinned: self.request.cpus.clone(), rtt: self.rtt };
-        self.trial = Some(Trial::prepare(&self.parameters, streams, setting)?);
+        let setting = Setting {
+            side: Side::Client,
+            pinned: self.request.cpus.clone(),
+            rtt: self.rtt,
+            watched: true,
+            file: self.request.manners.file.clone(),
+        };
+        let trial = Trial::prepare(&self.parameters, streams, setting)?;
+        self.observer.opened(trial.streams());
+        self.trial = Some(trial);
         Ok(())
+    }
+
+    fn introduce(&mut self) {
+        self.observer.introduced(&Introduction {
+            peer: &self.peer,
+            cookie: &self.cookie.text(),
+            parameters: &self.parameters,
+            segment: self.segment,
+        });
     }
 
     /// Takes samples when they are due and ends the test when it is time.
@@ -232,9 +303,13 @@ impl Conversation<'_> {
         let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
         let now = dataplane::now();
         if trial.tick(now) {
-            self.observer.interval(&trial.intervals());
+            self.observer.sampled(&trial.course());
         }
         trial.clear_progress();
+        if trial.received_nothing_for(now) > self.request.manners.receive_timeout {
+            self.breakdown.get_or_insert("nothing was received for too long");
+            trial.stop();
+        }
         let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
         if time_is_up || trial.has_moved_all() {
             trial.stop();
@@ -253,7 +328,7 @@ impl Conversation<'_> {
     /// what is on its way; an iperf3 throws it away (clause 10.2).
     fn grace(&self) -> Duration {
         let plan = &self.request.plan;
-        let has_a_tail = plan.transport == Transport::Udp || !matches!(plan.end, End::Time(_));
+        let has_a_tail = plan.transport == Transport::Udp || plan.end.is_amount();
         if self.announcement.is_none() && plan.direction.sends() && has_a_tail {
             (2 * self.rtt).max(GRACE)
         } else {
@@ -269,10 +344,14 @@ impl Conversation<'_> {
             let end = trial.stopped_at().map(|stop| stop.after(self.grace()));
             until = match end {
                 Some(end) => Some(end),
-                None => [trial.next_tick(), trial.time_is_up_at(), next_look(trial)]
-                    .into_iter()
-                    .flatten()
-                    .min(),
+                None => {
+                    let patience = self.request.manners.receive_timeout;
+                    let received = trial.received_last().map(|last| last.after(patience));
+                    [trial.next_tick(), trial.time_is_up_at(), next_look(trial), received]
+                        .into_iter()
+                        .flatten()
+                        .min()
+                }
             };
             if end.is_none() {
                 others.extend(trial.progress());
@@ -284,7 +363,7 @@ impl Conversation<'_> {
     fn answer(&mut self) {
         let Some(trial) = &mut self.trial else { return };
         trial.finish(self.finals.as_deref());
-        self.observer.interval(&trial.intervals());
+        self.observer.sampled(&trial.course());
         let results = trial.results(self.finals.as_deref());
         self.control.machine.send_results(&results, dataplane::now());
     }
@@ -308,7 +387,10 @@ impl Conversation<'_> {
                 error: format!("the test with {} failed: {why}", self.server),
             }),
             Err(SessionError::Interrupted) => Ending::Interrupted,
-            Err(error) => Ending::Failed { error: error.to_string() },
+            Err(error) => {
+                self.observer.failed(&error);
+                Ending::Failed { error: error.to_string() }
+            }
         };
         let directions = directions(&measured, &self.peer_streams, Side::Client);
         let mut notes = notes(&measured, &self.peer_streams);
@@ -322,11 +404,14 @@ impl Conversation<'_> {
             environment: environment(self.started_at)?,
             peer: self.peer,
             plan: self.request.plan.clone(),
-            intervals: measured.intervals(),
+            intervals: measured.course().intervals(),
             start: measured.samples.first().map(|sample| sample.at).unwrap_or_default(),
+            stopped: measured.stopped.unwrap_or_default(),
             streams: measured.records,
             samples: measured.samples,
+            base: measured.base,
             peer_streams: self.peer_streams,
+            peer_congestion: self.peer_congestion,
             outcome,
         })
     }
@@ -350,10 +435,12 @@ fn connect_control(
     let addresses = resolve(&request.host, request.port, request.family)?;
     let mut last = None;
     for to in addresses.into_iter().filter(usable) {
-        let options = TcpOptions { bind, ..TcpOptions::default() };
+        // Clause 2.7: from any port, whatever the streams'; never multipath, as with iperf3.
+        let device = request.manners.device.clone();
+        let options = TcpOptions { bind, device, ..TcpOptions::default() };
         match connect(to, &options, request.connect_timeout, interrupts)? {
             Ok(socket) => {
-                linux::tcp::prepare_control(&socket)
+                linux::tcp::prepare_control(&socket, &control_keepalive(&request.manners))
                     .map_err(SessionError::system("the control connection's settings"))?;
                 return Ok((socket, to));
             }
@@ -363,10 +450,21 @@ fn connect_control(
     Err(last.unwrap_or_else(|| SessionError::BindFamily { host: request.host.clone() }))
 }
 
+/// A time limit of sending holds for the control connection too.
+fn control_keepalive(manners: &Manners) -> Keepalive {
+    let user_timeout = manners.send_timeout.unwrap_or(manners.keepalive.user_timeout);
+    Keepalive { user_timeout, ..manners.keepalive }
+}
+
 /// The block length asked, else the default of the transport.
-fn block_length(plan: &TestPlan, server: SocketAddr, path_mtu: u32) -> ByteSize {
+fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo) -> ByteSize {
+    let (plan, path_mtu) = (&request.plan, path.pmtu);
     plan.options.block.unwrap_or_else(|| match plan.transport {
         Transport::Tcp => ByteSize::from_bytes(tcp_block(plan.options.rate)),
+        Transport::Udp if request.manners.datagram == DatagramDefault::ControlSegment => {
+            let segment = u64::from(path.snd_mss);
+            ByteSize::from_bytes(if segment < 16 { UDP_PAYLOAD } else { segment.min(MAX_DATAGRAM) })
+        }
         Transport::Udp => {
             // IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
             let headers = if server.ip().to_canonical().is_ipv4() { 28 } else { 48 };
@@ -434,6 +532,8 @@ fn contradictions(directions: &[DirectionOutcome]) -> Vec<String> {
 const TCP_BLOCK: u64 = 256 * 1024;
 /// What fits an Ethernet frame, should the kernel not know the path MTU.
 const UDP_PAYLOAD: u64 = 1460;
+/// iperf3's (clause 2.8).
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Beside two round trips, for the last datagrams to be read by an iperf3.
 const GRACE: Duration = Duration::from_millis(5);
 /// How long the server may take to close after the last word.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use protocol::iperf3::ProtocolError;
 
@@ -51,6 +52,16 @@ pub enum SessionError {
     Congestion {
         /// Its name.
         name: String,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// The payload's file cannot be used.
+    #[error("cannot {doing} file '{}': {}; {}", path.display(), reason(.error), file_hint(.error))]
+    File {
+        /// What was to be done with it.
+        doing: &'static str,
+        /// Its name.
+        path: PathBuf,
         /// Why it failed.
         error: io::Error,
     },
@@ -122,6 +133,7 @@ fn connect_hint(error: &io::Error) -> &'static str {
         io::ErrorKind::InvalidInput => {
             "a link-local address needs its interface, as in fe80::1%eth0"
         }
+        _ if error.raw_os_error() == Some(ENODEV) => NO_SUCH_INTERFACE,
         _ => "check the address and the port",
     }
 }
@@ -133,6 +145,7 @@ fn listen_hint(error: &io::Error) -> &'static str {
         }
         io::ErrorKind::PermissionDenied => "ports below 1024 need root: choose a higher --port",
         io::ErrorKind::AddrNotAvailable => "no interface has that address: see \"ip address\"",
+        _ if error.raw_os_error() == Some(ENODEV) => NO_SUCH_INTERFACE,
         _ => "check --bind and --port",
     }
 }
@@ -146,16 +159,41 @@ fn congestion_hint(error: &io::Error) -> &'static str {
     }
 }
 
+fn file_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check its name and its directory",
+        io::ErrorKind::PermissionDenied => "check its permissions",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        _ => "choose another one",
+    }
+}
+
 fn stream_hint(error: &io::Error) -> &'static str {
     match (error.kind(), error.raw_os_error()) {
+        (_, Some(ENODEV)) => NO_SUCH_INTERFACE,
+        (_, Some(EPROTONOSUPPORT | ENOPROTOOPT)) => {
+            "for Multipath TCP see /proc/sys/net/mptcp/enabled"
+        }
+        (io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable, _) => {
+            "check the address and the port to send from"
+        }
+        (_, Some(EOPNOTSUPP)) => "this kernel does not combine all of the options asked for",
         (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
         (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",
         _ => "check that the server is still running",
     }
 }
 
+const NO_SUCH_INTERFACE: &str = "no interface has that name: see \"ip link\"";
 /// Too many open files, `asm-generic/errno-base.h`.
 const EMFILE: i32 = 24;
+/// No such device, same header.
+const ENODEV: i32 = 19;
+/// `asm-generic/errno.h`; MIPS and SPARC number these differently and then get the
+/// general hint.
+const ENOPROTOOPT: i32 = 92;
+const EPROTONOSUPPORT: i32 = 93;
+const EOPNOTSUPP: i32 = 95;
 
 #[cfg(test)]
 mod tests {

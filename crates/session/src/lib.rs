@@ -13,6 +13,7 @@ mod control;
 mod cpu;
 mod error;
 mod measured;
+mod observer;
 mod opening;
 mod outcome;
 mod resolve;
@@ -22,7 +23,13 @@ mod sockets;
 mod trial;
 
 pub use error::{SessionError, reason};
-pub use resolve::Family;
+pub use observer::{Introduction, Observer};
+pub use resolve::{Family, resolve_ip};
+
+/// What clients and servers can say to each other beside the plan.
+pub use protocol::iperf3::{
+    Cookie, CounterWidth, ErrorCode, Parameters, ProtocolError, ServerOutput, Token, Wishes,
+};
 
 /// The port that servers listen on unless told otherwise.
 pub use protocol::iperf3::DEFAULT_PORT;

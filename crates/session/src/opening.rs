@@ -6,13 +6,15 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use linux::event::Interrupts;
+use linux::packets::PacketOptions;
 use linux::poll::{Watch, wait};
 use linux::tcp::TcpOptions;
 use measurement::{StreamOptions, Timestamp};
 use protocol::iperf3::{
-    Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, State, is_reply,
+    Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, State, is_reply, stream_id,
 };
 
+use crate::client::Manners;
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
@@ -54,6 +56,7 @@ pub(crate) struct Opener<'a> {
     pub(crate) bind: Option<IpAddr>,
     pub(crate) cookie: &'a Cookie,
     pub(crate) options: &'a StreamOptions,
+    pub(crate) manners: &'a Manners,
     pub(crate) connect_timeout: Duration,
     /// The test has streams in both directions.
     pub(crate) both_ways: bool,
@@ -98,18 +101,16 @@ impl Opener<'_> {
         None
     }
 
-    /// One TCP stream: connect, then the cookie (clauses 7.1 and 7.2).
-    pub(crate) fn tcp(&self, id: u32) -> Result<StreamSocket, SessionError> {
-        let failed = |error| self.tcp_failure(id, error);
+    /// The `index`th stream over TCP: connect, then the cookie (clauses 7.1 and 7.2).
+    pub(crate) fn tcp(&self, index: u32) -> Result<StreamSocket, SessionError> {
+        let failed = |error| self.tcp_failure(stream_id(index), error);
         let options = TcpOptions {
-            bind: self.bind.map(|bind| SocketAddr::new(bind, 0)),
-            window: self
-                .options
-                .window
-                .map(|window| window.bytes().try_into().unwrap_or(usize::MAX)),
+            bind: self.local(index).map_err(failed)?,
+            device: self.manners.device.clone(),
+            multipath: self.options.multipath,
             mss: self.options.mss,
-            congestion: self.options.congestion.clone(),
-            no_delay: self.options.no_delay,
+            send_timeout: self.manners.send_timeout,
+            ..tcp_options(self.options)
         };
         let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
             .map_err(failed)?;
@@ -119,6 +120,17 @@ impl Opener<'_> {
             (&**socket).write_all(self.cookie.as_bytes()).map_err(failed)?;
         }
         Ok(stream)
+    }
+
+    /// Where the `index`th stream is sent from: clause 2.7. None: anywhere.
+    fn local(&self, index: u32) -> io::Result<Option<SocketAddr>> {
+        let any = linux::udp::any_port_like(self.server).ip();
+        let Some(first) = self.manners.client_port else {
+            return Ok(self.bind.map(|bind| SocketAddr::new(bind, 0)));
+        };
+        let port = u16::try_from(index).ok().and_then(|index| first.checked_add(index));
+        let port = port.ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok(Some(SocketAddr::new(self.bind.unwrap_or(any), port)))
     }
 
     fn tcp_failure(&self, id: u32, error: io::Error) -> SessionError {
@@ -132,10 +144,11 @@ impl Opener<'_> {
         }
     }
 
-    /// One UDP stream: hello and reply (clause 8.1); the hello is repeated (clause 13.5).
-    pub(crate) fn udp(&mut self, id: u32, last: bool) -> Result<StreamSocket, SessionError> {
-        let failed = |error| SessionError::OpenStream { id, error };
-        let socket = self.udp_socket().map_err(failed)?;
+    /// The `index`th stream over UDP: hello and reply (clause 8.1); the hello is repeated
+    /// (clause 13.5).
+    pub(crate) fn udp(&mut self, index: u32, last: bool) -> Result<StreamSocket, SessionError> {
+        let failed = |error| SessionError::OpenStream { id: stream_id(index), error };
+        let socket = self.udp_socket(index).map_err(failed)?;
         let deadline = dataplane::now().after(HELLO_LIMIT);
         let mut pause = self.first_pause();
         let mut next_hello = Timestamp::default();
@@ -156,14 +169,12 @@ impl Opener<'_> {
         }
     }
 
-    fn udp_socket(&self) -> io::Result<UdpSocket> {
-        let mut local = linux::udp::any_port_like(self.server);
-        if let Some(bind) = self.bind {
-            local.set_ip(bind);
-        }
-        let socket = linux::udp::bind(local, false, false)?;
-        prepare_udp(&socket, self.options)?;
-        socket.connect(self.server)?;
+    fn udp_socket(&self, index: u32) -> io::Result<UdpSocket> {
+        let any = linux::udp::any_port_like(self.server);
+        let local = self.local(index)?.unwrap_or(any);
+        let socket = linux::udp::bind_on(self.manners.device.as_deref(), local, false, false)?;
+        prepare_udp(&socket, self.options, self.server.ip())?;
+        socket.connect(packet_options(self.options).label(&socket, self.server)?)?;
         Ok(socket)
     }
 
@@ -209,8 +220,37 @@ impl Opener<'_> {
     }
 }
 
+/// The settings of a TCP stream's socket that are the same at both ends.
+pub(crate) fn tcp_options(options: &StreamOptions) -> TcpOptions {
+    TcpOptions {
+        window: options.window.map(|window| window.bytes().try_into().unwrap_or(usize::MAX)),
+        congestion: options.congestion.clone(),
+        no_delay: options.no_delay,
+        packets: packet_options(options),
+        ..TcpOptions::default()
+    }
+}
+
+fn packet_options(options: &StreamOptions) -> PacketOptions {
+    let pacing_rate = options.socket_rate.map(|rate| rate.bits_per_second() / 8);
+    PacketOptions {
+        type_of_service: options.type_of_service,
+        // Zero would stop the stream for good.
+        pacing_rate: pacing_rate.filter(|rate| *rate > 0),
+        flow_label: options.flow_label,
+    }
+}
+
 /// The settings of a UDP stream's socket, at either end.
-pub(crate) fn prepare_udp(socket: &UdpSocket, options: &StreamOptions) -> io::Result<()> {
+pub(crate) fn prepare_udp(
+    socket: &UdpSocket,
+    options: &StreamOptions,
+    peer: IpAddr,
+) -> io::Result<()> {
+    packet_options(options).apply(socket, peer)?;
+    if options.dont_fragment && peer.to_canonical().is_ipv4() {
+        linux::udp::forbid_fragments(socket)?;
+    }
     match options.window {
         Some(window) => {
             linux::udp::set_buffers(socket, window.bytes().try_into().unwrap_or(usize::MAX))?;

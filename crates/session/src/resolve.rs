@@ -1,6 +1,6 @@
 //! From a name to addresses.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::error::SessionError;
 
@@ -46,6 +46,16 @@ pub(crate) fn resolve(
         return Err(failed(format!("it has no {family} address")));
     }
     Ok(addresses)
+}
+
+/// The first address of `host` that may be used.
+///
+/// # Errors
+/// [`SessionError::Resolve`].
+pub fn resolve_ip(host: &str, family: Family) -> Result<IpAddr, SessionError> {
+    let addresses = resolve(host, 0, family)?;
+    let none = || SessionError::Resolve { host: host.to_owned(), why: "it has none".to_owned() };
+    addresses.first().map(SocketAddr::ip).ok_or_else(none)
 }
 
 /// The resolver's words without "failed to lookup address information: ".

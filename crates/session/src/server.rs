@@ -7,30 +7,37 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use linux::event::Interrupts;
 use linux::poll::{Watch, wait};
+use linux::tcp::Keepalive;
 use measurement::outcome::{DirectionOutcome, Ending};
 use measurement::record::StreamRecord;
 use measurement::{Peer, TestPlan, Timestamp};
+use protocol::iperf3::Token;
 use serde::Serialize;
 
 use crate::error::SessionError;
+use crate::observer::Observer;
 use crate::resolve::Family;
 
 mod conversation;
 mod greeter;
 mod hellos;
+mod limits;
 mod registry;
 
 use greeter::{Greeted, Greeter};
 use hellos::Hellos;
+pub use limits::{Limits, RateLimit};
 use registry::Registry;
 
 /// How to serve.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerOptions {
     /// Address to listen on; none: all.
     pub bind: Option<IpAddr>,
@@ -40,8 +47,58 @@ pub struct ServerOptions {
     pub family: Family,
     /// Stop after one test.
     pub one_off: bool,
+    /// Stop when no client has come for so long.
+    pub idle_limit: Option<Duration>,
+    /// How each test is run.
+    pub session: SessionOptions,
+}
+
+/// How a server runs a test.
+#[derive(Clone)]
+pub struct SessionOptions {
     /// CPUs to pin the workers to; empty: not pinned.
     pub cpus: Vec<usize>,
+    /// Time between two samples, zero: only at the ends; none: nobody looks at them.
+    pub interval: Option<Duration>,
+    /// What a client may ask for.
+    pub limits: Limits,
+    /// Who may test; none: everybody.
+    pub gate: Option<Arc<dyn Gate>>,
+    /// A test in which nothing is received for so long has failed.
+    pub receive_timeout: Duration,
+    /// How the control connection finds out that the client is gone.
+    pub keepalive: Keepalive,
+    /// `TCP_USER_TIMEOUT` of the streams (tcp(7)).
+    pub send_timeout: Option<Duration>,
+    /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
+    pub device: Option<String>,
+    /// Payload comes from this file, or goes to it.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            cpus: Vec::new(),
+            interval: None,
+            limits: Limits::default(),
+            gate: None,
+            receive_timeout: RECEIVE_TIMEOUT,
+            keepalive: Keepalive::default(),
+            send_timeout: None,
+            device: None,
+            file: None,
+        }
+    }
+}
+
+/// Decides who may test.
+pub trait Gate: Send + Sync {
+    /// Lets the owner of `token` in.
+    ///
+    /// # Errors
+    /// Why not, for the log. The client hears only that it may not.
+    fn admit(&self, token: Option<&Token>) -> Result<(), String>;
 }
 
 /// A test as the server saw it.
@@ -69,6 +126,10 @@ pub trait Log: Send + Sync {
     fn ended(&self, served: &Served);
     /// A client was sent away.
     fn refused(&self, client: SocketAddr, why: &str);
+    /// Who follows one test; called on the thread that runs it.
+    fn observer(&self) -> Box<dyn Observer> {
+        Box::new(())
+    }
 }
 
 /// A server that listens.
@@ -87,7 +148,8 @@ impl Server {
     pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
         let (tcp, address) = listen_tcp(&options)?;
         let failed = |error| SessionError::Listen { on: address, error };
-        let udp = linux::udp::bind(address, true, is_dual(&options)).map_err(failed)?;
+        let device = options.session.device.as_deref();
+        let udp = linux::udp::bind_on(device, address, true, is_dual(&options)).map_err(failed)?;
         linux::udp::report_destination(&udp).map_err(failed)?;
         Ok(Self { options, tcp, udp, address })
     }
@@ -109,12 +171,13 @@ impl Server {
         log.listening(self.address);
         let registry = Registry::new(MOST_SESSIONS).map_err(SessionError::system("an eventfd"))?;
         let mut desk = Desk {
-            hellos: Hellos::new(self.address.port()),
+            hellos: Hellos::new(self.address.port(), self.options.session.device.clone()),
             server: self,
             log,
             registry: Arc::new(registry),
             greeters: Vec::new(),
             sessions: Vec::new(),
+            idle_since: dataplane::now(),
         };
         desk.serve(interrupts).map_err(SessionError::system("poll"))?;
         desk.close();
@@ -131,6 +194,8 @@ struct Desk {
     /// Connections whose cookie is not complete.
     greeters: Vec<Greeter>,
     sessions: Vec<JoinHandle<()>>,
+    /// When it last had something to do.
+    idle_since: Timestamp,
 }
 
 impl Desk {
@@ -148,6 +213,12 @@ impl Desk {
             if self.server.options.one_off && self.registry.served() > 0 {
                 return Ok(());
             }
+            if !self.sessions.is_empty() {
+                self.idle_since = dataplane::now();
+            }
+            if self.idle_until().is_some_and(|limit| dataplane::now() >= limit) {
+                return Ok(());
+            }
         }
     }
 
@@ -159,10 +230,17 @@ impl Desk {
         ];
         watches.extend(self.greeters.iter().map(|greeter| Watch::readable(greeter.as_fd())));
         watches.extend(interrupts.map(|interrupts| Watch::readable(interrupts.as_fd())));
-        let deadline = self.greeters.iter().map(Greeter::deadline).min();
+        let deadlines = self.greeters.iter().map(Greeter::deadline);
+        let deadline = deadlines.chain(self.idle_until()).min();
         wait(&mut watches, deadline.map(|deadline: Timestamp| deadline.since(dataplane::now())))?;
         self.registry.changed().clear();
         Ok(())
+    }
+
+    /// When the server has waited for clients long enough.
+    fn idle_until(&self) -> Option<Timestamp> {
+        let limit = self.server.options.idle_limit.filter(|_| self.sessions.is_empty())?;
+        Some(self.idle_since.after(limit))
     }
 
     fn accept(&mut self) {
@@ -215,8 +293,8 @@ impl Desk {
             greeter::send_away(&socket);
             return;
         };
-        let (log, cpus) = (Arc::clone(&self.log), self.server.options.cpus.clone());
-        let work = move || conversation::serve(socket, from, ticket, &cpus, &*log);
+        let (log, options) = (Arc::clone(&self.log), self.server.options.session.clone());
+        let work = move || conversation::serve(socket, from, ticket, &options, &*log);
         match std::thread::Builder::new().name("session".to_owned()).spawn(work) {
             Ok(session) => self.sessions.push(session),
             Err(error) => self.log.refused(from, &error.to_string()),
@@ -245,9 +323,10 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
         Family::Any | Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
     };
     let on = SocketAddr::new(options.bind.unwrap_or(all), options.port);
-    let listener = match linux::tcp::listen(on, is_dual(options)) {
+    let device = options.session.device.as_deref();
+    let listener = match linux::tcp::listen_on(device, on, is_dual(options)) {
         Err(error) if is_dual(options) && error.raw_os_error() == Some(EAFNOSUPPORT) => {
-            linux::tcp::listen((Ipv4Addr::UNSPECIFIED, options.port).into(), false)
+            linux::tcp::listen_on(device, (Ipv4Addr::UNSPECIFIED, options.port).into(), false)
         }
         other => other,
     };
@@ -257,6 +336,8 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
     Ok((listener, address))
 }
 
+/// iperf3's (clause 2.8).
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Tests at one time; further clients are told that the server is busy.
 const MOST_SESSIONS: usize = 1;
 /// Connections without a complete cookie; the oldest makes room.

@@ -2,14 +2,15 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use dataplane::{Counters, OpenStream, Pacer, Stream, tcp, udp};
 use measurement::record::{ArrivalClock, StreamRecord};
-use measurement::{ByteSize, StreamOptions, TcpSample};
-use protocol::iperf3::CounterWidth;
+use measurement::{ByteSize, TcpSample};
 
-use crate::amount::Amount;
+mod engine;
+
+pub(crate) use engine::Workshop;
 
 /// A connected socket that carries one stream.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(crate) enum StreamSocket {
         socket: Arc<TcpStream>,
         /// `bytes_acked` before the first payload byte.
         acknowledged_before: u64,
+        /// It may use several paths (RFC 8684).
+        multipath: bool,
     },
     Udp {
         socket: Arc<UdpSocket>,
@@ -36,10 +39,12 @@ pub(crate) struct Opened {
 impl StreamSocket {
     /// A TCP stream; `preamble` bytes were or will be sent before the payload.
     pub(crate) fn tcp(socket: TcpStream, preamble: u64) -> Self {
+        let multipath = linux::tcp::is_multipath(&socket);
         // Taken before the first byte goes: it may count the SYN (RFC 4898).
-        let counted = linux::tcp::info(&socket).map_or(0, |info| info.bytes_acked);
+        let counted = linux::tcp::info(&socket)
+            .map_or(0, |info| acknowledged(&socket, multipath, info.bytes_acked));
         let acknowledged_before = counted + preamble;
-        Self::Tcp { socket: Arc::new(socket), acknowledged_before }
+        Self::Tcp { socket: Arc::new(socket), acknowledged_before, multipath }
     }
 
     pub(crate) fn udp(socket: UdpSocket) -> Self {
@@ -48,10 +53,11 @@ impl StreamSocket {
 
     /// What the kernel says of a TCP connection; none for UDP.
     pub(crate) fn tcp_sample(&self) -> Option<TcpSample> {
-        let Self::Tcp { socket, acknowledged_before } = self else { return None };
+        let Self::Tcp { socket, acknowledged_before, multipath } = self else { return None };
         let info = linux::tcp::info(&**socket).ok()?;
+        let acknowledged = acknowledged(socket, *multipath, info.bytes_acked);
         Some(TcpSample {
-            acknowledged: info.bytes_acked.saturating_sub(*acknowledged_before),
+            acknowledged: acknowledged.saturating_sub(*acknowledged_before),
             retransmits: info.total_retrans.into(),
             bytes_retransmitted: info.bytes_retrans,
             congestion_window: u64::from(info.snd_cwnd) * u64::from(info.snd_mss),
@@ -60,6 +66,8 @@ impl StreamSocket {
             min_rtt_micros: info.min_rtt,
             path_mtu: info.pmtu,
             segment: info.snd_mss,
+            send_window: info.snd_wnd.into(),
+            reordering: info.reordering,
             busy_micros: info.busy_time,
             receive_window_limited_micros: info.rwnd_limited,
             send_buffer_limited_micros: info.sndbuf_limited,
@@ -84,6 +92,15 @@ impl StreamSocket {
         }
     }
 
+    /// Number of its file descriptor.
+    fn descriptor(&self) -> u32 {
+        let number = match self {
+            Self::Tcp { socket, .. } => socket.as_raw_fd(),
+            Self::Udp { socket } => socket.as_raw_fd(),
+        };
+        u32::try_from(number).unwrap_or(u32::MAX)
+    }
+
     fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
         match self {
             Self::Tcp { socket, .. } => Ok((socket.local_addr()?, socket.peer_addr()?)),
@@ -93,38 +110,6 @@ impl StreamSocket {
 }
 
 impl Opened {
-    /// The stream as an engine, ready for a pool.
-    pub(crate) fn engine(
-        &self,
-        options: &StreamOptions,
-        block: u64,
-        width: CounterWidth,
-        amount: &Amount,
-    ) -> OpenStream {
-        let counters = Arc::new(Counters::default());
-        let Amount { budget, goal } = amount.clone();
-        let published = Arc::clone(&counters);
-        let engine: Box<dyn Stream> = match (&self.socket, self.sender) {
-            (StreamSocket::Tcp { socket, .. }, true) => Box::new(
-                tcp::Sender::new(Arc::clone(socket), block, published)
-                    .with_bytes(budget)
-                    .with_pacer(options.rate.map(|rate| Pacer::of_blocks(rate, block))),
-            ),
-            (StreamSocket::Tcp { socket, .. }, false) => {
-                Box::new(tcp::Receiver::new(Arc::clone(socket), published).with_goal(goal))
-            }
-            (StreamSocket::Udp { socket }, true) => Box::new(
-                udp::Sender::new(Arc::clone(socket), width, published)
-                    .with_datagrams(budget)
-                    .with_pacer(options.rate.map(|rate| Pacer::of_datagrams(rate, block))),
-            ),
-            (StreamSocket::Udp { socket }, false) => {
-                Box::new(udp::Receiver::new(Arc::clone(socket), width, published).with_goal(goal))
-            }
-        };
-        OpenStream { id: self.id, sender: self.sender, engine, counters }
-    }
-
     fn arrival_clock(&self) -> Option<ArrivalClock> {
         match &self.socket {
             StreamSocket::Udp { socket } if !self.sender => {
@@ -136,20 +121,20 @@ impl Opened {
     }
 
     /// The stream as it is, every setting read back from the kernel.
-    pub(crate) fn record(&self, block: ByteSize) -> io::Result<StreamRecord> {
+    pub(crate) fn record(&self, block: ByteSize, engine: &str) -> io::Result<StreamRecord> {
         let (local, peer) = self.socket.addresses()?;
-        let (buffers, mss, congestion, engine) = match &self.socket {
+        let (buffers, mss, congestion) = match &self.socket {
             StreamSocket::Tcp { socket, .. } => (
                 linux::buffers(&**socket)?,
                 linux::tcp::info(&**socket).ok().map(|info| info.snd_mss),
                 linux::tcp::congestion(socket).ok(),
-                tcp::ENGINE,
             ),
-            StreamSocket::Udp { socket } => (linux::buffers(&**socket)?, None, None, udp::ENGINE),
+            StreamSocket::Udp { socket } => (linux::buffers(&**socket)?, None, None),
         };
         Ok(StreamRecord {
             id: self.id,
             sender: self.sender,
+            socket: self.socket.descriptor(),
             local,
             peer,
             block,
@@ -163,4 +148,11 @@ impl Opened {
             cpu: None,
         })
     }
+}
+
+/// What the peer acknowledged; `told` by the one connection, or by the first of several.
+fn acknowledged(socket: &TcpStream, multipath: bool, told: u64) -> u64 {
+    // An old kernel, or a peer that declined, has but the one number.
+    let all_paths = multipath.then(|| linux::tcp::acknowledged(socket).ok());
+    all_paths.flatten().unwrap_or(told)
 }

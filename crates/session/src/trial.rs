@@ -1,18 +1,19 @@
 //! One running test: its streams, its samples, its end. The same at both ends.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use dataplane::Pool;
-use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{End, Sample, StreamSample, TestPlan, Timestamp, Transport};
+use measurement::record::StreamRecord;
+use measurement::{Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
 use crate::amount::Amount;
 use crate::cpu::CpuClock;
 use crate::error::SessionError;
-use crate::measured::{Measured, Side, intervals};
+use crate::measured::{Measured, Side};
 use crate::sampler::sample;
-use crate::sockets::Opened;
+use crate::sockets::{Opened, Workshop};
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -23,6 +24,10 @@ pub(crate) struct Setting {
     pub(crate) pinned: Vec<usize>,
     /// Round-trip time of the control connection.
     pub(crate) rtt: Duration,
+    /// Somebody looks at the intervals.
+    pub(crate) watched: bool,
+    /// Payload comes from this file, or goes to it.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// A test from the moment when its streams are open.
@@ -52,23 +57,21 @@ impl Trial {
         let block = parameters.block();
         let amount = Amount::new(&plan, block.bytes(), setting.side)
             .map_err(SessionError::system("an eventfd"))?;
-        let streams: Vec<_> = opened
-            .iter()
-            .map(|one| one.engine(&plan.options, block.bytes(), parameters.counter_width, &amount))
-            .collect();
+        let workshop = Workshop::new(parameters, &amount, setting.file.as_deref())?;
+        let equipped: Result<Vec<_>, _> = opened.iter().map(|one| workshop.equip(one)).collect();
+        let (streams, engines): (Vec<_>, Vec<_>) = equipped?.into_iter().unzip();
         let cpus = if setting.pinned.is_empty() {
             linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
         } else {
             setting.pinned.clone()
         };
         let pin = !setting.pinned.is_empty();
-        let length = usize::try_from(block.bytes()).unwrap_or(usize::MAX);
-        let pool = Pool::prepare(streams, plan.transport, length, &cpus, pin)
+        let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin)
             .map_err(SessionError::system("worker threads"))?;
         let mut records = Vec::with_capacity(opened.len());
-        for (index, one) in opened.iter().enumerate() {
+        for (index, (one, engine)) in opened.iter().zip(engines).enumerate() {
             let mut record =
-                one.record(block).map_err(SessionError::system("a stream's settings"))?;
+                one.record(block, engine).map_err(SessionError::system("a stream's settings"))?;
             let worker = pool.worker_of(index);
             record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
             record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
@@ -110,7 +113,7 @@ impl Trial {
     pub(crate) fn time_is_up_at(&self) -> Option<Timestamp> {
         match self.plan.end {
             End::Time(time) => self.omit_ends().map(|base| base.after(time)),
-            End::Bytes(_) | End::Blocks(_) => None,
+            End::Bytes(_) | End::Blocks(_) | End::Open => None,
         }
     }
 
@@ -120,8 +123,8 @@ impl Trial {
             return None;
         }
         let omit_ends = self.omit_ends().filter(|_| self.is_omitting());
-        // Nobody looks at a server's intervals, and a client may ask for a day of them.
-        if self.setting.side == Side::Server {
+        // A client may ask a server for a day of intervals that nobody looks at.
+        if !self.setting.watched || self.plan.interval.is_zero() {
             return omit_ends;
         }
         let regular = self.samples.last()?.at.after(self.plan.interval);
@@ -151,7 +154,7 @@ impl Trial {
 
     /// Whether an amount that was asked has moved: sent and acknowledged, or received.
     pub(crate) fn has_moved_all(&self) -> bool {
-        if matches!(self.plan.end, End::Time(_)) || self.samples.is_empty() || self.is_omitting() {
+        if !self.has_an_amount() || self.samples.is_empty() || self.is_omitting() {
             return false;
         }
         let received =
@@ -161,7 +164,7 @@ impl Trial {
 
     /// Why an amount that was asked will not move any more.
     pub(crate) fn breakdown(&self) -> Option<&'static str> {
-        if matches!(self.plan.end, End::Time(_)) {
+        if !self.plan.end.is_amount() {
             None
         } else if self.pool.is_stuck() {
             Some("a stream broke before all had moved")
@@ -202,7 +205,13 @@ impl Trial {
 
     /// Whether nothing but acknowledgements, or the last datagrams, are waited for.
     pub(crate) fn awaits_the_last(&self) -> bool {
-        !matches!(self.plan.end, End::Time(_)) && self.began().is_some()
+        self.has_an_amount() && self.began().is_some()
+    }
+
+    /// Whether the test ends when all has moved: an amount that was asked, or a file.
+    fn has_an_amount(&self) -> bool {
+        let sends = || self.opened.iter().any(|one| one.sender);
+        self.plan.end.is_amount() || (self.setting.file.is_some() && sends())
     }
 
     /// Ends the sending; what is on its way may still arrive.
@@ -222,6 +231,23 @@ impl Trial {
             return Some(end.after(GRACE));
         }
         Some(self.moved_last()?.after(IDLE))
+    }
+
+    /// Payload bytes that moved on all streams.
+    pub(crate) fn moved(&self) -> u64 {
+        self.pool.read().map(|(_, _, counters)| counters.bytes).sum()
+    }
+
+    /// When a receiving stream last got something; none: none receives, or not any more.
+    pub(crate) fn received_last(&self) -> Option<Timestamp> {
+        let receives = self.opened.iter().any(|one| !one.sender);
+        let began = self.began().filter(|_| receives && self.stopped.is_none())?;
+        Some(self.last_arrival().max(began))
+    }
+
+    /// For how long nothing was received.
+    pub(crate) fn received_nothing_for(&self, now: Timestamp) -> Duration {
+        self.received_last().map_or(Duration::ZERO, |last| now.since(last))
     }
 
     /// When a byte moved last.
@@ -262,7 +288,8 @@ impl Trial {
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
-        if self.plan.transport == Transport::Udp || !matches!(self.plan.end, End::Time(_)) {
+        let is_whole = self.plan.end.is_amount() || self.setting.file.is_some();
+        if self.plan.transport == Transport::Udp || is_whole {
             self.drain(stopped, sent);
         }
         let mut last = sample(&self.pool, &self.opened);
@@ -344,14 +371,26 @@ impl Trial {
                     stream_result(one.sender, from, to, end.since(base.at), told)
                 })
                 .collect(),
+            server_output: None,
         }
     }
 
-    /// The intervals so far, for each direction that this end takes part in.
-    pub(crate) fn intervals(&self) -> Vec<DirectionIntervals> {
-        // As long as it lasts, all there is belongs to the omitted start.
-        let base = if self.is_omitting() { self.samples.len() } else { self.base };
-        intervals(&self.records, &self.samples, base)
+    /// The streams as they were opened.
+    pub(crate) fn streams(&self) -> &[StreamRecord] {
+        &self.records
+    }
+
+    /// What was measured so far.
+    pub(crate) fn course(&self) -> Course<'_> {
+        Course {
+            plan: &self.plan,
+            streams: &self.records,
+            samples: &self.samples,
+            // As long as it lasts, all there is belongs to the omitted start.
+            base: if self.is_omitting() { self.samples.len() } else { self.base },
+            stopped: self.stopped,
+            cpu: self.cpu.usage(),
+        }
     }
 }
 

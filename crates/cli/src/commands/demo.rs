@@ -11,7 +11,7 @@ use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, Direction, End, TestPlan, Transport};
 use session::Family;
-use session::client::Request;
+use session::client::{Manners, Request};
 
 use super::test::{Rows, finish, format, run_rows};
 use crate::exit::UsageError;
@@ -83,6 +83,7 @@ fn measure(
         connect_timeout: PATIENCE,
         cpus: Vec::new(),
         tags: [("demo".to_owned(), flags.link_rate.to_string())].into(),
+        manners: Manners::default(),
         plan: plan.clone(),
     };
     let detail = if flags.quiet { Detail::Quiet } else { Detail::Bar };

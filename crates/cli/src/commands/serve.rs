@@ -10,7 +10,7 @@ use measurement::outcome::Ending;
 use measurement::units::show_duration;
 use measurement::{DirectionOutcome, Peer, TestPlan};
 use serde_json::json;
-use session::server::{Log, Served, Server, ServerOptions};
+use session::server::{Log, Served, Server, ServerOptions, SessionOptions};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;
@@ -22,7 +22,11 @@ pub(crate) fn run(flags: ServeFlags) -> anyhow::Result<ExitCode> {
         port: flags.port,
         family: flags.family.into(),
         one_off: flags.one_off,
-        cpus: flags.cpus.map(|cpus| cpus.0).unwrap_or_default(),
+        idle_limit: None,
+        session: SessionOptions {
+            cpus: flags.cpus.map(|cpus| cpus.0).unwrap_or_default(),
+            ..SessionOptions::default()
+        },
     };
     linux::host::raise_file_limit();
     let server = Server::bind(options)?;

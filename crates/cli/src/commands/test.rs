@@ -10,7 +10,7 @@ use measurement::outcome::Ending;
 use measurement::record::RepeatSummary;
 use measurement::{BitRate, DirectionOutcome, RecordSet, TestPlan, TestRecord};
 use session::SessionError;
-use session::client::{Request, run as run_test};
+use session::client::{Manners, Request, run as run_test};
 
 use crate::exit;
 use crate::flags::TestFlags;
@@ -126,6 +126,7 @@ fn request(flags: &TestFlags, plan: TestPlan) -> Request {
         cpus: flags.stream.cpus.clone().map(|cpus| cpus.0).unwrap_or_default(),
         tags: flags.output.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
         plan,
+        manners: Manners::default(),
     }
 }
 

@@ -1,6 +1,7 @@
-//! Receives with read(2).
+//! Receives a byte stream: counting, goal and end. How the bytes are taken is the
+//! business of a [`Sink`].
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -12,19 +13,40 @@ use crate::budget::Goal;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
+use crate::tcp::Copied;
+
+/// Where the bytes of a receiving stream go.
+pub trait Sink: Send {
+    /// The engine's name in records.
+    const NAME: &'static str;
+
+    /// Takes what has come, up to about a block; how many bytes, 0: the stream has ended.
+    ///
+    /// # Errors
+    /// What the kernel reports, e.g. `EAGAIN`.
+    fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize>;
+}
 
 /// One receiving TCP stream.
-pub struct Receiver {
+pub struct Receiver<S = Copied> {
     socket: Arc<TcpStream>,
+    sink: S,
     goal: Option<Arc<Goal>>,
     count: StreamCounters,
     published: Arc<Counters>,
 }
 
 impl Receiver {
-    /// A receiver of whatever comes.
+    /// A receiver of whatever comes, which it copies.
     pub fn new(socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
-        Self { socket, goal: None, count: StreamCounters::default(), published }
+        Self::into_sink(Copied, socket, published)
+    }
+}
+
+impl<S: Sink> Receiver<S> {
+    /// A receiver of whatever comes, which it gives to `sink`.
+    pub fn into_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
+        Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 
     /// Credits what it receives to `goal`.
@@ -50,7 +72,7 @@ impl Receiver {
     }
 }
 
-impl Stream for Receiver {
+impl<S: Sink> Stream for Receiver<S> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Readable)
     }
@@ -60,7 +82,7 @@ impl Stream for Receiver {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        match (&*self.socket).read(&mut scratch.buffer) {
+        match self.sink.take(&self.socket, scratch) {
             Ok(0) => self.finish(None),
             Ok(read) => {
                 self.account(read, now);

@@ -1,6 +1,7 @@
-//! Sends blocks with write(2).
+//! Sends blocks of a byte stream: pacing, budget, counting and end. How the bytes get
+//! into the socket is the business of a [`Source`].
 
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -13,12 +14,32 @@ use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
+use crate::tcp::Written;
+
+/// Where the bytes of a sending stream come from.
+pub trait Source: Send {
+    /// The engine's name in records.
+    const NAME: &'static str;
+
+    /// Makes up to `most` bytes ready, at least one; how many, 0: there are no more.
+    ///
+    /// # Errors
+    /// What keeps it from that for good.
+    fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize>;
+
+    /// Sends `count` bytes of those offered; how many went.
+    ///
+    /// # Errors
+    /// What the kernel reports, e.g. `EAGAIN`.
+    fn send(&mut self, to: &TcpStream, count: usize, scratch: &Scratch) -> io::Result<usize>;
+}
 
 /// One sending TCP stream.
-pub struct Sender {
+pub struct Sender<S = Written> {
     socket: Arc<TcpStream>,
+    source: S,
     block: u64,
-    /// What write(2) has not taken of the current block.
+    /// What the socket has not taken of the current block.
     rest: u64,
     bytes: Option<Arc<Budget>>,
     pacer: Option<Pacer>,
@@ -27,10 +48,23 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of blocks of `block` bytes, paced and limited as told.
+    /// A sender of blocks of `block` bytes, paced and limited as told, which it copies.
     pub fn new(socket: Arc<TcpStream>, block: u64, published: Arc<Counters>) -> Self {
+        Self::from_source(Written, socket, block, published)
+    }
+}
+
+impl<S: Source> Sender<S> {
+    /// A sender of blocks of `block` bytes that `source` has.
+    pub fn from_source(
+        source: S,
+        socket: Arc<TcpStream>,
+        block: u64,
+        published: Arc<Counters>,
+    ) -> Self {
         Self {
             socket,
+            source,
             block,
             rest: 0,
             bytes: None,
@@ -67,13 +101,21 @@ impl Sender {
         self.published.publish(&self.count);
     }
 
+    fn refused(&self, error: &io::Error) -> Step {
+        match error.kind() {
+            ErrorKind::WouldBlock => Step::Writable,
+            ErrorKind::Interrupted => Step::Again,
+            _ => self.finish(error.raw_os_error()),
+        }
+    }
+
     fn finish(&self, errno: Option<i32>) -> Step {
         self.published.finish(errno);
         Step::Done
     }
 }
 
-impl Stream for Sender {
+impl<S: Source> Stream for Sender<S> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Writable)
     }
@@ -95,18 +137,19 @@ impl Stream for Sender {
                 return self.finish(None);
             }
         }
-        let rest = usize::try_from(self.rest).unwrap_or(usize::MAX).min(scratch.payload.len());
-        match (&*self.socket).write(&scratch.payload[..rest]) {
-            Ok(written) => {
-                self.account(written as u64, now);
+        let rest = usize::try_from(self.rest).unwrap_or(usize::MAX);
+        let offered = match self.source.offer(rest, scratch) {
+            Ok(0) => return self.finish(None),
+            Ok(offered) => offered,
+            Err(error) => return self.refused(&error),
+        };
+        match self.source.send(&self.socket, offered, scratch) {
+            Ok(sent) => {
+                self.account(sent as u64, now);
                 // A short write means a full buffer, as good as EAGAIN (epoll(7)).
-                if written < rest { Step::Writable } else { Step::Again }
+                if sent < offered { Step::Writable } else { Step::Again }
             }
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => Step::Writable,
-                ErrorKind::Interrupted => Step::Again,
-                _ => self.finish(error.raw_os_error()),
-            },
+            Err(error) => self.refused(&error),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Receives datagrams with recvmmsg(2) and accounts for each.
+//! Receives datagrams with recvmmsg(2) and accounts for each, also for those that come
+//! in one piece (`UDP_GRO`, udp(7)).
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -29,6 +30,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// The engine's name in records.
+    pub const NAME: &'static str = "recvmmsg";
+    /// The same on a socket that gives it what came in one piece in one piece.
+    pub const NAME_COALESCED: &'static str = "recvmmsg+coalesce";
+
     /// A receiver of datagrams of one peer.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
         Self {
@@ -49,20 +55,27 @@ impl Receiver {
         self
     }
 
-    fn account(&mut self, datagram: Received<'_>, now: Timestamp) {
-        if self.is_greeting(datagram.payload) {
+    /// The datagrams of one piece arrived at one time.
+    fn account_all(&mut self, received: Received<'_>, now: Timestamp) {
+        let arrival = received.arrival.unwrap_or(Duration::from_nanos(now.nanos()));
+        for datagram in received.datagrams() {
+            self.account(datagram, arrival, now);
+        }
+    }
+
+    fn account(&mut self, datagram: &[u8], arrival: Duration, now: Timestamp) {
+        if self.is_greeting(datagram) {
             return;
         }
-        self.count.bytes += datagram.payload.len() as u64;
+        self.count.bytes += datagram.len() as u64;
         self.count.blocks += 1;
         self.count.last = now;
-        let Some(header) = Header::read(self.width, datagram.payload) else {
+        let Some(header) = Header::read(self.width, datagram) else {
             self.count.malformed += 1;
             return;
         };
         self.place(self.full_number(header.sequence));
-        self.jitter
-            .update(datagram.arrival.unwrap_or(Duration::from_nanos(now.nanos())), header.sent);
+        self.jitter.update(arrival, header.sent);
     }
 
     /// A repeated hello or reply is no data; a hello is answered again, since its
@@ -123,7 +136,7 @@ impl Stream for Receiver {
         };
         let before = self.count.bytes;
         for index in 0..count {
-            self.account(scratch.incoming.get(index), now);
+            self.account_all(scratch.incoming.get(index), now);
         }
         self.count.jitter_nanos = self.jitter.nanos();
         self.published.publish_datagrams(&self.count);

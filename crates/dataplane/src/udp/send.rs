@@ -1,12 +1,15 @@
-//! Sends datagrams with sendmmsg(2).
+//! Sends datagrams: headers, pacing, budget, counting. How a batch of them gets to the
+//! kernel is the business of an [`Outlet`].
 
 use std::io::{self, ErrorKind};
+use std::marker::PhantomData;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use linux::epoll::Interest;
+use linux::udp::SendBatch;
 use measurement::{StreamCounters, Timestamp};
 use protocol::iperf3::{CounterWidth, Header};
 
@@ -15,9 +18,23 @@ use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
+use crate::udp::{Segmented, Separate};
+
+/// How a batch of datagrams is handed to the kernel.
+pub trait Outlet: Send {
+    /// The engine's name in records.
+    const NAME: &'static str;
+
+    /// Sends the first `count` datagrams of the batch; how many went.
+    ///
+    /// # Errors
+    /// What the kernel reports of the first one, e.g. `EAGAIN`.
+    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
+}
 
 /// One sending UDP stream.
-pub struct Sender {
+pub struct Sender<O = Separate> {
+    outlet: PhantomData<O>,
     socket: Arc<UdpSocket>,
     width: CounterWidth,
     datagrams: Option<Arc<Budget>>,
@@ -29,10 +46,31 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender of datagrams over a connected socket.
+    /// A sender of datagrams over a connected socket, each on its own.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
-        let count = StreamCounters::default();
-        Self { socket, width, datagrams: None, held: 0, pacer: None, count, published }
+        Self::through_outlet(socket, width, published)
+    }
+}
+
+impl Sender<Segmented> {
+    /// A sender of datagrams over a connected socket, a batch in one piece.
+    pub fn segmented(
+        socket: Arc<UdpSocket>,
+        width: CounterWidth,
+        published: Arc<Counters>,
+    ) -> Self {
+        Self::through_outlet(socket, width, published)
+    }
+}
+
+impl<O: Outlet> Sender<O> {
+    fn through_outlet(
+        socket: Arc<UdpSocket>,
+        width: CounterWidth,
+        published: Arc<Counters>,
+    ) -> Self {
+        let (outlet, count) = (PhantomData, StreamCounters::default());
+        Self { outlet, socket, width, datagrams: None, held: 0, pacer: None, count, published }
     }
 
     /// Stops when `budget` has no datagrams left.
@@ -99,7 +137,7 @@ impl Sender {
     }
 }
 
-impl Stream for Sender {
+impl<O: Outlet> Stream for Sender<O> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Writable)
     }
@@ -118,7 +156,7 @@ impl Stream for Sender {
             Err(due) => return Step::Until(due),
         };
         self.prepare(scratch, count);
-        match scratch.outgoing.send(&self.socket, count) {
+        match O::send(&mut scratch.outgoing, &self.socket, count) {
             Ok(sent) => {
                 self.account(sent, scratch.outgoing.length(), now);
                 Step::Again

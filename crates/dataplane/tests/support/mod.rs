@@ -4,8 +4,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use linerate_dataplane::{Counters, OpenStream, Pool, Stream};
-use measurement::{StreamCounters, Transport};
+use linerate_dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pool, Stream};
+use measurement::StreamCounters;
 
 /// Bytes of a TCP block in these tests.
 pub(crate) const BLOCK: usize = 16 * 1024;
@@ -14,7 +14,7 @@ pub(crate) const DATAGRAM: usize = 200;
 
 /// The streams of a pool that is being built. They are numbered from 1.
 pub(crate) struct Setup {
-    transport: Transport,
+    memory: Memory,
     workers: usize,
     streams: Vec<OpenStream>,
 }
@@ -22,12 +22,18 @@ pub(crate) struct Setup {
 impl Setup {
     /// For TCP streams with blocks of [`BLOCK`].
     pub(crate) fn tcp() -> Self {
-        Self { transport: Transport::Tcp, workers: 1, streams: Vec::new() }
+        Self::of(Kind::Blocks, Filling::Random)
     }
 
     /// For UDP streams with datagrams of [`DATAGRAM`].
     pub(crate) fn udp() -> Self {
-        Self { transport: Transport::Udp, ..Self::tcp() }
+        Self::of(Kind::Datagrams, Filling::Random)
+    }
+
+    /// For streams of blocks or datagrams, as above, that consist of `filling`.
+    pub(crate) fn of(kind: Kind, filling: Filling) -> Self {
+        let block = if kind == Kind::Blocks { BLOCK } else { DATAGRAM };
+        Self { memory: Memory { kind, block, filling }, workers: 1, streams: Vec::new() }
     }
 
     /// Deals the streams out to `workers` threads instead of one.
@@ -54,9 +60,8 @@ impl Setup {
 
     /// The pool, not started.
     pub(crate) fn prepare(self) -> Pool {
-        let block = if self.transport == Transport::Tcp { BLOCK } else { DATAGRAM };
         let cpus: Vec<usize> = (0..self.workers).collect();
-        Pool::prepare(self.streams, self.transport, block, &cpus, false).expect("prepared")
+        Pool::prepare(self.streams, self.memory, &cpus, false).expect("prepared")
     }
 
     /// The pool, started.

@@ -78,6 +78,11 @@ impl SendBatch {
         &mut self.0.payload[index * self.0.length..][..self.0.length]
     }
 
+    /// The payload of the first `count` datagrams, one behind the other.
+    pub(super) fn bytes(&mut self, count: usize) -> &mut [u8] {
+        &mut self.0.payload[..count * self.0.length]
+    }
+
     /// Sends the first `count` datagrams over a connected socket; how many went.
     ///
     /// # Errors
@@ -105,21 +110,34 @@ pub struct ReceiveBatch {
 // SAFETY: the raw pointers lead only into the boxes that move along with them.
 unsafe impl Send for ReceiveBatch {}
 
-/// Enough for one time stamp, aligned as cmsg(3) asks.
+/// Enough for one time stamp and one length, aligned as cmsg(3) asks.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct ControlSpace([u8; CONTROL_LENGTH]);
 
-const CONTROL_LENGTH: usize = 64;
+const CONTROL_LENGTH: usize = 128;
 
-/// One datagram of a batch.
+/// One datagram of a batch, or several that came in one piece.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'batch> {
     /// What arrived of it: at most the slot's length.
     pub payload: &'batch [u8],
+    /// Length of each datagram of the piece but the last, which may be shorter; none: it
+    /// is one datagram.
+    pub segment: Option<usize>,
     /// When the kernel got it, since the epoch of the time of day; none if the
     /// socket does not stamp.
     pub arrival: Option<Duration>,
+}
+
+impl<'batch> Received<'batch> {
+    /// The datagrams of which it consists: one at the least, which may be empty.
+    pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
+        let whole = self.payload.len().max(1);
+        let length = self.segment.filter(|length| *length > 0).unwrap_or(whole);
+        let empty = self.payload.is_empty().then_some(self.payload);
+        empty.into_iter().chain(self.payload.chunks(length))
+    }
 }
 
 impl ReceiveBatch {
@@ -165,17 +183,17 @@ impl ReceiveBatch {
     pub fn get(&self, index: usize) -> Received<'_> {
         let header = &self.slots.headers[index];
         let length = (header.msg_len as usize).min(self.slots.length);
-        let mut arrival = None;
+        let (mut arrival, mut segment) = (None, None);
         // SAFETY: recvmmsg(2) filled this header, or it still has the empty control
         // list that it was made with; the control space lives in `self`.
         unsafe {
-            for_each_control(&header.msg_hdr, |control| {
-                if let Control::Arrival(time) = control {
-                    arrival = Some(time);
-                }
+            for_each_control(&header.msg_hdr, |control| match control {
+                Control::Arrival(time) => arrival = Some(time),
+                Control::Segment(length) => segment = usize::try_from(length).ok(),
+                _ => {}
             });
         }
-        Received { payload: &self.slots.slot(index)[..length], arrival }
+        Received { payload: &self.slots.slot(index)[..length], segment, arrival }
     }
 }
 

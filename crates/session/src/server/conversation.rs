@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use linux::tcp::TcpOptions;
 use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
-use measurement::{Peer, StreamOptions};
+use measurement::{Peer, StreamOptions, Transport};
 use protocol::iperf3::{
     ErrorCode, FinalStream, Hello, Parameters, ProtocolError, Results, Server, ServerEvent,
     ServerPhase, stream_id,
 };
 
+use super::limits::RateWatch;
 use super::registry::{Arrival, Ticket};
-use super::{Log, Served};
+use super::{Log, Served, SessionOptions};
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::Side;
+use crate::observer::{Introduction, Observer};
+use crate::opening::tcp_options;
 use crate::outcome::directions;
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::{Setting, Trial};
@@ -28,11 +32,11 @@ pub(super) fn serve(
     socket: TcpStream,
     from: SocketAddr,
     ticket: Ticket,
-    cpus: &[usize],
+    options: &SessionOptions,
     log: &dyn Log,
 ) {
     let Ok(local) = socket.local_addr() else { return };
-    if linux::tcp::prepare_control(&socket).is_err() {
+    if linux::tcp::prepare_control(&socket, &options.keepalive).is_err() {
         return;
     }
     let info = linux::tcp::info(&socket).unwrap_or_default();
@@ -46,19 +50,31 @@ pub(super) fn serve(
     };
     let mut conversation = Conversation {
         control: Control::new(socket, Server::new(dataplane::now())),
+        cookie: ticket.cookie().text(),
+        segment: Some(info.snd_mss).filter(|segment| *segment > 0),
         ticket,
-        setting: Setting { side: Side::Server, pinned: cpus.to_vec(), rtt },
+        setting: Setting {
+            side: Side::Server,
+            pinned: options.cpus.clone(),
+            rtt,
+            watched: options.interval.is_some(),
+            file: options.file.clone(),
+        },
+        options,
         log,
+        observer: log.observer(),
+        rate_watch: options.limits.rate.map(RateWatch::new),
         peer,
         parameters: None,
         opened: Vec::new(),
         trial: None,
         peer_streams: Vec::new(),
+        concluded: false,
     };
     let ending = match conversation.run() {
         Ok(()) => Ending::Completed,
         Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
-        Err(error) => Ending::Failed { error: error.to_string() },
+        Err(error) => conversation.failed(error),
     };
     conversation.close(ending);
 }
@@ -66,13 +82,20 @@ pub(super) fn serve(
 struct Conversation<'a> {
     control: Control<Server>,
     ticket: Ticket,
+    cookie: String,
+    segment: Option<u32>,
     setting: Setting,
+    options: &'a SessionOptions,
     log: &'a dyn Log,
+    observer: Box<dyn Observer>,
+    rate_watch: Option<RateWatch>,
     peer: Peer,
     parameters: Option<Parameters>,
     opened: Vec<Opened>,
     trial: Option<Trial>,
     peer_streams: Vec<PeerStream>,
+    /// The observer has heard the end.
+    concluded: bool,
 }
 
 impl Conversation<'_> {
@@ -105,7 +128,15 @@ impl Conversation<'_> {
         let running = self.control.machine.phase() == ServerPhase::Running;
         let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
         let now = dataplane::now();
-        trial.tick(now);
+        if trial.tick(now) {
+            self.observer.sampled(&trial.course());
+        }
+        if self.rate_watch.as_mut().is_some_and(|watch| watch.is_exceeded(now, trial.moved())) {
+            return self.control.machine.refuse(ErrorCode::TOTAL_RATE, 0);
+        }
+        if trial.received_nothing_for(now) > self.options.receive_timeout {
+            return self.control.machine.refuse(ErrorCode::NOTHING_RECEIVED, 0);
+        }
         if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
             trial.stop();
         }
@@ -126,15 +157,51 @@ impl Conversation<'_> {
         Ok(false)
     }
 
-    fn begin(&mut self, parameters: Parameters) {
+    fn begin(&mut self, mut parameters: Parameters) {
+        if let Some(interval) = self.options.interval {
+            let mut draft = PlanDraft::clone(&parameters.plan);
+            draft.interval = interval;
+            parameters.plan = draft.check().unwrap_or(parameters.plan);
+        }
         if let Some(announcement) = &parameters.announcement {
             self.peer.software = format!("linerate {}", announcement.version);
         } else if !parameters.client_version.is_empty() {
             self.peer.software = format!("iperf3 {}", parameters.client_version);
         }
+        self.observer.introduced(&Introduction {
+            peer: &self.peer,
+            cookie: &self.cookie,
+            parameters: &parameters,
+            segment: self.segment,
+        });
+        if let Some((code, errno)) = self.objection(&parameters) {
+            self.parameters = Some(parameters);
+            return self.control.machine.refuse(code, errno);
+        }
         self.ticket.open(parameters.plan.transport, &parameters.plan.options);
         self.control.machine.accept(&parameters, dataplane::now());
         self.parameters = Some(parameters);
+    }
+
+    /// Why this client, or this test, is not served.
+    fn objection(&mut self, parameters: &Parameters) -> Option<(ErrorCode, i32)> {
+        if let Some(gate) = &self.options.gate
+            && let Err(why) = gate.admit(parameters.wishes.token.as_ref())
+        {
+            self.log.refused(self.peer.address, &why);
+            return Some((ErrorCode::AUTHENTICATION, 0));
+        }
+        if self.options.file.is_some() && parameters.plan.transport == Transport::Udp {
+            return Some((ErrorCode::FILE_OVER_UDP, 0));
+        }
+        if let Some(cpu) = parameters.wishes.server_cpu {
+            let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
+            if linux::host::allowed_cpus().is_ok_and(|cpus| !cpus.contains(&cpu)) {
+                return Some((ErrorCode::AFFINITY, EINVAL));
+            }
+            self.setting.pinned = vec![cpu];
+        }
+        self.options.limits.refusal(parameters).map(|code| (code, 0))
     }
 
     fn take_arrivals(&mut self) {
@@ -144,7 +211,7 @@ impl Conversation<'_> {
             let plan = &parameters.plan;
             let index = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
             let socket = match arrival {
-                Arrival::Tcp(socket) => accepted(socket, &plan.options),
+                Arrival::Tcp(socket) => accepted(socket, &plan.options, self.options.send_timeout),
                 Arrival::Udp(socket) => Ok(StreamSocket::udp(socket)),
             };
             let Ok(socket) = socket else {
@@ -168,6 +235,8 @@ impl Conversation<'_> {
             Ok(mut trial) => {
                 self.ticket.begin();
                 self.log.began(&self.peer, &parameters.plan);
+                self.observer.opened(trial.streams());
+                self.observer.started(&self.peer, &parameters.plan);
                 self.control.machine.streams_open(dataplane::now());
                 self.control.pump();
                 trial.start();
@@ -208,7 +277,12 @@ impl Conversation<'_> {
         let until = self.trial.as_ref().filter(|_| running).and_then(|trial| {
             let overtime = trial.time_is_up_at().map(|end| end.after(OVERTIME));
             let overtime = overtime.filter(|_| trial.stopped_at().is_none());
-            [trial.next_tick(), overtime, trial.give_up_at()].into_iter().flatten().min()
+            let rate = self.rate_watch.as_ref().and_then(RateWatch::next_look);
+            let received = trial.received_last().map(|at| at.after(self.options.receive_timeout));
+            [trial.next_tick(), overtime, trial.give_up_at(), rate, received]
+                .into_iter()
+                .flatten()
+                .min()
         });
         self.control.wait(&others, until)
     }
@@ -233,9 +307,19 @@ impl Conversation<'_> {
             })
             .collect();
         trial.finish(Some(&sent));
-        let own = trial.results(Some(&sent));
+        let mut own = trial.results(Some(&sent));
+        let output = self.observer.concluded(&trial.course());
+        let wished = self.parameters.as_ref().is_some_and(|p| p.wishes.server_output);
+        own.server_output = output.filter(|_| wished);
+        self.concluded = true;
         self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
         self.control.machine.send_results(&own, dataplane::now());
+    }
+
+    fn failed(&mut self, error: ProtocolError) -> Ending {
+        let text = error.to_string();
+        self.observer.failed(&SessionError::Protocol { peer: self.peer.address, error });
+        Ending::Failed { error: text }
     }
 
     /// Gives up the place before the connection closes: the client may come back at
@@ -244,11 +328,16 @@ impl Conversation<'_> {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
         if let Some(mut trial) = self.trial.take() {
             trial.finish(None);
+            if !self.concluded {
+                // Nobody waits for what it says of a test that broke off.
+                _ = self.observer.concluded(&trial.course());
+            }
             let measured = trial.close();
             outcome = directions(&measured, &self.peer_streams, Side::Server);
             streams = measured.records;
         }
         self.opened.clear();
+        self.observer.ended(&ending);
         self.log.ended(&Served {
             peer: self.peer,
             plan: self.parameters.map(|parameters| parameters.plan),
@@ -263,14 +352,13 @@ impl Conversation<'_> {
 
 /// An accepted stream with the options that the client asked for. Its MSS is the
 /// client's business: that clamps both directions (tcp(7)).
-fn accepted(socket: TcpStream, options: &StreamOptions) -> std::io::Result<StreamSocket> {
+fn accepted(
+    socket: TcpStream,
+    options: &StreamOptions,
+    send_timeout: Option<Duration>,
+) -> std::io::Result<StreamSocket> {
     socket.set_nonblocking(true)?;
-    let mut wanted = TcpOptions {
-        window: options.window.map(|window| window.bytes().try_into().unwrap_or(usize::MAX)),
-        congestion: options.congestion.clone(),
-        no_delay: options.no_delay,
-        ..TcpOptions::default()
-    };
+    let mut wanted = TcpOptions { send_timeout, ..tcp_options(options) };
     if let Err(error) = linux::tcp::configure(&socket, &wanted) {
         // Clause 6.4: a congestion control that is not there is no reason to fail.
         if error.kind() != ErrorKind::NotFound {
@@ -282,6 +370,8 @@ fn accepted(socket: TcpStream, options: &StreamOptions) -> std::io::Result<Strea
     Ok(StreamSocket::tcp(socket, 0))
 }
 
+/// `asm-generic/errno-base.h`.
+const EINVAL: i32 = 22;
 /// Datagrams of one stream that are looked at before it is other work's turn.
 const MOST_AT_ONCE: usize = 64;
 /// How long after its time the client may end the test before the sending stops.

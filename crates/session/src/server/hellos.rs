@@ -18,12 +18,14 @@ use crate::opening::prepare_udp;
 /// The UDP side of the desk.
 pub(super) struct Hellos {
     port: u16,
+    /// Interface to which the streams are bound.
+    device: Option<String>,
     strays: u64,
 }
 
 impl Hellos {
-    pub(super) const fn new(port: u16) -> Self {
-        Self { port, strays: 0 }
+    pub(super) const fn new(port: u16, device: Option<String>) -> Self {
+        Self { port, device, strays: 0 }
     }
 
     /// Takes what is there, but no more than a flood's worth at a time.
@@ -59,7 +61,7 @@ impl Hellos {
         match registry.owner(origin.source) {
             Owner::Expected(options) => {
                 let opened = self.stream_socket(origin, more).and_then(|socket| {
-                    prepare_udp(&socket, &options)?;
+                    prepare_udp(&socket, &options, origin.source.ip())?;
                     socket.send(&hello.reply())?;
                     Ok(socket)
                 });
@@ -86,7 +88,7 @@ impl Hellos {
             local.set_scope_id(source.scope_id());
         }
         let mapped = local.ip().to_canonical().is_ipv4() && local.is_ipv6();
-        let socket = linux::udp::bind(local, true, mapped)?;
+        let socket = linux::udp::bind_on(self.device.as_deref(), local, true, mapped)?;
         socket.connect(origin.source)?;
         let mut datagram = [0; 8];
         for _ in 0..MOST_AT_ONCE {

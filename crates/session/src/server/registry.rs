@@ -156,6 +156,11 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
+    /// The name of the test.
+    pub(super) const fn cookie(&self) -> Cookie {
+        self.cookie
+    }
+
     /// The test begins.
     pub(super) fn begin(&self) {
         self.began.store(true, SeqCst);

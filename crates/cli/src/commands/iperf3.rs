@@ -1,0 +1,91 @@
+//! `linerate iperf3`, and a link to linerate that is named `iperf3`: the command line,
+//! the text and the JSON of iperf3 3.21.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{CommandFactory, Parser};
+use linux::event::Interrupts;
+
+mod client;
+mod json;
+mod pidfile;
+mod plan;
+mod printer;
+#[cfg(feature = "authentication")]
+mod secrets;
+#[cfg(not(feature = "authentication"))]
+#[path = "iperf3/no_secrets.rs"]
+mod secrets;
+mod server;
+mod text;
+mod words;
+
+use self::pidfile::PidFile;
+use self::printer::Printer;
+use self::words::Failure;
+use crate::flags::Iperf3Flags;
+
+/// Does what iperf3 would do with these arguments; its own name is not among them.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let flags = match Iperf3Flags::try_parse_from(arguments) {
+        Ok(flags) => flags,
+        Err(error) => return words::refuse_usage(&words::of_clap(&error)),
+    };
+    if flags.help {
+        return print(&Iperf3Flags::command().render_long_help().to_string());
+    }
+    if flags.version {
+        return print(&words::version());
+    }
+    if let Err(wrong) = plan::check_roles(&flags) {
+        return words::refuse_usage(&wrong);
+    }
+    if let Some(lacking) = plan::what_is_lacking(&flags) {
+        words::complain(&lacking);
+        return ExitCode::FAILURE;
+    }
+    match serve_or_test(&flags) {
+        Ok(code) => code,
+        Err(Failure::Usage(wrong)) => words::refuse_usage(&wrong),
+        Err(Failure::Run(why)) => {
+            words::complain(&format!("error - {why}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve_or_test(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
+    words::warn_of_oddities(flags);
+    linux::host::raise_file_limit();
+    if flags.server { server::run(flags) } else { client::run(flags) }
+}
+
+fn print(text: &str) -> ExitCode {
+    match crate::output::print_text(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// What both roles hold while they run.
+struct Frame {
+    interrupts: Arc<Interrupts>,
+    printer: Printer,
+    /// Removes the file when it is dropped.
+    _pidfile: Option<PidFile>,
+}
+
+impl Frame {
+    fn new(flags: &Iperf3Flags) -> Result<Self, Failure> {
+        let interrupts =
+            Interrupts::take().map_err(|error| Failure::system("cannot handle signals", &error))?;
+        let pidfile = flags.pidfile.as_deref().map(PidFile::create).transpose()?;
+        Ok(Self {
+            interrupts: Arc::new(interrupts),
+            printer: Printer::new(flags)?,
+            _pidfile: pidfile,
+        })
+    }
+}

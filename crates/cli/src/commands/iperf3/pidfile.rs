@@ -1,0 +1,45 @@
+//! The file that tells others the number of this process.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::words::Failure;
+
+/// A file with the number of this process, there as long as this value is.
+pub(super) struct PidFile(PathBuf);
+
+impl PidFile {
+    /// Writes the file, unless another process that still runs has written it.
+    pub(super) fn create(path: &Path) -> Result<Self, Failure> {
+        if let Some(other) = owner(path).filter(|process| linux::process::exists(*process)) {
+            return Err(Failure::Run(format!(
+                "Another instance of iperf3 appears to be running: process {other} of {}",
+                path.display()
+            )));
+        }
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        options
+            .open(path)
+            .and_then(|mut file| write!(file, "{}", std::process::id()))
+            .map(|()| Self(path.to_owned()))
+            .map_err(|error| {
+                Failure::system(&format!("unable to write PID file {}", path.display()), &error)
+            })
+    }
+}
+
+/// The process whose number the file holds.
+fn owner(path: &Path) -> Option<i32> {
+    let text = fs::read_to_string(path).ok()?;
+    text.trim().parse().ok().filter(|process| *process > 0)
+}
+
+impl Drop for PidFile {
+    fn drop(&mut self) {
+        // A file that somebody has removed needs no removal.
+        _ = fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,271 @@
+//! From flags to what is to be done.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use linux::tcp::Keepalive;
+use measurement::plan::PlanDraft;
+use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
+use session::client::{DatagramDefault, Manners, Request};
+use session::{CounterWidth, Family, Wishes};
+
+use super::secrets;
+use super::words::Failure;
+use crate::flags::Iperf3Flags;
+use crate::flags::iperf3_values::{ControlKeepalive, split_device};
+
+/// Whether the flags fit the role.
+pub(super) fn check_roles(flags: &Iperf3Flags) -> Result<(), String> {
+    let wrong = match (flags.server, flags.client.is_some()) {
+        (true, true) => Some("cannot be both server and client"),
+        (false, false) => Some("must either be a client (-c) or server (-s)"),
+        (true, _) if is_for_clients(flags) => {
+            Some("some option you are trying to set is client only")
+        }
+        (_, true) if is_for_servers(flags) => {
+            Some("some option you are trying to set is server only")
+        }
+        _ if flags.reverse && flags.bidir => Some("cannot be both reverse and bidirectional"),
+        _ => None,
+    };
+    wrong.map_or(Ok(()), |wrong| Err(wrong.to_owned()))
+}
+
+fn is_for_servers(flags: &Iperf3Flags) -> bool {
+    flags.daemon
+        || flags.one_off
+        || flags.server_bitrate_limit.is_some()
+        || flags.idle_timeout.is_some()
+        || flags.server_max_duration.is_some()
+        || flags.rsa_private_key_path.is_some()
+        || flags.authorized_users_path.is_some()
+        || flags.time_skew_threshold.is_some()
+}
+
+fn is_for_clients(flags: &Iperf3Flags) -> bool {
+    let switches = [
+        flags.udp,
+        flags.sctp,
+        flags.no_fq_socket_pacing,
+        flags.reverse,
+        flags.bidir,
+        flags.no_delay,
+        flags.zerocopy,
+        flags.skip_rx_copy,
+        flags.get_server_output,
+        flags.udp_counters_64bit,
+        flags.gsro,
+        flags.repeating_payload,
+        flags.dont_fragment,
+    ];
+    let sizes = [
+        flags.connect_timeout,
+        flags.pacing_timer,
+        flags.bytes,
+        flags.blockcount,
+        flags.length,
+        flags.window,
+    ];
+    let texts = [&flags.congestion, &flags.title, &flags.extra_data, &flags.username];
+    switches.contains(&true)
+        || sizes.iter().any(Option::is_some)
+        || texts.iter().any(|text| text.is_some())
+        || flags.bitrate.is_some()
+        || flags.fq_rate.is_some()
+        || flags.time.is_some()
+        || flags.parallel.is_some()
+        || flags.set_mss.is_some()
+        || flags.tos.or(flags.dscp).is_some()
+        || flags.flowlabel.is_some()
+        || flags.omit.is_some()
+        || flags.rsa_public_key_path.is_some()
+        || flags.affinity.is_some_and(|affinity| affinity.server.is_some())
+}
+
+/// What was asked and cannot be done here, in one sentence.
+pub(super) fn what_is_lacking(flags: &Iperf3Flags) -> Option<String> {
+    let sctp = flags.sctp || flags.xbind.is_some() || flags.nstreams.is_some();
+    sctp.then(|| {
+        "error - SCTP is not available in linerate: test TCP, or UDP with -u, instead".to_owned()
+    })
+}
+
+/// What the client is to do.
+pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
+    let usage = |wrong: &str| Failure::Usage(wrong.to_owned());
+    let target = flags.client.clone().ok_or_else(|| usage("a host is needed"))?;
+    let (bind, bind_device) = bind_address(flags)?;
+    if flags.rcv_timeout.is_some() && !flags.reverse && !flags.bidir {
+        return Err(usage("client receive timeout is valid only in receiving mode"));
+    }
+    if flags.file.is_some() && flags.udp {
+        return Err(usage("cannot transfer file using UDP"));
+    }
+    Ok(Request {
+        host: target.host,
+        port: flags.port,
+        family: family(flags),
+        bind,
+        connect_timeout: flags.connect_timeout.map_or(CONNECT_TIMEOUT, |timeout| {
+            Duration::from_millis(timeout.bytes()).max(Duration::from_millis(1))
+        }),
+        cpus: flags.affinity.map(|affinity| affinity.own).into_iter().collect(),
+        tags: BTreeMap::new(),
+        plan: plan(flags)?,
+        manners: Manners {
+            wishes: wishes(flags)?,
+            counter_width: if flags.udp_counters_64bit {
+                CounterWidth::Bits64
+            } else {
+                CounterWidth::Bits32
+            },
+            datagram: DatagramDefault::ControlSegment,
+            receive_timeout: receive_timeout(flags)?,
+            device: target.device.or(bind_device),
+            client_port: flags.cport,
+            send_timeout: send_timeout(flags),
+            keepalive: control_keepalive(flags),
+            file: flags.file.clone(),
+        },
+    })
+}
+
+fn wishes(flags: &Iperf3Flags) -> Result<Wishes, Failure> {
+    Ok(Wishes {
+        title: flags.title.clone(),
+        extra_data: flags.extra_data.clone(),
+        server_output: flags.get_server_output,
+        server_cpu: flags.affinity.and_then(|affinity| affinity.server),
+        token: secrets::token(flags)?,
+        pacing_timer: flags.pacing_timer.map(ByteSize::bytes),
+    })
+}
+
+fn plan(flags: &Iperf3Flags) -> Result<TestPlan, Failure> {
+    let transport = if flags.udp { Transport::Udp } else { Transport::Tcp };
+    let draft = PlanDraft {
+        transport,
+        direction: direction(flags),
+        streams: match flags.parallel {
+            Some(count) => u16::try_from(count.0).unwrap_or(u16::MAX),
+            None => 1,
+        },
+        end: end(flags)?,
+        omit: Duration::from_secs(flags.omit.map_or(0, |omit| omit.0)),
+        interval: Duration::from_secs_f64(flags.interval.unwrap_or(1.0)),
+        options: options(flags, transport),
+    };
+    draft.check().map_err(|error| Failure::Usage(error.to_string()))
+}
+
+const fn direction(flags: &Iperf3Flags) -> Direction {
+    match (flags.reverse, flags.bidir) {
+        (_, true) => Direction::Both,
+        (true, _) => Direction::Receive,
+        _ => Direction::Send,
+    }
+}
+
+fn end(flags: &Iperf3Flags) -> Result<End, Failure> {
+    let set = |size: Option<ByteSize>| size.filter(|size| size.bytes() > 0);
+    let file = flags.file.as_deref().filter(|_| !flags.reverse && flags.time.is_none());
+    let whole_file = || Some(ByteSize::from_bytes(fs::metadata(file?).ok()?.len()));
+    match (flags.time, set(flags.bytes), set(flags.blockcount)) {
+        (Some(time), None, None) if time.0.is_zero() => Ok(End::Open),
+        (Some(time), None, None) => Ok(End::Time(time.0)),
+        (None, Some(bytes), None) => Ok(End::Bytes(bytes)),
+        (None, None, Some(blocks)) => Ok(End::Blocks(blocks.bytes())),
+        (None, None, None) => Ok(set(whole_file()).map_or(End::Time(TIME), End::Bytes)),
+        _ => Err(Failure::Usage(
+            "only one test end condition (-t, -n, -k) may be specified".to_owned(),
+        )),
+    }
+}
+
+fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
+    let is_tcp = transport == Transport::Tcp;
+    let limited = |rate: BitRate| Some(rate).filter(|rate| rate.bits_per_second() > 0);
+    let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
+    StreamOptions {
+        block: flags.length.filter(|length| is_tcp || length.bytes() > 0).or(if is_tcp {
+            Some(TCP_BLOCK)
+        } else {
+            None
+        }),
+        rate: flags.bitrate.map_or(default_rate, |bitrate| limited(bitrate.rate)),
+        burst: flags.bitrate.and_then(|bitrate| bitrate.burst),
+        socket_rate: flags.fq_rate.filter(|_| !flags.no_fq_socket_pacing).and_then(limited),
+        window: flags.window.filter(|window| window.bytes() > 0),
+        mss: flags
+            .set_mss
+            .filter(|mss| is_tcp && mss.0 > 0)
+            .map(|mss| u32::try_from(mss.0).unwrap_or(u32::MAX)),
+        congestion: flags.congestion.clone().filter(|_| is_tcp),
+        no_delay: flags.no_delay && is_tcp,
+        type_of_service: flags.tos.or(flags.dscp).unwrap_or(0),
+        flow_label: flags.flowlabel,
+        dont_fragment: flags.dont_fragment,
+        zero_copy: flags.zerocopy,
+        skip_receive_copy: flags.skip_rx_copy,
+        segmentation_offload: flags.gsro && !is_tcp,
+        repeating_payload: flags.repeating_payload,
+        multipath: flags.mptcp && is_tcp,
+    }
+}
+
+/// The address of `-B` and its device, or that of `--bind-dev`.
+pub(super) fn bind_address(
+    flags: &Iperf3Flags,
+) -> Result<(Option<IpAddr>, Option<String>), Failure> {
+    let Some(text) = &flags.bind else { return Ok((None, flags.bind_dev.clone())) };
+    let (address, device) = split_device(text);
+    let device = flags.bind_dev.clone().or_else(|| device.map(str::to_owned));
+    let found = session::resolve_ip(address, family(flags));
+    Ok((Some(found.map_err(|error| Failure::Usage(error.to_string()))?), device))
+}
+
+pub(super) const fn family(flags: &Iperf3Flags) -> Family {
+    match (flags.version4, flags.version6) {
+        (_, true) => Family::V6,
+        (true, _) => Family::V4,
+        _ => Family::Any,
+    }
+}
+
+/// `--rcv-timeout`.
+pub(super) fn receive_timeout(flags: &Iperf3Flags) -> Result<Duration, Failure> {
+    let Some(millis) = flags.rcv_timeout else { return Ok(RECEIVE_TIMEOUT) };
+    if (100..=86_400_000).contains(&millis.0) {
+        Ok(Duration::from_millis(millis.0))
+    } else {
+        Err(Failure::Usage("choose --rcv-timeout between 100 and 86400000 ms".to_owned()))
+    }
+}
+
+/// `--snd-timeout`; 0 is the system's default.
+pub(super) fn send_timeout(flags: &Iperf3Flags) -> Option<Duration> {
+    flags.snd_timeout.map(|millis| Duration::from_millis(millis.0)).filter(|time| !time.is_zero())
+}
+
+/// linerate's own keepalive, changed by `--cntl-ka` and `--snd-timeout`.
+pub(super) fn control_keepalive(flags: &Iperf3Flags) -> Keepalive {
+    let own = Keepalive::default();
+    let asked = flags.cntl_ka.unwrap_or_default();
+    let ControlKeepalive { idle, interval, probes } = asked;
+    Keepalive {
+        idle: idle.unwrap_or(own.idle),
+        interval: interval.unwrap_or(own.interval),
+        probes: probes.unwrap_or(own.probes),
+        user_timeout: send_timeout(flags).unwrap_or(own.user_timeout),
+    }
+}
+
+/// iperf3 waits as long as the kernel does, about two minutes; nobody wants that.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// iperf3's defaults.
+const TIME: Duration = Duration::from_secs(10);
+const TCP_BLOCK: ByteSize = ByteSize::from_bytes(128 * 1024);
+const UDP_RATE: BitRate = BitRate::from_bits_per_second(1_048_576);
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);

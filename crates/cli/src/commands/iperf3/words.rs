@@ -1,0 +1,188 @@
+//! What iperf3 would say: scripts look for its words.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use measurement::Transport;
+use report::iperf3::Role;
+use session::{ErrorCode, Introduction, ProtocolError, SessionError};
+
+use crate::flags::Iperf3Flags;
+
+/// Why nothing, or not all, was done.
+pub(super) enum Failure {
+    /// The command line makes no sense.
+    Usage(String),
+    /// It was understood and cannot be done.
+    Run(String),
+}
+
+impl Failure {
+    pub(super) fn system(what: &str, error: &io::Error) -> Self {
+        Self::Run(format!("{what}: {}", kernel(error)))
+    }
+}
+
+/// The kernel's words as strerror(3) has them.
+fn kernel(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// The line that says which iperf3 this stands for.
+pub(super) fn version() -> String {
+    format!(
+        "{}\n{}\nOptional features available: {}\n",
+        report::iperf3::VERSION,
+        system(),
+        FEATURES.join(", ")
+    )
+}
+
+/// The names of the system on one line.
+pub(super) fn system() -> String {
+    let names = linux::host::system_names();
+    [names.system, names.host, names.kernel, names.build, names.architecture].join(" ")
+}
+
+/// Says it on standard error.
+pub(super) fn complain(text: &str) {
+    // Standard error may be closed; the exit code is what is left then.
+    _ = writeln!(io::stderr(), "iperf3: {text}");
+}
+
+/// Says what is wrong with the command line.
+pub(super) fn refuse_usage(wrong: &str) -> ExitCode {
+    complain(&format!("parameter error - {wrong}"));
+    // As above.
+    _ = io::stderr().write_all(
+        b"\nUsage: iperf3 [-s|-c host] [options]\nTry `iperf3 --help' for more information.\n",
+    );
+    ExitCode::FAILURE
+}
+
+/// What clap says in several lines, in one.
+pub(super) fn of_clap(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<_> = first.split_whitespace().collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// Combinations that are allowed and that nobody means.
+pub(super) fn warn_of_oddities(flags: &Iperf3Flags) {
+    let json = flags.json || flags.json_stream;
+    let odd = [
+        (flags.format.is_some(), "Report format (-f) flag ignored with JSON output (-J)"),
+        (flags.verbose, "Verbose output (-v) may interfere with JSON output (-J)"),
+        (flags.debug.is_some(), "Debug output (-d) may interfere with JSON output (-J)"),
+    ];
+    for (_, text) in odd.into_iter().filter(|(odd, _)| json && *odd) {
+        warn(text);
+    }
+    if flags.no_fq_socket_pacing {
+        warn("--no-fq-socket-pacing is deprecated");
+    }
+}
+
+/// A warning on standard error.
+pub(super) fn warn(text: &str) {
+    // As above.
+    _ = writeln!(io::stderr(), "warning: {text}");
+}
+
+/// A datagram beyond the segment size may travel in fragments.
+pub(super) fn warn_of_fragments(role: Role, introduction: &Introduction<'_>) {
+    let parameters = introduction.parameters;
+    let (Some(segment), block) = (introduction.segment, parameters.block().bytes()) else { return };
+    let is_udp = parameters.plan.transport == Transport::Udp;
+    if role == Role::Client && is_udp && block > u64::from(segment) {
+        warn(&format!(
+            "UDP block size {block} exceeds TCP MSS {segment}, may result in fragmentation / drops"
+        ));
+    }
+}
+
+/// Why a test failed.
+pub(super) fn of_session(error: &SessionError) -> String {
+    match error {
+        SessionError::Resolve { why, .. } => format!("{UNREACHABLE}: {why}"),
+        SessionError::Connect { error, .. } => format!("{UNREACHABLE}: {}", kernel(error)),
+        SessionError::Listen { error, .. } => {
+            format!("unable to start listener for connections: {}", kernel(error))
+        }
+        SessionError::OpenStream { error, .. } => {
+            format!("unable to connect stream: {}", kernel(error))
+        }
+        SessionError::Congestion { error, .. } => {
+            format!("unable to set TCP_CONGESTION: {}", kernel(error))
+        }
+        SessionError::Protocol { error, .. } => of_protocol(error),
+        other => other.to_string(),
+    }
+}
+
+/// What went wrong at a server, with a client.
+pub(super) fn of_client(error: &SessionError) -> String {
+    match error {
+        SessionError::Protocol { error: ProtocolError::Closed(_), .. } => {
+            "the client has unexpectedly closed the connection".to_owned()
+        }
+        other => format!("error - {}", of_session(other)),
+    }
+}
+
+/// Why a control connection could not go on.
+pub(super) fn of_protocol(error: &ProtocolError) -> String {
+    let words = match error {
+        ProtocolError::Busy => "the server is busy running a test. try again later",
+        ProtocolError::Closed(_) => "control socket has closed unexpectedly",
+        ProtocolError::ServerTerminated => "the server has terminated",
+        ProtocolError::ClientTerminated => "the client has terminated",
+        ProtocolError::ServerError { code, .. } => return of_code(*code),
+        _ => return error.to_string(),
+    };
+    words.to_owned()
+}
+
+fn of_code(code: ErrorCode) -> String {
+    let words = match code {
+        ErrorCode::AUTHENTICATION => "test authorization failed",
+        ErrorCode::TOTAL_RATE => "total required bandwidth is larger than server limit",
+        ErrorCode::SERVER_DURATION => {
+            "client's requested duration exceeds the server's maximum permitted limit"
+        }
+        ErrorCode::NOTHING_RECEIVED => "idle timeout for receiving data",
+        ErrorCode::FILE_OVER_UDP => "cannot transfer file using UDP",
+        ErrorCode::TIME_IS_UP => "server test duration expired",
+        _ => return code.to_string(),
+    };
+    words.to_owned()
+}
+
+/// How a signal ended a run.
+pub(super) fn of_signal(who: &str, number: u32) -> String {
+    let name = match number {
+        1 => "Hangup",
+        2 => "Interrupt",
+        15 => "Terminated",
+        _ => "signal",
+    };
+    format!("interrupt - the {who} has terminated by signal {name}({number})")
+}
+
+const UNREACHABLE: &str = "unable to connect to server - server may have stopped running or use a \
+                           different port, firewall issue, etc.";
+
+const FEATURES: [&str; 10] = [
+    "CPU affinity setting",
+    "IPv6 flow label",
+    "TCP congestion algorithm setting",
+    "sendfile / zerocopy",
+    "socket pacing",
+    "authentication",
+    "bind to device",
+    "support IPv4 don't fragment",
+    "POSIX threads",
+    "GSO/GRO support",
+];

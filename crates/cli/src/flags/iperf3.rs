@@ -1,0 +1,257 @@
+//! The command line of iperf3, flag by flag, with the meaning that it has there.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use measurement::{BitRate, ByteSize};
+
+use super::iperf3_values::{
+    Affinity, ClientHost, ControlKeepalive, Rate, Seconds, ServerLimit, Whole, affinity,
+    client_host, dscp, keepalive, limit, parse_format, plain_rate, rate, seconds, size,
+    type_of_service, whole,
+};
+
+/// What may follow `iperf3`, or `linerate iperf3`.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "iperf3",
+    bin_name = "iperf3",
+    no_binary_name = true,
+    infer_long_args = true,
+    args_override_self = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    max_term_width = 100,
+    override_usage = "iperf3 [-s|-c host] [options]\n       iperf3 [-h|--help] [-v|--version]",
+    after_help = EXAMPLES
+)]
+#[expect(clippy::struct_excessive_bools, reason = "iperf3 has as many switches")]
+pub(crate) struct Iperf3Flags {
+    /// Server port to listen on or to connect to
+    #[arg(short, long, value_name = "#", default_value_t = session::DEFAULT_PORT, value_parser = super::iperf3_values::port, help_heading = BOTH)]
+    pub(crate) port: u16,
+    /// Unit of rates: k, m, g, t in bits or K, M, G, T in bytes
+    #[arg(short, long, value_name = "kmgtKMGT", value_parser = parse_format, help_heading = BOTH)]
+    pub(crate) format: Option<report::iperf3::UnitFormat>,
+    /// Seconds between two reports; 0: only at the end
+    #[arg(short, long, value_name = "#", value_parser = super::iperf3_values::interval, help_heading = BOTH)]
+    pub(crate) interval: Option<f64>,
+    /// Write the number of this process to a file
+    #[arg(short = 'I', long, value_name = "FILE", help_heading = BOTH)]
+    pub(crate) pidfile: Option<PathBuf>,
+    /// Send from, or receive to, this file
+    #[arg(short = 'F', long, value_name = "FILE", help_heading = BOTH)]
+    pub(crate) file: Option<PathBuf>,
+    /// CPU to run on; a client may add the server's, after a comma
+    #[arg(short = 'A', long, value_name = "n[,m]", value_parser = affinity, help_heading = BOTH)]
+    pub(crate) affinity: Option<Affinity>,
+    /// Address to bind to; %dev as with --bind-dev
+    #[arg(short = 'B', long, value_name = "HOST[%DEV]", help_heading = BOTH)]
+    pub(crate) bind: Option<String>,
+    /// Network interface to bind to (SO_BINDTODEVICE)
+    #[arg(long, value_name = "DEV", help_heading = BOTH)]
+    pub(crate) bind_dev: Option<String>,
+    /// More detailed output
+    #[arg(short = 'V', long, help_heading = BOTH)]
+    pub(crate) verbose: bool,
+    /// Output in JSON, one object for a test
+    #[arg(short = 'J', long, help_heading = BOTH)]
+    pub(crate) json: bool,
+    /// Output in JSON, one object per line for each event
+    #[arg(long, help_heading = BOTH)]
+    pub(crate) json_stream: bool,
+    /// With --json-stream: the whole object too
+    #[arg(long, help_heading = BOTH)]
+    pub(crate) json_stream_full_output: bool,
+    /// Append the output to a file
+    #[arg(long, value_name = "FILE", help_heading = BOTH)]
+    pub(crate) logfile: Option<PathBuf>,
+    /// Flush the output at each report (linerate always does)
+    #[arg(long, help_heading = BOTH)]
+    pub(crate) forceflush: bool,
+    /// Begin each line with the time, as =FORMAT of strftime(3) wants it
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "%c ", help_heading = BOTH)]
+    pub(crate) timestamps: Option<String>,
+    /// Give up when nothing was received for so long, in ms [default: 120000]
+    #[arg(long, value_name = "#", value_parser = whole, help_heading = BOTH)]
+    pub(crate) rcv_timeout: Option<Whole>,
+    /// Give up when sent data is not acknowledged for so long, in ms (TCP_USER_TIMEOUT)
+    #[arg(long, value_name = "#", value_parser = whole, help_heading = BOTH)]
+    pub(crate) snd_timeout: Option<Whole>,
+    /// Keepalive of the control connection: =IDLE/INTERVAL/COUNT, in seconds
+    #[arg(long, value_name = "#/#/#", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = keepalive, help_heading = BOTH)]
+    pub(crate) cntl_ka: Option<ControlKeepalive>,
+    /// Use Multipath TCP
+    #[arg(short, long, help_heading = BOTH)]
+    pub(crate) mptcp: bool,
+    /// Print what is said on the control connection; =LEVEL is accepted
+    #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "4", help_heading = BOTH)]
+    pub(crate) debug: Option<String>,
+    /// Only use IPv4
+    #[arg(short = '4', long, help_heading = BOTH)]
+    pub(crate) version4: bool,
+    /// Only use IPv6
+    #[arg(short = '6', long, help_heading = BOTH)]
+    pub(crate) version6: bool,
+    /// Print the version
+    #[arg(short, long, help_heading = BOTH)]
+    pub(crate) version: bool,
+    /// Print this help
+    #[arg(short, long, help_heading = BOTH)]
+    pub(crate) help: bool,
+
+    /// Run as a server
+    #[arg(short, long, help_heading = SERVER)]
+    pub(crate) server: bool,
+    /// Run in the background
+    #[arg(short = 'D', long, help_heading = SERVER)]
+    pub(crate) daemon: bool,
+    /// Serve one client, then exit
+    #[arg(short = '1', long, help_heading = SERVER)]
+    pub(crate) one_off: bool,
+    /// Highest rate of a test, in bit/s, and over how many seconds it is averaged
+    #[arg(long, value_name = "#[KMG][/#]", value_parser = limit, help_heading = SERVER)]
+    pub(crate) server_bitrate_limit: Option<ServerLimit>,
+    /// With --one-off: exit when no client came for so many seconds
+    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    pub(crate) idle_timeout: Option<Whole>,
+    /// Longest test, in seconds
+    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    pub(crate) server_max_duration: Option<Whole>,
+    /// RSA private key that decrypts the clients' credentials (PEM)
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
+    pub(crate) rsa_private_key_path: Option<PathBuf>,
+    /// Users that may test: name,sha256 lines
+    #[arg(long, value_name = "FILE", help_heading = SERVER)]
+    pub(crate) authorized_users_path: Option<PathBuf>,
+    /// How far a client's clock may be off, in seconds [default: 10]
+    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    pub(crate) time_skew_threshold: Option<Whole>,
+    /// PKCS#1 padding of the credentials, for peers before 3.17
+    #[arg(long, help_heading = SERVER)]
+    pub(crate) use_pkcs1_padding: bool,
+
+    /// Run as a client of this host; %dev as with --bind-dev
+    #[arg(short, long, value_name = "HOST[%DEV]", value_parser = client_host, help_heading = CLIENT)]
+    pub(crate) client: Option<ClientHost>,
+    /// UDP in place of TCP
+    #[arg(short, long, help_heading = CLIENT)]
+    pub(crate) udp: bool,
+    /// SCTP in place of TCP (not available)
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) sctp: bool,
+    /// Bind SCTP to links (not available)
+    #[arg(short = 'X', long, value_name = "NAME", help_heading = CLIENT)]
+    pub(crate) xbind: Option<String>,
+    /// Number of SCTP streams (not available)
+    #[arg(long, value_name = "#", help_heading = CLIENT)]
+    pub(crate) nstreams: Option<String>,
+    /// How long the control connection may take to open, in ms
+    #[arg(long, value_name = "#", value_parser = size, help_heading = CLIENT)]
+    pub(crate) connect_timeout: Option<ByteSize>,
+    /// Rate of each stream in bit/s, 0: unlimited [default: 1 Mbit/s for UDP]; /# sends so many blocks at once
+    #[arg(short, long, visible_alias = "bandwidth", value_name = "#[KMG][/#]", value_parser = rate, help_heading = CLIENT)]
+    pub(crate) bitrate: Option<Rate>,
+    /// Pacing timer of old servers, in microseconds [default: 1000]
+    #[arg(long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    pub(crate) pacing_timer: Option<ByteSize>,
+    /// Rate to which the kernel paces each stream, in bit/s (SO_MAX_PACING_RATE)
+    #[arg(long, value_name = "#[KMG]", value_parser = plain_rate, help_heading = CLIENT)]
+    pub(crate) fq_rate: Option<BitRate>,
+    /// Switches --fq-rate off (deprecated)
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) no_fq_socket_pacing: bool,
+    /// Seconds to test, 0: until it is interrupted [default: 10]
+    #[arg(short, long, value_name = "#", value_parser = seconds, help_heading = CLIENT)]
+    pub(crate) time: Option<Seconds>,
+    /// Bytes to move in place of a time
+    #[arg(short = 'n', long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    pub(crate) bytes: Option<ByteSize>,
+    /// Blocks to move in place of a time
+    #[arg(short = 'k', long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    pub(crate) blockcount: Option<ByteSize>,
+    /// Length of a block, or of a datagram [default: 128K for TCP, what fits for UDP]
+    #[arg(short, long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    pub(crate) length: Option<ByteSize>,
+    /// Port of this client's first stream
+    #[arg(long, value_name = "PORT", value_parser = super::iperf3_values::port, help_heading = CLIENT)]
+    pub(crate) cport: Option<u16>,
+    /// Parallel streams
+    #[arg(short = 'P', long, value_name = "#", value_parser = whole, help_heading = CLIENT)]
+    pub(crate) parallel: Option<Whole>,
+    /// The server sends
+    #[arg(short = 'R', long, help_heading = CLIENT)]
+    pub(crate) reverse: bool,
+    /// Both send
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) bidir: bool,
+    /// Socket buffers
+    #[arg(short, long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    pub(crate) window: Option<ByteSize>,
+    /// Congestion control, e.g. cubic
+    #[arg(short = 'C', long, alias = "linux-congestion", value_name = "NAME", help_heading = CLIENT)]
+    pub(crate) congestion: Option<String>,
+    /// TCP maximum segment size
+    #[arg(short = 'M', long, value_name = "#", value_parser = whole, help_heading = CLIENT)]
+    pub(crate) set_mss: Option<Whole>,
+    /// TCP_NODELAY
+    #[arg(short = 'N', long, help_heading = CLIENT)]
+    pub(crate) no_delay: bool,
+    /// IP type of service: 0 to 255, also 0x.. and 0..
+    #[arg(short = 'S', long, value_name = "N", value_parser = type_of_service, help_heading = CLIENT)]
+    pub(crate) tos: Option<u8>,
+    /// DSCP: 0 to 63, or a name such as ef or af21
+    #[arg(long, value_name = "N", value_parser = dscp, help_heading = CLIENT)]
+    pub(crate) dscp: Option<u8>,
+    /// IPv6 flow label
+    #[arg(short = 'L', long, value_name = "N", value_parser = super::iperf3_values::flow_label, help_heading = CLIENT)]
+    pub(crate) flowlabel: Option<u32>,
+    /// Send without copying (sendfile)
+    #[arg(short = 'Z', long, help_heading = CLIENT)]
+    pub(crate) zerocopy: bool,
+    /// Receive without copying (MSG_TRUNC)
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) skip_rx_copy: bool,
+    /// Leave the first seconds out of the result
+    #[arg(short = 'O', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
+    pub(crate) omit: Option<Whole>,
+    /// Begin each line of output with this text
+    #[arg(short = 'T', long, value_name = "TEXT", help_heading = CLIENT)]
+    pub(crate) title: Option<String>,
+    /// Text for the JSON of both ends
+    #[arg(long, value_name = "TEXT", help_heading = CLIENT)]
+    pub(crate) extra_data: Option<String>,
+    /// Show the server's output too
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) get_server_output: bool,
+    /// 64-bit sequence numbers in datagrams
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) udp_counters_64bit: bool,
+    /// UDP_SEGMENT and UDP_GRO at both ends
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) gsro: bool,
+    /// Send a pattern in place of random bytes
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) repeating_payload: bool,
+    /// Set "don't fragment" on UDP over IPv4
+    #[arg(long, help_heading = CLIENT)]
+    pub(crate) dont_fragment: bool,
+    /// User to authenticate as; the password comes from IPERF3_PASSWORD, or is asked for
+    #[arg(long, value_name = "NAME", help_heading = CLIENT)]
+    pub(crate) username: Option<String>,
+    /// RSA public key of the server (PEM)
+    #[arg(long, value_name = "FILE", help_heading = CLIENT)]
+    pub(crate) rsa_public_key_path: Option<PathBuf>,
+}
+
+const BOTH: &str = "Server or client";
+const SERVER: &str = "Server only";
+const CLIENT: &str = "Client only";
+
+const EXAMPLES: &str = "\
+Examples:
+  iperf3 -s                          a server
+  iperf3 -c 10.0.0.2 -t 5 -P 4       four TCP streams to it
+  iperf3 -c 10.0.0.2 -u -b 1G -R -J  UDP from it, as JSON
+
+[KMG] stands for the suffixes K, M, G and T: of 1024 for sizes and amounts, of 1000 for rates.";

@@ -1,0 +1,34 @@
+//! Sends with sendfile(2): the network card takes the bytes from where they lie.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use linux::payload::SealedPayload;
+
+use crate::scratch::Scratch;
+use crate::tcp::Source;
+
+/// A payload of its own, whose pages never change: they are still on their way when the
+/// call returns. All streams of a test can share it.
+#[derive(Clone, Debug)]
+pub struct Sendfile(Arc<SealedPayload>);
+
+impl Sendfile {
+    /// Sends `payload` over and over.
+    pub const fn new(payload: Arc<SealedPayload>) -> Self {
+        Self(payload)
+    }
+}
+
+impl Source for Sendfile {
+    const NAME: &'static str = "sendfile";
+
+    fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
+        Ok(most.min(self.0.length()))
+    }
+
+    fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
+        self.0.send(to, count)
+    }
+}

@@ -1,0 +1,30 @@
+//! Keeps what it receives in a file. A disk that is slow holds up the worker: this
+//! measures the disk too, as its user wants.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+
+use crate::scratch::Scratch;
+use crate::tcp::Sink;
+
+/// A file, written to as bytes come.
+#[derive(Debug)]
+pub struct ToFile(File);
+
+impl ToFile {
+    /// Appends to `file` from where that stands.
+    pub const fn new(file: File) -> Self {
+        Self(file)
+    }
+}
+
+impl Sink for ToFile {
+    const NAME: &'static str = "read, write file";
+
+    fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
+        let count = from.read(&mut scratch.buffer)?;
+        self.0.write_all(&scratch.buffer[..count])?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,23 @@
+//! Sends with write(2), every byte copied.
+
+use std::io::{self, Write};
+use std::net::TcpStream;
+
+use crate::scratch::Scratch;
+use crate::tcp::Source;
+
+/// The worker's payload, written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written;
+
+impl Source for Written {
+    const NAME: &'static str = "write";
+
+    fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
+        Ok(most.min(scratch.payload.len()))
+    }
+
+    fn send(&mut self, mut to: &TcpStream, count: usize, scratch: &Scratch) -> io::Result<usize> {
+        to.write(&scratch.payload[..count])
+    }
+}

@@ -1,0 +1,21 @@
+//! Sends datagrams with sendmsg(2) and `UDP_SEGMENT`: many in one piece, which is cut as
+//! late as possible.
+
+use std::io;
+use std::net::UdpSocket;
+
+use linux::udp::SendBatch;
+
+use crate::udp::Outlet;
+
+/// The datagrams of a batch take their way through the kernel together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Segmented;
+
+impl Outlet for Segmented {
+    const NAME: &'static str = "sendmsg+segment";
+
+    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
+        batch.send_segmented(to, count)
+    }
+}

@@ -1,0 +1,20 @@
+//! Sends datagrams with sendmmsg(2): many in one call, each on its own.
+
+use std::io;
+use std::net::UdpSocket;
+
+use linux::udp::SendBatch;
+
+use crate::udp::Outlet;
+
+/// Each datagram takes its own way through the kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Separate;
+
+impl Outlet for Separate {
+    const NAME: &'static str = "sendmmsg";
+
+    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
+        batch.send(to, count)
+    }
+}

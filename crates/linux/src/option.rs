@@ -1,0 +1,45 @@
+//! Socket options that no safe crate covers (getsockopt(2), setsockopt(2)).
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// Sets `name` of `level` to `value`, which must be what the kernel takes for it: all
+/// numbers, without gaps between them.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub(crate) fn set<T: Copy>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: pointer and length describe the value, which the kernel only reads.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            std::ptr::from_ref(value).cast(),
+            crate::length_of::<T>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads `name` of `level`, a number.
+///
+/// # Errors
+/// What getsockopt(2) reports.
+pub(crate) fn number(socket: &impl AsFd, level: i32, name: i32) -> io::Result<libc::c_int> {
+    let mut value = MaybeUninit::<libc::c_int>::zeroed();
+    let mut length = crate::length_of::<libc::c_int>();
+    // SAFETY: pointer and length describe one number, which is valid however much of it
+    // the kernel writes.
+    unsafe {
+        let done = libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            value.as_mut_ptr().cast(),
+            &raw mut length,
+        );
+        if done == 0 { Ok(value.assume_init()) } else { Err(io::Error::last_os_error()) }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a stream's socket is told about its packets, whatever it carries.
+
+use std::ffi::c_ulong;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+use socket2::SockRef;
+
+use crate::option;
+
+/// Settings of the packets of one socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PacketOptions {
+    /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)); 0: left alone.
+    pub type_of_service: u8,
+    /// `SO_MAX_PACING_RATE` in bytes per second (socket(7), tc-fq(8)).
+    pub pacing_rate: Option<u64>,
+    /// Flow label of IPv6 (RFC 6437), for a socket that connects.
+    pub flow_label: Option<u32>,
+}
+
+impl PacketOptions {
+    /// Sets what concerns packets to `peer`, but not the flow label.
+    ///
+    /// # Errors
+    /// What setsockopt(2) reports.
+    pub fn apply(&self, socket: &impl AsFd, peer: IpAddr) -> io::Result<()> {
+        if self.type_of_service > 0 {
+            set_type_of_service(socket, peer, self.type_of_service)?;
+        }
+        if let Some(rate) = self.pacing_rate {
+            let rate = c_ulong::try_from(rate).unwrap_or(c_ulong::MAX);
+            option::set(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)?;
+        }
+        Ok(())
+    }
+
+    /// `to` as a socket must be connected to it for the flow label to be in effect.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `to` is IPv4, which has no flow labels; else what setsockopt(2)
+    /// reports.
+    pub fn label(&self, socket: &impl AsFd, to: SocketAddr) -> io::Result<SocketAddr> {
+        match (self.flow_label, to) {
+            (None, _) => Ok(to),
+            (Some(label), SocketAddr::V6(mut to)) if to.ip().to_ipv4_mapped().is_none() => {
+                let request = FlowLabelRequest::obtain(to.ip().octets(), label);
+                option::set(socket, libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR, &request)?;
+                let on: libc::c_int = 1;
+                option::set(socket, libc::IPPROTO_IPV6, libc::IPV6_FLOWINFO_SEND, &on)?;
+                to.set_flowinfo(label.to_be());
+                Ok(to.into())
+            }
+            (Some(_), _) => {
+                let text = "a flow label needs IPv6, and the server's address is IPv4";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+        }
+    }
+}
+
+/// An IPv6 socket may carry IPv4, whose packets heed the option of IPv4 only. Some
+/// sockets know but one of the two, so that the one in use decides.
+fn set_type_of_service(socket: &impl AsFd, peer: IpAddr, value: u8) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    let class = socket.set_tclass_v6(value.into());
+    let service = socket.set_tos_v4(value.into());
+    if peer.to_canonical().is_ipv4() { service } else { class }
+}
+
+/// Binds a socket to an interface before it is bound to an address.
+///
+/// # Errors
+/// What setsockopt(2) reports, e.g. `ENODEV`.
+pub(crate) fn bind_to_device(socket: &impl AsFd, device: Option<&str>) -> io::Result<()> {
+    device.map_or(Ok(()), |name| SockRef::from(socket).bind_device(Some(name.as_bytes())))
+}
+
+/// `struct in6_flowlabel_req` of `linux/in6.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct FlowLabelRequest {
+    destination: [u8; 16],
+    /// In network byte order.
+    label: u32,
+    action: u8,
+    share: u8,
+    flags: u16,
+    expires: u16,
+    linger: u16,
+    padding: u32,
+}
+
+impl FlowLabelRequest {
+    /// Asks for `label` towards `destination`, made if need be, shared with anybody.
+    fn obtain(destination: [u8; 16], label: u32) -> Self {
+        let (action, share) = (ACTION_GET, SHARE_ANY);
+        Self { destination, label: label.to_be(), action, share, flags: CREATE, ..Self::default() }
+    }
+}
+
+/// `IPV6_FL_A_GET`, `IPV6_FL_S_ANY` and `IPV6_FL_F_CREATE` of `linux/in6.h`.
+const ACTION_GET: u8 = 0;
+const SHARE_ANY: u8 = 255;
+const CREATE: u16 = 1;
+/// `asm-generic/socket.h`; the other architectures number it differently.
+#[cfg(not(any(target_arch = "sparc", target_arch = "sparc64")))]
+const SO_MAX_PACING_RATE: i32 = 47;
+#[cfg(any(target_arch = "sparc", target_arch = "sparc64"))]
+const SO_MAX_PACING_RATE: i32 = 0x31;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::mem::MaybeUninit;
+    use std::net::{TcpListener, UdpSocket};
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    /// The pacing rate in effect.
+    pub(crate) fn pacing_rate(socket: &impl AsFd) -> u64 {
+        read::<c_ulong>(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE).expect("asked")
+    }
+
+    /// The flow label of a socket that sends.
+    pub(crate) fn flow_label(socket: &impl AsFd) -> io::Result<u32> {
+        let request: FlowLabelRequest = read(socket, libc::IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR)?;
+        Ok(u32::from_be(request.label))
+    }
+
+    fn read<T: Copy>(socket: &impl AsFd, level: i32, name: i32) -> io::Result<T> {
+        let mut value = MaybeUninit::<T>::zeroed();
+        let mut length = crate::length_of::<T>();
+        // SAFETY: pointer and length describe the value; it is made of numbers, of which
+        // every pattern of bits is one.
+        unsafe {
+            let done = libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                level,
+                name,
+                value.as_mut_ptr().cast(),
+                &raw mut length,
+            );
+            if done == 0 { Ok(value.assume_init()) } else { Err(io::Error::last_os_error()) }
+        }
+    }
+
+    fn bound(address: &str) -> UdpSocket {
+        UdpSocket::bind(address).expect("bound")
+    }
+
+    #[test]
+    fn the_class_is_set_for_the_family_in_use() {
+        let options = PacketOptions { type_of_service: 0x2c, ..PacketOptions::default() };
+        let four = bound("127.0.0.1:0");
+        options.apply(&four, "127.0.0.1".parse().expect("valid")).expect("set");
+        assert_eq!(SockRef::from(&four).tos_v4().expect("asked"), 0x2c);
+        let six = bound("[::]:0");
+        options.apply(&six, "::ffff:127.0.0.1".parse().expect("valid")).expect("set");
+        assert_eq!(SockRef::from(&six).tclass_v6().expect("asked"), 0x2c);
+        assert_eq!(SockRef::from(&six).tos_v4().expect("asked"), 0x2c);
+    }
+
+    #[test]
+    fn a_class_of_zero_changes_nothing() {
+        let socket = bound("127.0.0.1:0");
+        SockRef::from(&socket).set_tos_v4(4).expect("set");
+        PacketOptions::default().apply(&socket, "127.0.0.1".parse().expect("valid")).expect("set");
+        assert_eq!(SockRef::from(&socket).tos_v4().expect("asked"), 4);
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_pacing_rate_beyond_32_bits_is_in_effect() {
+        let socket = bound("127.0.0.1:0");
+        let options = PacketOptions { pacing_rate: Some(5 << 30), ..PacketOptions::default() };
+        options.apply(&socket, "127.0.0.1".parse().expect("valid")).expect("set");
+        assert_eq!(pacing_rate(&socket), 5 << 30);
+    }
+
+    #[test]
+    fn a_flow_label_is_in_effect_on_what_is_sent() {
+        let (from, to) = (bound("[::1]:0"), bound("[::1]:0"));
+        let options = PacketOptions { flow_label: Some(0x1_2345), ..PacketOptions::default() };
+        let labelled = options.label(&from, to.local_addr().expect("bound")).expect("labelled");
+        from.connect(labelled).expect("connected");
+        assert_eq!(flow_label(&from).expect("asked"), 0x1_2345);
+    }
+
+    #[test]
+    fn a_flow_label_over_ipv4_is_an_error() {
+        let socket = bound("127.0.0.1:0");
+        let options = PacketOptions { flow_label: Some(7), ..PacketOptions::default() };
+        for address in ["127.0.0.1:1", "[::ffff:127.0.0.1]:1"] {
+            let error = options.label(&socket, address.parse().expect("valid")).expect_err("IPv4");
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let error = bind_to_device(&listener, Some("nowhere0")).expect_err("no such device");
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+        bind_to_device(&listener, Some("lo")).expect("bound");
+        assert_eq!(SockRef::from(&listener).device().expect("asked").as_deref(), Some(&b"lo"[..]));
+    }
+}

@@ -1,0 +1,39 @@
+//! This process among others.
+
+use std::io;
+
+/// Goes on in the background: in a session of its own, with standard input and output
+/// from and to nowhere (daemon(3)); the working directory stays. To be called before
+/// there are other threads, since these do not come along.
+///
+/// # Errors
+/// What fork(2) reports.
+pub fn become_daemon() -> io::Result<()> {
+    // SAFETY: the call takes two flags; the caller has no other threads, so that the
+    // child has a whole copy of the process.
+    let done = unsafe { libc::daemon(1, 0) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether a process with this number exists, whosever it is.
+pub fn exists(process: i32) -> bool {
+    // 0 and below mean groups of processes.
+    if process <= 0 {
+        return false;
+    }
+    // SAFETY: signal 0 is not sent: the call only looks whether it could be (kill(2)).
+    let done = unsafe { libc::kill(process, 0) };
+    done == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_exists_and_none_has_a_number_beyond_all() {
+        assert!(exists(std::process::id().cast_signed()));
+        assert!(exists(1));
+        assert!(!exists(i32::MAX) && !exists(0) && !exists(-1));
+    }
+}

@@ -1,0 +1,124 @@
+//! Multipath TCP (RFC 8684): a connection of several TCP flows, in the place of one.
+
+use std::io;
+use std::mem::{MaybeUninit, offset_of};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd};
+
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+/// A socket for either kind of client: to those who do not ask for multipath it is one
+/// of plain TCP, and accepts such.
+pub(super) fn socket_for_all(domain: Domain) -> io::Result<Socket> {
+    let make = |protocol| Socket::new(domain, Type::STREAM.nonblocking(), Some(protocol));
+    make(Protocol::MPTCP).or_else(|_| make(Protocol::TCP))
+}
+
+/// Whether a connection may use several paths. Its peer may have declined.
+pub fn is_multipath(stream: &TcpStream) -> bool {
+    SockRef::from(stream).protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP))
+}
+
+/// Bytes that the peer of a multipath connection acknowledged, over all paths
+/// (`MPTCP_INFO`, `linux/mptcp.h`).
+///
+/// # Errors
+/// `Unsupported` before Linux 6.5; else what getsockopt(2) reports, which knows no such
+/// option of a connection whose peer declined.
+pub fn acknowledged(stream: impl AsFd) -> io::Result<u64> {
+    let mut info = MaybeUninit::<MultipathInfo>::zeroed();
+    let mut length = crate::length_of::<MultipathInfo>();
+    // SAFETY: pointer and length describe the structure, which is all numbers, so that
+    // zeroes stand for what an older kernel leaves out.
+    let (done, info) = unsafe {
+        let done = libc::getsockopt(
+            stream.as_fd().as_raw_fd(),
+            SOL_MPTCP,
+            MPTCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        );
+        (done, info.assume_init())
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let told = length as usize > offset_of!(MultipathInfo, bytes_acked);
+    if told { Ok(info.bytes_acked) } else { Err(io::ErrorKind::Unsupported.into()) }
+}
+
+/// `struct mptcp_info` of `linux/mptcp.h` up to the field that is read here.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct MultipathInfo {
+    /// Six counts of paths, the flags and the token.
+    paths: [u8; 16],
+    write_seq: u64,
+    snd_una: u64,
+    rcv_nxt: u64,
+    /// Three more bytes, and the retransmits.
+    more: [u32; 2],
+    bytes_retrans: u64,
+    bytes_sent: u64,
+    bytes_received: u64,
+    bytes_acked: u64,
+}
+
+/// From `linux/socket.h` and `linux/mptcp.h`.
+const SOL_MPTCP: i32 = 284;
+const MPTCP_INFO: i32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::tcp::{TcpOptions, info, listen, start_connect};
+
+    fn pair(multipath: bool) -> io::Result<(TcpStream, TcpStream)> {
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), false)?;
+        listener.set_nonblocking(false)?;
+        let options = TcpOptions { multipath, ..TcpOptions::default() };
+        let client = start_connect(listener.local_addr()?, &options)?;
+        let (server, _) = listener.accept()?;
+        client.set_nonblocking(false)?;
+        Ok((client, server))
+    }
+
+    fn talk((mut client, mut server): (TcpStream, TcpStream)) -> TcpStream {
+        server.set_nonblocking(false).expect("blocks");
+        client.write_all(b"hello").expect("written");
+        let mut text = [0; 5];
+        server.read_exact(&mut text).expect("read");
+        assert_eq!(&text, b"hello");
+        client
+    }
+
+    #[test]
+    fn the_listener_takes_plain_connections_as_plain_ones() {
+        let (client, server) = pair(false).expect("connected");
+        assert!(!is_multipath(&client) && !is_multipath(&server));
+        assert!(info(talk((client, server))).is_ok());
+    }
+
+    #[test]
+    fn the_listener_takes_multipath_connections_or_the_kernel_has_none() {
+        match pair(true) {
+            Ok((client, server)) => {
+                assert!(is_multipath(&client) && is_multipath(&server));
+                let client = talk((client, server));
+                let all_known = (0..1000).any(|_| {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    acknowledged(&client).is_err() || acknowledged(&client).ok() == Some(5)
+                });
+                assert!(all_known);
+            }
+            Err(error) => {
+                eprintln!("this kernel has no Multipath TCP: {error}");
+                let known = [libc::EPROTONOSUPPORT, libc::ENOPROTOOPT, libc::EINVAL];
+                assert!(error.raw_os_error().is_some_and(|errno| known.contains(&errno)));
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Options of streams from end to end: one server, one client, one loopback.
+
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use linerate_session::client::{self, Manners, Request};
+use linerate_session::server::{Log, Served, Server, ServerOptions, SessionOptions};
+use linerate_session::{Family, SessionError};
+use measurement::outcome::Ending;
+use measurement::plan::PlanDraft;
+use measurement::{BitRate, ByteSize, Direction, End, Peer, TestPlan, TestRecord, Transport};
+
+#[test]
+fn the_engines_that_were_asked_run_at_both_ends() {
+    let mut draft = draft(Transport::Tcp, Direction::Both);
+    assert_eq!(engines(&draft), [["write", "read"], ["read", "write"]]);
+    draft.options.zero_copy = true;
+    draft.options.skip_receive_copy = true;
+    draft.options.repeating_payload = true;
+    let expected = [["sendfile", "recv+truncate"], ["recv+truncate", "sendfile"]];
+    assert_eq!(engines(&draft), expected);
+}
+
+#[test]
+fn datagrams_go_and_come_in_pieces_at_both_ends() {
+    let mut draft = draft(Transport::Udp, Direction::Both);
+    draft.options.block = Some(ByteSize::from_bytes(1_000));
+    draft.options.rate = Some(BitRate::from_bits_per_second(100_000_000));
+    let (sends, takes) = ("sendmmsg", "recvmmsg");
+    assert_eq!(engines(&draft), [[sends, takes], [takes, sends]]);
+    draft.options.segmentation_offload = true;
+    let (sends, takes) = ("sendmsg+segment", "recvmmsg+coalesce");
+    assert_eq!(engines(&draft), [[sends, takes], [takes, sends]]);
+    // A piece would hold but one.
+    draft.options.block = Some(ByteSize::from_bytes(65_507));
+    let [here, _] = engines(&draft);
+    assert_eq!(here, ["sendmmsg (no segments)", "recvmmsg+coalesce"]);
+}
+
+#[test]
+fn pieces_of_datagrams_keep_the_rate_and_lose_none() {
+    let mut draft = draft(Transport::Udp, Direction::Send);
+    draft.options.block = Some(ByteSize::from_bytes(1_000));
+    draft.options.rate = Some(BitRate::from_bits_per_second(80_000_000));
+    draft.options.segmentation_offload = true;
+    draft.end = End::Blocks(1_001);
+    let (record, served) = Bench::default().run(&draft);
+    let delivered = record.outcome.directions[0].delivered.expect("told").bytes;
+    assert_eq!(delivered, 1_001_000);
+    assert_eq!(served.ending, Ending::Completed);
+    // A tenth of a second, less a burst.
+    assert!(record.stopped.since(record.start) >= Duration::from_millis(80));
+}
+
+#[test]
+fn a_burst_does_not_change_the_rate() {
+    let mut draft = draft(Transport::Tcp, Direction::Send);
+    draft.options.block = Some(ByteSize::from_bytes(1_000));
+    draft.options.rate = Some(BitRate::from_bits_per_second(8_000_000));
+    draft.options.burst = Some(100);
+    draft.end = End::Bytes(ByteSize::from_bytes(300_000));
+    let (record, _) = Bench::default().run(&draft);
+    assert!(record.stopped.since(record.start) >= Duration::from_millis(200));
+}
+
+#[test]
+fn streams_are_sent_from_consecutive_ports() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let mut draft = draft(transport, Direction::Both);
+        draft.streams = 2;
+        draft.options.rate = Some(BitRate::from_bits_per_second(1_000_000));
+        let first = free_ports(4);
+        let manners = Manners { client_port: Some(first), ..Manners::default() };
+        let (record, _) = Bench { manners, ..Bench::default() }.run(&draft);
+        let ports: Vec<_> = record.streams.iter().map(|stream| stream.local.port()).collect();
+        assert_eq!(ports, [first, first + 1, first + 2, first + 3]);
+        assert!(!ports.contains(&record.peer.local_address.port()));
+    }
+}
+
+#[test]
+fn options_of_packets_do_not_disturb_a_test() {
+    for (ip, transport) in [
+        (IpAddr::from(Ipv4Addr::LOCALHOST), Transport::Tcp),
+        (Ipv4Addr::LOCALHOST.into(), Transport::Udp),
+        (Ipv6Addr::LOCALHOST.into(), Transport::Tcp),
+        (Ipv6Addr::LOCALHOST.into(), Transport::Udp),
+    ] {
+        let mut draft = draft(transport, Direction::Both);
+        draft.options.rate = Some(BitRate::from_bits_per_second(10_000_000));
+        draft.options.socket_rate = Some(BitRate::from_bits_per_second(1_000_000_000));
+        draft.options.type_of_service = 0x20;
+        draft.options.dont_fragment = true;
+        draft.options.flow_label = ip.is_ipv6().then_some(0x1234);
+        let device = Some("lo".to_owned());
+        let send_timeout = Some(Duration::from_secs(5));
+        let manners = Manners { device: device.clone(), send_timeout, ..Manners::default() };
+        let session = SessionOptions { device, send_timeout, ..SessionOptions::default() };
+        let (record, served) = Bench { ip, manners, session }.run(&draft);
+        assert_eq!(served.ending, Ending::Completed, "{ip} {transport}");
+        for direction in &record.outcome.directions {
+            assert!(direction.delivered.is_some_and(|delivered| delivered.bytes > 10_000));
+        }
+    }
+}
+
+#[test]
+fn a_flow_label_over_ipv4_is_one_sentence() {
+    let mut draft = draft(Transport::Tcp, Direction::Send);
+    draft.options.flow_label = Some(1);
+    assert_eq!(
+        Bench::default().fail(&draft).to_string(),
+        "cannot open stream 1: a flow label needs IPv6, and the server's address is IPv4; \
+         check the options of the stream, such as --mss"
+    );
+}
+
+#[test]
+fn an_interface_that_is_not_there_is_one_sentence() {
+    let manners = Manners { device: Some("nowhere0".to_owned()), ..Manners::default() };
+    let bench = Bench { manners, ..Bench::default() };
+    let error = bench.fail(&draft(Transport::Tcp, Direction::Send)).to_string();
+    let end = "no such device; no interface has that name: see \"ip link\"";
+    assert!(error.starts_with("cannot connect to 127.0.0.1:") && error.ends_with(end), "{error}");
+}
+
+#[test]
+fn an_amount_over_multipath_tcp_arrives_or_the_kernel_has_none() {
+    let mut draft = draft(Transport::Tcp, Direction::Both);
+    draft.options.multipath = true;
+    draft.end = End::Bytes(ByteSize::from_bytes(10_000_000));
+    let bench = Bench::default();
+    let server = bench.serve();
+    match client::run(&bench.request(&draft, server.address), &mut (), None) {
+        Ok(record) => {
+            assert_eq!(record.outcome.ending, Ending::Completed);
+            for direction in &record.outcome.directions {
+                assert_eq!(direction.delivered.expect("told").bytes, 10_000_000);
+            }
+        }
+        Err(error) => {
+            eprintln!("this kernel has no Multipath TCP");
+            assert!(error.to_string().contains("for Multipath TCP see"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_file_arrives_whole_and_ends_the_test_before_its_time() {
+    let (source, target) = (Scrap::new("source"), Scrap::new("target"));
+    let content = dataplane_bytes(5_000_001);
+    std::fs::write(&source.0, &content).expect("written");
+    let mut draft = draft(Transport::Tcp, Direction::Send);
+    draft.end = End::Time(Duration::from_secs(30));
+    let manners = Manners { file: Some(source.0.clone()), ..Manners::default() };
+    let session = SessionOptions { file: Some(target.0.clone()), ..SessionOptions::default() };
+    let began = Instant::now();
+    let (record, served) = Bench { manners, session, ..Bench::default() }.run(&draft);
+    assert!(began.elapsed() < Duration::from_secs(20), "the file does not end the test");
+    assert_eq!(names(&record.streams), ["read file, write"]);
+    assert_eq!(names(&served.streams), ["read, write file"]);
+    assert_eq!(record.outcome.ending, Ending::Completed);
+    assert_eq!(record.outcome.directions[0].delivered.expect("told").bytes, 5_000_001);
+    assert!(std::fs::read(&target.0).expect("read") == content, "the files differ");
+}
+
+#[test]
+fn a_file_is_received_by_the_client_too() {
+    let (source, target) = (Scrap::new("far"), Scrap::new("near"));
+    let content = dataplane_bytes(1_000_003);
+    std::fs::write(&source.0, &content).expect("written");
+    let manners = Manners { file: Some(target.0.clone()), ..Manners::default() };
+    let session = SessionOptions { file: Some(source.0.clone()), ..SessionOptions::default() };
+    let bench = Bench { manners, session, ..Bench::default() };
+    let (record, _) = bench.run(&draft(Transport::Tcp, Direction::Receive));
+    assert_eq!(record.outcome.ending, Ending::Completed);
+    assert!(std::fs::read(&target.0).expect("read") == content, "the files differ");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_one_sentence() {
+    let missing = PathBuf::from("/nowhere/at/all");
+    let manners = Manners { file: Some(missing), ..Manners::default() };
+    let send = draft(Transport::Tcp, Direction::Send);
+    let error = Bench { manners, ..Bench::default() }.fail(&send);
+    assert_eq!(
+        error.to_string(),
+        "cannot read file '/nowhere/at/all': no such file or directory; \
+         check its name and its directory"
+    );
+    let manners = Manners { file: Some(std::env::temp_dir()), ..Manners::default() };
+    let receive = draft(Transport::Tcp, Direction::Receive);
+    for draft in [send, receive] {
+        let bench = Bench { manners: manners.clone(), ..Bench::default() };
+        let error = bench.fail(&draft).to_string();
+        assert!(error.ends_with("is a directory; name a file in it"), "{error}");
+    }
+}
+
+/// A short test.
+fn draft(transport: Transport, direction: Direction) -> PlanDraft {
+    let mut draft = PlanDraft::new(transport, direction);
+    draft.end = End::Time(Duration::from_millis(300));
+    draft
+}
+
+/// The engines at the client and at the server.
+fn engines(draft: &PlanDraft) -> [Vec<String>; 2] {
+    let (record, served) = Bench::default().run(draft);
+    assert_eq!(record.outcome.ending, Ending::Completed);
+    for direction in &record.outcome.directions {
+        assert!(direction.delivered.is_some_and(|delivered| delivered.bytes > 0));
+    }
+    [names(&record.streams), names(&served.streams)]
+}
+
+fn names(streams: &[measurement::record::StreamRecord]) -> Vec<String> {
+    streams.iter().map(|stream| stream.engine.clone()).collect()
+}
+
+fn dataplane_bytes(length: usize) -> Vec<u8> {
+    dataplane::Filling::Random.bytes(length).expect("made").into_vec()
+}
+
+/// The first of `count` ports that nobody uses now.
+fn free_ports(count: u16) -> u16 {
+    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+    let starts = (20_000..30_000).step_by(usize::from(count));
+    let seed = std::process::id() % 1_000;
+    starts
+        .skip(usize::try_from(seed).expect("small"))
+        .find(|first| (*first..first + count).all(is_free))
+        .expect("some are free")
+}
+
+/// How a test is run.
+struct Bench {
+    ip: IpAddr,
+    manners: Manners,
+    session: SessionOptions,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        let (manners, session) = (Manners::default(), SessionOptions::default());
+        Self { ip: Ipv4Addr::LOCALHOST.into(), manners, session }
+    }
+}
+
+impl Bench {
+    /// What both ends say of the test.
+    fn run(&self, draft: &PlanDraft) -> (TestRecord, Served) {
+        let server = self.serve();
+        let record = client::run(&self.request(draft, server.address), &mut (), None);
+        let record = record.expect("the test begins");
+        server.thread.join().expect("no panic").expect("serves");
+        let served = server.diary.0.lock().expect("no panic").take();
+        (record, served.expect("the server noted it"))
+    }
+
+    /// Why the client cannot begin.
+    fn fail(&self, draft: &PlanDraft) -> SessionError {
+        let server = self.serve();
+        client::run(&self.request(draft, server.address), &mut (), None).expect_err("cannot begin")
+    }
+
+    fn serve(&self) -> Running {
+        let options = ServerOptions {
+            bind: Some(self.ip),
+            port: 0,
+            family: Family::Any,
+            one_off: true,
+            idle_limit: Some(Duration::from_secs(60)),
+            session: self.session.clone(),
+        };
+        let server = Server::bind(options).expect("bound");
+        let (address, diary) = (server.address(), Arc::new(Diary::default()));
+        let log: Arc<dyn Log> = Arc::<Diary>::clone(&diary);
+        let thread = std::thread::spawn(move || server.run(log, None));
+        Running { address, diary, thread }
+    }
+
+    fn request(&self, draft: &PlanDraft, server: SocketAddr) -> Request {
+        Request {
+            host: server.ip().to_string(),
+            port: server.port(),
+            family: Family::Any,
+            bind: None,
+            connect_timeout: Duration::from_secs(5),
+            cpus: Vec::new(),
+            tags: BTreeMap::new(),
+            plan: draft.clone().check().expect("a plan"),
+            manners: self.manners.clone(),
+        }
+    }
+}
+
+/// A server of one test.
+struct Running {
+    address: SocketAddr,
+    diary: Arc<Diary>,
+    thread: std::thread::JoinHandle<Result<(), SessionError>>,
+}
+
+/// Keeps what the server says of its last test.
+#[derive(Default)]
+struct Diary(Mutex<Option<Served>>);
+
+impl Log for Diary {
+    fn listening(&self, _: SocketAddr) {}
+    fn began(&self, _: &Peer, _: &TestPlan) {}
+    fn ended(&self, served: &Served) {
+        *self.0.lock().expect("no panic") = Some(served.clone());
+    }
+    fn refused(&self, _: SocketAddr, _: &str) {}
+}
+
+/// A file of its own, gone when dropped.
+struct Scrap(PathBuf);
+
+impl Scrap {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("linerate-options-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Scrap {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.0);
+    }
+}
