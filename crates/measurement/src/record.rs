@@ -73,6 +73,9 @@ pub struct StreamRecord {
 pub enum ArrivalClock {
     /// The kernel, for each datagram (`SO_TIMESTAMPNS`, socket(7)).
     Kernel,
+    /// The kernel, once for all datagrams that it coalesced into one (`UDP_GRO`, udp(7)):
+    /// jitter is that of such pieces.
+    Coalesced,
     /// The reading thread, for a batch of datagrams at once.
     Reader,
 }

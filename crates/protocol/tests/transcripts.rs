@@ -180,7 +180,7 @@ fn hosts_hear_what_happened_in_order() {
         assert_eq!(
             outcome.server,
             [
-                ServerEvent::Asked(asked),
+                ServerEvent::Asked(Box::new(asked)),
                 ServerEvent::Ended,
                 ServerEvent::Results(client),
                 ServerEvent::Done,

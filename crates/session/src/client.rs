@@ -341,21 +341,17 @@ impl Conversation<'_> {
         let mut others: Vec<_> = self.interrupts.map(AsFd::as_fd).into_iter().collect();
         let mut until = None;
         if let Some(trial) = self.trial.as_ref().filter(|_| running) {
-            let end = trial.stopped_at().map(|stop| stop.after(self.grace()));
-            until = match end {
-                Some(end) => Some(end),
-                None => {
-                    let patience = self.request.manners.receive_timeout;
-                    let received = trial.received_last().map(|last| last.after(patience));
-                    [trial.next_tick(), trial.time_is_up_at(), next_look(trial), received]
-                        .into_iter()
-                        .flatten()
-                        .min()
-                }
-            };
-            if end.is_none() {
+            until = if let Some(stop) = trial.stopped_at() {
+                Some(stop.after(self.grace()))
+            } else {
                 others.extend(trial.progress());
-            }
+                let patience = self.request.manners.receive_timeout;
+                let received = trial.received_last().map(|last| last.after(patience));
+                [trial.next_tick(), trial.time_is_up_at(), next_look(trial), received]
+                    .into_iter()
+                    .flatten()
+                    .min()
+            };
         }
         self.control.wait(&others, until).map_err(SessionError::system("poll"))
     }

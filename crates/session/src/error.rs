@@ -171,13 +171,13 @@ fn file_hint(error: &io::Error) -> &'static str {
 fn stream_hint(error: &io::Error) -> &'static str {
     match (error.kind(), error.raw_os_error()) {
         (_, Some(ENODEV)) => NO_SUCH_INTERFACE,
-        (_, Some(EPROTONOSUPPORT | ENOPROTOOPT)) => {
-            "for Multipath TCP see /proc/sys/net/mptcp/enabled"
+        (_, Some(EPROTONOSUPPORT | ENOPROTOOPT | EOPNOTSUPP)) => {
+            "this kernel lacks one of the options asked for, or cannot combine them; for \
+             Multipath TCP see /proc/sys/net/mptcp/enabled"
         }
         (io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable, _) => {
             "check the address and the port to send from"
         }
-        (_, Some(EOPNOTSUPP)) => "this kernel does not combine all of the options asked for",
         (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
         (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",
         _ => "check that the server is still running",

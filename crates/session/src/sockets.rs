@@ -110,8 +110,11 @@ impl StreamSocket {
 }
 
 impl Opened {
-    fn arrival_clock(&self) -> Option<ArrivalClock> {
+    fn arrival_clock(&self, engine: &str) -> Option<ArrivalClock> {
         match &self.socket {
+            StreamSocket::Udp { .. } if engine == dataplane::udp::Receiver::NAME_COALESCED => {
+                Some(ArrivalClock::Coalesced)
+            }
             StreamSocket::Udp { socket } if !self.sender => {
                 let kernel = linux::udp::stamps_arrivals(socket);
                 Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })
@@ -142,7 +145,7 @@ impl Opened {
             receive_buffer: ByteSize::from_bytes(buffers.receive as u64),
             mss,
             congestion,
-            arrivals: self.arrival_clock(),
+            arrivals: self.arrival_clock(engine),
             engine: engine.to_owned(),
             worker: 0,
             cpu: None,

@@ -145,9 +145,20 @@ fn an_amount_over_multipath_tcp_arrives_or_the_kernel_has_none() {
         }
         Err(error) => {
             eprintln!("this kernel has no Multipath TCP");
-            assert!(error.to_string().contains("for Multipath TCP see"), "{error}");
+            assert!(error.to_string().contains("Multipath TCP see /proc"), "{error}");
         }
     }
+}
+
+#[test]
+fn options_that_multipath_tcp_has_not_are_one_sentence() {
+    let mut draft = draft(Transport::Tcp, Direction::Send);
+    draft.options.multipath = true;
+    draft.options.flow_label = Some(1);
+    let ip = Ipv6Addr::LOCALHOST.into();
+    let error = Bench { ip, ..Bench::default() }.fail(&draft).to_string();
+    assert!(error.starts_with("cannot open stream 1: "), "{error}");
+    assert!(error.contains("or cannot combine them"), "{error}");
 }
 
 #[test]
@@ -259,8 +270,8 @@ impl Bench {
         let record = client::run(&self.request(draft, server.address), &mut (), None);
         let record = record.expect("the test begins");
         server.thread.join().expect("no panic").expect("serves");
-        let served = server.diary.0.lock().expect("no panic").take();
-        (record, served.expect("the server noted it"))
+        let noted = server.diary.0.lock().expect("no panic").take();
+        (record, noted.expect("the server noted it"))
     }
 
     /// Why the client cannot begin.

@@ -162,7 +162,7 @@ fn put_options(
     put("window", options.window.map(|window| json!(window.bytes())));
     put("MSS", options.mss.map(|mss| json!(mss)));
     put("congestion", options.congestion.as_ref().map(|name| json!(name)));
-    put("nodelay", options.no_delay.then(|| json!(true)));
+    put("nodelay", options.no_delay.then_some(json!(true)));
     put("burst", options.burst.map(|burst| json!(burst)));
     put("fqrate", options.socket_rate.map(|rate| json!(rate.bits_per_second())));
     let tos = options.type_of_service;
@@ -172,7 +172,7 @@ fn put_options(
     put("zerocopy", one(options.zero_copy));
     put("skip_rx_copy", one(options.skip_receive_copy));
     put("repeating_payload", one(options.repeating_payload));
-    put("mptcp", options.multipath.then(|| json!(true)));
+    put("mptcp", options.multipath.then_some(json!(true)));
     if transport == Transport::Udp && options.segmentation_offload {
         // Clause 6.4: the server takes its buffers' sizes from here.
         let whole = OFFLOAD_BYTES / block.bytes() * block.bytes();

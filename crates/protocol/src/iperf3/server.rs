@@ -108,7 +108,7 @@ impl Phase {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
     /// Call [`Server::accept`] or [`Server::refuse`].
-    Asked(Parameters),
+    Asked(Box<Parameters>),
     /// Stop sending, then call [`Server::request_results`].
     Ended,
     /// The client's results: drain, then call [`Server::send_results`].
@@ -314,7 +314,7 @@ impl Server {
     fn read_parameters(&mut self, text: &[u8], now: Timestamp) {
         self.enter(Phase::Judging, now);
         match Parameters::from_json(text) {
-            Ok(parameters) => self.events.push_back(ServerEvent::Asked(parameters)),
+            Ok(parameters) => self.events.push_back(ServerEvent::Asked(Box::new(parameters))),
             Err(code) => self.refuse(code, 0),
         }
     }

@@ -235,7 +235,7 @@ fn regular(asked: &Parameters) -> Story {
     }
     story.client.extend([ClientEvent::Results(results(asked, 2)), ClientEvent::Done]);
     story.server.extend([
-        ServerEvent::Asked(asked.clone()),
+        ServerEvent::Asked(Box::new(asked.clone())),
         ServerEvent::Ended,
         ServerEvent::Results(results(asked, 1)),
         ServerEvent::Done,

@@ -119,7 +119,7 @@ proptest! {
                 // What was understood is said again in the same words.
                 let again = Parameters::from_json(read.to_json().to_string().as_bytes());
                 prop_assert_eq!(&again, &Ok(read.clone()));
-                prop_assert_eq!(server.events(), [ServerEvent::Asked(read)]);
+                prop_assert_eq!(server.events(), [ServerEvent::Asked(Box::new(read))]);
             }
             Err(code) => {
                 let error = ProtocolError::ServerError { code, errno: 0 };

@@ -148,7 +148,7 @@ impl Conversation<'_> {
     /// Does what the protocol asks for; whether the test is done.
     fn handle(&mut self, event: ServerEvent) -> Result<bool, ProtocolError> {
         match event {
-            ServerEvent::Asked(parameters) => self.begin(parameters),
+            ServerEvent::Asked(parameters) => self.begin(*parameters),
             ServerEvent::Ended => self.end(),
             ServerEvent::Results(results) => self.answer(results),
             ServerEvent::Done => return Ok(true),

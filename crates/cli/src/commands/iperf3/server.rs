@@ -36,8 +36,8 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
         tests: AtomicU64::new(0),
         signal_told: Arc::default(),
     });
-    let served = server.run(Arc::clone(&log) as Arc<dyn Log>, Some(&frame.interrupts));
-    served.map_err(|error| Failure::Run(words::of_session(&error)))?;
+    let run = server.run(Arc::clone(&log) as Arc<dyn Log>, Some(&frame.interrupts));
+    run.map_err(|error| Failure::Run(words::of_session(&error)))?;
     log.take_leave();
     Ok(ExitCode::SUCCESS)
 }
