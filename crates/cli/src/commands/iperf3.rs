@@ -31,7 +31,7 @@ use crate::flags::Iperf3Flags;
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let flags = match Iperf3Flags::try_parse_from(arguments) {
         Ok(flags) => flags,
-        Err(error) => return words::refuse_usage(&words::of_clap(&error)),
+        Err(error) => return words::refuse_flag(&error),
     };
     if flags.help {
         return print(&Iperf3Flags::command().render_long_help().to_string());

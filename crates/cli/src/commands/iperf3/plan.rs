@@ -12,7 +12,7 @@ use session::client::{DatagramDefault, Manners, Request};
 use session::{CounterWidth, Family, Wishes};
 
 use super::secrets;
-use super::words::Failure;
+use super::words::{self, Failure};
 use crate::flags::Iperf3Flags;
 use crate::flags::iperf3_values::{ControlKeepalive, split_device};
 
@@ -157,7 +157,7 @@ fn plan(flags: &Iperf3Flags) -> Result<TestPlan, Failure> {
         interval: Duration::from_secs_f64(flags.interval.unwrap_or(1.0)),
         options: options(flags, transport),
     };
-    draft.check().map_err(|error| Failure::Usage(error.to_string()))
+    draft.check().map_err(|error| Failure::Usage(words::of_plan(&error)))
 }
 
 const fn direction(flags: &Iperf3Flags) -> Direction {

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use measurement::Transport;
+use measurement::plan::{PlanError, PlanField};
 use report::iperf3::Role;
 use session::{ErrorCode, Introduction, ProtocolError, SessionError};
 
@@ -53,7 +55,35 @@ pub(super) fn complain(text: &str) {
 
 /// Says what is wrong with the command line.
 pub(super) fn refuse_usage(wrong: &str) -> ExitCode {
-    complain(&format!("parameter error - {wrong}"));
+    refuse(&format!("parameter error - {wrong}"))
+}
+
+/// The same for a flag that is none, or lacks its value: getopt_long(3) has its own words.
+pub(super) fn refuse_flag(error: &clap::Error) -> ExitCode {
+    let argument = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument.clone(),
+        _ => String::new(),
+    };
+    let long = argument.split([' ', '=']).next().unwrap_or_default();
+    let short = long.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+    match (error.kind(), short) {
+        (ErrorKind::UnknownArgument, Some(letter)) => {
+            refuse(&format!("invalid option -- '{letter}'"))
+        }
+        (ErrorKind::UnknownArgument, None) => refuse(&format!("unrecognized option '{long}'")),
+        (ErrorKind::InvalidValue, _) if is_missing(error) => {
+            refuse(&format!("option '{long}' requires an argument"))
+        }
+        _ => refuse_usage(&of_clap(error)),
+    }
+}
+
+fn is_missing(error: &clap::Error) -> bool {
+    matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty())
+}
+
+fn refuse(wrong: &str) -> ExitCode {
+    complain(wrong);
     // As above.
     _ = io::stderr().write_all(
         b"\nUsage: iperf3 [-s|-c host] [options]\nTry `iperf3 --help' for more information.\n",
@@ -62,11 +92,27 @@ pub(super) fn refuse_usage(wrong: &str) -> ExitCode {
 }
 
 /// What clap says in several lines, in one.
-pub(super) fn of_clap(error: &clap::Error) -> String {
+fn of_clap(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
     let words: Vec<_> = first.split_whitespace().collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
+}
+
+/// What is wrong with a plan, in iperf3's words where it has some.
+pub(super) fn of_plan(error: &PlanError) -> String {
+    let PlanError::OutOfRange { field, least, most, .. } = error else { return error.to_string() };
+    match field {
+        PlanField::Streams => format!("number of parallel streams too large (maximum = {most})"),
+        PlanField::Mss => format!("TCP MSS too large (maximum = {most} bytes)"),
+        PlanField::Window => format!("socket buffer size too large (maximum = {most} bytes)"),
+        PlanField::Omit => "bogus value for --omit (maximum = 600 seconds)".to_owned(),
+        PlanField::Length if *least > 1 => {
+            format!("block size invalid (minimum = {least} bytes, maximum = {most} bytes)")
+        }
+        PlanField::Length => format!("block size too large (maximum = {most} bytes)"),
+        _ => error.to_string(),
+    }
 }
 
 /// Combinations that are allowed and that nobody means.
@@ -106,7 +152,7 @@ pub(super) fn warn_of_fragments(role: Role, introduction: &Introduction<'_>) {
 /// Why a test failed.
 pub(super) fn of_session(error: &SessionError) -> String {
     match error {
-        SessionError::Resolve { why, .. } => format!("{UNREACHABLE}: {why}"),
+        SessionError::Resolve { why, .. } => format!("{UNREACHABLE}: {}", capital(why)),
         SessionError::Connect { error, .. } => format!("{UNREACHABLE}: {}", kernel(error)),
         SessionError::Listen { error, .. } => {
             format!("unable to start listener for connections: {}", kernel(error))
@@ -115,11 +161,21 @@ pub(super) fn of_session(error: &SessionError) -> String {
             format!("unable to connect stream: {}", kernel(error))
         }
         SessionError::Congestion { error, .. } => {
-            format!("unable to set TCP_CONGESTION: {}", kernel(error))
+            let why = if error.kind() == io::ErrorKind::NotFound {
+                "Supplied congestion control algorithm not supported on this host".to_owned()
+            } else {
+                kernel(error)
+            };
+            format!("unable to set TCP_CONGESTION: {why}")
         }
         SessionError::Protocol { error, .. } => of_protocol(error),
         other => other.to_string(),
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// What went wrong at a server, with a client.
