@@ -44,7 +44,7 @@ impl Bench {
         ask: &Ask,
     ) -> anyhow::Result<Played> {
         let mut serving = Running::start(server.server(&self.link.far))?;
-        self.await_listener(&mut serving)?;
+        await_listener(&self.link.far, PORT, &mut serving)?;
         let running =
             Running::start(client.client(&self.link.near, ask, self.server_address(ask)?))?;
         let client = running.finish(ask.patience())?;
@@ -60,36 +60,37 @@ impl Bench {
             }
         }
     }
-
-    fn await_listener(&self, server: &mut Running) -> anyhow::Result<()> {
-        let deadline = Instant::now() + LISTEN_PATIENCE;
-        while !listens(&self.link.far)? {
-            if !server.is_running() || Instant::now() > deadline {
-                bail!("a server does not come to listen");
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        Ok(())
-    }
 }
 
-/// Whether some program of the host listens on the protocol's port, as of proc(5).
-fn listens(host: &Host) -> anyhow::Result<bool> {
+/// Waits until `server` listens on `port` of `host`.
+pub(crate) fn await_listener(host: &Host, port: u16, server: &mut Running) -> anyhow::Result<()> {
+    let deadline = Instant::now() + LISTEN_PATIENCE;
+    while !listens(host, port)? {
+        if !server.is_running() || Instant::now() > deadline {
+            bail!("a server does not come to listen");
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
+/// Whether some program of the host listens on a port, as of proc(5).
+fn listens(host: &Host, port: u16) -> anyhow::Result<bool> {
     let tables = host.run(|| {
         ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"]
             .map(|path| fs::read_to_string(path).unwrap_or_default())
     })?;
-    Ok(tables.iter().flat_map(|table| table.lines()).any(is_listener))
+    Ok(tables.iter().flat_map(|table| table.lines()).any(|line| is_listener(line, port)))
 }
 
-fn is_listener(line: &str) -> bool {
+fn is_listener(line: &str, port: u16) -> bool {
     let mut fields = line.split_whitespace().skip(1);
     let local = fields.next().unwrap_or_default();
-    local.ends_with(PORT_IN_HEX) && fields.nth(1) == Some(LISTEN)
+    local.ends_with(&format!(":{port:04X}")) && fields.nth(1) == Some(LISTEN)
 }
 
 /// 5201 (clause 2.1).
-const PORT_IN_HEX: &str = ":1451";
+const PORT: u16 = 5201;
 /// `TCP_LISTEN` of `net/tcp_states.h`.
 const LISTEN: &str = "0A";
 const POLL_INTERVAL: Duration = Duration::from_millis(3);
@@ -104,8 +105,8 @@ mod tests {
     #[test]
     fn a_listener_is_told_from_a_connection() {
         let line = "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000";
-        assert!(is_listener(line));
-        assert!(!is_listener(&line.replace("0A", "01")));
-        assert!(!is_listener(&line.replace("1451", "1452")));
+        assert!(is_listener(line, PORT));
+        assert!(!is_listener(&line.replace("0A", "01"), PORT));
+        assert!(!is_listener(&line.replace("1451", "1452"), PORT));
     }
 }

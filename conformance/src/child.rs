@@ -61,6 +61,14 @@ impl Running {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Sends it a signal, by its name.
+    pub(crate) fn signal(&self, name: &str) -> anyhow::Result<()> {
+        let process = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &process]).status();
+        sent.context("cannot run kill")?;
+        Ok(())
+    }
+
     fn wait(&mut self, patience: Duration) -> anyhow::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + patience;
         loop {

@@ -11,7 +11,9 @@ mod ask;
 mod bench;
 mod cell;
 mod child;
+mod consumers;
 mod deviations;
+mod golden;
 mod matrix;
 mod pairwise;
 mod program;
@@ -27,16 +29,20 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 fn main() -> ExitCode {
-    // Before the first thread, since only then a user namespace can be entered.
-    let access = lab::prepare();
-    let outcome = bench::require(access).and_then(|()| Arguments::parse().task.run());
-    match outcome {
+    match run(&Arguments::parse().task) {
         Ok(verdict) => verdict.into(),
         Err(error) => {
             table::complain(&format!("conformance: {error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(task: &Task) -> anyhow::Result<Verdict> {
+    task.prepare()?;
+    // Before the first thread, since only then a user namespace can be entered.
+    bench::require(lab::prepare())?;
+    task.run()
 }
 
 /// Runs real iperf3 binaries and linerate against each other.
@@ -49,14 +55,26 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Consumers(consumers::Consumers),
+    Golden(golden::Golden),
     Matrix(matrix::Matrix),
     Shaped(shaped::Shaped),
     Versions(versions::Versions),
 }
 
 impl Task {
+    /// What needs the network of the machine.
+    fn prepare(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Consumers(task) => task.prepare(),
+            Self::Golden(_) | Self::Matrix(_) | Self::Shaped(_) | Self::Versions(_) => Ok(()),
+        }
+    }
+
     fn run(&self) -> anyhow::Result<Verdict> {
         match self {
+            Self::Consumers(task) => task.run(),
+            Self::Golden(task) => task.run(),
             Self::Matrix(task) => task.run(),
             Self::Shaped(task) => task.run(),
             Self::Versions(task) => task.run(),
