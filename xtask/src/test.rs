@@ -33,11 +33,12 @@ struct Stage {
     run: fn(&Workspace) -> Result<()>,
 }
 
-const STAGES: [Stage; 5] = [
+const STAGES: [Stage; 6] = [
     Stage { name: "programs that the tests run", run: |_| packages::provide() },
     Stage { name: "check", run: check::check },
     Stage { name: "unit, integration and documentation tests", run: cargo_test },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
+    Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },
 ];
 

@@ -44,7 +44,7 @@ pub(crate) enum Command {
     /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
     Demo(DemoFlags),
     /// Do what iperf3 would do with these arguments, in its words
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, disable_version_flag = true)]
     Iperf3 {
         /// iperf3's own arguments; see iperf3 --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
