@@ -3,10 +3,10 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{CommandFactory, Parser};
 use linux::event::Interrupts;
+use report::iperf3::Role;
 
 mod client;
 mod json;
@@ -19,11 +19,15 @@ mod secrets;
 #[path = "iperf3/no_secrets.rs"]
 mod secrets;
 mod server;
+mod subject;
 mod text;
 mod words;
 
+use self::json::JsonReport;
 use self::pidfile::PidFile;
 use self::printer::Printer;
+use self::subject::{Report, Signals, Subject};
+use self::text::TextReport;
 use self::words::Failure;
 use crate::flags::Iperf3Flags;
 
@@ -71,7 +75,7 @@ fn print(text: &str) -> ExitCode {
 
 /// What both roles hold while they run.
 struct Frame {
-    interrupts: Arc<Interrupts>,
+    signals: Signals,
     printer: Printer,
     /// Removes the file when it is dropped.
     _pidfile: Option<PidFile>,
@@ -82,10 +86,16 @@ impl Frame {
         let interrupts =
             Interrupts::take().map_err(|error| Failure::system("cannot handle signals", &error))?;
         let pidfile = flags.pidfile.as_deref().map(PidFile::create).transpose()?;
-        Ok(Self {
-            interrupts: Arc::new(interrupts),
-            printer: Printer::new(flags)?,
-            _pidfile: pidfile,
-        })
+        let signals = Signals::new(interrupts);
+        Ok(Self { signals, printer: Printer::new(flags)?, _pidfile: pidfile })
+    }
+
+    fn report(&self, role: Role, flags: &Iperf3Flags) -> Box<dyn Report> {
+        let subject = Subject::new(role, flags, &self.printer, &self.signals);
+        if flags.is_json() {
+            Box::new(JsonReport::new(subject, flags))
+        } else {
+            Box::new(TextReport::new(subject, flags))
+        }
     }
 }

@@ -244,6 +244,13 @@ pub(crate) struct Iperf3Flags {
     pub(crate) rsa_public_key_path: Option<PathBuf>,
 }
 
+impl Iperf3Flags {
+    /// Whether the output is for programs.
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json || self.json_stream
+    }
+}
+
 const BOTH: &str = "Server or client";
 const SERVER: &str = "Server only";
 const CLIENT: &str = "Client only";

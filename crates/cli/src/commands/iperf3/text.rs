@@ -1,155 +1,70 @@
 //! A test as iperf3's text.
 
-use std::path::{Path, PathBuf};
-
-use measurement::{ByteSize, Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
-use report::iperf3::{Contact, PeerWord, Role, ServerSaid, Text};
+use measurement::outcome::Ending;
+use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
+use report::iperf3::{PeerWord, Role, Text};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
-use super::printer::Printer;
-use super::server::Report;
-use super::{json, words};
+use super::subject::{End, Report, Subject, said, word_of};
+use super::words;
 use crate::flags::Iperf3Flags;
 
 /// Prints a test while it goes on.
 pub(super) struct TextReport {
     text: Text,
-    printer: Printer,
-    role: Role,
-    /// What the client calls the server, and its port.
-    target: (String, u16),
+    subject: Subject,
     /// The length of a datagram is this end's choice.
     chooses_block: bool,
-    debug: bool,
     /// What this server has printed, if the client wishes it.
     printed: Option<String>,
     /// What the other end has printed.
     server_output: Option<ServerOutput>,
-    file: Option<PathBuf>,
-    failure: Option<String>,
-    block: ByteSize,
 }
 
 impl TextReport {
-    pub(super) fn new(role: Role, flags: &Iperf3Flags, printer: Printer) -> Self {
-        let host = flags.client.as_ref().map(|client| client.host.clone()).unwrap_or_default();
-        let report = Self {
-            text: Text::new(role, flags.verbose, flags.format.unwrap_or_default()),
-            printer,
-            role,
-            target: (host, flags.port),
-            chooses_block: flags.length.is_none(),
-            debug: flags.debug.is_some(),
-            printed: None,
-            server_output: None,
-            file: flags.file.clone(),
-            failure: None,
-            block: ByteSize::from_bytes(0),
-        };
-        if role == Role::Client {
-            report.printer.lines(&report.text.version(&words::system()));
+    pub(super) fn new(subject: Subject, flags: &Iperf3Flags) -> Self {
+        let text = Text::new(subject.role, flags.verbose, flags.format.unwrap_or_default());
+        if subject.role == Role::Client {
+            subject.printer.lines(&text.version(&words::system()));
         }
-        report
+        let chooses_block = flags.length.is_none();
+        Self { text, subject, chooses_block, printed: None, server_output: None }
     }
 
     fn say(&mut self, text: &str) {
-        let printed = self.printer.lines(text);
+        let printed = self.subject.printer.lines(text);
         if let Some(kept) = &mut self.printed {
             kept.push_str(&printed);
         }
     }
 
-    fn tell_of_the_file(&mut self) {
-        if let Some((name, size)) = self.file.as_deref().and_then(name_and_size) {
+    fn summarise(&mut self, course: &Course<'_>, word: &PeerWord<'_>) {
+        if let Some((name, size)) = self.subject.file() {
             self.text.file(&name, size);
         }
+        let summary = self.text.summary(course, word);
+        self.say(&summary);
     }
 
     fn tell_of_the_path(&self, introduction: &Introduction<'_>) {
-        let Some(segment) = introduction.segment.filter(|_| self.role == Role::Client) else {
-            return;
-        };
-        let plan = &introduction.parameters.plan;
-        let block = introduction.parameters.block();
-        let is_chosen = plan.transport == Transport::Udp && self.chooses_block;
-        self.printer.raw(&self.text.connected(Some(segment), is_chosen.then_some(block)));
-    }
-
-    /// The end of a client's test that gave a record.
-    pub(super) fn conclude(&mut self, record: &TestRecord) {
-        let word = PeerWord {
-            streams: &record.peer_streams,
-            cpu: record.outcome.peer_cpu,
-            congestion: record.peer_congestion.as_deref(),
-        };
-        self.tell_of_the_file();
-        let summary = self.text.summary(&record.course(), &word);
-        self.say(&summary);
-        if let Some(output) = self.server_output.take() {
-            self.printer.block(&self.text.server_output(&said(&output)));
-        }
-    }
-
-    /// Why a test that began broke off, in iperf3's words.
-    pub(super) fn failure(&mut self) -> Option<String> {
-        self.failure.take()
-    }
-
-    /// The last line of a test that went well.
-    pub(super) fn done(&mut self) {
-        self.say(Text::done());
-    }
-}
-
-/// The same for the report.
-pub(super) fn said(output: &ServerOutput) -> ServerSaid<'_> {
-    match output {
-        ServerOutput::Text(text) => ServerSaid::Text(text),
-        ServerOutput::Json(json) => ServerSaid::Json(json),
-    }
-}
-
-/// A file as the summary mentions it; none: it is not there.
-pub(super) fn name_and_size(path: &Path) -> Option<(String, u64)> {
-    let size = std::fs::metadata(path).ok()?.len();
-    Some((path.display().to_string(), size))
-}
-
-/// What iperf3 says when both ends know each other.
-pub(super) fn contact<'a>(
-    role: Role,
-    target: &'a (String, u16),
-    peer: &'a str,
-    introduction: &'a Introduction<'_>,
-) -> Contact<'a> {
-    let (host, port) = match role {
-        Role::Client => (target.0.as_str(), target.1),
-        Role::Server => (peer, introduction.peer.address.port()),
-    };
-    Contact {
-        role,
-        host,
-        port,
-        cookie: introduction.cookie,
-        mss_asked: introduction.parameters.plan.options.mss,
-        mss_default: introduction.segment,
-        wall_millis: linux::clock::wall_millis(),
+        let is_udp = introduction.parameters.plan.transport == Transport::Udp;
+        let chosen = Some(self.subject.block).filter(|_| is_udp && self.chooses_block);
+        self.subject.printer.raw(&self.text.connected(introduction.segment, chosen));
     }
 }
 
 impl Observer for TextReport {
     fn introduced(&mut self, introduction: &Introduction<'_>) {
-        if introduction.parameters.wishes.server_output && self.role == Role::Server {
-            self.printed = Some(String::new());
+        self.subject.introduce(introduction);
+        match self.subject.role {
+            Role::Client => self.tell_of_the_path(introduction),
+            Role::Server if introduction.parameters.wishes.server_output => {
+                self.printed = Some(String::new());
+            }
+            Role::Server => {}
         }
-        words::warn_of_fragments(self.role, introduction);
-        self.tell_of_the_path(introduction);
-        if self.debug {
-            self.printer.raw(&json::parameters(introduction));
-        }
-        self.block = introduction.parameters.block();
-        let peer = introduction.peer.address.ip().to_string();
-        let contact = contact(self.role, &self.target, &peer, introduction);
+        let client = introduction.peer.address.ip().to_string();
+        let contact = self.subject.contact(introduction, &client);
         let lines = self.text.contact(&contact, &introduction.parameters.plan);
         self.say(&lines);
     }
@@ -160,7 +75,7 @@ impl Observer for TextReport {
     }
 
     fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
-        let lines = self.text.started(plan, self.block);
+        let lines = self.text.started(plan, self.subject.block);
         self.say(&lines);
     }
 
@@ -169,27 +84,43 @@ impl Observer for TextReport {
         self.say(&lines);
     }
 
-    fn failed(&mut self, error: &SessionError) {
-        self.failure = Some(words::of_session(error));
-    }
-
     fn answered(&mut self, output: &ServerOutput) {
         self.server_output = Some(output.clone());
     }
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {
-        self.tell_of_the_file();
-        let mut lines = self.text.sampled(course);
-        lines.push_str(&self.text.summary(course, &PeerWord::default()));
-        self.say(&lines);
+        self.summarise(course, &PeerWord::default());
         self.printed.clone().map(ServerOutput::Text)
+    }
+
+    fn failed(&mut self, error: &SessionError) {
+        self.subject.failed(error);
+    }
+
+    fn ended(&mut self, ending: &Ending) {
+        let end = self.subject.end_of(ending);
+        self.end(&end);
     }
 }
 
 impl Report for TextReport {
-    fn end(&mut self, why: Option<&str>) {
-        if let Some(why) = why {
-            self.printer.error(why);
+    fn subject(&mut self) -> &mut Subject {
+        &mut self.subject
+    }
+
+    fn conclude(&mut self, record: &TestRecord) {
+        self.summarise(&record.course(), &word_of(record));
+        if let Some(output) = self.server_output.take() {
+            self.subject.printer.block(&self.text.server_output(&said(&output)));
+        }
+    }
+
+    fn end(&mut self, end: &End) {
+        match end {
+            End::Well if self.subject.role == Role::Client => self.say(Text::done()),
+            End::Well => {}
+            End::Early(words) => self.subject.printer.error(words),
+            End::Failed(words) => self.subject.printer.error(&format!("error - {words}")),
         }
     }
 }

@@ -7,8 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use measurement::Transport;
 use measurement::plan::{PlanError, PlanField};
 use report::iperf3::Role;
-use session::{ErrorCode, Introduction, ProtocolError, SessionError};
+use session::{ErrorCode, Introduction, Parameters, ProtocolError, SessionError};
 
+use super::subject::End;
 use crate::flags::Iperf3Flags;
 
 /// Why nothing, or not all, was done.
@@ -117,7 +118,7 @@ pub(super) fn of_plan(error: &PlanError) -> String {
 
 /// Combinations that are allowed and that nobody means.
 pub(super) fn warn_of_oddities(flags: &Iperf3Flags) {
-    let json = flags.json || flags.json_stream;
+    let json = flags.is_json();
     let odd = [
         (flags.format.is_some(), "Report format (-f) flag ignored with JSON output (-J)"),
         (flags.verbose, "Verbose output (-v) may interfere with JSON output (-J)"),
@@ -138,15 +139,23 @@ pub(super) fn warn(text: &str) {
 }
 
 /// A datagram beyond the segment size may travel in fragments.
-pub(super) fn warn_of_fragments(role: Role, introduction: &Introduction<'_>) {
+pub(super) fn warn_of_fragments(introduction: &Introduction<'_>) {
     let parameters = introduction.parameters;
     let (Some(segment), block) = (introduction.segment, parameters.block().bytes()) else { return };
-    let is_udp = parameters.plan.transport == Transport::Udp;
-    if role == Role::Client && is_udp && block > u64::from(segment) {
+    if parameters.plan.transport == Transport::Udp && block > u64::from(segment) {
         warn(&format!(
             "UDP block size {block} exceeds TCP MSS {segment}, may result in fragmentation / drops"
         ));
     }
+}
+
+/// What a client asks for, as it travels, without the secret in it.
+pub(super) fn of_parameters(parameters: &Parameters) -> String {
+    let mut json = parameters.to_json();
+    if let Some(token) = json.get_mut("authtoken") {
+        *token = "(hidden)".into();
+    }
+    format!("parameters:\n{json:#}\n")
 }
 
 /// Why a test failed.
@@ -179,13 +188,18 @@ fn capital(text: &str) -> String {
 }
 
 /// What went wrong at a server, with a client.
-pub(super) fn of_client(error: &SessionError) -> String {
+pub(super) fn of_client(error: &SessionError) -> End {
     match error {
         SessionError::Protocol { error: ProtocolError::Closed(_), .. } => {
-            "the client has unexpectedly closed the connection".to_owned()
+            End::Early("the client has unexpectedly closed the connection".to_owned())
         }
-        other => format!("error - {}", of_session(other)),
+        other => End::Failed(of_session(other)),
     }
+}
+
+/// A client that ended its test before the time.
+pub(super) fn of_a_client_gone() -> String {
+    "the client has terminated".to_owned()
 }
 
 /// Why a control connection could not go on.
@@ -194,7 +208,7 @@ pub(super) fn of_protocol(error: &ProtocolError) -> String {
         ProtocolError::Busy => "the server is busy running a test. try again later",
         ProtocolError::Closed(_) => "control socket has closed unexpectedly",
         ProtocolError::ServerTerminated => "the server has terminated",
-        ProtocolError::ClientTerminated => "the client has terminated",
+        ProtocolError::ClientTerminated => return of_a_client_gone(),
         ProtocolError::ServerError { code, .. } => return of_code(*code),
         _ => return error.to_string(),
     };
@@ -217,7 +231,8 @@ fn of_code(code: ErrorCode) -> String {
 }
 
 /// How a signal ended a run.
-pub(super) fn of_signal(who: &str, number: u32) -> String {
+pub(super) fn of_signal(role: Role, number: u32) -> String {
+    let who = if role == Role::Client { "client" } else { "server" };
     let name = match number {
         1 => "Hangup",
         2 => "Interrupt",

@@ -1,0 +1,188 @@
+//! What a report knows of its test beside the numbers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use linux::event::Interrupts;
+use measurement::outcome::Ending;
+use measurement::{ByteSize, TestRecord};
+use report::iperf3::{Contact, PeerWord, Role, ServerSaid};
+use session::{Introduction, Observer, ServerOutput, SessionError};
+
+use super::printer::Printer;
+use super::words;
+use crate::flags::Iperf3Flags;
+
+/// A test as it is told to people, or to programs.
+pub(super) trait Report: Observer {
+    /// What it knows.
+    fn subject(&mut self) -> &mut Subject;
+    /// Tells the result of a client's test.
+    fn conclude(&mut self, record: &TestRecord);
+    /// Tells how it ended; the last that it tells.
+    fn end(&mut self, end: &End);
+}
+
+/// How a test ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// As planned.
+    Well,
+    /// By a signal, or by the other end: for iperf3 an ordinary end.
+    Early(String),
+    /// By an error.
+    Failed(String),
+}
+
+/// The signals that end this process, and whether anybody was told.
+#[derive(Clone)]
+pub(super) struct Signals {
+    interrupts: Arc<Interrupts>,
+    told: Arc<AtomicBool>,
+}
+
+impl Signals {
+    pub(super) fn new(interrupts: Interrupts) -> Self {
+        Self { interrupts: Arc::new(interrupts), told: Arc::default() }
+    }
+
+    pub(super) fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
+    /// The words for a signal that came; from now on they count as told.
+    pub(super) fn tell(&self, role: Role) -> Option<String> {
+        let number = self.interrupts.last()?;
+        self.told.store(true, SeqCst);
+        Some(words::of_signal(role, number))
+    }
+
+    /// The same if nobody has told them.
+    pub(super) fn tell_once(&self, role: Role) -> Option<String> {
+        if self.told.load(SeqCst) { None } else { self.tell(role) }
+    }
+}
+
+/// What both kinds of reports know.
+pub(super) struct Subject {
+    pub(super) role: Role,
+    pub(super) printer: Printer,
+    signals: Signals,
+    /// What the client calls the server, and its port.
+    target: (String, u16),
+    debug: bool,
+    file: Option<PathBuf>,
+    failure: Option<End>,
+    /// What goes in one write or datagram, once that is agreed.
+    pub(super) block: ByteSize,
+}
+
+impl Subject {
+    pub(super) fn new(
+        role: Role,
+        flags: &Iperf3Flags,
+        printer: &Printer,
+        signals: &Signals,
+    ) -> Self {
+        let host = flags.client.as_ref().map(|client| client.host.clone()).unwrap_or_default();
+        Self {
+            role,
+            printer: printer.clone(),
+            signals: signals.clone(),
+            target: (host, flags.port),
+            debug: flags.debug.is_some(),
+            file: flags.file.clone(),
+            failure: None,
+            block: ByteSize::from_bytes(0),
+        }
+    }
+
+    /// Both ends know each other.
+    pub(super) fn introduce(&mut self, introduction: &Introduction<'_>) {
+        self.block = introduction.parameters.block();
+        if self.role == Role::Client {
+            words::warn_of_fragments(introduction);
+        }
+        if self.debug {
+            self.printer.raw(&words::of_parameters(introduction.parameters));
+        }
+    }
+
+    /// What iperf3 says of that; `client` is the text of the client's address.
+    pub(super) fn contact<'a>(
+        &'a self,
+        introduction: &'a Introduction<'_>,
+        client: &'a str,
+    ) -> Contact<'a> {
+        let (host, port) = match self.role {
+            Role::Client => (self.target.0.as_str(), self.target.1),
+            Role::Server => (client, introduction.peer.address.port()),
+        };
+        Contact {
+            role: self.role,
+            host,
+            port,
+            cookie: introduction.cookie,
+            mss_asked: introduction.parameters.plan.options.mss,
+            mss_default: introduction.segment,
+            wall_millis: linux::clock::wall_millis(),
+        }
+    }
+
+    /// Name and size of the file that was moved; none: there is none.
+    pub(super) fn file(&self) -> Option<(String, u64)> {
+        let path = self.file.as_ref()?;
+        let size = std::fs::metadata(path).ok()?.len();
+        Some((path.display().to_string(), size))
+    }
+
+    /// The test cannot go on.
+    pub(super) fn failed(&mut self, error: &SessionError) {
+        self.failure = Some(match self.role {
+            Role::Client => End::Failed(words::of_session(error)),
+            Role::Server => words::of_client(error),
+        });
+    }
+
+    /// The end of a test that began.
+    pub(super) fn end_of(&self, ending: &Ending) -> End {
+        let signal = || self.signals.tell(self.role);
+        match ending {
+            Ending::Completed => End::Well,
+            Ending::Interrupted => End::Early(signal().unwrap_or_else(words::of_a_client_gone)),
+            // A server that is stopped breaks its tests off.
+            Ending::Failed { error } => match signal().filter(|_| self.role == Role::Server) {
+                Some(signal) => End::Early(signal),
+                None => self.failure.clone().unwrap_or_else(|| End::Failed(error.clone())),
+            },
+        }
+    }
+
+    /// The end of a client's test that never began.
+    pub(super) fn end_before_the_start(&self, error: &SessionError) -> End {
+        match error {
+            SessionError::Interrupted => {
+                End::Early(self.signals.tell(self.role).unwrap_or_else(|| error.to_string()))
+            }
+            error => End::Failed(words::of_session(error)),
+        }
+    }
+}
+
+/// What the other end said of a test.
+pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
+    PeerWord {
+        streams: &record.peer_streams,
+        cpu: record.outcome.peer_cpu,
+        congestion: record.peer_congestion.as_deref(),
+    }
+}
+
+/// What a server printed, for a report.
+pub(super) fn said(output: &ServerOutput) -> ServerSaid<'_> {
+    match output {
+        ServerOutput::Text(text) => ServerSaid::Text(text),
+        ServerOutput::Json(json) => ServerSaid::Json(json),
+    }
+}
