@@ -182,7 +182,7 @@ impl Conversation<'_> {
                     return Ok(());
                 }
             }
-            self.mind_the_trial();
+            self.mind_the_trial()?;
             self.wait()?;
             if self.interrupts.is_some_and(Interrupts::came) {
                 self.interrupt()?;
@@ -297,18 +297,18 @@ impl Conversation<'_> {
     }
 
     /// Takes samples when they are due and ends the test when it is time.
-    fn mind_the_trial(&mut self) {
+    fn mind_the_trial(&mut self) -> Result<(), SessionError> {
         let running = self.control.machine.phase() == ClientPhase::Running;
         let grace = self.grace();
-        let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
+        let Some(trial) = self.trial.as_mut().filter(|_| running) else { return Ok(()) };
         let now = dataplane::now();
         if trial.tick(now) {
             self.observer.sampled(&trial.course());
         }
         trial.clear_progress();
         if trial.received_nothing_for(now) > self.request.manners.receive_timeout {
-            self.breakdown.get_or_insert("nothing was received for too long");
-            trial.stop();
+            let (peer, patience) = (self.server, self.request.manners.receive_timeout);
+            return Err(SessionError::NothingReceived { peer, patience });
         }
         let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
         if time_is_up || trial.has_moved_all() {
@@ -322,6 +322,7 @@ impl Conversation<'_> {
         if ended {
             self.control.machine.end_test(dataplane::now());
         }
+        Ok(())
     }
 
     /// How long after the last byte the server hears of the end. A linerate waits for

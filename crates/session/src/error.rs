@@ -3,7 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use measurement::units::show_duration;
 use protocol::iperf3::ProtocolError;
 
 /// What failed, on what; the text says what to do.
@@ -80,6 +82,17 @@ pub enum SessionError {
         peer: SocketAddr,
         /// What went wrong.
         error: ProtocolError,
+    },
+    /// The server, which was to send, sent nothing.
+    #[error(
+        "nothing came from {peer} for {}; is it stopped, or the path broken?",
+        show_duration(*patience)
+    )]
+    NothingReceived {
+        /// The other end.
+        peer: SocketAddr,
+        /// For how long.
+        patience: Duration,
     },
     /// The user stopped it before there was anything to report.
     #[error("interrupted before the test began")]

@@ -116,6 +116,9 @@ impl Conversation<'_> {
                 self.answer_repeated_hellos();
             }
             self.mind_the_trial();
+            if self.control.machine.phase() == ServerPhase::Failed {
+                continue;
+            }
             if self.wait().is_err() {
                 self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
             }

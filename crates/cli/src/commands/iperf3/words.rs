@@ -178,6 +178,7 @@ pub(super) fn of_session(error: &SessionError) -> String {
             format!("unable to set TCP_CONGESTION: {why}")
         }
         SessionError::Protocol { error, .. } => of_protocol(error),
+        SessionError::NothingReceived { .. } => "idle timeout for receiving data".to_owned(),
         other => other.to_string(),
     }
 }

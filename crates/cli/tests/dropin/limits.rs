@@ -1,0 +1,55 @@
+//! What a server does not let its clients do.
+
+use std::time::Duration;
+
+use crate::support::{Server, client, free_port, iperf3, run, side_by_side};
+
+#[test]
+fn a_rate_above_the_limit_is_refused() {
+    let server = Server::start("--server-bitrate-limit 50M");
+    run(client(server.port, "-b 30M -P 2 -t 20")).assert_error("larger than server limit");
+    run(client(server.port, "-b 20M -P 2 -t 1")).assert_success();
+}
+
+#[test]
+fn a_test_that_exceeds_the_limit_is_stopped() {
+    side_by_side(["", "-R"], |direction| {
+        let server = Server::start("--server-bitrate-limit 50M/1");
+        let finished = run(client(server.port, &format!("-t 20 {direction}")));
+        finished.assert_error("larger than server limit");
+        assert!(finished.took < Duration::from_secs(12), "{finished:?}");
+        run(client(server.port, "-b 10M -t 1")).assert_success();
+    });
+}
+
+#[test]
+fn a_duration_above_the_limit_is_refused() {
+    let server = Server::start("--server-max-duration 2");
+    let finished = run(client(server.port, "-t 5"));
+    finished.assert_error("exceeds the server's maximum permitted limit");
+    run(client(server.port, "-t 1")).assert_success();
+}
+
+#[test]
+fn a_test_without_a_duration_is_stopped_at_the_limit() {
+    let server = Server::start("--server-max-duration 2");
+    let finished = run(client(server.port, "-n 100G -b 10M"));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.took < Duration::from_secs(12), "{finished:?}");
+    run(client(server.port, "-t 1")).assert_success();
+}
+
+#[test]
+fn a_server_for_one_client_ends_when_nobody_comes() {
+    let finished = run(iperf3(&format!("-s -1 -p {} --idle-timeout 1", free_port())));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.took >= Duration::from_millis(900), "{finished:?}");
+}
+
+#[test]
+fn a_server_that_nobody_comes_to_listens_on() {
+    let mut server = Server::start("--idle-timeout 1");
+    std::thread::sleep(Duration::from_millis(2500));
+    assert!(server.running.is_running());
+    run(client(server.port, "-n 1M")).assert_success();
+}
