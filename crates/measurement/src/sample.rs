@@ -149,15 +149,15 @@ pub struct Interval {
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub to: Duration,
-    /// Bytes that moved.
+    /// Bytes that moved: acknowledged ones at a TCP sender, else those sent or read.
     pub bytes: u64,
     /// Their rate over the real length of the interval.
     pub rate: BitRate,
-    /// TCP sender: segments retransmitted.
+    /// TCP sender: segments retransmitted; else zero.
     pub retransmits: u64,
     /// UDP receiver: change of the number of missing datagrams.
     pub missing: i64,
-    /// UDP: datagrams sent or received.
+    /// Blocks written or read; for UDP: datagrams sent or received.
     pub blocks: u64,
     /// Whether it lies in the omitted start.
     pub omitted: bool,

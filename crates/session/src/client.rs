@@ -72,6 +72,8 @@ pub struct Manners {
     pub send_timeout: Option<Duration>,
     /// How the control connection finds out that the server is gone.
     pub keepalive: Keepalive,
+    /// A test whose socket buffers are smaller than asked has failed, as with iperf3.
+    pub exact_window: bool,
     /// Payload comes from this file, or goes to it.
     pub file: Option<PathBuf>,
 }
@@ -87,6 +89,7 @@ impl Default for Manners {
             client_port: None,
             send_timeout: None,
             keepalive: Keepalive::default(),
+            exact_window: false,
             file: None,
         }
     }
@@ -141,6 +144,7 @@ pub fn run(
         breakdown: None,
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
+        introduced: false,
     };
     let ending = conversation.run();
     conversation.into_record(ending)
@@ -170,6 +174,8 @@ struct Conversation<'a> {
     /// A signal ended the test before its time.
     interrupted: bool,
     started_at: String,
+    /// The observer knows who the server is.
+    introduced: bool,
 }
 
 impl Conversation<'_> {
@@ -177,6 +183,7 @@ impl Conversation<'_> {
     fn run(&mut self) -> Result<(), SessionError> {
         loop {
             self.control.pump();
+            self.introduce();
             while let Some(event) = self.control.machine.poll_event() {
                 if self.handle(event)? {
                     return Ok(());
@@ -211,10 +218,7 @@ impl Conversation<'_> {
                 self.peer.software = format!("linerate {}", announcement.version);
                 self.announcement = Some(announcement);
             }
-            ClientEvent::CreateStreams => {
-                self.introduce();
-                self.open_streams()?;
-            }
+            ClientEvent::CreateStreams => self.open_streams()?,
             ClientEvent::Start => {}
             ClientEvent::Run => {
                 if let Some(trial) = &mut self.trial {
@@ -282,12 +286,24 @@ impl Conversation<'_> {
             file: self.request.manners.file.clone(),
         };
         let trial = Trial::prepare(&self.parameters, streams, setting)?;
+        if let Some((asked, got)) =
+            trial.clamped_window().filter(|_| self.request.manners.exact_window)
+        {
+            return Err(SessionError::Window { asked, got });
+        }
         self.observer.opened(trial.streams());
         self.trial = Some(trial);
         Ok(())
     }
 
+    /// Once the parameters are on their way.
     fn introduce(&mut self) {
+        let phase = self.control.machine.phase();
+        let is_unknown =
+            matches!(phase, ClientPhase::Greeting | ClientPhase::Refused | ClientPhase::Failed);
+        if is_unknown || std::mem::replace(&mut self.introduced, true) {
+            return;
+        }
         self.observer.introduced(&Introduction {
             peer: &self.peer,
             cookie: &self.cookie.text(),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use measurement::ByteSize;
 use measurement::units::show_duration;
 use protocol::iperf3::ProtocolError;
 
@@ -82,6 +83,18 @@ pub enum SessionError {
         peer: SocketAddr,
         /// What went wrong.
         error: ProtocolError,
+    },
+    /// The kernel gives smaller socket buffers than asked.
+    #[error(
+        "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and wmem_max",
+        asked.expanded(),
+        got.expanded()
+    )]
+    Window {
+        /// What was asked.
+        asked: ByteSize,
+        /// What the kernel tells.
+        got: ByteSize,
     },
     /// The server, which was to send, sent nothing.
     #[error(

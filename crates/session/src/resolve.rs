@@ -43,7 +43,7 @@ pub(crate) fn resolve(
     let addresses: Vec<_> = found.filter(|address| family.includes(address)).collect();
     if addresses.is_empty() {
         let family = if family == Family::V4 { "IPv4" } else { "IPv6" };
-        return Err(failed(format!("it has no {family} address")));
+        return Err(failed(format!("the name has no {family} address")));
     }
     Ok(addresses)
 }

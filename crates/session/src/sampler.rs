@@ -8,14 +8,12 @@ use crate::sockets::Opened;
 /// All streams now: the workers' counters and, for TCP, the kernel's.
 pub(crate) fn sample(pool: &Pool, streams: &[Opened]) -> Sample {
     let at = dataplane::now();
-    let streams = pool
-        .read()
-        .zip(streams)
-        .map(|((id, _, counters), stream)| StreamSample {
-            id,
-            counters,
-            tcp: stream.socket.tcp_sample(),
-        })
+    // The kernel first, stream by stream: what is acknowledged was counted before.
+    let streams = streams
+        .iter()
+        .map(|stream| stream.socket.tcp_sample())
+        .zip(pool.read())
+        .map(|(tcp, (id, _, counters))| StreamSample { id, counters, tcp })
         .collect();
     Sample { at, streams }
 }

@@ -72,6 +72,8 @@ pub struct SessionOptions {
     pub send_timeout: Option<Duration>,
     /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
     pub device: Option<String>,
+    /// A test whose socket buffers are smaller than asked is refused, as with iperf3.
+    pub exact_window: bool,
     /// Payload comes from this file, or goes to it.
     pub file: Option<PathBuf>,
 }
@@ -87,6 +89,7 @@ impl Default for SessionOptions {
             keepalive: Keepalive::default(),
             send_timeout: None,
             device: None,
+            exact_window: false,
             file: None,
         }
     }

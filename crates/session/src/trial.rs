@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dataplane::Pool;
 use measurement::record::StreamRecord;
-use measurement::{Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
+use measurement::{ByteSize, Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
 use crate::amount::Amount;
@@ -378,6 +378,14 @@ impl Trial {
     /// The streams as they were opened.
     pub(crate) fn streams(&self) -> &[StreamRecord] {
         &self.records
+    }
+
+    /// The socket buffer that was asked for and the smaller one that a stream has, as
+    /// getsockopt(2) tells it: the kernel doubles what it grants.
+    pub(crate) fn clamped_window(&self) -> Option<(ByteSize, ByteSize)> {
+        let asked = self.plan.options.window?;
+        let buffers = self.records.iter().flat_map(|s| [s.send_buffer, s.receive_buffer]);
+        buffers.min().filter(|got| *got < asked).map(|got| (asked, got))
     }
 
     /// What was measured so far.

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Err(error) => return words::refuse_flag(&error),
     };
     if flags.help {
-        return print(&Iperf3Flags::command().render_long_help().to_string());
+        return print(&Iperf3Flags::command().render_help().to_string());
     }
     if flags.version {
         return print(&words::version());
@@ -54,7 +54,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(code) => code,
         Err(Failure::Usage(wrong)) => words::refuse_usage(&wrong),
         Err(Failure::Run(why)) => {
-            words::complain(&format!("error - {why}"));
+            let why = format!("error - {why}");
+            if flags.is_json() {
+                print(&json::of_nothing(&flags, &why));
+            } else {
+                words::complain(&why);
+            }
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,7 @@ use super::iperf3_values::{
     type_of_service, whole,
 };
 
-/// What may follow `iperf3`, or `linerate iperf3`.
+/// Does what iperf3 3.21 does, as client (-c) or as server (-s).
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "iperf3",
@@ -28,13 +28,13 @@ use super::iperf3_values::{
 #[expect(clippy::struct_excessive_bools, reason = "iperf3 has as many switches")]
 pub(crate) struct Iperf3Flags {
     /// Server port to listen on or to connect to
-    #[arg(short, long, value_name = "#", default_value_t = session::DEFAULT_PORT, value_parser = super::iperf3_values::port, help_heading = BOTH)]
+    #[arg(short, long, value_name = "N", default_value_t = session::DEFAULT_PORT, value_parser = super::iperf3_values::port, help_heading = BOTH)]
     pub(crate) port: u16,
     /// Unit of rates: k, m, g, t in bits or K, M, G, T in bytes
     #[arg(short, long, value_name = "kmgtKMGT", value_parser = parse_format, help_heading = BOTH)]
     pub(crate) format: Option<report::iperf3::UnitFormat>,
     /// Seconds between two reports; 0: only at the end
-    #[arg(short, long, value_name = "#", value_parser = super::iperf3_values::interval, help_heading = BOTH)]
+    #[arg(short, long, value_name = "N", value_parser = super::iperf3_values::interval, help_heading = BOTH)]
     pub(crate) interval: Option<f64>,
     /// Write the number of this process to a file
     #[arg(short = 'I', long, value_name = "FILE", help_heading = BOTH)]
@@ -73,13 +73,13 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "%c ", help_heading = BOTH)]
     pub(crate) timestamps: Option<String>,
     /// Give up when nothing was received for so long, in ms [default: 120000]
-    #[arg(long, value_name = "#", value_parser = whole, help_heading = BOTH)]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = BOTH)]
     pub(crate) rcv_timeout: Option<Whole>,
     /// Give up when sent data is not acknowledged for so long, in ms (TCP_USER_TIMEOUT)
-    #[arg(long, value_name = "#", value_parser = whole, help_heading = BOTH)]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = BOTH)]
     pub(crate) snd_timeout: Option<Whole>,
     /// Keepalive of the control connection: =IDLE/INTERVAL/COUNT, in seconds
-    #[arg(long, value_name = "#/#/#", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = keepalive, help_heading = BOTH)]
+    #[arg(long, value_name = "N/N/N", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = keepalive, help_heading = BOTH)]
     pub(crate) cntl_ka: Option<ControlKeepalive>,
     /// Use Multipath TCP
     #[arg(short, long, help_heading = BOTH)]
@@ -110,13 +110,13 @@ pub(crate) struct Iperf3Flags {
     #[arg(short = '1', long, help_heading = SERVER)]
     pub(crate) one_off: bool,
     /// Highest rate of a test, in bit/s, and over how many seconds it is averaged
-    #[arg(long, value_name = "#[KMG][/#]", value_parser = limit, help_heading = SERVER)]
+    #[arg(long, value_name = "N[KMG][/N]", value_parser = limit, help_heading = SERVER)]
     pub(crate) server_bitrate_limit: Option<ServerLimit>,
     /// With --one-off: exit when no client came for so many seconds
-    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
     pub(crate) idle_timeout: Option<Whole>,
     /// Longest test, in seconds
-    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
     pub(crate) server_max_duration: Option<Whole>,
     /// RSA private key that decrypts the clients' credentials (PEM)
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
@@ -125,7 +125,7 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, value_name = "FILE", help_heading = SERVER)]
     pub(crate) authorized_users_path: Option<PathBuf>,
     /// How far a client's clock may be off, in seconds [default: 10]
-    #[arg(long, value_name = "#", value_parser = whole, help_heading = SERVER)]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
     pub(crate) time_skew_threshold: Option<Whole>,
     /// PKCS#1 padding of the credentials, for peers before 3.17
     #[arg(long, help_heading = SERVER)]
@@ -144,40 +144,40 @@ pub(crate) struct Iperf3Flags {
     #[arg(short = 'X', long, value_name = "NAME", help_heading = CLIENT)]
     pub(crate) xbind: Option<String>,
     /// Number of SCTP streams (not available)
-    #[arg(long, value_name = "#", help_heading = CLIENT)]
+    #[arg(long, value_name = "N", help_heading = CLIENT)]
     pub(crate) nstreams: Option<String>,
     /// How long the control connection may take to open, in ms
-    #[arg(long, value_name = "#", value_parser = size, help_heading = CLIENT)]
+    #[arg(long, value_name = "N", value_parser = size, help_heading = CLIENT)]
     pub(crate) connect_timeout: Option<ByteSize>,
     /// Rate of each stream in bit/s, 0: unlimited [default: 1 Mbit/s for UDP]; /# sends so many blocks at once
-    #[arg(short, long, visible_alias = "bandwidth", value_name = "#[KMG][/#]", value_parser = rate, help_heading = CLIENT)]
+    #[arg(short, long, visible_alias = "bandwidth", value_name = "N[KMG][/N]", value_parser = rate, help_heading = CLIENT)]
     pub(crate) bitrate: Option<Rate>,
     /// Pacing timer of old servers, in microseconds [default: 1000]
-    #[arg(long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
     pub(crate) pacing_timer: Option<ByteSize>,
     /// Rate to which the kernel paces each stream, in bit/s (SO_MAX_PACING_RATE)
-    #[arg(long, value_name = "#[KMG]", value_parser = plain_rate, help_heading = CLIENT)]
+    #[arg(long, value_name = "N[KMG]", value_parser = plain_rate, help_heading = CLIENT)]
     pub(crate) fq_rate: Option<BitRate>,
     /// Switches --fq-rate off (deprecated)
     #[arg(long, help_heading = CLIENT)]
     pub(crate) no_fq_socket_pacing: bool,
     /// Seconds to test, 0: until it is interrupted [default: 10]
-    #[arg(short, long, value_name = "#", value_parser = seconds, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N", value_parser = seconds, help_heading = CLIENT)]
     pub(crate) time: Option<Seconds>,
     /// Bytes to move in place of a time
-    #[arg(short = 'n', long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short = 'n', long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
     pub(crate) bytes: Option<ByteSize>,
     /// Blocks to move in place of a time
-    #[arg(short = 'k', long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short = 'k', long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
     pub(crate) blockcount: Option<ByteSize>,
     /// Length of a block, or of a datagram [default: 128K for TCP, what fits for UDP]
-    #[arg(short, long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
     pub(crate) length: Option<ByteSize>,
     /// Port of this client's first stream
     #[arg(long, value_name = "PORT", value_parser = super::iperf3_values::port, help_heading = CLIENT)]
     pub(crate) cport: Option<u16>,
     /// Parallel streams
-    #[arg(short = 'P', long, value_name = "#", value_parser = whole, help_heading = CLIENT)]
+    #[arg(short = 'P', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
     pub(crate) parallel: Option<Whole>,
     /// The server sends
     #[arg(short = 'R', long, help_heading = CLIENT)]
@@ -186,13 +186,13 @@ pub(crate) struct Iperf3Flags {
     #[arg(long, help_heading = CLIENT)]
     pub(crate) bidir: bool,
     /// Socket buffers
-    #[arg(short, long, value_name = "#[KMG]", value_parser = size, help_heading = CLIENT)]
+    #[arg(short, long, value_name = "N[KMG]", value_parser = size, help_heading = CLIENT)]
     pub(crate) window: Option<ByteSize>,
     /// Congestion control, e.g. cubic
     #[arg(short = 'C', long, alias = "linux-congestion", value_name = "NAME", help_heading = CLIENT)]
     pub(crate) congestion: Option<String>,
     /// TCP maximum segment size
-    #[arg(short = 'M', long, value_name = "#", value_parser = whole, help_heading = CLIENT)]
+    #[arg(short = 'M', long, value_name = "N", value_parser = whole, help_heading = CLIENT)]
     pub(crate) set_mss: Option<Whole>,
     /// TCP_NODELAY
     #[arg(short = 'N', long, help_heading = CLIENT)]
@@ -242,6 +242,10 @@ pub(crate) struct Iperf3Flags {
     /// RSA public key of the server (PEM)
     #[arg(long, value_name = "FILE", help_heading = CLIENT)]
     pub(crate) rsa_public_key_path: Option<PathBuf>,
+
+    /// Words that belong to no flag; iperf3 takes no notice of them.
+    #[arg(hide = true)]
+    pub(crate) words: Vec<String>,
 }
 
 impl Iperf3Flags {

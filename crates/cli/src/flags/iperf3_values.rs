@@ -56,30 +56,30 @@ pub(crate) fn whole(text: &str) -> Result<Whole, String> {
     digits[..end].parse().map(Whole).map_err(|_| "a whole number is needed".to_owned())
 }
 
-fn within(text: &str, least: u64, most: u64) -> Result<u64, String> {
+fn within(text: &str, least: u64, most: u64, wrong: &str) -> Result<u64, String> {
     let Whole(number) = whole(text)?;
-    if (least..=most).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("choose between {least} and {most}"))
-    }
+    if (least..=most).contains(&number) { Ok(number) } else { Err(wrong.to_owned()) }
 }
 
 pub(crate) fn port(text: &str) -> Result<u16, String> {
-    within(text, 1, 65_535).map(|port| u16::try_from(port).unwrap_or(u16::MAX))
+    within(text, 1, 65_535, "port number must be between 1 and 65535 inclusive")
+        .map(|port| u16::try_from(port).unwrap_or(u16::MAX))
 }
 
 pub(crate) fn seconds(text: &str) -> Result<Seconds, String> {
-    within(text, 0, 86_400).map(|seconds| Seconds(Duration::from_secs(seconds)))
+    within(text, 0, 86_400, "test duration valid values are 0 to 86400 seconds")
+        .map(|seconds| Seconds(Duration::from_secs(seconds)))
 }
 
 pub(crate) fn interval(text: &str) -> Result<f64, String> {
-    let number: f64 =
-        text.trim().parse().map_err(|_| "a number of seconds is needed".to_owned())?;
-    if number == 0.0 || (0.1..=60.0).contains(&number) {
-        Ok(number)
-    } else {
-        Err("choose 0, or between 0.1 and 60 seconds".to_owned())
+    // Like atof(3) it ends where the number ends.
+    let text = text.trim_start();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: Result<f64, _> = text[..end].parse();
+    match number {
+        Ok(number) if number == 0.0 || (0.1..=60.0).contains(&number) => Ok(number),
+        Ok(_) => Err("invalid report interval (min = 0.1, max = 60 seconds)".to_owned()),
+        Err(_) => Err("a number of seconds is needed".to_owned()),
     }
 }
 
@@ -122,7 +122,9 @@ pub(crate) fn plain_rate(text: &str) -> Result<BitRate, String> {
 
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let (rate, burst) = match text.split_once('/') {
-        Some((rate, burst)) => (rate, Some(within(burst, 1, 1000)?)),
+        Some((rate, burst)) => {
+            (rate, Some(within(burst, 1, 1000, "invalid burst count (maximum = 1000)")?))
+        }
         None => (text, None),
     };
     Ok(Rate {
@@ -142,11 +144,11 @@ pub(crate) fn limit(text: &str) -> Result<ServerLimit, String> {
 
 pub(crate) fn affinity(text: &str) -> Result<Affinity, String> {
     let (own, server) = match text.split_once(',') {
-        Some((own, server)) => (own, Some(within(server, 0, 1024)?)),
+        Some((own, server)) => (own, Some(within(server, 0, 1024, WRONG_CPU)?)),
         None => (text, None),
     };
     Ok(Affinity {
-        own: usize::try_from(within(own, 0, 1024)?).unwrap_or(usize::MAX),
+        own: usize::try_from(within(own, 0, 1024, WRONG_CPU)?).unwrap_or(usize::MAX),
         server: server.map(|cpu| u32::try_from(cpu).unwrap_or(u32::MAX)),
     })
 }
@@ -189,7 +191,7 @@ fn of_any_base(text: &str) -> Option<u64> {
 pub(crate) fn type_of_service(text: &str) -> Result<u8, String> {
     of_any_base(text)
         .and_then(|number| u8::try_from(number).ok())
-        .ok_or_else(|| "choose between 0 and 255".to_owned())
+        .ok_or_else(|| "bad TOS value (must be between 0 and 255 inclusive)".to_owned())
 }
 
 /// The codepoint in the place that it has in the type of service (RFC 2474).
@@ -214,7 +216,9 @@ pub(crate) fn flow_label(text: &str) -> Result<u32, String> {
 pub(crate) fn parse_format(text: &str) -> Result<UnitFormat, String> {
     // As with iperf3 the first letter counts.
     let letter = text.get(..1).unwrap_or_default();
-    letter.parse().map_err(|_| "choose one of k, m, g, t, K, M, G, T".to_owned())
+    letter
+        .parse()
+        .map_err(|_| "bad format specifier (valid formats are in the set [kmgtKMGT])".to_owned())
 }
 
 pub(crate) fn client_host(text: &str) -> Result<ClientHost, String> {
@@ -267,6 +271,7 @@ const NAMED_SERVICES: [(&str, u8); 25] = [
     ("throughput", 0x08),
     ("reliability", 0x04),
 ];
+const WRONG_CPU: &str = "unable to set CPU affinity: choose a CPU from 0 to 1024";
 /// iperf3's default for `--server-bitrate-limit`.
 const LIMIT_WINDOW: Duration = Duration::from_secs(5);
 /// Up to here JSON's doubles are exact.

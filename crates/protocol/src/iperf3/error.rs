@@ -43,6 +43,8 @@ impl ErrorCode {
     pub const AFFINITY: Self = Self(132);
     /// The congestion control is not available.
     pub const CONGESTION: Self = Self(134);
+    /// The kernel gave a smaller socket buffer than asked.
+    pub const WINDOW_NOT_SET: Self = Self(141);
     /// The client may not use this server (section 15).
     pub const AUTHENTICATION: Self = Self(142);
     /// Nothing was received for too long.

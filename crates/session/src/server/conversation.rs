@@ -235,6 +235,9 @@ impl Conversation<'_> {
         let Some(parameters) = &self.parameters else { return };
         let opened = std::mem::take(&mut self.opened);
         match Trial::prepare(parameters, opened, self.setting.clone()) {
+            Ok(trial) if self.options.exact_window && trial.clamped_window().is_some() => {
+                self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
+            }
             Ok(mut trial) => {
                 self.ticket.begin();
                 self.log.began(&self.peer, &parameters.plan);

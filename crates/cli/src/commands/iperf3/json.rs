@@ -45,6 +45,14 @@ impl JsonReport {
     }
 }
 
+/// The object of a run that failed before there was a test.
+pub(super) fn of_nothing(flags: &Iperf3Flags, why: &str) -> String {
+    let role = if flags.server { Role::Server } else { Role::Client };
+    let mut json = Json::new(role, &words::system());
+    json.error(why);
+    format!("{}\n", pretty(&json.finish()))
+}
+
 impl Observer for JsonReport {
     fn introduced(&mut self, introduction: &Introduction<'_>) {
         self.subject.introduce(introduction);
@@ -74,7 +82,9 @@ impl Observer for JsonReport {
     }
 
     fn answered(&mut self, output: &ServerOutput) {
-        self.json.server_output(&said(output));
+        if self.subject.wants_server_output {
+            self.json.server_output(&said(output));
+        }
     }
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -111,7 +112,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         connect_timeout: flags.connect_timeout.map_or(CONNECT_TIMEOUT, |timeout| {
             Duration::from_millis(timeout.bytes()).max(Duration::from_millis(1))
         }),
-        cpus: flags.affinity.map(|affinity| affinity.own).into_iter().collect(),
+        cpus: own_cpu(flags)?,
         tags: BTreeMap::new(),
         plan: plan(flags)?,
         manners: Manners {
@@ -127,6 +128,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
             client_port: flags.cport,
             send_timeout: send_timeout(flags),
             keepalive: control_keepalive(flags),
+            exact_window: true,
             file: flags.file.clone(),
         },
     })
@@ -215,6 +217,18 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
     }
 }
 
+/// The CPU of `-A`, if this process may run there.
+pub(super) fn own_cpu(flags: &Iperf3Flags) -> Result<Vec<usize>, Failure> {
+    let Some(affinity) = flags.affinity else { return Ok(Vec::new()) };
+    let failed = |error: &io::Error| Failure::system("unable to set CPU affinity", error);
+    let allowed = linux::host::allowed_cpus().map_err(|error| failed(&error))?;
+    if allowed.contains(&affinity.own) {
+        Ok(vec![affinity.own])
+    } else {
+        Err(failed(&io::Error::from_raw_os_error(EINVAL)))
+    }
+}
+
 /// The address of `-B` and its device, or that of `--bind-dev`.
 pub(super) fn bind_address(
     flags: &Iperf3Flags,
@@ -262,6 +276,8 @@ pub(super) fn control_keepalive(flags: &Iperf3Flags) -> Keepalive {
     }
 }
 
+/// `asm-generic/errno-base.h`.
+const EINVAL: i32 = 22;
 /// iperf3 waits as long as the kernel does, about two minutes; nobody wants that.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// iperf3's defaults.

@@ -36,7 +36,8 @@ fn password() -> Result<String, Failure> {
         return Ok(password);
     }
     rpassword::prompt_password("Password: ").map_err(|error| {
-        Failure::Usage(format!("the password cannot be asked for ({error}): set IPERF3_PASSWORD"))
+        let why = session::reason(&error);
+        Failure::Usage(format!("the password cannot be asked for ({why}): set IPERF3_PASSWORD"))
     })
 }
 

@@ -45,7 +45,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         // Without --one-off an idle iperf3 starts anew; here there is nothing to mend.
         idle_limit: idle.filter(|_| flags.one_off),
         session: SessionOptions {
-            cpus: flags.affinity.map(|affinity| affinity.own).into_iter().collect(),
+            cpus: plan::own_cpu(flags)?,
             interval: Some(Duration::from_secs_f64(flags.interval.unwrap_or(1.0))),
             limits: Limits {
                 duration: flags.server_max_duration.map(|t| seconds(t.0)).filter(|t| !t.is_zero()),
@@ -59,6 +59,7 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
             keepalive: plan::control_keepalive(flags),
             send_timeout: plan::send_timeout(flags),
             device,
+            exact_window: true,
             file: flags.file.clone(),
         },
     })
@@ -101,7 +102,8 @@ impl Log for Iperf3Log {
     fn began(&self, _peer: &Peer, _plan: &TestPlan) {}
 
     fn ended(&self, _served: &Served) {
-        if !self.flags.one_off {
+        let goes_on = !self.flags.one_off && !self.frame.signals.came();
+        if goes_on {
             self.announce();
         }
     }

@@ -51,6 +51,11 @@ impl Signals {
         &self.interrupts
     }
 
+    /// Whether one came.
+    pub(super) fn came(&self) -> bool {
+        self.interrupts.last().is_some()
+    }
+
     /// The words for a signal that came; from now on they count as told.
     pub(super) fn tell(&self, role: Role) -> Option<String> {
         let number = self.interrupts.last()?;
@@ -71,6 +76,8 @@ pub(super) struct Subject {
     signals: Signals,
     /// What the client calls the server, and its port.
     target: (String, u16),
+    /// An iperf3 server that was once asked for its output goes on sending it.
+    pub(super) wants_server_output: bool,
     debug: bool,
     file: Option<PathBuf>,
     failure: Option<End>,
@@ -91,6 +98,7 @@ impl Subject {
             printer: printer.clone(),
             signals: signals.clone(),
             target: (host, flags.port),
+            wants_server_output: flags.get_server_output,
             debug: flags.debug.is_some(),
             file: flags.file.clone(),
             failure: None,

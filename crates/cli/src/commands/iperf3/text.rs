@@ -85,7 +85,9 @@ impl Observer for TextReport {
     }
 
     fn answered(&mut self, output: &ServerOutput) {
-        self.server_output = Some(output.clone());
+        if self.subject.wants_server_output {
+            self.server_output = Some(output.clone());
+        }
     }
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {

@@ -1,5 +1,6 @@
 //! What iperf3 would say: scripts look for its words.
 
+use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -75,6 +76,10 @@ pub(super) fn refuse_flag(error: &clap::Error) -> ExitCode {
         (ErrorKind::InvalidValue, _) if is_missing(error) => {
             refuse(&format!("option '{long}' requires an argument"))
         }
+        // The flag's own words, without clap's around them.
+        (ErrorKind::ValueValidation, _) if error.source().is_some() => {
+            refuse_usage(&error.source().map(ToString::to_string).unwrap_or_default())
+        }
         _ => refuse_usage(&of_clap(error)),
     }
 }
@@ -127,6 +132,9 @@ pub(super) fn warn_of_oddities(flags: &Iperf3Flags) {
     for (_, text) in odd.into_iter().filter(|(odd, _)| json && *odd) {
         warn(text);
     }
+    for word in &flags.words {
+        warn(&format!("the argument '{word}' is ignored: it belongs to no flag"));
+    }
     if flags.no_fq_socket_pacing {
         warn("--no-fq-socket-pacing is deprecated");
     }
@@ -178,6 +186,7 @@ pub(super) fn of_session(error: &SessionError) -> String {
             format!("unable to set TCP_CONGESTION: {why}")
         }
         SessionError::Protocol { error, .. } => of_protocol(error),
+        SessionError::Window { .. } => "socket buffer size not set correctly".to_owned(),
         SessionError::NothingReceived { .. } => "idle timeout for receiving data".to_owned(),
         other => other.to_string(),
     }
@@ -223,6 +232,7 @@ fn of_code(code: ErrorCode) -> String {
         ErrorCode::SERVER_DURATION => {
             "client's requested duration exceeds the server's maximum permitted limit"
         }
+        ErrorCode::WINDOW_NOT_SET => "socket buffer size not set correctly",
         ErrorCode::NOTHING_RECEIVED => "idle timeout for receiving data",
         ErrorCode::FILE_OVER_UDP => "cannot transfer file using UDP",
         ErrorCode::TIME_IS_UP => "server test duration expired",
