@@ -51,7 +51,7 @@ fn intervals_are_printed_as_often_as_asked() {
     assert!((6..=9).contains(&rows(&text)), "{text}");
     let text = server.stop().stdout;
     assert!((3..=4).contains(&rows(&text)), "{text}");
-    test("-i 0.05").assert_usage("between 0.1 and 60");
+    test("-i 0.05").assert_usage("invalid report interval");
 }
 
 #[test]

@@ -148,6 +148,15 @@ impl Running {
         self.child.try_wait().expect("a child of ours").is_none()
     }
 
+    /// Waits until it listens; whether it does, or has ended.
+    fn listens_at(&mut self, port: u16) -> bool {
+        let pid = self.pid();
+        until("a listener, or the end", || {
+            let listens = !evidence::listeners(pid, port).is_empty();
+            (listens || !self.is_running()).then_some(listens)
+        })
+    }
+
     /// What it has printed so far.
     pub(crate) fn printed(&self) -> String {
         self.stdout.text()
@@ -232,21 +241,31 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(options: &str) -> Self {
-        let port = free_port();
-        Self::at(port, iperf3(&format!("-s -p {port} {options}")))
+        Self::somewhere(|port| iperf3(&format!("-s -p {port} {options}")))
     }
 
     /// On one host of a link.
     pub(crate) fn start_on(host: &Host, options: &str) -> Self {
-        let port = free_port();
-        Self::at(port, iperf3_on(host, &format!("-s -p {port} {options}")))
+        Self::somewhere(|port| iperf3_on(host, &format!("-s -p {port} {options}")))
+    }
+
+    /// At a free port; another program may take that first, and then at the next one.
+    fn somewhere(command: impl Fn(u16) -> Command) -> Self {
+        let mut refusals = Vec::new();
+        for port in std::iter::repeat_with(free_port).take(3) {
+            let mut running = Running::start(command(port));
+            if running.listens_at(port) {
+                return Self { running, port };
+            }
+            refusals.push(running.finish());
+        }
+        panic!("no server: {refusals:#?}")
     }
 
     /// Any program that is to listen at `port`.
     pub(crate) fn at(port: u16, command: Command) -> Self {
-        let running = Running::start(command);
-        let pid = running.pid();
-        until("a listener", || (!evidence::listeners(pid, port).is_empty()).then_some(()));
+        let mut running = Running::start(command);
+        assert!(running.listens_at(port), "{:?}", running.finish());
         Self { running, port }
     }
 
