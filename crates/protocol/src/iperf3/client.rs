@@ -120,7 +120,7 @@ impl Phase {
 
     const fn expects(self) -> Expect {
         match self {
-            Self::Hearing => Expect::Json(JsonKind::Results),
+            Self::Hearing => Expect::Json(JsonKind::ResultsOfServer),
             Self::Refused => Expect::ErrorNumbers,
             _ => Expect::State,
         }

@@ -20,8 +20,10 @@ pub(super) enum Expect {
 pub(super) enum JsonKind {
     /// Of the client.
     Parameters,
-    /// Of either end.
+    /// Of a client.
     Results,
+    /// Of a server, which may have put its output there.
+    ResultsOfServer,
     /// Of a linerate server.
     Extension,
 }
@@ -30,7 +32,7 @@ impl JsonKind {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Parameters => "parameters",
-            Self::Results => "results",
+            Self::Results | Self::ResultsOfServer => "results",
             Self::Extension => "an extension",
         }
     }
@@ -40,6 +42,8 @@ impl JsonKind {
         match self {
             Self::Parameters | Self::Extension => 64 * 1024,
             Self::Results => 4 * 1024 * 1024,
+            // From 16 MiB on the first byte of the length would not be zero.
+            Self::ResultsOfServer => 15 * 1024 * 1024,
         }
     }
 }

@@ -49,6 +49,11 @@ pub(super) fn plain(text: &str) -> String {
     printable(text, 32)
 }
 
+/// What is safe to print of a peer's lines: no control character but their ends and tabs.
+pub(super) fn printable_lines(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
 /// The same with at most `most` characters.
 pub(super) fn printable(text: &str, most: usize) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(most).collect()
@@ -102,6 +107,7 @@ mod tests {
         assert_eq!(plain("3.21"), "3.21");
         assert_eq!(plain("\x1b[2J\n1.2.3.4: done\u{7f}"), "[2J1.2.3.4: done");
         assert_eq!(plain(&"x".repeat(3_000)).len(), 32);
+        assert_eq!(printable_lines("a\n\tb\x1b[2J\r\0\u{9b}"), "a\n\tb[2J");
     }
 
     #[test]

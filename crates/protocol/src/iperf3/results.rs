@@ -105,7 +105,7 @@ impl Results {
             },
             sender_has_retransmits: json::signed(&object, "sender_has_retransmits")
                 .ok_or_else(|| missing("sender_has_retransmits"))?,
-            congestion_used: json::text(&object, "congestion_used"),
+            congestion_used: json::text(&object, "congestion_used").map(|name| json::plain(&name)),
             streams: list
                 .iter()
                 .map(|value| StreamResult::from_json(value, &counted))
@@ -185,7 +185,8 @@ const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
 fn server_output(object: &Map<String, Value>) -> Option<ServerOutput> {
     match object.get("server_output_json") {
         Some(json) if json.is_object() => Some(ServerOutput::Json(json.clone())),
-        _ => json::text(object, "server_output_text").map(ServerOutput::Text),
+        _ => json::text(object, "server_output_text")
+            .map(|text| ServerOutput::Text(json::printable_lines(&text))),
     }
 }
 
