@@ -47,6 +47,16 @@ fn a_pidfile_holds_the_number_of_the_process() {
     assert!(!of_the_server.exists() && !of_the_client.exists(), "they are removed at the end");
 }
 
+#[test]
+fn what_is_no_ordinary_file_is_not_taken_for_a_pidfile() {
+    let directory = Directory::new("no-pidfile");
+    let socket = directory.file("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    let options = format!("-s -p {} -I {}", free_port(), socket.display());
+    run(iperf3(&options)).assert_error("it is no ordinary file");
+    assert!(socket.exists(), "and it stays where it is");
+}
+
 /// iperf3 ends the number with a zero byte, which some scripts take away.
 fn number_in(pidfile: &Path) -> Option<u32> {
     fs::read_to_string(pidfile).ok()?.trim_end_matches('\0').trim().parse().ok()

@@ -19,6 +19,13 @@ impl PidFile {
                 path.display()
             )));
         }
+        // A device, say, is nobody's pid file, and would be removed at the end.
+        if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+            return Err(Failure::Run(format!(
+                "unable to write PID file {}: it is no ordinary file",
+                path.display()
+            )));
+        }
         let mut options = fs::OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
         options
@@ -39,7 +46,10 @@ fn owner(path: &Path) -> Option<i32> {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // A file that somebody has removed needs no removal.
-        _ = fs::remove_file(&self.0);
+        // Another process may have made the file its own.
+        if owner(&self.0) == Some(std::process::id().cast_signed()) {
+            // A file that somebody has just removed needs no removal.
+            _ = fs::remove_file(&self.0);
+        }
     }
 }
