@@ -20,13 +20,25 @@ pub(crate) struct Amount {
 impl Amount {
     /// The amount of `plan` in blocks of `block` bytes. After an omitted start it
     /// counts from [`Self::begin`] on (clause 9.5).
-    pub(crate) fn new(plan: &TestPlan, block: u64, side: Side) -> io::Result<Self> {
+    ///
+    /// To a plain iperf3 only `whole_blocks` are sent: it reads such, and waits for the
+    /// rest of one for ever (clause 10.2).
+    pub(crate) fn new(
+        plan: &TestPlan,
+        block: u64,
+        side: Side,
+        whole_blocks: bool,
+    ) -> io::Result<Self> {
         let (bytes, datagrams) = match plan.end {
             End::Time(_) | End::Open => return Ok(Self::default()),
             End::Bytes(asked) => (asked.bytes(), asked.bytes().div_ceil(block)),
             End::Blocks(count) => (count.saturating_mul(block), count),
         };
-        let units = if plan.transport == Transport::Tcp { bytes } else { datagrams };
+        let units = match plan.transport {
+            Transport::Tcp if whole_blocks => datagrams.saturating_mul(block),
+            Transport::Tcp => bytes,
+            Transport::Udp => datagrams,
+        };
         let receives = side == Side::Client && plan.direction.receives();
         let (budget, goal) = if plan.omit.is_zero() {
             (Budget::new(units), receives.then(|| Goal::new(bytes)))

@@ -282,6 +282,7 @@ impl Conversation<'_> {
             side: Side::Client,
             pinned: self.request.cpus.clone(),
             rtt: self.rtt,
+            peer_is_linerate: self.announcement.is_some(),
             watched: true,
             file: self.request.manners.file.clone(),
         };
@@ -396,6 +397,9 @@ impl Conversation<'_> {
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
+            Ok(()) if self.request.manners.file.is_some() && measured.stream_error.is_some() => {
+                Ending::Failed { error: measured.stream_error.clone().unwrap_or_default() }
+            }
             Ok(()) => self.breakdown.map_or(Ending::Completed, |why| Ending::Failed {
                 error: format!("the test with {} failed: {why}", self.server),
             }),

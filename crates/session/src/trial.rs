@@ -24,6 +24,8 @@ pub(crate) struct Setting {
     pub(crate) pinned: Vec<usize>,
     /// Round-trip time of the control connection.
     pub(crate) rtt: Duration,
+    /// The peer is no plain iperf3.
+    pub(crate) peer_is_linerate: bool,
     /// Somebody looks at the intervals.
     pub(crate) watched: bool,
     /// Payload comes from this file, or goes to it.
@@ -55,7 +57,7 @@ impl Trial {
     ) -> Result<Self, SessionError> {
         let plan = parameters.plan.clone();
         let block = parameters.block();
-        let amount = Amount::new(&plan, block.bytes(), setting.side)
+        let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
             .map_err(SessionError::system("an eventfd"))?;
         let workshop = Workshop::new(parameters, &amount, setting.file.as_deref())?;
         let equipped: Result<Vec<_>, _> = opened.iter().map(|one| workshop.equip(one)).collect();

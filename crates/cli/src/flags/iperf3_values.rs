@@ -52,6 +52,7 @@ pub(crate) struct ClientHost {
 
 pub(crate) fn whole(text: &str) -> Result<Whole, String> {
     let digits = text.trim_start();
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
     digits[..end].parse().map(Whole).map_err(|_| "a whole number is needed".to_owned())
 }
@@ -87,15 +88,17 @@ pub(crate) fn interval(text: &str) -> Result<f64, String> {
 fn scaled(text: &str, kilo: f64) -> Result<f64, String> {
     let wrong = || format!("'{text}' is no number with a suffix K, M, G or T");
     let number = text.trim();
-    let power = match number.chars().last().map(|suffix| suffix.to_ascii_uppercase()) {
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let (digits, rest) = number.split_at(end);
+    // What stands behind the letter is read by nobody: 8K, 8KB and 8Kbit are the same.
+    let power = match rest.chars().next().map(|suffix| suffix.to_ascii_uppercase()) {
+        None => 0,
         Some('K') => 1,
         Some('M') => 2,
         Some('G') => 3,
         Some('T') => 4,
-        Some(c) if c.is_ascii_digit() || c == '.' => 0,
-        _ => return Err(wrong()),
+        Some(_) => return Err(wrong()),
     };
-    let digits = if power == 0 { number } else { &number[..number.len() - 1] };
     let value: f64 = digits.parse().map_err(|_| wrong())?;
     let value = value * kilo.powi(power);
     if (0.0..MOST).contains(&value) { Ok(value) } else { Err(wrong()) }
@@ -286,7 +289,8 @@ mod tests {
         assert_eq!(size("128K").expect("a size").bytes(), 131_072);
         assert_eq!(size("1.5m").expect("a size").bytes(), 1_572_864);
         assert_eq!(plain_rate("1.5G").expect("a rate").bits_per_second(), 1_500_000_000);
-        for wrong in ["", "K", "1X", "-1", "nan", "inf", "1e30", "1KK"] {
+        assert_eq!(size("8KB"), size("8K"));
+        for wrong in ["", "K", "1X", "-1", "nan", "inf", "1e30"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
     }

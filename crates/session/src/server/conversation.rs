@@ -57,6 +57,7 @@ pub(super) fn serve(
             side: Side::Server,
             pinned: options.cpus.clone(),
             rtt,
+            peer_is_linerate: false,
             watched: options.interval.is_some(),
             file: options.file.clone(),
         },
@@ -167,6 +168,7 @@ impl Conversation<'_> {
             parameters.plan = draft.check().unwrap_or(parameters.plan);
         }
         if let Some(announcement) = &parameters.announcement {
+            self.setting.peer_is_linerate = true;
             self.peer.software = format!("linerate {}", announcement.version);
         } else if !parameters.client_version.is_empty() {
             self.peer.software = format!("iperf3 {}", parameters.client_version);

@@ -13,16 +13,16 @@ pub(super) struct PidFile(PathBuf);
 impl PidFile {
     /// Writes the file, unless another process that still runs has written it.
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
-        if let Some(other) = owner(path).filter(|process| linux::process::exists(*process)) {
-            return Err(Failure::Run(format!(
-                "Another instance of iperf3 appears to be running: process {other} of {}",
-                path.display()
-            )));
-        }
         // A device, say, is nobody's pid file, and would be removed at the end.
         if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             return Err(Failure::Run(format!(
                 "unable to write PID file {}: it is no ordinary file",
+                path.display()
+            )));
+        }
+        if let Some(other) = owner(path).filter(|process| linux::process::exists(*process)) {
+            return Err(Failure::Run(format!(
+                "Another instance of iperf3 appears to be running: process {other} of {}",
                 path.display()
             )));
         }

@@ -191,7 +191,7 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
     let limited = |rate: BitRate| Some(rate).filter(|rate| rate.bits_per_second() > 0);
     let default_rate = if is_tcp { None } else { Some(UDP_RATE) };
     StreamOptions {
-        block: flags.length.filter(|length| is_tcp || length.bytes() > 0).or(if is_tcp {
+        block: flags.length.filter(|length| length.bytes() > 0).or(if is_tcp {
             Some(TCP_BLOCK)
         } else {
             None
