@@ -73,7 +73,7 @@ impl Datagrams {
 /// `part` of `whole` in percent; nothing of nothing is 0.
 pub(super) fn percent(part: i64, whole: i64) -> f64 {
     // Counts of two ends, or of a peer that errs, need not fit each other.
-    if whole > 0 { (100.0 * part as f64 / whole as f64).clamp(0.0, 100.0) } else { 0.0 }
+    if whole > 0 { (100.0 * part as f64 / whole as f64).min(100.0) } else { 0.0 }
 }
 
 /// Bytes per second; 0 over no time.
