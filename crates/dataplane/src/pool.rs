@@ -1,6 +1,7 @@
 //! The workers of one test.
 
 use std::io;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -47,7 +48,8 @@ impl Pool {
     /// thread `n` stays on the `n`th CPU.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. too many open files.
+    /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
+    /// this process may not run.
     pub fn prepare(
         streams: Vec<OpenStream>,
         memory: Memory,
@@ -86,16 +88,17 @@ impl Pool {
         let mut worker = Worker::new(streams, scratch, orders, Arc::clone(&wake), done)?;
         let gate = Arc::clone(&self.gate);
         let name = format!("worker-{}", self.threads.len());
+        let (report, pinned) = channel();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
-            if let Some(cpu) = cpu {
-                linux::host::pin_thread(cpu)?;
-            }
+            // Whoever waits for that is there until it has come.
+            _ = report.send(cpu.map_or(Ok(()), linux::host::pin_thread));
             linux::host::sharpen_timers();
             gate.wait();
             worker.run()
         })?;
         self.threads.push((thread, wake));
-        Ok(())
+        // A thread that ends without a word has panicked, which the join tells.
+        pinned.recv().unwrap_or(Ok(()))
     }
 
     /// Lets all workers go at once.
@@ -210,5 +213,20 @@ impl Gate {
         while !*open {
             open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::{Filling, Kind};
+
+    #[test]
+    fn a_worker_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
+        let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
+        let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true).err();
+        assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);
+        let own = linux::host::allowed_cpus().expect("an affinity");
+        assert!(Pool::prepare(Vec::new(), memory, &own, true).is_ok());
     }
 }
