@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Answer clients, linerate or iperf3, on one port
-    Serve(ServeFlags),
+    Serve(Box<ServeFlags>),
     /// Measure TCP and UDP, both ways, against a server
     Test(Box<TestFlags>),
     /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it

@@ -1,9 +1,10 @@
 //! A log that never holds up the one who writes it.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::time::Duration;
+
+use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Lines on their way to standard output, written by a thread of their own. When nobody
 /// reads them the newest are dropped and counted.

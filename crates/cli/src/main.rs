@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     arguments.color.apply();
     match arguments.command {
-        Command::Serve(flags) => commands::serve::run(flags),
+        Command::Serve(flags) => commands::serve::run(&flags),
         Command::Test(flags) => commands::test::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::{Course, End, Peer, TestPlan};
-use session::Observer;
+use session::{Observer, Place};
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) struct Progress {
     title: String,
     detail: Detail,
     shown: usize,
+    /// It was said that this test waits for its turn.
+    waits: bool,
 }
 
 impl Progress {
@@ -35,11 +37,22 @@ impl Progress {
         let plain = ProgressStyle::with_template("  {msg}");
         bar.set_style(plain.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.set_message(format!("{title}: connecting"));
-        Self { bar, title, detail, shown: 0 }
+        Self { bar, title, detail, shown: 0, waits: false }
     }
 }
 
 impl Observer for Progress {
+    fn waiting(&mut self, server: &Peer, place: Place) {
+        let tests = if place.ahead == 1 { "1 test" } else { &format!("{} tests", place.ahead) };
+        let message = format!("{}: waiting for {tests} before this one", self.title);
+        // Where there is no bar it is said once.
+        if self.bar.is_hidden() && self.detail != Detail::Quiet && !self.waits {
+            eprintln(&format!("{message} ({} runs tests in turn)", server.address));
+        }
+        self.waits = true;
+        self.bar.set_message(message);
+    }
+
     fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
         let End::Time(time) = plan.end else {
             self.bar.set_message(self.title.clone());

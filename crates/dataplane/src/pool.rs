@@ -158,6 +158,11 @@ impl Pool {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
     }
 
+    /// What every stream counts, for those who watch it from afar.
+    pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
+        self.streams.iter().map(|stream| Arc::clone(&stream.counters))
+    }
+
     /// Worker of the stream that was given as number `index`.
     pub fn worker_of(&self, index: usize) -> usize {
         index % self.threads.len()

@@ -54,6 +54,19 @@ impl Epoll {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// Watches `fd` no more.
+    ///
+    /// # Errors
+    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    pub fn forget(&self, fd: impl AsFd) -> io::Result<()> {
+        let fd = fd.as_fd().as_raw_fd();
+        // SAFETY: both descriptors are open for the call; this operation reads no event.
+        let done = unsafe {
+            libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut())
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
     /// Waits until something is ready or `timeout` passed (none: for ever), and
     /// hands each token to `ready`. A signal ends the wait early.
     ///
@@ -121,6 +134,10 @@ mod tests {
         wake.notify();
         assert_eq!(wait(), [7]);
         assert!(wait().is_empty(), "edge-triggered");
+        wake.clear();
+        epoll.forget(&wake).expect("was watched");
+        wake.notify();
+        assert!(wait().is_empty(), "forgotten");
     }
 
     #[test]

@@ -118,6 +118,27 @@ pub fn raise_file_limit() {
     }
 }
 
+/// Bytes of memory that can be had without swapping (`MemAvailable`, proc_meminfo(5));
+/// none if the kernel does not tell.
+pub fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+/// Files that this process may have open (`RLIMIT_NOFILE`, getrlimit(2)).
+pub fn file_limit() -> usize {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: the pointer is valid for the call; an all-zero rlimit is a valid one.
+    let (done, limit) = unsafe {
+        let done = libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr());
+        (done, limit.assume_init())
+    };
+    // What every system gives, should it not tell.
+    if done == 0 { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 1024 }
+}
+
 /// Lets the calling thread's timers fire when they are due, instead of up to 50
 /// microseconds later (`PR_SET_TIMERSLACK`, prctl(2)).
 pub fn sharpen_timers() {

@@ -14,7 +14,9 @@ mod option;
 pub mod packets;
 pub mod payload;
 pub mod poll;
+pub mod privileges;
 pub mod process;
+pub mod seal;
 pub mod tcp;
 pub mod udp;
 

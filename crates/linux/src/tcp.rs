@@ -3,10 +3,10 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 
 use crate::packets::{PacketOptions, bind_to_device};
 
@@ -124,6 +124,25 @@ pub fn listen_on(device: Option<&str>, address: SocketAddr, dual: bool) -> io::R
     Ok(socket.into())
 }
 
+/// The next connection that waits at `listener`, which does not block, and neither will
+/// the connection (accept4(2)).
+///
+/// # Errors
+/// What accept4(2) reports, e.g. `EAGAIN` if there is none.
+pub fn accept(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    // SAFETY: storage and length are what the call expects; a result that is no error is
+    // a descriptor that nobody else owns.
+    let (stream, from) = unsafe {
+        SockAddr::try_init(|storage, length| {
+            let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+            let fd = libc::accept4(listener.as_raw_fd(), storage.cast(), length, flags);
+            if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(TcpStream::from_raw_fd(fd)) }
+        })
+    }?;
+    let from = from.as_socket().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+    Ok((stream, from))
+}
+
 /// How a connection finds out that its peer is gone (tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
@@ -138,10 +157,15 @@ pub struct Keepalive {
 }
 
 impl Default for Keepalive {
-    /// A peer that vanished is noticed within about ten seconds.
+    /// A peer that vanished is noticed within nine seconds: after the user timeout, which
+    /// stands above the number of probes, at the next probe.
     fn default() -> Self {
-        let pause = Duration::from_secs(3);
-        Self { idle: pause, interval: pause, probes: 3, user_timeout: USER_TIMEOUT }
+        Self {
+            idle: Duration::from_secs(2),
+            interval: Duration::from_secs(1),
+            probes: 6,
+            user_timeout: USER_TIMEOUT,
+        }
     }
 }
 
@@ -299,7 +323,7 @@ pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
 
 /// As long as the kernel allows (`net.core.somaxconn`).
 const BACKLOG: i32 = 4096;
-const USER_TIMEOUT: Duration = Duration::from_secs(10);
+const USER_TIMEOUT: Duration = Duration::from_secs(8);
 
 #[cfg(test)]
 mod tests {

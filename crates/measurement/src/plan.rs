@@ -262,6 +262,11 @@ impl TestPlan {
         if self.direction.receives() { self.streams.into() } else { 0 }
     }
 
+    /// Streams of both directions together.
+    pub fn streams_in_all(&self) -> u32 {
+        self.sending_streams() + self.receiving_streams()
+    }
+
     /// The rate asked of all streams of one direction together.
     pub fn asked(&self) -> Option<BitRate> {
         self.options.rate.map(|rate| rate.times(u64::from(self.streams)))

@@ -1,7 +1,7 @@
 //! The record of one test: the file format.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,18 @@ pub struct PeerStream {
     pub counted: Option<StreamSample>,
 }
 
+/// Tests of one other client that the server ran at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Neighbour {
+    /// The client; none: the server does not tell, or these are several.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub address: Option<IpAddr>,
+    /// How many tests.
+    pub tests: u32,
+    /// Payload bytes that they moved during this test, both directions together.
+    pub bytes: u64,
+}
+
 /// One test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestRecord {
@@ -142,6 +154,9 @@ pub struct TestRecord {
     /// Congestion control of the peer's TCP streams, if it told.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_congestion: Option<String>,
+    /// Who else used the server during the test, if it told.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shared: Vec<Neighbour>,
     /// What it came to.
     pub outcome: Outcome,
 }

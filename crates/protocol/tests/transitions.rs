@@ -14,9 +14,7 @@ use linerate_protocol::iperf3::{
     Client, ClientPhase, Results, Server, ServerPhase, State, stream_id,
 };
 use measurement::Timestamp;
-use support::{
-    CLIENT_WAY, SERVER_WAY, START, Step, client_after, framed_results, parameters, server_after,
-};
+use support::{CLIENT_WAY, SERVER_WAY, START, Step, client_after, framed_results, server_after};
 
 #[test]
 fn the_clients_table() {
@@ -51,7 +49,7 @@ fn the_clients_graph() {
 #[test]
 fn the_servers_graph() {
     let calls: [(&str, Step<Server>); 5] = [
-        ("accept()", |server| server.accept(&parameters(), START)),
+        ("accept()", |server| server.accept(None, START)),
         ("streams_open()", |server| server.streams_open(START)),
         ("request_results()", |server| server.request_results(Vec::new(), START)),
         ("send_results()", |server| server.send_results(&Results::default(), START)),

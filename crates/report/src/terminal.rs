@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use measurement::outcome::Ending;
+use measurement::record::Neighbour;
 use measurement::units::show_duration;
 use measurement::{
     BitRate, Direction, DirectionOutcome, End, Peer, RecordSet, TestPlan, TestRecord, Transport,
@@ -171,6 +172,7 @@ fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         notes.extend(ending_note(record).map(|note| format!("{title}: {note}")));
         notes.extend(record.outcome.notes.iter().map(|note| format!("{title}: {note}")));
         notes.extend(datagram_notes(record));
+        notes.extend(neighbour_notes(record));
     }
     notes.dedup();
     if !notes.is_empty() {
@@ -205,3 +207,24 @@ fn datagram_notes(record: &TestRecord) -> Vec<String> {
     }
     notes
 }
+
+/// Who else took a share of the server.
+fn neighbour_notes(record: &TestRecord) -> Vec<String> {
+    let title = title(&record.plan);
+    let span = record.stopped.since(record.start);
+    let describe = |neighbour: &Neighbour| {
+        let whose =
+            neighbour.address.map_or_else(|| "others".to_owned(), |address| address.to_string());
+        let tests =
+            if neighbour.tests == 1 { "1 test" } else { &format!("{} tests", neighbour.tests) };
+        let rate = BitRate::of(neighbour.bytes, span);
+        format!("{title}: shared: {tests} of {whose} moved {rate} at the server meanwhile")
+    };
+    let most = record.shared.iter().take(MOST_NEIGHBOURS).map(describe);
+    let rest = record.shared.len().saturating_sub(MOST_NEIGHBOURS);
+    let rest = (rest > 0).then(|| format!("{title}: shared: with {rest} more clients"));
+    most.chain(rest).collect()
+}
+
+/// Clients that are named under a result.
+const MOST_NEIGHBOURS: usize = 3;

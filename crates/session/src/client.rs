@@ -10,14 +10,14 @@ use linux::event::Interrupts;
 use linux::tcp::{Keepalive, TcpInfo, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
-use measurement::record::{PeerStream, RecordSchema};
+use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
     BitRate, ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord,
     Timestamp, Transport,
 };
 use protocol::iperf3::{
-    Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Parameters,
-    ProtocolError, Wishes, stream_id,
+    Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
+    Parameters, ProtocolError, Wishes, stream_id,
 };
 
 use crate::control::Control;
@@ -141,6 +141,7 @@ pub fn run(
         peer_streams: Vec::new(),
         peer_cpu: None,
         peer_congestion: None,
+        shared: Vec::new(),
         breakdown: None,
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
@@ -169,6 +170,8 @@ struct Conversation<'a> {
     peer_streams: Vec<PeerStream>,
     peer_cpu: Option<CpuUse>,
     peer_congestion: Option<String>,
+    /// Who else used the server.
+    shared: Vec<Neighbour>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// A signal ended the test before its time.
@@ -218,6 +221,7 @@ impl Conversation<'_> {
                 self.peer.software = format!("linerate {}", announcement.version);
                 self.announcement = Some(announcement);
             }
+            ClientEvent::Waiting(place) => self.observer.waiting(&self.peer, place),
             ClientEvent::CreateStreams => self.open_streams()?,
             ClientEvent::Start => {}
             ClientEvent::Run => {
@@ -234,6 +238,7 @@ impl Conversation<'_> {
                 if let Some(output) = &results.server_output {
                     self.observer.answered(output);
                 }
+                self.shared = results.shared;
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -260,6 +265,7 @@ impl Conversation<'_> {
             connect_timeout: self.request.connect_timeout,
             both_ways: plan.direction == Direction::Both,
             peer_is_linerate: self.announcement.is_some(),
+            hello: Hello::own(self.announcement.as_ref().and_then(|peer| peer.hello_token)),
             rtt: self.rtt,
         };
         let mut streams = Vec::new();
@@ -429,6 +435,7 @@ impl Conversation<'_> {
             base: measured.base,
             peer_streams: self.peer_streams,
             peer_congestion: self.peer_congestion,
+            shared: self.shared,
             outcome,
         })
     }

@@ -1,7 +1,7 @@
 //! The control connection: carries bytes between a socket and a protocol machine.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -68,6 +68,32 @@ impl<M: Machine> Control<M> {
         Self { socket, machine, unsent: Vec::new(), open: true }
     }
 
+    /// To be watched for what the peer says.
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(crate) fn local_address(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok()
+    }
+
+    /// What the kernel knows of the connection; all zero where it does not tell.
+    pub(crate) fn path(&self) -> linux::tcp::TcpInfo {
+        linux::tcp::info(&self.socket).unwrap_or_default()
+    }
+
+    /// Whether the peer may still say something.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Says what is left, and that it was the last.
+    pub(crate) fn end_sending(&mut self) {
+        self.flush();
+        // A peer that has gone already is what is waited for.
+        _ = self.socket.shutdown(std::net::Shutdown::Write);
+    }
+
     /// Moves what can be moved without waiting, and lets the machine see the time.
     pub(crate) fn pump(&mut self) {
         self.read();
@@ -104,8 +130,7 @@ impl<M: Machine> Control<M> {
                 return;
             }
         }
-        // A peer that has gone already is what is waited for.
-        _ = self.socket.shutdown(std::net::Shutdown::Write);
+        self.end_sending();
         while self.open && dataplane::now() < deadline {
             if self.wait(&[], Some(deadline)).is_err() {
                 return;

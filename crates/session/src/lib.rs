@@ -28,7 +28,7 @@ pub use resolve::{Family, resolve_ip};
 
 /// What clients and servers can say to each other beside the plan.
 pub use protocol::iperf3::{
-    Cookie, CounterWidth, ErrorCode, Parameters, ProtocolError, ServerOutput, Token, Wishes,
+    Cookie, CounterWidth, ErrorCode, Parameters, Place, ProtocolError, ServerOutput, Token, Wishes,
 };
 
 /// The port that servers listen on unless told otherwise.

@@ -3,7 +3,7 @@
 use measurement::outcome::Ending;
 use measurement::record::StreamRecord;
 use measurement::{Course, Peer, TestPlan};
-use protocol::iperf3::{Parameters, ServerOutput};
+use protocol::iperf3::{Parameters, Place, ServerOutput};
 
 use crate::error::SessionError;
 
@@ -24,6 +24,8 @@ pub struct Introduction<'a> {
 pub trait Observer {
     /// The ends know each other.
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}
+    /// At a client: the server runs other tests first.
+    fn waiting(&mut self, _server: &Peer, _place: Place) {}
     /// All streams are open.
     fn opened(&mut self, _streams: &[StreamRecord]) {}
     /// The test runs.

@@ -62,6 +62,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) both_ways: bool,
     /// The peer is a linerate: a repeated hello does no harm.
     pub(crate) peer_is_linerate: bool,
+    /// What is said first on a UDP stream.
+    pub(crate) hello: Hello,
     /// Round-trip time of the control connection.
     pub(crate) rtt: Duration,
 }
@@ -158,7 +160,7 @@ impl Opener<'_> {
                 return Err(SessionError::NoReply { to: self.server });
             }
             if now >= next_hello {
-                send_hello(&socket).map_err(failed)?;
+                send_hello(&socket, self.hello).map_err(failed)?;
                 next_hello = now.after(pause);
                 pause *= 2;
             }
@@ -265,8 +267,8 @@ pub(crate) fn prepare_udp(
     Ok(())
 }
 
-fn send_hello(socket: &UdpSocket) -> io::Result<()> {
-    match socket.send(&Hello::BYTES) {
+fn send_hello(socket: &UdpSocket, hello: Hello) -> io::Result<()> {
+    match socket.send(&hello.to_bytes()) {
         // An earlier hello met a closed port; this one may not.
         Err(error) if error.kind() != ErrorKind::ConnectionRefused => Err(error),
         _ => Ok(()),

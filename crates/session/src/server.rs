@@ -2,22 +2,26 @@
 //!
 //! The desk, on the calling thread, takes connections and hellos and finds out whose
 //! they are; each test then runs on a thread of its own. The listeners stay open all
-//! the time, and a silent client holds up nobody.
+//! the time, and nothing that a client does or leaves undone holds up another.
+//!
+//! ```text
+//!  TCP --> Newcomer --cookie of a test--------------------------> registry --> its streams
+//!                   --other cookie--> parameters --admission--> Conversation (a thread)
+//!  UDP --> Hellos --the client's token, or its turn--------------> registry --> its streams
+//! ```
 
-use std::io;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
+use linux::epoll::Epoll;
 use linux::event::Interrupts;
-use linux::poll::{Watch, wait};
 use linux::tcp::Keepalive;
 use measurement::outcome::{DirectionOutcome, Ending};
-use measurement::record::StreamRecord;
-use measurement::{Peer, TestPlan, Timestamp};
+use measurement::record::{Neighbour, StreamRecord};
+use measurement::{Peer, TestPlan};
 use protocol::iperf3::Token;
 use serde::Serialize;
 
@@ -25,16 +29,29 @@ use crate::error::SessionError;
 use crate::observer::Observer;
 use crate::resolve::Family;
 
+mod address;
+mod admission;
 mod conversation;
-mod greeter;
+mod correspondents;
+mod desk;
 mod hellos;
 mod limits;
+mod neighbours;
+mod newcomer;
+mod pace;
+mod progress;
 mod registry;
+mod tally;
+mod turns;
 
-use greeter::{Greeted, Greeter};
+pub use admission::Order;
+use conversation::Venue;
+use desk::Desk;
 use hellos::Hellos;
 pub use limits::{Limits, RateLimit};
+use pace::Pace;
 use registry::Registry;
+pub use tally::{Refusal, Snapshot, Tally};
 
 /// How to serve.
 #[derive(Clone)]
@@ -49,6 +66,10 @@ pub struct ServerOptions {
     pub one_off: bool,
     /// Stop when no client has come for so long.
     pub idle_limit: Option<Duration>,
+    /// How long the tests that run may go on after SIGTERM or SIGHUP.
+    pub stop_timeout: Duration,
+    /// How many are served, and when.
+    pub order: Order,
     /// How each test is run.
     pub session: SessionOptions,
 }
@@ -66,6 +87,10 @@ pub struct SessionOptions {
     pub gate: Option<Arc<dyn Gate>>,
     /// A test in which nothing is received for so long has failed.
     pub receive_timeout: Duration,
+    /// A test in which nothing moves for so long, in no direction, has failed.
+    pub stall: Option<Duration>,
+    /// Clients hear how many others there were, but not who.
+    pub hide_peers: bool,
     /// How the control connection finds out that the client is gone.
     pub keepalive: Keepalive,
     /// `TCP_USER_TIMEOUT` of the streams (tcp(7)).
@@ -86,6 +111,8 @@ impl Default for SessionOptions {
             limits: Limits::default(),
             gate: None,
             receive_timeout: RECEIVE_TIMEOUT,
+            stall: None,
+            hide_peers: false,
             keepalive: Keepalive::default(),
             send_timeout: None,
             device: None,
@@ -117,6 +144,23 @@ pub struct Served {
     pub streams: Vec<StreamRecord>,
     /// What it came to.
     pub directions: Vec<DirectionOutcome>,
+    /// Who else used the server meanwhile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<Neighbour>,
+}
+
+impl Served {
+    /// Of a client that did not get as far as a test.
+    const fn nothing(peer: Peer, ending: Ending) -> Self {
+        Self {
+            peer,
+            plan: None,
+            ending,
+            streams: Vec::new(),
+            directions: Vec::new(),
+            shared: Vec::new(),
+        }
+    }
 }
 
 /// Told what the server does. Called from several threads.
@@ -127,8 +171,10 @@ pub trait Log: Send + Sync {
     fn began(&self, peer: &Peer, plan: &TestPlan);
     /// A test ended.
     fn ended(&self, served: &Served);
-    /// A client was sent away.
-    fn refused(&self, client: SocketAddr, why: &str);
+    /// A client was sent away before it came to a test.
+    fn refused(&self, client: SocketAddr, why: Refusal);
+    /// It was told to stop, and waits for so many tests.
+    fn stopping(&self, _tests: usize) {}
     /// Who follows one test; called on the thread that runs it.
     fn observer(&self) -> Box<dyn Observer> {
         Box::new(())
@@ -141,6 +187,7 @@ pub struct Server {
     tcp: TcpListener,
     udp: UdpSocket,
     address: SocketAddr,
+    tally: Arc<Tally>,
 }
 
 impl Server {
@@ -154,12 +201,17 @@ impl Server {
         let device = options.session.device.as_deref();
         let udp = linux::udp::bind_on(device, address, true, is_dual(&options)).map_err(failed)?;
         linux::udp::report_destination(&udp).map_err(failed)?;
-        Ok(Self { options, tcp, udp, address })
+        Ok(Self { options, tcp, udp, address, tally: Arc::default() })
     }
 
     /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it counts, from now on and while it runs.
+    pub fn tally(&self) -> Arc<Tally> {
+        Arc::clone(&self.tally)
     }
 
     /// Serves until a signal comes, or one test has run if that was asked.
@@ -172,145 +224,46 @@ impl Server {
         interrupts: Option<&Interrupts>,
     ) -> Result<(), SessionError> {
         log.listening(self.address);
-        let registry = Registry::new(MOST_SESSIONS).map_err(SessionError::system("an eventfd"))?;
+        let limit = linux::host::file_limit();
+        let most_newcomers = MOST_NEWCOMERS.min(limit / 4);
+        let descriptors = limit.saturating_sub(most_newcomers + OWN_DESCRIPTORS) as u64;
+        let order = self.options.order;
+        let registry = Registry::new(order, descriptors).map(Arc::new);
+        let registry = registry.map_err(SessionError::system("an eventfd"))?;
+        let device = self.options.session.device.clone();
         let mut desk = Desk {
-            hellos: Hellos::new(self.address.port(), self.options.session.device.clone()),
-            server: self,
+            hellos: Hellos::new(
+                self.udp,
+                self.address.port(),
+                device,
+                Arc::clone(&registry),
+                Arc::clone(&self.tally),
+            ),
+            venue: Venue {
+                options: self.options.session.clone(),
+                neighbourhood: Arc::default(),
+                tally: Arc::clone(&self.tally),
+            },
+            options: self.options,
+            tcp: self.tcp,
             log,
-            registry: Arc::new(registry),
-            greeters: Vec::new(),
+            registry,
+            tally: self.tally,
+            pace: Pace::new(order.starts),
+            epoll: Epoll::new().map_err(SessionError::system("an epoll"))?,
+            newcomers: BTreeMap::new(),
+            due: BTreeSet::new(),
+            next: 0,
+            most_newcomers,
             sessions: Vec::new(),
+            behind: false,
+            pausing_until: None,
             idle_since: dataplane::now(),
+            stops_at: None,
         };
         desk.serve(interrupts).map_err(SessionError::system("poll"))?;
         desk.close();
         Ok(())
-    }
-}
-
-/// The thread that takes whatever comes.
-struct Desk {
-    server: Server,
-    log: Arc<dyn Log>,
-    registry: Arc<Registry>,
-    hellos: Hellos,
-    /// Connections whose cookie is not complete.
-    greeters: Vec<Greeter>,
-    sessions: Vec<JoinHandle<()>>,
-    /// When it last had something to do.
-    idle_since: Timestamp,
-}
-
-impl Desk {
-    fn serve(&mut self, interrupts: Option<&Interrupts>) -> io::Result<()> {
-        loop {
-            self.wait(interrupts)?;
-            if interrupts.is_some_and(Interrupts::came) {
-                return Ok(());
-            }
-            self.accept();
-            self.greet();
-            self.hellos.answer(&self.server.udp, &self.registry);
-            self.sessions.retain(|session| !session.is_finished());
-            // Its thread may still wait for the client to close; `close` waits for that.
-            if self.server.options.one_off && self.registry.served() > 0 {
-                return Ok(());
-            }
-            if !self.sessions.is_empty() {
-                self.idle_since = dataplane::now();
-            }
-            if self.idle_until().is_some_and(|limit| dataplane::now() >= limit) {
-                return Ok(());
-            }
-        }
-    }
-
-    fn wait(&self, interrupts: Option<&Interrupts>) -> io::Result<()> {
-        let mut watches = vec![
-            Watch::readable(self.server.tcp.as_fd()),
-            Watch::readable(self.server.udp.as_fd()),
-            Watch::readable(self.registry.changed().as_fd()),
-        ];
-        watches.extend(self.greeters.iter().map(|greeter| Watch::readable(greeter.as_fd())));
-        watches.extend(interrupts.map(|interrupts| Watch::readable(interrupts.as_fd())));
-        let deadlines = self.greeters.iter().map(Greeter::deadline);
-        let deadline = deadlines.chain(self.idle_until()).min();
-        wait(&mut watches, deadline.map(|deadline: Timestamp| deadline.since(dataplane::now())))?;
-        self.registry.changed().clear();
-        Ok(())
-    }
-
-    /// When the server has waited for clients long enough.
-    fn idle_until(&self) -> Option<Timestamp> {
-        let limit = self.server.options.idle_limit.filter(|_| self.sessions.is_empty())?;
-        Some(self.idle_since.after(limit))
-    }
-
-    fn accept(&mut self) {
-        for _ in 0..MOST_AT_ONCE {
-            match self.server.tcp.accept() {
-                Ok((socket, from)) => self.greeters.extend(Greeter::new(socket, from)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Too many open files, or about one connection only.
-                Err(_) => self.forget_the_oldest(),
-            }
-            if self.greeters.len() > MOST_GREETERS {
-                self.forget_the_oldest();
-            }
-        }
-    }
-
-    fn forget_the_oldest(&mut self) {
-        if !self.greeters.is_empty() {
-            self.greeters.remove(0);
-        }
-    }
-
-    /// Sends every connection whose cookie is complete where it belongs.
-    fn greet(&mut self) {
-        let now = dataplane::now();
-        for greeter in std::mem::take(&mut self.greeters) {
-            match greeter.progress(now) {
-                Greeted::Waiting(greeter) => self.greeters.push(greeter),
-                Greeted::Gone => {}
-                Greeted::Complete { socket, from, cookie } => {
-                    if let Some(socket) = self.registry.hand_over(&cookie, socket) {
-                        self.begin(socket, from, cookie);
-                    }
-                }
-            }
-        }
-    }
-
-    fn begin(
-        &mut self,
-        socket: std::net::TcpStream,
-        from: SocketAddr,
-        cookie: protocol::iperf3::Cookie,
-    ) {
-        let room = self.sessions.len() < MOST_THREADS;
-        let ticket = self.registry.enter(cookie, from.ip()).filter(|_| room);
-        let Some(ticket) = ticket else {
-            let client = SocketAddr::new(from.ip().to_canonical(), from.port());
-            self.log.refused(client, "busy with another test");
-            greeter::send_away(&socket);
-            return;
-        };
-        let (log, options) = (Arc::clone(&self.log), self.server.options.session.clone());
-        let work = move || conversation::serve(socket, from, ticket, &options, &*log);
-        match std::thread::Builder::new().name("session".to_owned()).spawn(work) {
-            Ok(session) => self.sessions.push(session),
-            Err(error) => self.log.refused(from, &error.to_string()),
-        }
-    }
-
-    /// Tells the running tests to end and waits for them.
-    fn close(self) {
-        self.registry.stop();
-        for session in self.sessions {
-            // A session that panicked has said so already.
-            _ = session.join();
-        }
     }
 }
 
@@ -341,13 +294,9 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
 
 /// iperf3's (clause 2.8).
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
-/// Tests at one time; further clients are told that the server is busy.
-const MOST_SESSIONS: usize = 1;
-/// Connections without a complete cookie; the oldest makes room.
-const MOST_GREETERS: usize = 256;
-/// Connections that are accepted before the cookies are looked at.
-const MOST_AT_ONCE: usize = 64;
-/// Sessions, those included that only wait for their client to close.
-const MOST_THREADS: usize = 64;
+/// Connections that have not said what they want; the oldest makes room.
+const MOST_NEWCOMERS: usize = 4096;
+/// The listeners, the log, what the tests do not need.
+const OWN_DESCRIPTORS: usize = 64;
 /// `asm-generic/errno.h`.
 const EAFNOSUPPORT: i32 = 97;

@@ -1,9 +1,10 @@
 //! One running test: its streams, its samples, its end. The same at both ends.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::Pool;
+use dataplane::{Counters, Pool};
 use measurement::record::StreamRecord;
 use measurement::{ByteSize, Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
@@ -240,6 +241,27 @@ impl Trial {
         self.pool.read().map(|(_, _, counters)| counters.bytes).sum()
     }
 
+    /// The same and what the peers acknowledged: it stands still only if nothing moves.
+    pub(crate) fn moved_and_acknowledged(&self) -> u64 {
+        let senders = self.opened.iter().filter(|one| one.sender);
+        let acknowledged = senders.filter_map(|one| one.socket.tcp_sample());
+        self.moved() + acknowledged.map(|tcp| tcp.acknowledged).sum::<u64>()
+    }
+
+    /// Payload bytes received and sent.
+    pub(crate) fn moved_each_way(&self) -> (u64, u64) {
+        let sum = |sends: bool| {
+            let streams = self.pool.read().filter(|(_, sender, _)| *sender == sends);
+            streams.map(|(_, _, counters)| counters.bytes).sum()
+        };
+        (sum(false), sum(true))
+    }
+
+    /// What each stream counts.
+    pub(crate) fn counters(&self) -> Vec<Arc<Counters>> {
+        self.pool.counters().collect()
+    }
+
     /// When a receiving stream last got something; none: none receives, or not any more.
     pub(crate) fn received_last(&self) -> Option<Timestamp> {
         let receives = self.opened.iter().any(|one| !one.sender);
@@ -374,6 +396,7 @@ impl Trial {
                 })
                 .collect(),
             server_output: None,
+            shared: Vec::new(),
         }
     }
 

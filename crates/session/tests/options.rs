@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use linerate_session::client::{self, Manners, Request};
-use linerate_session::server::{Log, Served, Server, ServerOptions, SessionOptions};
+use linerate_session::server::{
+    Log, Order, Refusal, Served, Server, ServerOptions, SessionOptions,
+};
 use linerate_session::{Family, SessionError};
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
@@ -287,6 +289,8 @@ impl Bench {
             family: Family::Any,
             one_off: true,
             idle_limit: Some(Duration::from_secs(60)),
+            stop_timeout: Duration::ZERO,
+            order: Order::ONE,
             session: self.session.clone(),
         };
         let server = Server::bind(options).expect("bound");
@@ -328,7 +332,7 @@ impl Log for Diary {
     fn ended(&self, served: &Served) {
         *self.0.lock().expect("no panic") = Some(served.clone());
     }
-    fn refused(&self, _: SocketAddr, _: &str) {}
+    fn refused(&self, _: SocketAddr, _: Refusal) {}
 }
 
 /// A file of its own, gone when dropped.

@@ -1,116 +1,100 @@
 //! `linerate serve`.
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use linux::event::Interrupts;
-use measurement::outcome::Ending;
-use measurement::units::show_duration;
-use measurement::{DirectionOutcome, Peer, TestPlan};
-use serde_json::json;
-use session::server::{Log, Served, Server, ServerOptions, SessionOptions};
+use measurement::ByteSize;
+use session::server::{Limits, Log, Order, RateLimit, Server, ServerOptions, SessionOptions};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;
 
-pub(crate) fn run(flags: ServeFlags) -> anyhow::Result<ExitCode> {
+mod confinement;
+mod log;
+mod metrics;
+mod readiness;
+
+use confinement::Confinement;
+use log::{Announced, Notices};
+use metrics::MetricsListener;
+use readiness::Readiness;
+
+pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
-    let options = ServerOptions {
-        bind: flags.bind,
-        port: flags.port,
-        family: flags.family.into(),
-        one_off: flags.one_off,
-        idle_limit: None,
-        session: SessionOptions {
-            cpus: flags.cpus.map(|cpus| cpus.0).unwrap_or_default(),
-            ..SessionOptions::default()
-        },
-    };
+    let confinement = Confinement::plan(flags.service.user.as_deref())?;
     linux::host::raise_file_limit();
-    let server = Server::bind(options)?;
+    let server = Server::bind(options(flags))?;
+    let metrics = flags.service.metrics.map(MetricsListener::bind).transpose()?;
+    // Threads have what the one has that starts them.
+    confinement.give_up(server.address().port())?;
+    let ready_file = flags.service.ready_file.as_deref();
+    let readiness = Readiness::announce(ready_file, server.address())?;
+    let seal = confinement::seal(ready_file);
     let (lines, written) = Lines::start().context("cannot start the log's thread")?;
-    let log: Arc<dyn Log> = match (flags.quiet, flags.json) {
-        (true, _) => Arc::new(Silent),
-        (_, true) => Arc::new(JsonLog(lines)),
-        _ => Arc::new(TextLog(lines)),
+    let notices = Notices { metrics: metrics.as_ref().map(MetricsListener::address), seal };
+    let log: Box<dyn Log> = match (flags.log.quiet, flags.log.json) {
+        (true, _) => Box::new(log::Silent),
+        (_, true) => Box::new(log::Json::new(lines, flags.log.verbose, notices)),
+        _ => Box::new(log::Text::new(lines, flags.log.verbose, notices)),
     };
-    server.run(log, Some(&interrupts))?;
+    let metrics = metrics.map(|listener| listener.start(server.tally())).transpose()?;
+    server.run(Arc::new(Announced { log, readiness }), Some(&interrupts))?;
+    drop(metrics);
     written.wait();
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says nothing.
-struct Silent;
-
-impl Log for Silent {
-    fn listening(&self, _address: SocketAddr) {}
-    fn began(&self, _peer: &Peer, _plan: &TestPlan) {}
-    fn ended(&self, _served: &Served) {}
-    fn refused(&self, _client: SocketAddr, _why: &str) {}
-}
-
-/// One line for each event.
-struct TextLog(Lines);
-
-impl Log for TextLog {
-    fn listening(&self, address: SocketAddr) {
-        self.0.write(format!(
-            "linerate {} listens on {address}, TCP and UDP",
-            env!("CARGO_PKG_VERSION")
-        ));
-    }
-
-    fn began(&self, peer: &Peer, plan: &TestPlan) {
-        let streams = if plan.streams == 1 { "stream" } else { "streams" };
-        let title = report::terminal::title(plan);
-        self.0.write(format!(
-            "{} ({}): {title}, {} {streams}",
-            peer.address, peer.software, plan.streams
-        ));
-    }
-
-    fn ended(&self, served: &Served) {
-        let parts: Vec<_> = served.directions.iter().map(describe).collect();
-        let what = if parts.is_empty() { "no test".to_owned() } else { parts.join("; ") };
-        let ending = match &served.ending {
-            Ending::Completed => "done".to_owned(),
-            Ending::Interrupted => "the client ended it".to_owned(),
-            Ending::Failed { error } => error.clone(),
-        };
-        self.0.write(format!("{}: {what}: {ending}", served.peer.address));
-    }
-
-    fn refused(&self, client: SocketAddr, why: &str) {
-        self.0.write(format!("{client}: sent away: {why}"));
+fn options(flags: &ServeFlags) -> ServerOptions {
+    let limits = &flags.limits;
+    ServerOptions {
+        bind: flags.bind,
+        port: flags.port,
+        family: flags.family.into(),
+        one_off: flags.order.one_off,
+        idle_limit: None,
+        stop_timeout: flags.service.stop_timeout,
+        order: order(flags),
+        session: SessionOptions {
+            cpus: flags.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
+            limits: Limits {
+                duration: limits.time,
+                rate: limits.rate.map(|most| RateLimit { most, window: RATE_WINDOW }),
+                bytes: limits.bytes,
+                streams: limits.streams,
+            },
+            stall: Some(STALL),
+            hide_peers: flags.order.hide_peers,
+            ..SessionOptions::default()
+        },
     }
 }
 
-/// One JSON object for each event, on a line of its own.
-struct JsonLog(Lines);
-
-impl Log for JsonLog {
-    fn listening(&self, address: SocketAddr) {
-        self.0.write(json!({"event": "listening", "address": address}).to_string());
-    }
-
-    fn began(&self, peer: &Peer, plan: &TestPlan) {
-        self.0.write(json!({"event": "began", "peer": peer, "plan": plan}).to_string());
-    }
-
-    fn ended(&self, served: &Served) {
-        self.0.write(json!({"event": "ended", "test": served}).to_string());
-    }
-
-    fn refused(&self, client: SocketAddr, why: &str) {
-        self.0.write(json!({"event": "refused", "client": client, "why": why}).to_string());
+fn order(flags: &ServeFlags) -> Order {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let at_once = if flags.order.queue { 1 } else { MOST_SESSIONS };
+    let running = flags.order.max_sessions.unwrap_or(at_once);
+    Order {
+        running: count(if flags.order.one_at_a_time { 1 } else { running }),
+        waiting: if flags.order.queue { MOST_WAITING } else { 0 },
+        per_address: count(flags.limits.per_address),
+        starts: flags.limits.starts,
+        memory: flags.limits.memory.map_or_else(default_memory, ByteSize::bytes),
     }
 }
 
-fn describe(outcome: &DirectionOutcome) -> String {
-    let Some(throughput) = outcome.headline() else { return outcome.direction.to_string() };
-    let lost =
-        outcome.datagrams.map_or_else(String::new, |d| format!(", {} of {} lost", d.lost, d.sent));
-    format!("{} {} in {}{lost}", outcome.direction, throughput.rate, show_duration(throughput.span))
+/// Half of what is free.
+fn default_memory() -> u64 {
+    linux::host::available_memory().map_or(DEFAULT_MEMORY, |bytes| bytes / 2)
 }
+
+const MOST_SESSIONS: u32 = 256;
+const MOST_WAITING: usize = 256;
+/// Should the kernel not tell how much is free.
+const DEFAULT_MEMORY: u64 = 256 * 1024 * 1024;
+/// As iperf3's `--server-bitrate-limit` averages.
+const RATE_WINDOW: Duration = Duration::from_secs(5);
+/// A client that vanished is noticed earlier, by the kernel's keepalive.
+const STALL: Duration = Duration::from_secs(10);

@@ -1,9 +1,13 @@
 //! Flags of `serve`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use measurement::units::parse_duration;
+use measurement::{BitRate, ByteSize};
 
 use super::test::FamilyFlags;
 
@@ -19,26 +23,113 @@ pub(crate) struct ServeFlags {
     pub(crate) bind: Option<IpAddr>,
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
-    /// Stop after one test
-    #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
-    pub(crate) one_off: bool,
     /// CPUs to pin the workers to, e.g. 0,2-3
     #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::test::usable_cpus)]
     pub(crate) cpus: Option<super::test::CpuList>,
+
+    #[command(flatten)]
+    pub(crate) order: OrderFlags,
+    #[command(flatten)]
+    pub(crate) limits: LimitFlags,
+    #[command(flatten)]
+    pub(crate) service: ServiceFlags,
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
+}
+
+/// Who is served when.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Several clients")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct OrderFlags {
+    /// Tests at one time [default: 256]
+    #[arg(long, env = "LINERATE_MAX_SESSIONS", value_name = "COUNT", value_parser = at_least_one())]
+    pub(crate) max_sessions: Option<u32>,
+    /// Run tests one after another, or --max-sessions at a time; further clients wait
+    #[arg(long, env = "LINERATE_QUEUE", value_parser = BoolishValueParser::new())]
+    pub(crate) queue: bool,
+    /// One test at a time as iperf3's server: further clients are told that it is busy
+    #[arg(long, conflicts_with_all = ["queue", "max_sessions"], env = "LINERATE_ONE_AT_A_TIME", value_parser = BoolishValueParser::new())]
+    pub(crate) one_at_a_time: bool,
+    /// Tell a client how many others there were, but not who
+    #[arg(long, env = "LINERATE_HIDE_PEERS", value_parser = BoolishValueParser::new())]
+    pub(crate) hide_peers: bool,
+    /// Stop after one test
+    #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
+    pub(crate) one_off: bool,
+}
+
+/// What a client may ask for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitFlags {
+    /// Tests of one address (IPv6: one /64) at one time
+    #[arg(long = "max-per-address", default_value_t = 128, env = "LINERATE_MAX_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one())]
+    pub(crate) per_address: u32,
+    /// Tests that one address may begin in a second
+    #[arg(long = "max-starts", default_value_t = 500, env = "LINERATE_MAX_STARTS", value_name = "COUNT", value_parser = at_least_one())]
+    pub(crate) starts: u32,
+    /// Streams of one test, both directions together
+    #[arg(long = "max-streams", env = "LINERATE_MAX_STREAMS", value_name = "COUNT", value_parser = at_least_one())]
+    pub(crate) streams: Option<u32>,
+    /// Rate of one test, all its streams together, e.g. 1G
+    #[arg(long = "max-rate", env = "LINERATE_MAX_RATE", value_name = "RATE")]
+    pub(crate) rate: Option<BitRate>,
+    /// Bytes of one test, e.g. 10G
+    #[arg(long = "max-bytes", env = "LINERATE_MAX_BYTES", value_name = "SIZE")]
+    pub(crate) bytes: Option<ByteSize>,
+    /// Duration of one test
+    #[arg(long = "max-time", env = "LINERATE_MAX_TIME", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time: Option<Duration>,
+    /// Memory for the payload of all tests together [default: half of what is free]
+    #[arg(long = "max-memory", env = "LINERATE_MAX_MEMORY", value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
+}
+
+/// How it lives among other services.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct ServiceFlags {
+    /// Serve OpenMetrics by HTTP on this address, e.g. 127.0.0.1:9201
+    #[arg(long, env = "LINERATE_METRICS", value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// File that holds the address while the server listens
+    #[arg(long, env = "LINERATE_READY_FILE", value_name = "FILE")]
+    pub(crate) ready_file: Option<PathBuf>,
+    /// User to become after binding, e.g. nobody
+    #[arg(long, env = "LINERATE_USER", value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// How long running tests may go on after SIGTERM; a second signal ends them
+    #[arg(long, default_value = "60s", env = "LINERATE_STOP_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) stop_timeout: Duration,
+}
+
+/// What it says.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct LogFlags {
     /// Print one JSON object per line for each event
     #[arg(long, conflicts_with = "quiet", env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
     /// Print errors only
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
+    /// Tell of each test when it begins too
+    #[arg(short, long, conflicts_with = "quiet", env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
+    pub(crate) verbose: bool,
 }
 
 const fn protocol_port() -> u16 {
     session::DEFAULT_PORT
 }
 
+fn at_least_one() -> impl clap::builder::TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..)
+}
+
 const EXAMPLES: &str = "\
 Examples:
-  linerate serve
-  linerate serve --port 5300 --bind 10.0.0.2
-  linerate serve --one-off --json     for scripts";
+  linerate serve                                      everybody at once
+  linerate serve --port 5300 --bind 10.0.0.2 --queue  one after another
+  linerate serve --max-time 1m --max-rate 1G --metrics 127.0.0.1:9201
+  linerate serve --one-off --json                     for scripts";

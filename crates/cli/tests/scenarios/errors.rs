@@ -187,13 +187,13 @@ fn a_privileged_port_is_an_error() {
 
 #[test]
 fn a_busy_server_is_an_error_of_its_own_code() {
-    let server = Server::start();
+    let server = Server::start_with("--bind 127.0.0.1 --one-at-a-time");
     let other = Running::start(client(&server, "--tcp --send -t 20s"));
     server.await_test();
     let finished = test(&server, "--json");
     finished.assert_refusal(5, &["the server is busy with another test; try again"]);
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
-    server.line_with("sent away: busy");
+    server.line_with("not served: as many tests run");
     drop(other);
     server.line_with("closed");
     json(&server, "--tcp --send -t 100ms");

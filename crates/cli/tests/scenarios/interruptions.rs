@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use crate::support::{Finished, Running, Server, client, json, linerate};
+use crate::support::{Finished, PATIENCE, Running, Server, client, json, linerate, test};
 
 #[test]
 fn a_server_that_is_killed_leaves_partial_numbers() {
@@ -32,10 +32,36 @@ fn datagrams_whose_fate_is_unknown_are_not_called_arrived() {
 }
 
 #[test]
+fn a_server_that_is_told_to_stop_lets_its_tests_end() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "--tcp --send -t 2s"));
+    server.await_test();
+    server.running.signal("TERM");
+    server.line_with("stops when 1 test has ended");
+    let late = test(&server, "--tcp --send -t 100ms");
+    late.assert_refusal(5, &["the server is busy"]);
+    running.finish(PATIENCE).assert_success();
+    server.line_with("done");
+    server.finish();
+}
+
+#[test]
+fn a_server_waits_for_its_tests_no_longer_than_it_may() {
+    let server = Server::start_with("--bind 127.0.0.1 --stop-timeout 500ms");
+    let running = Running::start(client(&server, "--tcp --send -t 20s"));
+    server.await_test();
+    server.running.signal("TERM");
+    soon(running).assert_complaint(1, &["the server was stopped; start it again"]);
+    server.finish();
+}
+
+#[test]
 fn a_server_that_is_stopped_ends_the_test_in_order() {
     let server = Server::start();
     let running = Running::start(client(&server, "--tcp --send -t 20s"));
     server.await_test();
+    server.running.signal("TERM");
+    server.line_with("a second signal ends it now");
     server.running.signal("TERM");
     let finished = soon(running);
     finished.assert_complaint(1, &["the server was stopped; start it again"]);

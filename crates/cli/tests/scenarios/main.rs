@@ -10,5 +10,6 @@ mod demo;
 mod errors;
 mod formats;
 mod interruptions;
+mod service;
 mod serving;
 mod support;

@@ -117,6 +117,11 @@ impl Running {
         assert!(status.success(), "{script}");
     }
 
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child of ours").is_none()
     }
@@ -173,7 +178,7 @@ impl Server {
     }
 
     pub(crate) fn start_with(options: &str) -> Self {
-        Self::spawn(linerate(&format!("serve --port 0 {options}")))
+        Self::spawn(linerate(&format!("serve --verbose --port 0 {options}")))
     }
 
     /// Reads the address from the first line of the log.
@@ -211,7 +216,7 @@ impl Server {
     /// Waits until a test is under way, and a bit longer, so that there is something to
     /// report of it.
     pub(crate) fn await_test(&self) {
-        self.line_with("stream");
+        self.line_with("begins");
         std::thread::sleep(Duration::from_millis(500));
     }
 

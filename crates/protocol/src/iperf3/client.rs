@@ -22,8 +22,8 @@ use std::time::Duration;
 use measurement::Timestamp;
 
 use super::cookie::Cookie;
-use super::error::ProtocolError;
-use super::extension::{Announcement, Extension, FinalStream};
+use super::error::{ErrorCode, ProtocolError};
+use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
 use super::parameters::Parameters;
 use super::results::Results;
@@ -132,6 +132,8 @@ impl Phase {
 pub enum ClientEvent {
     /// The server is a linerate.
     PeerAnnounced(Announcement),
+    /// The server runs other tests first.
+    Waiting(Place),
     /// Open the streams, in order.
     CreateStreams,
     /// All streams are there: take the first readings.
@@ -157,8 +159,12 @@ pub struct Client {
     phase: Phase,
     expect: Expect,
     parameters: Parameters,
-    /// The phase of the last extension.
-    extended: Option<Phase>,
+    /// The server has announced itself.
+    announced: bool,
+    /// It has said what it sent.
+    told_final: bool,
+    /// Why it does not serve this client, in its words.
+    refusal: Option<String>,
     events: VecDeque<ClientEvent>,
 }
 
@@ -170,7 +176,9 @@ impl Client {
             phase: Phase::Greeting,
             expect: Expect::State,
             parameters,
-            extended: None,
+            announced: false,
+            told_final: false,
+            refusal: None,
             events: VecDeque::new(),
         };
         client.wire.write_bytes(cookie.as_bytes());
@@ -222,7 +230,7 @@ impl Client {
         if self.phase == Phase::Refused
             && let Some(Frame::ErrorNumbers { code, errno }) = self.wire.truncated_error()
         {
-            return self.fail(ProtocolError::ServerError { code, errno });
+            return self.fail_by_server(code, errno);
         }
         // Clause 2.5: a busy server's answer can get lost in a reset.
         let busy = reset && self.phase == Phase::Greeting;
@@ -288,9 +296,14 @@ impl Client {
             Frame::State(byte) => self.handle_state(byte, now),
             Frame::Json(kind, text) => self.handle_json(kind, &text, now),
             Frame::ErrorNumbers { code, errno } => {
-                self.fail(ProtocolError::ServerError { code, errno });
+                self.fail_by_server(code, errno);
             }
         }
+    }
+
+    fn fail_by_server(&mut self, code: ErrorCode, errno: i32) {
+        let why = self.refusal.take();
+        self.fail(ProtocolError::ServerError { code, errno, why });
     }
 
     fn handle_state(&mut self, byte: u8, now: Timestamp) {
@@ -330,7 +343,7 @@ impl Client {
 
     fn handle_json(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
         let read = match kind {
-            JsonKind::Extension => self.read_extension(text),
+            JsonKind::Extension => self.read_extension(text, now),
             _ => self.read_results(text, now),
         };
         if let Err(why) = read {
@@ -338,22 +351,37 @@ impl Client {
         }
     }
 
-    fn read_extension(&mut self, text: &[u8]) -> Result<(), String> {
+    /// What was said twice ends the test: more would only fill memory.
+    fn read_extension(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
         self.expect = self.phase.expects();
-        // Clauses 13.2 and 13.3: one in each phase; more would only fill memory.
-        if self.extended.replace(self.phase) == Some(self.phase) {
-            return Err("it came twice".to_owned());
-        }
+        let twice = || Err("it came twice".to_owned());
         let extension = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        self.events.push_back(match extension {
+        match extension {
             Extension::Announcement(announcement) => {
-                ClientEvent::PeerAnnounced(announcement.plain())
+                if std::mem::replace(&mut self.announced, true) {
+                    return twice();
+                }
+                self.events.push_back(ClientEvent::PeerAnnounced(announcement.plain()));
             }
             Extension::Final { mut streams } => {
+                if std::mem::replace(&mut self.told_final, true) {
+                    return twice();
+                }
                 streams.retain(FinalStream::can_be);
-                ClientEvent::FinalStreams(streams)
+                self.events.push_back(ClientEvent::FinalStreams(streams));
             }
-        });
+            Extension::Waiting { waiting } => {
+                if self.phase == Phase::Asking {
+                    self.wire.limit(now, Some(TURN_LIMIT));
+                }
+                // Only the last word counts.
+                self.events.retain(|event| !matches!(event, ClientEvent::Waiting(_)));
+                self.events.push_back(ClientEvent::Waiting(waiting));
+            }
+            Extension::Refusal { refused } => {
+                self.refusal = Some(super::json::printable(&refused, LONGEST_REFUSAL));
+            }
+        }
         Ok(())
     }
 
@@ -364,3 +392,9 @@ impl Client {
         Ok(())
     }
 }
+
+/// How long a server that lets this client wait may be silent; it repeats the place far
+/// more often (clause 13.9).
+const TURN_LIMIT: Duration = Duration::from_secs(30);
+/// Characters of a refusal that are shown.
+const LONGEST_REFUSAL: usize = 200;

@@ -24,6 +24,14 @@ impl Cookie {
         Self(bytes)
     }
 
+    /// Whether any version of iperf3 makes such cookies: text up to the zero byte at the
+    /// end, or before (clause 3.1).
+    pub fn is_plausible(&self) -> bool {
+        let text = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
+        let is_text = text.iter().all(u8::is_ascii_graphic);
+        is_text && !text.is_empty() && self.0[Self::LENGTH - 1] == 0
+    }
+
     /// What can be read of it: up to the zero byte, without control characters.
     pub fn text(&self) -> String {
         let bytes = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -58,5 +66,19 @@ mod tests {
         let cookie = Cookie::from_random(random);
         assert_eq!(cookie.as_bytes()[36], 0);
         assert!(cookie.as_bytes()[..36].iter().all(|b| ALPHABET.contains(b)));
+        assert!(cookie.is_plausible());
+    }
+
+    #[test]
+    fn what_others_say_first_is_no_cookie() {
+        let first = |text: &[u8]| {
+            let mut bytes = [0; Cookie::LENGTH];
+            bytes[..text.len()].copy_from_slice(text);
+            Cookie::from_wire(bytes).is_plausible()
+        };
+        assert!(first(b"myhost.1465223312.123456.7d5e8d6e7f"));
+        assert!(!first(b"GET / HTTP/1.1\r\nHost: 10.0.0.2:5201\r\n"[..37].as_ref()));
+        assert!(!first(b"\x16\x03\x01\x02\x00\x01\x00"));
+        assert!(!first(b""));
     }
 }

@@ -31,6 +31,8 @@ impl ErrorCode {
     pub const FILE_OVER_UDP: Self = Self(34);
     /// The duration is above the server's limit.
     pub const SERVER_DURATION: Self = Self(37);
+    /// There is no room for another test.
+    pub const RESOURCES: Self = Self(100);
     /// The parameters could not be read.
     pub const PARAMETERS: Self = Self(114);
     /// The results could not be read.
@@ -70,6 +72,7 @@ impl ErrorCode {
             27 => "the total rate is above the server's limit",
             34 => "the server cannot write a file from UDP",
             37 => "the duration is above the server's limit",
+            100 => "the server has no room for another test",
             105 | 106 => "the server did not get the cookie",
             107 | 108 => "the server's control connection broke",
             109 => "the server saw the control connection close",
@@ -121,12 +124,14 @@ pub enum ProtocolError {
     #[error("the server is busy with another test; try again when that has ended")]
     Busy,
     /// The server answered `SERVER_ERROR` with iperf3's number and its errno.
-    #[error("{code}")]
+    #[error("{}", refusal(*code, why.as_deref()))]
     ServerError {
         /// iperf3's number.
         code: ErrorCode,
         /// The server's errno; 0: none.
         errno: i32,
+        /// Why, in the words of a linerate (clause 13.10).
+        why: Option<String>,
     },
     /// `SERVER_TERMINATE`.
     #[error("the server was stopped; start it again")]
@@ -182,4 +187,8 @@ pub enum ProtocolError {
         /// The reason.
         why: String,
     },
+}
+
+fn refusal(code: ErrorCode, why: Option<&str>) -> String {
+    why.map_or_else(|| code.to_string(), |why| format!("the server refuses: {why}"))
 }

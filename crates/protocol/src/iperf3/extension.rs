@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hello::HelloToken;
+
 /// Who is there and what it can do more (clauses 13.1 and 13.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
@@ -16,6 +18,9 @@ pub struct Announcement {
     /// Names of the extensions that it knows.
     #[serde(default)]
     pub extensions: Vec<String>,
+    /// From a server: what its hellos are to bear (clause 13.8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hello_token: Option<HelloToken>,
 }
 
 impl Announcement {
@@ -23,7 +28,8 @@ impl Announcement {
     pub fn own() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            extensions: vec![FINAL_SEQUENCE.to_owned()],
+            extensions: KNOWN.map(str::to_owned).to_vec(),
+            hello_token: None,
         }
     }
 
@@ -44,8 +50,36 @@ impl Announcement {
 
     /// Whether the peer sends, or takes, the final sequence numbers.
     pub fn knows_final_sequence(&self) -> bool {
-        self.extensions.iter().any(|name| name == FINAL_SEQUENCE)
+        self.knows(FINAL_SEQUENCE)
     }
+
+    /// Whether its hellos bear a token.
+    pub fn knows_hello_token(&self) -> bool {
+        self.knows(HELLO_TOKEN)
+    }
+
+    /// Whether it can be told its place in a queue.
+    pub fn knows_queue(&self) -> bool {
+        self.knows(QUEUE)
+    }
+
+    /// Whether it can be told in words why it is not served.
+    pub fn knows_refusal(&self) -> bool {
+        self.knows(REFUSAL)
+    }
+
+    fn knows(&self, extension: &str) -> bool {
+        self.extensions.iter().any(|name| name == extension)
+    }
+}
+
+/// Where a client stands that waits for its turn (clause 13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Tests that come before it, those included that run.
+    pub ahead: u32,
+    /// Part of them that run.
+    pub running: u32,
 }
 
 /// The last that a sender has to say of one of its streams (clause 13.3).
@@ -76,21 +110,37 @@ pub enum Extension {
         #[serde(rename = "final")]
         streams: Vec<FinalStream>,
     },
-    /// At the start: who the server is.
+    /// While the client waits for its turn: its place.
+    Waiting {
+        /// The place.
+        waiting: Place,
+    },
+    /// Before an error: why, in words.
+    Refusal {
+        /// One clause.
+        refused: String,
+    },
+    /// At the start: who the server is. The last, since no key of it is needed.
     Announcement(Announcement),
 }
 
 const FINAL_SEQUENCE: &str = "final-sequence";
+const HELLO_TOKEN: &str = "hello-token";
+const QUEUE: &str = "queue";
+const REFUSAL: &str = "refusal";
+const KNOWN: [&str; 4] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn both_messages_are_told_apart() {
+    fn the_messages_are_told_apart() {
         let own = Extension::Announcement(Announcement::own());
         let streams = vec![FinalStream { id: 1, bytes: 2, datagrams: 3 }];
-        for message in [own, Extension::Final { streams }] {
+        let waiting = Extension::Waiting { waiting: Place { ahead: 2, running: 1 } };
+        let refusal = Extension::Refusal { refused: "no".to_owned() };
+        for message in [own, Extension::Final { streams }, waiting, refusal] {
             let json = serde_json::to_string(&message).expect("serialises");
             assert_eq!(serde_json::from_str::<Extension>(&json).expect("parses"), message);
         }

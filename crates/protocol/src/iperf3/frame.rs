@@ -37,11 +37,11 @@ impl JsonKind {
         }
     }
 
-    /// Clause 5.4.
-    const fn limit(self) -> u32 {
+    /// Clause 5.4; results are about so many `streams`.
+    const fn limit(self, streams: u32) -> u32 {
         match self {
             Self::Parameters | Self::Extension => 64 * 1024,
-            Self::Results => 4 * 1024 * 1024,
+            Self::Results => 64 * 1024 + streams.saturating_mul(4 * 1024),
             // From 16 MiB on the first byte of the length would not be zero.
             Self::ResultsOfServer => 15 * 1024 * 1024,
         }
@@ -61,9 +61,15 @@ pub(super) enum Frame {
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     pending: VecDeque<u8>,
+    /// Streams that the peer has.
+    streams: u32,
 }
 
 impl FrameReader {
+    pub(super) const fn expect_streams(&mut self, count: u32) {
+        self.streams = count;
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.pending.extend(bytes);
     }
@@ -93,8 +99,9 @@ impl FrameReader {
             return Ok(None);
         }
         let length = number(self.pending.iter().take(4));
-        if length > kind.limit() {
-            return Err(ProtocolError::TooLong { what: kind.name(), length, limit: kind.limit() });
+        let limit = kind.limit(self.streams);
+        if length > limit {
+            return Err(ProtocolError::TooLong { what: kind.name(), length, limit });
         }
         let whole = 4 + length as usize;
         Ok(self.take(whole).map(|mut bytes| bytes.split_off(4)))

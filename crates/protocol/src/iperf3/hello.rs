@@ -1,10 +1,16 @@
 //! The datagrams that open a UDP stream (section 8).
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 /// What a client says first on a UDP stream (clause 8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hello {
     /// iperf3 since 3.12: `9876`, the same bytes on every host.
     Current,
+    /// The same, then the token that the server gave this test (clause 13.8).
+    Tokened(HelloToken),
     /// Before, from a little-endian host: the number 123456789.
     LegacyLittleEndian,
     /// Before, from a big-endian host.
@@ -12,16 +18,38 @@ pub enum Hello {
 }
 
 impl Hello {
-    /// What this client sends.
-    pub const BYTES: [u8; 4] = *b"9876";
+    /// The longest hello in bytes.
+    pub const LONGEST: usize = HELLO.len() + HelloToken::LENGTH;
+
+    /// What a linerate client says, with the token that it was given.
+    pub const fn own(token: Option<HelloToken>) -> Self {
+        match token {
+            Some(token) => Self::Tokened(token),
+            None => Self::Current,
+        }
+    }
+
+    /// What goes over the wire.
+    pub fn to_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Current => HELLO.to_vec(),
+            Self::Tokened(token) => [&HELLO[..], &token.0].concat(),
+            Self::LegacyLittleEndian => LEGACY_HELLO.to_le_bytes().to_vec(),
+            Self::LegacyBigEndian => LEGACY_HELLO.to_be_bytes().to_vec(),
+        }
+    }
 
     /// Recognises a hello. A datagram that is none is a stray (clause 8.3).
     pub fn recognise(datagram: &[u8]) -> Option<Self> {
-        let bytes: [u8; 4] = datagram.try_into().ok()?;
-        match bytes {
-            Self::BYTES => Some(Self::Current),
-            _ if bytes == LEGACY_HELLO.to_le_bytes() => Some(Self::LegacyLittleEndian),
-            _ if bytes == LEGACY_HELLO.to_be_bytes() => Some(Self::LegacyBigEndian),
+        let (words, rest) = datagram.split_first_chunk::<4>()?;
+        if !rest.is_empty() {
+            let token = rest.try_into().ok().filter(|_| *words == HELLO)?;
+            return Some(Self::Tokened(HelloToken(token)));
+        }
+        match *words {
+            HELLO => Some(Self::Current),
+            bytes if bytes == LEGACY_HELLO.to_le_bytes() => Some(Self::LegacyLittleEndian),
+            bytes if bytes == LEGACY_HELLO.to_be_bytes() => Some(Self::LegacyBigEndian),
             _ => None,
         }
     }
@@ -29,13 +57,56 @@ impl Hello {
     /// The answer in the words of the one who asked (clause 8.5).
     pub const fn reply(self) -> [u8; 4] {
         match self {
-            Self::Current => REPLY,
+            Self::Current | Self::Tokened(_) => REPLY,
             Self::LegacyLittleEndian => LEGACY_REPLY.to_le_bytes(),
             Self::LegacyBigEndian => LEGACY_REPLY.to_be_bytes(),
         }
     }
 }
 
+/// What only the server and the client of one test know, so that nobody else's hello
+/// is taken for the client's (clause 13.8). In JSON 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HelloToken([u8; HelloToken::LENGTH]);
+
+impl HelloToken {
+    /// Bytes on the wire.
+    pub const LENGTH: usize = 16;
+
+    /// The token of `random` bytes.
+    pub const fn from_random(random: [u8; Self::LENGTH]) -> Self {
+        Self(random)
+    }
+}
+
+impl From<HelloToken> for String {
+    fn from(token: HelloToken) -> Self {
+        format!("{:032x}", u128::from_be_bytes(token.0))
+    }
+}
+
+impl TryFrom<String> for HelloToken {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let wrong = "a token has 32 hexadecimal digits";
+        if text.len() != 2 * Self::LENGTH || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(wrong);
+        }
+        let number = u128::from_str_radix(&text, 16).map_err(|_| wrong)?;
+        Ok(Self(number.to_be_bytes()))
+    }
+}
+
+/// A secret that no log shows.
+impl fmt::Debug for HelloToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HelloToken(..)")
+    }
+}
+
+const HELLO: [u8; 4] = *b"9876";
 const REPLY: [u8; 4] = *b"6789";
 
 /// Whether a datagram is a server's answer to a hello, new or old (clause 8.4).
@@ -59,6 +130,25 @@ mod tests {
         assert_eq!(Hello::recognise(b"6789"), None);
         assert_eq!(Hello::recognise(b"98765"), None);
         assert_eq!(Hello::recognise(b""), None);
+    }
+
+    #[test]
+    fn a_token_survives_the_wire_and_json() {
+        let token = HelloToken::from_random(*b"0123456789abcde\xff");
+        let hello = Hello::own(Some(token));
+        assert_eq!(hello.to_bytes().len(), Hello::LONGEST);
+        assert_eq!(Hello::recognise(&hello.to_bytes()), Some(hello));
+        assert_eq!(Hello::recognise(&hello.to_bytes()[..19]), None);
+        assert_eq!(Hello::recognise(&[&hello.to_bytes()[..], b"x"].concat()), None);
+        let json = serde_json::to_string(&token).expect("serialises");
+        assert_eq!(json, "\"303132333435363738396162636465ff\"");
+        assert_eq!(serde_json::from_str::<HelloToken>(&json).expect("reads"), token);
+        for wrong in
+            ["", "30", "+03132333435363738396162636465ff", "g03132333435363738396162636465ff"]
+        {
+            let json = format!("\"{wrong}\"");
+            assert!(serde_json::from_str::<HelloToken>(&json).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use measurement::StreamSample;
 use measurement::outcome::CpuUse;
-use measurement::record::PeerStream;
+use measurement::record::{Neighbour, PeerStream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,8 @@ pub struct Results {
     pub streams: Vec<StreamResult>,
     /// A server's own output, if the client wished it (clause 10.7).
     pub server_output: Option<ServerOutput>,
+    /// From a linerate server: who else used it meanwhile (clause 13.4).
+    pub shared: Vec<Neighbour>,
 }
 
 /// What a server printed of the test.
@@ -77,7 +79,7 @@ impl Results {
         }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
-            object["linerate"] = json!(Truth { streams });
+            object["linerate"] = json!(Truth { streams, shared: self.shared.clone() });
         }
         object
     }
@@ -91,7 +93,8 @@ impl Results {
         let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
         let truth: Option<Truth> =
             object.get("linerate").and_then(|value| serde_json::from_value(value.clone()).ok());
-        let counted = truth.map(|truth| truth.streams).unwrap_or_default();
+        let Truth { streams: counted, mut shared } = truth.unwrap_or_default();
+        shared.truncate(MOST_NEIGHBOURS);
         let list =
             object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
         if list.len().max(counted.len()) > MOST_STREAMS {
@@ -111,6 +114,7 @@ impl Results {
                 .map(|value| StreamResult::from_json(value, &counted))
                 .collect::<Result<_, _>>()?,
             server_output: server_output(&object),
+            shared,
         })
     }
 }
@@ -174,10 +178,15 @@ impl From<StreamResult> for PeerStream {
 }
 
 /// What travels under the key `linerate`.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Truth {
     streams: Vec<StreamSample>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<Neighbour>,
 }
+
+/// Servers tell of fewer.
+const MOST_NEIGHBOURS: usize = 1024;
 
 /// Both directions of the largest test (clause 6.3).
 const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;

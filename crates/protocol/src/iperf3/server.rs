@@ -17,12 +17,13 @@ use std::time::Duration;
 use measurement::Timestamp;
 
 use super::error::{ErrorCode, ProtocolError};
-use super::extension::{Announcement, Extension, FinalStream};
+use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
+use super::hello::HelloToken;
 use super::parameters::Parameters;
 use super::results::Results;
 use super::state::State;
-use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
+use super::wire::{STEP_LIMIT, Wire};
 
 /// What the server waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,8 +90,7 @@ impl Phase {
 
     const fn limit(self) -> Option<Duration> {
         match self {
-            Self::Opening => Some(OPENING_LIMIT),
-            Self::Asking | Self::Hearing | Self::Closing => Some(STEP_LIMIT),
+            Self::Asking | Self::Opening | Self::Hearing | Self::Closing => Some(STEP_LIMIT),
             _ => None,
         }
     }
@@ -124,8 +124,8 @@ pub enum ServerEvent {
 pub struct Server {
     wire: Wire,
     phase: Phase,
-    /// The client takes the final sequence numbers (clause 13.3).
-    final_sequence: bool,
+    /// What the client and this end both know (clause 13.2).
+    shared: Option<Announcement>,
     events: VecDeque<ServerEvent>,
 }
 
@@ -135,7 +135,7 @@ impl Server {
         let mut server = Self {
             wire: Wire::default(),
             phase: Phase::Asking,
-            final_sequence: false,
+            shared: None,
             events: VecDeque::new(),
         };
         server.wire.write_state(State::ParamExchange);
@@ -196,15 +196,49 @@ impl Server {
         }
     }
 
-    /// Answers [`ServerEvent::Asked`]: the client may open its streams.
-    pub fn accept(&mut self, asked: &Parameters, now: Timestamp) {
+    /// Answers [`ServerEvent::Asked`]: the client may open its streams. Over UDP their
+    /// hellos are to bear `token`, if there is one and the client can do that.
+    pub fn accept(&mut self, token: Option<HelloToken>, now: Timestamp) {
         if self.phase == Phase::Judging {
-            // Clause 13.7: never to a peer that did not announce itself.
-            if let Some(shared) = asked.announcement.as_ref().map(Announcement::shared) {
-                self.final_sequence = shared.knows_final_sequence();
-                self.write_extension(&Extension::Announcement(shared));
+            if let Some(mut announcement) = self.shared.clone() {
+                announcement.hello_token = token.filter(|_| announcement.knows_hello_token());
+                self.write_extension(&Extension::Announcement(announcement));
             }
             self.wire.write_state(State::CreateStreams);
+            self.enter(Phase::Opening, now);
+        }
+    }
+
+    /// While [`ServerEvent::Asked`] is not answered: tells a client that can hear it which
+    /// place it has in the queue (clause 13.9).
+    pub fn tell_place(&mut self, place: Place) {
+        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_queue);
+        if self.phase == Phase::Judging && can_hear {
+            self.write_extension(&Extension::Waiting { waiting: place });
+        }
+    }
+
+    /// Answers [`ServerEvent::Asked`] as [`Self::refuse`] does; a client that can hear it
+    /// is told in words why (clause 13.10).
+    pub fn refuse_because(&mut self, code: ErrorCode, why: &str) {
+        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
+        if self.phase == Phase::Judging && can_hear {
+            self.write_extension(&Extension::Refusal { refused: why.to_owned() });
+        }
+        self.refuse(code, 0);
+    }
+
+    /// Sends the client away as one that comes at a bad time (clause 2.5).
+    pub fn deny(&mut self) {
+        if !self.is_over() {
+            self.wire.write_state(State::AccessDenied);
+            self.fail(ProtocolError::Busy);
+        }
+    }
+
+    /// One of the streams is there: the time for the next one begins.
+    pub fn stream_came(&mut self, now: Timestamp) {
+        if self.phase == Phase::Opening {
             self.enter(Phase::Opening, now);
         }
     }
@@ -215,7 +249,7 @@ impl Server {
             self.wire.write_state(State::ServerError);
             self.wire.write_bytes(&code.0.to_be_bytes());
             self.wire.write_bytes(&errno.to_be_bytes());
-            self.fail(ProtocolError::ServerError { code, errno });
+            self.fail(ProtocolError::ServerError { code, errno, why: None });
         }
     }
 
@@ -231,7 +265,7 @@ impl Server {
     /// Answers [`ServerEvent::Ended`]; `sent` are the streams that this end sends.
     pub fn request_results(&mut self, sent: Vec<FinalStream>, now: Timestamp) {
         if self.phase == Phase::Draining {
-            if self.final_sequence {
+            if self.shared.as_ref().is_some_and(Announcement::knows_final_sequence) {
                 self.write_extension(&Extension::Final { streams: sent });
             }
             self.wire.write_state(State::ExchangeResults);
@@ -314,7 +348,12 @@ impl Server {
     fn read_parameters(&mut self, text: &[u8], now: Timestamp) {
         self.enter(Phase::Judging, now);
         match Parameters::from_json(text) {
-            Ok(parameters) => self.events.push_back(ServerEvent::Asked(Box::new(parameters))),
+            Ok(parameters) => {
+                // Clause 13.7: nothing of this to a peer that did not announce itself.
+                self.shared = parameters.announcement.as_ref().map(Announcement::shared);
+                self.wire.expect_streams(parameters.plan.streams_in_all());
+                self.events.push_back(ServerEvent::Asked(Box::new(parameters)));
+            }
             Err(code) => self.refuse(code, 0),
         }
     }

@@ -25,6 +25,11 @@ impl Wire {
         self.reader.next(expect)
     }
 
+    /// The peer's results will be about so many streams.
+    pub(super) const fn expect_streams(&mut self, count: u32) {
+        self.reader.expect_streams(count);
+    }
+
     pub(super) fn truncated_error(&mut self) -> Option<Frame> {
         self.reader.truncated_error()
     }
@@ -63,5 +68,5 @@ impl Wire {
 /// How long a peer may take for one step of the protocol. iperf3 itself gives up
 /// after 10 s for each piece (clause 2.8).
 pub(super) const STEP_LIMIT: Duration = Duration::from_secs(10);
-/// How long the opening of all streams may take.
+/// How long a client waits for all streams to be open.
 pub(super) const OPENING_LIMIT: Duration = Duration::from_secs(30);

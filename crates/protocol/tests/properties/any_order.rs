@@ -36,7 +36,7 @@ const CLIENT_CALLS: [Call<Client>; 4] = [
 ];
 
 const SERVER_CALLS: [Call<Server>; 7] = [
-    |server, now| server.accept(&parameters(), now),
+    |server, now| server.accept(None, now),
     |server, _| server.refuse(ErrorCode::STREAM_CONNECT, 0),
     |server, now| server.streams_open(now),
     |server, now| server.request_results(Vec::new(), now),
@@ -177,7 +177,7 @@ fn a_servers_error_is_read_whatever_the_host_does_meanwhile() {
         client.send_results(&Results::default(), START);
         assert!(client.due().is_some(), "after {steps} steps");
         client.handle_bytes(&[0, 27, 0, 0, 0, 5], START);
-        let error = ProtocolError::ServerError { code: ErrorCode(27), errno: 5 };
+        let error = ProtocolError::ServerError { code: ErrorCode(27), errno: 5, why: None };
         assert_eq!(client.events(), [ClientEvent::Failed(error)], "after {steps} steps");
     }
 }
@@ -188,7 +188,7 @@ fn the_errno_may_be_missing_from_a_servers_error() {
     let mut client = client_after(1);
     client.handle_bytes(&[State::ServerError.byte(), 0, 0, 0, 142], START);
     client.handle_close(false);
-    let error = ProtocolError::ServerError { code: ErrorCode(142), errno: 0 };
+    let error = ProtocolError::ServerError { code: ErrorCode(142), errno: 0, why: None };
     assert_eq!(client.events(), [ClientEvent::Failed(error)]);
 }
 

@@ -122,7 +122,7 @@ proptest! {
                 prop_assert_eq!(server.events(), [ServerEvent::Asked(Box::new(read))]);
             }
             Err(code) => {
-                let error = ProtocolError::ServerError { code, errno: 0 };
+                let error = ProtocolError::ServerError { code, errno: 0, why: None };
                 prop_assert_eq!(server.events(), [ServerEvent::Failed(error)]);
                 let told = [vec![9, 0xfe], code.0.to_be_bytes().to_vec(), vec![0; 4]].concat();
                 prop_assert_eq!(server.take_output(), told);

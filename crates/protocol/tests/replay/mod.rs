@@ -271,8 +271,8 @@ impl<'a> Replay<'a> {
         let Some(server) = &mut self.server else { return };
         while let Some(event) = server.poll_event() {
             match &event {
-                ServerEvent::Asked(asked) => {
-                    server.accept(asked, NOW);
+                ServerEvent::Asked(_) => {
+                    server.accept(None, NOW);
                     server.streams_open(NOW);
                 }
                 ServerEvent::Ended => server.request_results(Vec::new(), NOW),

@@ -1,77 +1,57 @@
-//! One test, from the cookie to the last word, on a thread of its own.
+//! One test, from the parameters to the last word, on a thread of its own.
 
-use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
-use linux::tcp::TcpOptions;
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
-use measurement::{Peer, StreamOptions, Transport};
+use measurement::{Peer, Timestamp, Transport};
+use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{
-    ErrorCode, FinalStream, Hello, Parameters, ProtocolError, Results, Server, ServerEvent,
-    ServerPhase, stream_id,
+    ErrorCode, FinalStream, HelloToken, Parameters, Place, ProtocolError, Results, Server,
+    ServerEvent, ServerPhase,
 };
 
-use super::limits::RateWatch;
-use super::registry::{Arrival, Ticket};
+use super::desk::canonical;
+use super::limits::{Excess, Watch};
+use super::neighbours::{Neighbourhood, Stay};
+use super::progress::Progress;
+use super::registry::Ticket;
+use super::tally::{Refusal, Tally};
 use super::{Log, Served, SessionOptions};
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
-use crate::opening::tcp_options;
 use crate::outcome::directions;
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::{Setting, Trial};
 
+mod streams;
+
+/// What all tests of a server have in common.
+#[derive(Clone)]
+pub(super) struct Venue {
+    pub(super) options: SessionOptions,
+    pub(super) neighbourhood: Arc<Neighbourhood>,
+    pub(super) tally: Arc<Tally>,
+}
+
+/// One who asked for a test and was taken in.
+pub(super) struct Client {
+    pub(super) control: Control<Server>,
+    pub(super) from: SocketAddr,
+    pub(super) ticket: Ticket,
+    pub(super) parameters: Parameters,
+}
+
 /// Serves one client.
-pub(super) fn serve(
-    socket: TcpStream,
-    from: SocketAddr,
-    ticket: Ticket,
-    options: &SessionOptions,
-    log: &dyn Log,
-) {
-    let Ok(local) = socket.local_addr() else { return };
-    if linux::tcp::prepare_control(&socket, &options.keepalive).is_err() {
-        return;
-    }
-    let info = linux::tcp::info(&socket).unwrap_or_default();
-    let rtt = Duration::from_micros(info.rtt.into());
-    let canonical =
-        |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
-    let peer = Peer {
-        software: "iperf3".to_owned(),
-        address: canonical(from),
-        local_address: canonical(local),
-    };
-    let mut conversation = Conversation {
-        control: Control::new(socket, Server::new(dataplane::now())),
-        cookie: ticket.cookie().text(),
-        segment: Some(info.snd_mss).filter(|segment| *segment > 0),
-        ticket,
-        setting: Setting {
-            side: Side::Server,
-            pinned: options.cpus.clone(),
-            rtt,
-            peer_is_linerate: false,
-            watched: options.interval.is_some(),
-            file: options.file.clone(),
-        },
-        options,
-        log,
-        observer: log.observer(),
-        rate_watch: options.limits.rate.map(RateWatch::new),
-        peer,
-        parameters: None,
-        opened: Vec::new(),
-        trial: None,
-        peer_streams: Vec::new(),
-        concluded: false,
-    };
+pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
+    let mut conversation = Conversation::new(client, venue, log);
+    venue.tally.waiting.fetch_add(1, Relaxed);
     let ending = match conversation.run() {
         Ok(()) => Ending::Completed,
         Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
@@ -86,21 +66,82 @@ struct Conversation<'a> {
     cookie: String,
     segment: Option<u32>,
     setting: Setting,
-    options: &'a SessionOptions,
+    venue: &'a Venue,
     log: &'a dyn Log,
     observer: Box<dyn Observer>,
-    rate_watch: Option<RateWatch>,
+    watch: Watch,
+    progress: Option<Progress>,
     peer: Peer,
-    parameters: Option<Parameters>,
+    parameters: Parameters,
+    /// The last word to a client that waits for its turn, and when.
+    told: Option<(Place, Timestamp)>,
+    /// The client has been let in.
+    admitted: bool,
+    /// Why it is not served.
+    refusal: Option<(Refusal, String)>,
+    /// When the streams began to be opened.
+    opening_since: Timestamp,
+    /// When the last of them came.
+    arrived: Timestamp,
     opened: Vec<Opened>,
     trial: Option<Trial>,
+    stay: Option<Stay>,
     peer_streams: Vec<PeerStream>,
     /// The observer has heard the end.
     concluded: bool,
 }
 
-impl Conversation<'_> {
+impl<'a> Conversation<'a> {
+    fn new(client: Client, venue: &'a Venue, log: &'a dyn Log) -> Self {
+        let Client { control, from, ticket, mut parameters } = client;
+        let options = &venue.options;
+        let path = control.path();
+        let software = match &parameters.announcement {
+            Some(announcement) => format!("linerate {}", announcement.version),
+            None if parameters.client_version.is_empty() => "iperf3".to_owned(),
+            None => format!("iperf3 {}", parameters.client_version),
+        };
+        let local = control.local_address().unwrap_or(from);
+        if let Some(interval) = options.interval {
+            let mut draft = PlanDraft::clone(&parameters.plan);
+            draft.interval = interval;
+            parameters.plan = draft.check().unwrap_or(parameters.plan);
+        }
+        Self {
+            cookie: ticket.cookie().text(),
+            segment: Some(path.snd_mss).filter(|segment| *segment > 0),
+            setting: Setting {
+                side: Side::Server,
+                pinned: options.cpus.clone(),
+                rtt: Duration::from_micros(path.rtt.into()),
+                peer_is_linerate: parameters.announcement.is_some(),
+                watched: options.interval.is_some(),
+                file: options.file.clone(),
+            },
+            venue,
+            log,
+            observer: log.observer(),
+            watch: Watch::new(&options.limits),
+            progress: options.stall.map(|patience| Progress::new(patience, &parameters)),
+            peer: Peer { software, address: canonical(from), local_address: canonical(local) },
+            parameters,
+            told: None,
+            admitted: false,
+            refusal: None,
+            opening_since: Timestamp::default(),
+            arrived: Timestamp::default(),
+            opened: Vec::new(),
+            trial: None,
+            stay: None,
+            peer_streams: Vec::new(),
+            concluded: false,
+            control,
+            ticket,
+        }
+    }
+
     fn run(&mut self) -> Result<(), ProtocolError> {
+        self.begin();
         loop {
             self.control.pump();
             while let Some(event) = self.control.machine.poll_event() {
@@ -108,37 +149,116 @@ impl Conversation<'_> {
                     return Ok(());
                 }
             }
+            self.ticket.wake().clear();
             if self.ticket.is_stopping() {
                 self.control.machine.terminate();
                 continue;
             }
-            if self.control.machine.phase() == ServerPhase::Opening {
-                self.take_arrivals();
-                self.answer_repeated_hellos();
+            match self.control.machine.phase() {
+                ServerPhase::Judging => self.await_turn(),
+                ServerPhase::Opening => self.receive_streams(),
+                ServerPhase::Running => self.mind_the_trial(),
+                ServerPhase::Failed => continue,
+                _ => {}
             }
-            self.mind_the_trial();
-            if self.control.machine.phase() == ServerPhase::Failed {
-                continue;
-            }
-            if self.wait().is_err() {
+            if self.control.machine.phase() != ServerPhase::Failed && self.wait().is_err() {
                 self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
             }
         }
     }
 
+    fn begin(&mut self) {
+        self.observer.introduced(&Introduction {
+            peer: &self.peer,
+            cookie: &self.cookie,
+            parameters: &self.parameters,
+            segment: self.segment,
+        });
+        if let Some((excess, errno)) = self.objection() {
+            self.venue.tally.refuse(excess.why);
+            // Who may not test hears no more than that.
+            if errno == 0 && excess.why != Refusal::Authentication {
+                self.control.machine.refuse_because(excess.code, &excess.words);
+            } else {
+                self.control.machine.refuse(excess.code, errno);
+            }
+            self.refusal = Some((excess.why, excess.words));
+        }
+    }
+
+    /// Why this client, or this test, is not served, and the errno for it.
+    fn objection(&mut self) -> Option<(Excess, i32)> {
+        let parameters = &self.parameters;
+        let options = &self.venue.options;
+        if let Some(gate) = &options.gate
+            && let Err(why) = gate.admit(parameters.wishes.token.as_ref())
+        {
+            return Some((Excess::unknown_user(&why), 0));
+        }
+        if options.file.is_some() && parameters.plan.transport == Transport::Udp {
+            return Some((Excess::impossible(ErrorCode::FILE_OVER_UDP), 0));
+        }
+        if let Some(cpu) = parameters.wishes.server_cpu {
+            let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
+            if linux::host::allowed_cpus().is_ok_and(|cpus| !cpus.contains(&cpu)) {
+                return Some((Excess::impossible(ErrorCode::AFFINITY), EINVAL));
+            }
+            self.setting.pinned = vec![cpu];
+        }
+        options.limits.excess(parameters).map(|excess| (excess, 0))
+    }
+
+    /// Lets the client open its streams when its turn has come.
+    fn await_turn(&mut self) {
+        let now = dataplane::now();
+        if let Some(place) = self.ticket.place() {
+            let is_news =
+                self.told.is_none_or(|(told, at)| told != place || now >= at.after(REMIND_EVERY));
+            if is_news {
+                self.told = Some((place, now));
+                self.control.machine.tell_place(place);
+            }
+            return;
+        }
+        let plan = &self.parameters.plan;
+        let token = self.hello_token();
+        match plan.transport {
+            Transport::Tcp => self.ticket.open_tcp(),
+            Transport::Udp if token.is_none() && !self.ticket.takes_turn() => return,
+            Transport::Udp => self.ticket.open_udp(&plan.options, token),
+        }
+        self.admitted = true;
+        self.venue.tally.waiting.fetch_sub(1, Relaxed);
+        self.venue.tally.running.fetch_add(1, Relaxed);
+        (self.opening_since, self.arrived) = (now, now);
+        self.control.machine.accept(token, now);
+    }
+
+    /// What the hellos are to bear; none: an iperf3's can bear nothing.
+    fn hello_token(&self) -> Option<HelloToken> {
+        let announcement = self.parameters.announcement.as_ref()?;
+        let is_known = announcement.shared().knows_hello_token();
+        let wanted = is_known && self.parameters.plan.transport == Transport::Udp;
+        // Without randomness, turns must do.
+        wanted.then(linux::entropy::random).and_then(Result::ok).map(HelloToken::from_random)
+    }
+
     /// Ends what the client should have ended: the sending a second after its time, so
     /// that nobody is flooded for longer than asked, and the test after a grace.
     fn mind_the_trial(&mut self) {
-        let running = self.control.machine.phase() == ServerPhase::Running;
-        let Some(trial) = self.trial.as_mut().filter(|_| running) else { return };
+        let Some(trial) = self.trial.as_mut() else { return };
         let now = dataplane::now();
         if trial.tick(now) {
             self.observer.sampled(&trial.course());
         }
-        if self.rate_watch.as_mut().is_some_and(|watch| watch.is_exceeded(now, trial.moved())) {
-            return self.control.machine.refuse(ErrorCode::TOTAL_RATE, 0);
+        if let Some(excess) = self.watch.excess(now, trial.moved()) {
+            self.refusal = Some((excess.why, excess.words));
+            return self.control.machine.refuse(excess.code, 0);
         }
-        if trial.received_nothing_for(now) > self.options.receive_timeout {
+        let deaf = trial.received_nothing_for(now) > self.venue.options.receive_timeout;
+        let stalled =
+            self.progress.as_mut().is_some_and(|progress| progress.is_stalled(now, trial));
+        if deaf || stalled {
             return self.control.machine.refuse(ErrorCode::NOTHING_RECEIVED, 0);
         }
         if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
@@ -152,7 +272,8 @@ impl Conversation<'_> {
     /// Does what the protocol asks for; whether the test is done.
     fn handle(&mut self, event: ServerEvent) -> Result<bool, ProtocolError> {
         match event {
-            ServerEvent::Asked(parameters) => self.begin(*parameters),
+            // The desk has taken them.
+            ServerEvent::Asked(_) => {}
             ServerEvent::Ended => self.end(),
             ServerEvent::Results(results) => self.answer(results),
             ServerEvent::Done => return Ok(true),
@@ -161,138 +282,30 @@ impl Conversation<'_> {
         Ok(false)
     }
 
-    fn begin(&mut self, mut parameters: Parameters) {
-        if let Some(interval) = self.options.interval {
-            let mut draft = PlanDraft::clone(&parameters.plan);
-            draft.interval = interval;
-            parameters.plan = draft.check().unwrap_or(parameters.plan);
-        }
-        if let Some(announcement) = &parameters.announcement {
-            self.setting.peer_is_linerate = true;
-            self.peer.software = format!("linerate {}", announcement.version);
-        } else if !parameters.client_version.is_empty() {
-            self.peer.software = format!("iperf3 {}", parameters.client_version);
-        }
-        self.observer.introduced(&Introduction {
-            peer: &self.peer,
-            cookie: &self.cookie,
-            parameters: &parameters,
-            segment: self.segment,
-        });
-        if let Some((code, errno)) = self.objection(&parameters) {
-            self.parameters = Some(parameters);
-            return self.control.machine.refuse(code, errno);
-        }
-        self.ticket.open(parameters.plan.transport, &parameters.plan.options);
-        self.control.machine.accept(&parameters, dataplane::now());
-        self.parameters = Some(parameters);
-    }
-
-    /// Why this client, or this test, is not served.
-    fn objection(&mut self, parameters: &Parameters) -> Option<(ErrorCode, i32)> {
-        if let Some(gate) = &self.options.gate
-            && let Err(why) = gate.admit(parameters.wishes.token.as_ref())
-        {
-            self.log.refused(self.peer.address, &why);
-            return Some((ErrorCode::AUTHENTICATION, 0));
-        }
-        if self.options.file.is_some() && parameters.plan.transport == Transport::Udp {
-            return Some((ErrorCode::FILE_OVER_UDP, 0));
-        }
-        if let Some(cpu) = parameters.wishes.server_cpu {
-            let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
-            if linux::host::allowed_cpus().is_ok_and(|cpus| !cpus.contains(&cpu)) {
-                return Some((ErrorCode::AFFINITY, EINVAL));
-            }
-            self.setting.pinned = vec![cpu];
-        }
-        self.options.limits.refusal(parameters).map(|code| (code, 0))
-    }
-
-    fn take_arrivals(&mut self) {
-        self.ticket.wake().clear();
-        while let Some(arrival) = self.ticket.arrival() {
-            let Some(parameters) = &self.parameters else { return };
-            let plan = &parameters.plan;
-            let index = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
-            let socket = match arrival {
-                Arrival::Tcp(socket) => accepted(socket, &plan.options, self.options.send_timeout),
-                Arrival::Udp(socket) => Ok(StreamSocket::udp(socket)),
-            };
-            let Ok(socket) = socket else {
-                return self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
-            };
-            // Clause 7.5: the client's sending streams come first.
-            let sender = index >= plan.sending_streams();
-            self.opened.push(Opened { id: stream_id(index), sender, socket });
-            let wanted = plan.sending_streams() + plan.receiving_streams();
-            if index + 1 == wanted {
-                return self.start();
-            }
-        }
-    }
-
-    fn start(&mut self) {
-        self.ticket.close();
-        let Some(parameters) = &self.parameters else { return };
-        let opened = std::mem::take(&mut self.opened);
-        match Trial::prepare(parameters, opened, self.setting.clone()) {
-            Ok(trial) if self.options.exact_window && trial.clamped_window().is_some() => {
-                self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
-            }
-            Ok(mut trial) => {
-                self.ticket.begin();
-                self.log.began(&self.peer, &parameters.plan);
-                self.observer.opened(trial.streams());
-                self.observer.started(&self.peer, &parameters.plan);
-                self.control.machine.streams_open(dataplane::now());
-                self.control.pump();
-                trial.start();
-                self.trial = Some(trial);
-            }
-            Err(error) => {
-                let errno = match &error {
-                    SessionError::System { error, .. } => error.raw_os_error().unwrap_or(0),
-                    _ => 0,
-                };
-                self.control.machine.refuse(ErrorCode::STREAM_CONNECT, errno);
-            }
-        }
-    }
-
-    /// A client whose reply was lost says hello again, now to the stream's own socket.
-    fn answer_repeated_hellos(&self) {
-        for one in &self.opened {
-            let StreamSocket::Udp { socket } = &one.socket else { continue };
-            let mut datagram = [0; 8];
-            for _ in 0..MOST_AT_ONCE {
-                let Ok(length) = socket.recv(&mut datagram) else { break };
-                if let Some(hello) = Hello::recognise(&datagram[..length]) {
-                    // If this reply is lost too, the client asks again.
-                    _ = socket.send(&hello.reply());
-                }
-            }
-        }
-    }
-
     fn wait(&mut self) -> std::io::Result<()> {
         let mut others = vec![self.ticket.wake().as_fd()];
         others.extend(self.opened.iter().filter_map(|one| match &one.socket {
             StreamSocket::Udp { socket } => Some(socket.as_fd()),
             StreamSocket::Tcp { .. } => None,
         }));
-        let running = self.control.machine.phase() == ServerPhase::Running;
-        let until = self.trial.as_ref().filter(|_| running).and_then(|trial| {
-            let overtime = trial.time_is_up_at().map(|end| end.after(OVERTIME));
-            let overtime = overtime.filter(|_| trial.stopped_at().is_none());
-            let rate = self.rate_watch.as_ref().and_then(RateWatch::next_look);
-            let received = trial.received_last().map(|at| at.after(self.options.receive_timeout));
-            [trial.next_tick(), overtime, trial.give_up_at(), rate, received]
-                .into_iter()
-                .flatten()
-                .min()
-        });
+        let until = match self.control.machine.phase() {
+            ServerPhase::Judging => self.told.map(|(_, at)| at.after(REMIND_EVERY)),
+            ServerPhase::Opening => Some(self.opening_limit()),
+            ServerPhase::Running => self.trial.as_ref().and_then(|trial| self.next_look(trial)),
+            _ => None,
+        };
         self.control.wait(&others, until)
+    }
+
+    /// When a running test is to be looked at next.
+    fn next_look(&self, trial: &Trial) -> Option<Timestamp> {
+        let overtime = trial.time_is_up_at().map(|end| end.after(OVERTIME));
+        let overtime = overtime.filter(|_| trial.stopped_at().is_none());
+        let patience = self.venue.options.receive_timeout;
+        let received = trial.received_last().map(|at| at.after(patience));
+        let progress = self.progress.as_ref().map(Progress::next_look);
+        let looks = [overtime, trial.next_tick(), trial.give_up_at(), received, progress];
+        looks.into_iter().chain([self.watch.next_look()]).flatten().min()
     }
 
     fn end(&mut self) {
@@ -317,15 +330,19 @@ impl Conversation<'_> {
         trial.finish(Some(&sent));
         let mut own = trial.results(Some(&sent));
         let output = self.observer.concluded(&trial.course());
-        let wished = self.parameters.as_ref().is_some_and(|p| p.wishes.server_output);
-        own.server_output = output.filter(|_| wished);
+        own.server_output = output.filter(|_| self.parameters.wishes.server_output);
+        own.shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
+        if self.venue.options.hide_peers {
+            own.shared.iter_mut().for_each(|neighbour| neighbour.address = None);
+        }
         self.concluded = true;
         self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
         self.control.machine.send_results(&own, dataplane::now());
     }
 
     fn failed(&mut self, error: ProtocolError) -> Ending {
-        let text = error.to_string();
+        let told = self.refusal.as_ref().map(|(_, words)| words.clone());
+        let text = told.unwrap_or_else(|| error.to_string());
         self.observer.failed(&SessionError::Protocol { peer: self.peer.address, error });
         Ending::Failed { error: text }
     }
@@ -334,54 +351,54 @@ impl Conversation<'_> {
     /// once when it sees that.
     fn close(mut self, ending: Ending) {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
+        let shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
+        drop(self.stay.take());
         if let Some(mut trial) = self.trial.take() {
             trial.finish(None);
             if !self.concluded {
                 // Nobody waits for what it says of a test that broke off.
                 _ = self.observer.concluded(&trial.course());
             }
+            let (received, sent) = trial.moved_each_way();
+            self.venue.tally.received.fetch_add(received, Relaxed);
+            self.venue.tally.sent.fetch_add(sent, Relaxed);
             let measured = trial.close();
             outcome = directions(&measured, &self.peer_streams, Side::Server);
             streams = measured.records;
         }
         self.opened.clear();
         self.observer.ended(&ending);
+        self.count(&ending);
         self.log.ended(&Served {
             peer: self.peer,
-            plan: self.parameters.map(|parameters| parameters.plan),
+            plan: Some(self.parameters.plan),
             ending,
             streams,
             directions: outcome,
+            shared,
         });
         drop(self.ticket);
         self.control.finish(GOODBYE);
     }
-}
 
-/// An accepted stream with the options that the client asked for. Its MSS is the
-/// client's business: that clamps both directions (tcp(7)).
-fn accepted(
-    socket: TcpStream,
-    options: &StreamOptions,
-    send_timeout: Option<Duration>,
-) -> std::io::Result<StreamSocket> {
-    socket.set_nonblocking(true)?;
-    let mut wanted = TcpOptions { send_timeout, ..tcp_options(options) };
-    if let Err(error) = linux::tcp::configure(&socket, &wanted) {
-        // Clause 6.4: a congestion control that is not there is no reason to fail.
-        if error.kind() != ErrorKind::NotFound {
-            return Err(error);
+    fn count(&self, ending: &Ending) {
+        let tally = &self.venue.tally;
+        let place = if self.admitted { &tally.running } else { &tally.waiting };
+        place.fetch_sub(1, Relaxed);
+        match ending {
+            // Told by its reason already.
+            Ending::Failed { .. } if self.refusal.is_some() && !self.admitted => {}
+            Ending::Completed => _ = tally.completed.fetch_add(1, Relaxed),
+            Ending::Interrupted => _ = tally.interrupted.fetch_add(1, Relaxed),
+            Ending::Failed { .. } => _ = tally.failed.fetch_add(1, Relaxed),
         }
-        wanted.congestion = None;
-        linux::tcp::configure(&socket, &wanted)?;
     }
-    Ok(StreamSocket::tcp(socket, 0))
 }
 
 /// `asm-generic/errno-base.h`.
 const EINVAL: i32 = 22;
-/// Datagrams of one stream that are looked at before it is other work's turn.
-const MOST_AT_ONCE: usize = 64;
+/// How often a client hears that it still waits.
+const REMIND_EVERY: Duration = Duration::from_secs(5);
 /// How long after its time the client may end the test before the sending stops.
 const OVERTIME: Duration = Duration::from_secs(1);
 /// How long the client may take to close after the last word.

@@ -8,58 +8,83 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
 
 use linux::udp::Origin;
+use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::Hello;
 
+use super::correspondents::Acquaintance;
 use super::registry::{Owner, Registry};
+use super::tally::Tally;
 use crate::opening::prepare_udp;
 
 /// The UDP side of the desk.
 pub(super) struct Hellos {
+    listener: UdpSocket,
     port: u16,
     /// Interface to which the streams are bound.
     device: Option<String>,
-    strays: u64,
+    registry: Arc<Registry>,
+    tally: Arc<Tally>,
 }
 
 impl Hellos {
-    pub(super) const fn new(port: u16, device: Option<String>) -> Self {
-        Self { port, device, strays: 0 }
+    pub(super) fn new(
+        listener: UdpSocket,
+        port: u16,
+        device: Option<String>,
+        registry: Arc<Registry>,
+        tally: Arc<Tally>,
+    ) -> Self {
+        Self { listener, port, device, registry, tally }
     }
 
-    /// Takes what is there, but no more than a flood's worth at a time.
-    pub(super) fn answer(&mut self, listener: &UdpSocket, registry: &Registry) {
+    pub(super) const fn listener(&self) -> &UdpSocket {
+        &self.listener
+    }
+
+    /// Takes what is there, but no more than a flood's worth at a time; whether there
+    /// may be more.
+    pub(super) fn answer(&mut self) -> bool {
         let mut waiting = VecDeque::new();
+        let mut more = true;
         for _ in 0..MOST_AT_ONCE {
-            let mut datagram = [0; 8];
-            match linux::udp::receive_with_origin(listener, &mut datagram) {
+            let mut datagram = [0; ROOM];
+            match linux::udp::receive_with_origin(&self.listener, &mut datagram) {
                 Ok(origin) => self.sort(&datagram[..origin.length], origin, &mut waiting),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    more = false;
+                    break;
+                }
                 Err(_) => {}
             }
         }
         while let Some((hello, origin)) = waiting.pop_front() {
-            self.greet(hello, origin, registry, &mut waiting);
+            self.greet(hello, origin, &mut waiting);
         }
+        more
     }
 
-    fn sort(&mut self, datagram: &[u8], origin: Origin, hellos: &mut VecDeque<(Hello, Origin)>) {
+    fn sort(&self, datagram: &[u8], origin: Origin, hellos: &mut VecDeque<(Hello, Origin)>) {
         match Hello::recognise(datagram) {
             Some(hello) => hellos.push_back((hello, origin)),
-            None => self.strays += 1,
+            None => self.count(origin.source),
         }
     }
 
-    fn greet(
-        &mut self,
-        hello: Hello,
-        origin: Origin,
-        registry: &Registry,
-        more: &mut VecDeque<(Hello, Origin)>,
-    ) {
-        match registry.owner(origin.source) {
-            Owner::Expected(options) => {
+    fn count(&self, source: SocketAddr) {
+        match self.registry.acquaintance(source) {
+            Acquaintance::Former => self.tally.late_datagrams.fetch_add(1, Relaxed),
+            Acquaintance::Peer | Acquaintance::Stranger => {
+                self.tally.stray_datagrams.fetch_add(1, Relaxed)
+            }
+        };
+    }
+
+    fn greet(&self, hello: Hello, origin: Origin, more: &mut VecDeque<(Hello, Origin)>) {
+        match self.registry.owner(origin.source, hello) {
+            Owner::Expected { test, options } => {
                 let opened = self.stream_socket(origin, more).and_then(|socket| {
                     prepare_udp(&socket, &options, origin.source.ip())?;
                     socket.send(&hello.reply())?;
@@ -67,18 +92,18 @@ impl Hellos {
                 });
                 // If it failed, the client's next hello is the next attempt.
                 if let Ok(socket) = opened {
-                    registry.deliver_udp(origin.source, socket);
+                    self.registry.deliver_udp(&test, origin.source, socket);
                 }
             }
             // Its own socket gets the next hello and answers that.
             Owner::Known => {}
-            Owner::Stray => self.strays += 1,
+            Owner::Stray => self.count(origin.source),
         }
     }
 
     /// A socket for the datagrams between `origin`'s two addresses and for no others.
     fn stream_socket(
-        &mut self,
+        &self,
         origin: Origin,
         more: &mut VecDeque<(Hello, Origin)>,
     ) -> io::Result<UdpSocket> {
@@ -90,7 +115,7 @@ impl Hellos {
         let mapped = local.ip().to_canonical().is_ipv4() && local.is_ipv6();
         let socket = linux::udp::bind_on(self.device.as_deref(), local, true, mapped)?;
         socket.connect(origin.source)?;
-        let mut datagram = [0; 8];
+        let mut datagram = [0; ROOM];
         for _ in 0..MOST_AT_ONCE {
             let Ok(other) = linux::udp::receive_with_origin(&socket, &mut datagram) else { break };
             if other.source != origin.source {
@@ -104,3 +129,5 @@ impl Hellos {
 
 const ANY_V6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED);
 const MOST_AT_ONCE: usize = 256;
+/// A longer datagram is cut off, and then no hello either.
+const ROOM: usize = Hello::LONGEST + 1;

@@ -3,8 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use measurement::{BitRate, End, Timestamp};
+use measurement::units::show_duration;
+use measurement::{BitRate, ByteSize, End, Timestamp};
 use protocol::iperf3::{ErrorCode, Parameters};
+
+use super::admission::Cost;
+use super::tally::Refusal;
 
 /// How much of the server one test may take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +17,10 @@ pub struct Limits {
     pub duration: Option<Duration>,
     /// Highest rate of all streams together, both directions.
     pub rate: Option<RateLimit>,
+    /// Most bytes of all streams together, both directions.
+    pub bytes: Option<ByteSize>,
+    /// Most streams, both directions together.
+    pub streams: Option<u32>,
 }
 
 /// A rate that no test may exceed for long.
@@ -24,45 +32,146 @@ pub struct RateLimit {
     pub window: Duration,
 }
 
+/// What a client hears that asked for too much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Excess {
+    pub(super) why: Refusal,
+    /// The same in iperf3's numbers (clause 6.6).
+    pub(super) code: ErrorCode,
+    /// The same with the limit, for those who can be told.
+    pub(super) words: String,
+}
+
+impl Excess {
+    fn new(why: Refusal, code: ErrorCode, most: &str) -> Self {
+        Self { why, code, words: format!("{why}: at most {most}") }
+    }
+
+    fn streams(most: u32) -> Self {
+        let most = format!("{most}, both directions together");
+        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most)
+    }
+
+    fn rate(limit: RateLimit) -> Self {
+        let most = format!("{}, all streams together", limit.most);
+        Self::new(Refusal::Rate, ErrorCode::TOTAL_RATE, &most)
+    }
+
+    fn duration(most: Duration) -> Self {
+        let most = show_duration(most);
+        Self::new(Refusal::Duration, ErrorCode::SERVER_DURATION, &most)
+    }
+
+    /// The client may not use this server; it hears no more than that (section 15).
+    pub(super) fn unknown_user(why: &str) -> Self {
+        let why = format!("{}: {why}", Refusal::Authentication);
+        Self { why: Refusal::Authentication, code: ErrorCode::AUTHENTICATION, words: why }
+    }
+
+    /// What was asked cannot be done here.
+    pub(super) fn impossible(code: ErrorCode) -> Self {
+        Self { why: Refusal::Parameters, code, words: code.to_string() }
+    }
+
+    /// iperf3 has no number of its own for that.
+    fn bytes(most: ByteSize) -> Self {
+        let most = most.expanded();
+        Self::new(Refusal::Bytes, ErrorCode::SERVER_DURATION, &most)
+    }
+}
+
 impl Limits {
-    /// Why a test is refused; none: it is not (clause 6.6).
-    pub(super) fn refusal(&self, parameters: &Parameters) -> Option<ErrorCode> {
+    /// In what a test asks for too much; none: it does not.
+    pub(super) fn excess(&self, parameters: &Parameters) -> Option<Excess> {
         let plan = &parameters.plan;
-        let too_long = self.duration.is_some_and(|longest| match plan.end {
-            End::Time(time) => plan.omit + time > longest,
-            End::Bytes(_) | End::Blocks(_) | End::Open => true,
-        });
-        if too_long {
-            return Some(ErrorCode::SERVER_DURATION);
+        let streams = plan.streams_in_all();
+        if let Some(most) = self.streams.filter(|most| streams > *most) {
+            return Some(Excess::streams(most));
         }
-        let streams = u64::from(plan.sending_streams() + plan.receiving_streams());
+        let is_too_long = |longest: &Duration| match plan.end {
+            End::Time(time) => plan.omit + time > *longest,
+            End::Bytes(_) | End::Blocks(_) | End::Open => true,
+        };
+        if let Some(longest) = self.duration.filter(is_too_long) {
+            return Some(Excess::duration(longest));
+        }
         let asked = [plan.options.rate, plan.options.socket_rate].into_iter().flatten();
-        let too_fast = self.rate.is_some_and(|limit| {
-            asked.map(|rate| rate.times(streams)).any(|rate| rate > limit.most)
-        });
-        too_fast.then_some(ErrorCode::TOTAL_RATE)
+        let mut asked = asked.map(|rate| rate.times(u64::from(streams)));
+        if let Some(limit) = self.rate.filter(|limit| asked.any(|rate| rate > limit.most)) {
+            return Some(Excess::rate(limit));
+        }
+        let bytes = match plan.end {
+            End::Bytes(bytes) => bytes.bytes(),
+            End::Blocks(count) => count.saturating_mul(parameters.block().bytes()),
+            End::Time(_) | End::Open => 0,
+        };
+        self.bytes.filter(|most| bytes > most.bytes()).map(Excess::bytes)
+    }
+}
+
+/// What a test takes of the server as long as it is there.
+pub(super) fn cost(parameters: &Parameters) -> Cost {
+    let cpus = linux::host::allowed_cpus().map_or(1, |cpus| cpus.len()) as u64;
+    let streams = u64::from(parameters.plan.streams_in_all());
+    let workers = cpus.min(streams);
+    // One block to send and one to receive, or batches of datagrams of about that size.
+    let payload = 2 * parameters.block().bytes().max(LEAST_PAYLOAD);
+    Cost {
+        memory: SESSION_BYTES + workers * (payload + WORKER_BYTES),
+        descriptors: streams + workers * WORKER_DESCRIPTORS + SESSION_DESCRIPTORS,
+    }
+}
+
+/// Watches whether a running test keeps to the limits.
+pub(super) struct Watch {
+    rate: Option<RateWatch>,
+    bytes: Option<ByteSize>,
+    next_look: Option<Timestamp>,
+}
+
+impl Watch {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { rate: limits.rate.map(RateWatch::new), bytes: limits.bytes, next_look: None }
+    }
+
+    /// When to look next.
+    pub(super) fn next_look(&self) -> Option<Timestamp> {
+        [self.rate.as_ref().and_then(RateWatch::next_look), self.next_look]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Takes note that `bytes` have moved; in what that was too much.
+    pub(super) fn excess(&mut self, now: Timestamp, bytes: u64) -> Option<Excess> {
+        self.next_look = self.bytes.map(|_| now.after(BYTES_PAUSE));
+        if let Some(most) = self.bytes.filter(|most| bytes > most.bytes()) {
+            return Some(Excess::bytes(most));
+        }
+        let watch = self.rate.as_mut()?;
+        watch.is_exceeded(now, bytes).then(|| Excess::rate(watch.limit))
     }
 }
 
 /// Compares what a test moves with its limit.
-pub(super) struct RateWatch {
+struct RateWatch {
     limit: RateLimit,
     /// When how many bytes had moved, a window's worth.
     marks: VecDeque<(Timestamp, u64)>,
 }
 
 impl RateWatch {
-    pub(super) const fn new(limit: RateLimit) -> Self {
+    const fn new(limit: RateLimit) -> Self {
         Self { limit, marks: VecDeque::new() }
     }
 
     /// When to look next.
-    pub(super) fn next_look(&self) -> Option<Timestamp> {
+    fn next_look(&self) -> Option<Timestamp> {
         self.marks.back().map(|(at, _)| at.after(self.limit.window / STEPS))
     }
 
     /// Takes note that `bytes` have moved; whether that was too fast.
-    pub(super) fn is_exceeded(&mut self, now: Timestamp, bytes: u64) -> bool {
+    fn is_exceeded(&mut self, now: Timestamp, bytes: u64) -> bool {
         if self.next_look().is_some_and(|next| now < next) {
             return false;
         }
@@ -80,6 +189,16 @@ impl RateWatch {
 
 /// Looks within one window.
 const STEPS: u32 = 5;
+const BYTES_PAUSE: Duration = Duration::from_millis(50);
+/// Batches of datagrams are not smaller, however small these are.
+const LEAST_PAYLOAD: u64 = 256 * 1024;
+/// Stacks as far as they are used, parameters, results, samples.
+const SESSION_BYTES: u64 = 256 * 1024;
+const WORKER_BYTES: u64 = 64 * 1024;
+/// What it waits with: an epoll, an alarm, a wake.
+const WORKER_DESCRIPTORS: u64 = 3;
+/// Its control connection and what tells it of streams and of progress.
+const SESSION_DESCRIPTORS: u64 = 6;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Which tests run, and how what arrives finds its test.
+//! Which tests there are, and how what arrives finds its test.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,8 +8,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linux::event::Wake;
-use measurement::{StreamOptions, Transport};
-use protocol::iperf3::Cookie;
+use measurement::StreamOptions;
+use protocol::iperf3::{Cookie, Hello, HelloToken, Place};
+
+use super::address::Household;
+use super::admission::{Admission, Cost, Order};
+use super::correspondents::{Acquaintance, Correspondents};
+use super::tally::Refusal;
+use super::turns::Turns;
 
 /// A stream that arrived for a test.
 pub(super) enum Arrival {
@@ -19,29 +25,43 @@ pub(super) enum Arrival {
 
 /// All tests of a server.
 pub(super) struct Registry {
-    sessions: Mutex<HashMap<Cookie, Entry>>,
-    most: usize,
+    tests: Mutex<Tests>,
     changed: Wake,
     served: AtomicUsize,
+    leaving: AtomicBool,
     stopping: AtomicBool,
+}
+
+struct Tests {
+    next: u64,
+    entries: HashMap<Cookie, Entry>,
+    admission: Admission,
+    turns: Turns,
+    correspondents: Correspondents,
 }
 
 /// What the desk knows of a test.
 struct Entry {
+    number: u64,
     /// The address of its control connection: UDP goes nowhere else (clause 13.6).
     client: IpAddr,
+    cost: Cost,
     /// What its streams need; none: it waits for no streams.
-    opening: Option<(Transport, StreamOptions)>,
-    /// UDP clients whose hello was taken.
-    known: Vec<SocketAddr>,
+    opening: Option<Opening>,
     arrivals: Sender<Arrival>,
     wake: Arc<Wake>,
+}
+
+/// The streams that a test waits for.
+enum Opening {
+    Tcp,
+    Udp { options: StreamOptions, token: Option<HelloToken> },
 }
 
 /// A hello's test.
 pub(super) enum Owner {
     /// It waits for this stream.
-    Expected(StreamOptions),
+    Expected { test: Cookie, options: StreamOptions },
     /// It has it already.
     Known,
     /// Nobody's.
@@ -49,12 +69,19 @@ pub(super) enum Owner {
 }
 
 impl Registry {
-    pub(super) fn new(most: usize) -> io::Result<Self> {
+    pub(super) fn new(order: Order, descriptors: u64) -> io::Result<Self> {
+        let tests = Tests {
+            next: 0,
+            entries: HashMap::new(),
+            admission: Admission::new(order, descriptors),
+            turns: Turns::default(),
+            correspondents: Correspondents::default(),
+        };
         Ok(Self {
-            sessions: Mutex::default(),
-            most,
+            tests: Mutex::new(tests),
             changed: Wake::new()?,
             served: AtomicUsize::new(0),
+            leaving: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
         })
     }
@@ -69,72 +96,147 @@ impl Registry {
         self.served.load(SeqCst)
     }
 
-    /// Takes a new test in; none: there are too many.
-    pub(super) fn enter(self: &Arc<Self>, cookie: Cookie, client: IpAddr) -> Option<Ticket> {
-        let wake = Arc::new(Wake::new().ok()?);
-        let mut sessions = self.lock();
-        if sessions.len() >= self.most {
-            return None;
-        }
-        let (arrivals, receiver) = channel();
+    /// How many tests there are.
+    pub(super) fn tests(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    /// Why a client at this address could not test now, whatever it asked for.
+    pub(super) fn objection(&self, client: IpAddr) -> Option<Refusal> {
+        self.lock().admission.objection(Household::of(client))
+    }
+
+    /// Takes a new test in.
+    pub(super) fn enter(
+        self: &Arc<Self>,
+        cookie: Cookie,
+        client: IpAddr,
+        cost: Cost,
+    ) -> Result<Ticket, Refusal> {
+        let wake = Arc::new(Wake::new().map_err(|_| Refusal::Descriptors)?);
         let client = client.to_canonical();
+        let mut tests = self.lock();
+        // Nobody but who knows the cookie can get here: a test asked for twice.
+        if tests.entries.contains_key(&cookie) {
+            return Err(Refusal::Parameters);
+        }
+        let number = tests.next;
+        tests.admission.enter(number, Household::of(client), cost)?;
+        tests.next += 1;
+        let (arrivals, receiver) = channel();
         let entry =
-            Entry { client, opening: None, known: Vec::new(), arrivals, wake: Arc::clone(&wake) };
-        sessions.insert(cookie, entry);
-        let began = AtomicBool::new(false);
-        Some(Ticket { registry: Arc::clone(self), cookie, arrivals: receiver, wake, began })
+            Entry { number, client, cost, opening: None, arrivals, wake: Arc::clone(&wake) };
+        tests.entries.insert(cookie, entry);
+        Ok(Ticket {
+            registry: Arc::clone(self),
+            cookie,
+            number,
+            client,
+            arrivals: receiver,
+            wake,
+            began: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether a test has that cookie.
+    pub(super) fn knows(&self, cookie: &Cookie) -> bool {
+        self.lock().entries.contains_key(cookie)
     }
 
     /// Hands a connection to the test whose cookie it bears; gives it back if there is
     /// none. One that its test does not wait for is sent away.
     pub(super) fn hand_over(&self, cookie: &Cookie, socket: TcpStream) -> Option<TcpStream> {
-        let sessions = self.lock();
-        let Some(entry) = sessions.get(cookie) else { return Some(socket) };
-        if matches!(entry.opening, Some((Transport::Tcp, _))) {
+        let tests = self.lock();
+        let Some(entry) = tests.entries.get(cookie) else { return Some(socket) };
+        if matches!(entry.opening, Some(Opening::Tcp)) {
             entry.deliver(Arrival::Tcp(socket));
         } else {
-            super::greeter::send_away(&socket);
+            super::newcomer::send_away(&socket);
         }
         None
     }
 
+    /// What the source of a datagram that is no hello is to this server.
+    pub(super) fn acquaintance(&self, source: SocketAddr) -> Acquaintance {
+        self.lock().correspondents.who(source, dataplane::now())
+    }
+
     /// Whose hello it is that came from `source`.
-    pub(super) fn owner(&self, source: SocketAddr) -> Owner {
-        let sessions = self.lock();
-        let of_client = |entry: &&Entry| entry.client == source.ip().to_canonical();
-        let mut entries = sessions.values().filter(of_client);
-        if entries.clone().any(|entry| entry.known.contains(&source)) {
+    pub(super) fn owner(&self, source: SocketAddr, hello: Hello) -> Owner {
+        let tests = self.lock();
+        if tests.correspondents.who(source, dataplane::now()) == Acquaintance::Peer {
             return Owner::Known;
         }
-        match entries.find_map(|entry| entry.opening.clone()) {
-            Some((Transport::Udp, options)) => Owner::Expected(options),
-            _ => Owner::Stray,
-        }
+        let client = source.ip().to_canonical();
+        let holder = tests.turns.holder(client);
+        let expected = tests.entries.iter().find_map(|(test, entry)| match &entry.opening {
+            Some(Opening::Udp { options, token }) if entry.client == client => {
+                let is_meant = match (hello, token) {
+                    (Hello::Tokened(shown), Some(token)) => shown == *token,
+                    (Hello::Tokened(_), None) | (_, Some(_)) => false,
+                    (_, None) => holder == Some(entry.number),
+                };
+                is_meant.then(|| Owner::Expected { test: *test, options: options.clone() })
+            }
+            _ => None,
+        });
+        expected.unwrap_or(Owner::Stray)
     }
 
     /// Hands a UDP stream to the test that waits for it.
-    pub(super) fn deliver_udp(&self, source: SocketAddr, socket: UdpSocket) {
-        let mut sessions = self.lock();
-        let waiting = sessions.values_mut().find(|entry| {
-            entry.client == source.ip().to_canonical()
-                && matches!(entry.opening, Some((Transport::Udp, _)))
-        });
-        if let Some(entry) = waiting {
-            entry.known.push(source);
+    pub(super) fn deliver_udp(&self, test: &Cookie, source: SocketAddr, socket: UdpSocket) {
+        let mut tests = self.lock();
+        let Tests { entries, correspondents, .. } = &mut *tests;
+        if let Some(entry) = entries.get(test).filter(|entry| entry.opening.is_some()) {
+            correspondents.add(source, entry.number);
             entry.deliver(Arrival::Udp(socket));
         }
+    }
+
+    /// Tells the tests that have not begun to end.
+    pub(super) fn let_end(&self) {
+        self.leaving.store(true, SeqCst);
+        self.wake_all();
     }
 
     /// Tells all tests to end.
     pub(super) fn stop(&self) {
         self.stopping.store(true, SeqCst);
-        for entry in self.lock().values() {
+        self.wake_all();
+    }
+
+    fn wake_all(&self) {
+        self.lock().entries.values().for_each(|entry| entry.wake.notify());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tests> {
+        self.tests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tests {
+    fn wake(&self, number: u64) {
+        if let Some(entry) = self.entries.values().find(|entry| entry.number == number) {
             entry.wake.notify();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Cookie, Entry>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remove(&mut self, cookie: &Cookie) {
+        let Some(entry) = self.entries.remove(cookie) else { return };
+        let waiting: Vec<_> = self.admission.waiting().collect();
+        self.admission.leave(entry.number, Household::of(entry.client), entry.cost);
+        // Their places have changed, or their turn has come.
+        for number in waiting {
+            self.wake(number);
+        }
+        self.correspondents.end(entry.number, dataplane::now());
+        self.release_turn(entry.client, entry.number);
+    }
+
+    fn release_turn(&mut self, client: IpAddr, number: u64) {
+        if let Some(next) = self.turns.release(client, number) {
+            self.wake(next);
+        }
     }
 }
 
@@ -150,6 +252,8 @@ impl Entry {
 pub(super) struct Ticket {
     registry: Arc<Registry>,
     cookie: Cookie,
+    number: u64,
+    client: IpAddr,
     arrivals: Receiver<Arrival>,
     wake: Arc<Wake>,
     began: AtomicBool,
@@ -161,23 +265,59 @@ impl Ticket {
         self.cookie
     }
 
+    /// Where the test stands in the queue; none: it may run.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.registry.lock().admission.place(self.number)
+    }
+
+    /// Whether it is this test's turn to be the one of its address whose hellos bear no
+    /// token; if not, [`Self::wake`] tells when it is.
+    pub(super) fn takes_turn(&self) -> bool {
+        let mut tests = self.registry.lock();
+        let has_it = tests.turns.ask(self.client, self.number);
+        if !has_it && let Some(holder) = tests.turns.holder(self.client) {
+            // It is not alone any more.
+            tests.wake(holder);
+        }
+        has_it
+    }
+
+    /// Whether other tests of its address wait for its turn to end.
+    pub(super) fn keeps_others_waiting(&self) -> bool {
+        let tests = self.registry.lock();
+        tests.turns.holder(self.client) == Some(self.number)
+            && tests.turns.is_contended(self.client)
+    }
+
     /// The test begins.
     pub(super) fn begin(&self) {
         self.began.store(true, SeqCst);
     }
 
-    /// Lets streams come.
-    pub(super) fn open(&self, transport: Transport, options: &StreamOptions) {
-        if let Some(entry) = self.registry.lock().get_mut(&self.cookie) {
-            entry.opening = Some((transport, options.clone()));
+    /// Lets streams come by TCP.
+    pub(super) fn open_tcp(&self) {
+        self.open(Opening::Tcp);
+    }
+
+    /// Lets streams come by UDP. Their hellos bear `token`, or none if it is this test's
+    /// turn.
+    pub(super) fn open_udp(&self, options: &StreamOptions, token: Option<HelloToken>) {
+        self.open(Opening::Udp { options: options.clone(), token });
+    }
+
+    fn open(&self, opening: Opening) {
+        if let Some(entry) = self.registry.lock().entries.get_mut(&self.cookie) {
+            entry.opening = Some(opening);
         }
     }
 
     /// Lets no more streams come.
     pub(super) fn close(&self) {
-        if let Some(entry) = self.registry.lock().get_mut(&self.cookie) {
+        let mut tests = self.registry.lock();
+        if let Some(entry) = tests.entries.get_mut(&self.cookie) {
             entry.opening = None;
         }
+        tests.release_turn(self.client, self.number);
     }
 
     /// The next stream that came.
@@ -185,7 +325,7 @@ impl Ticket {
         self.arrivals.try_recv().ok()
     }
 
-    /// Becomes readable when a stream came or the server stops.
+    /// Becomes readable when a stream came, a turn has come or the server stops.
     pub(super) fn wake(&self) -> &Wake {
         &self.wake
     }
@@ -193,6 +333,7 @@ impl Ticket {
     /// Whether the server stops.
     pub(super) fn is_stopping(&self) -> bool {
         self.registry.stopping.load(SeqCst)
+            || (self.registry.leaving.load(SeqCst) && !self.began.load(SeqCst))
     }
 }
 

@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use measurement::{Peer, TestPlan};
+use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf3::{Role, Text};
 use session::Observer;
-use session::server::{Limits, Log, RateLimit, Served, Server, ServerOptions, SessionOptions};
+use session::server::{
+    Limits, Log, Order, RateLimit, Refusal, Served, Server, ServerOptions, SessionOptions,
+};
 
 use super::subject::End;
 use super::words::{self, Failure};
@@ -44,6 +46,8 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
         one_off: flags.one_off,
         // Without --one-off an idle iperf3 starts anew; here there is nothing to mend.
         idle_limit: idle.filter(|_| flags.one_off),
+        stop_timeout: Duration::ZERO,
+        order: Order::ONE,
         session: SessionOptions {
             cpus: plan::own_cpu(flags)?,
             interval: Some(Duration::from_secs_f64(flags.interval.unwrap_or(1.0))),
@@ -53,9 +57,12 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
                     .server_bitrate_limit
                     .filter(|limit| limit.rate.bits_per_second() > 0)
                     .map(|limit| RateLimit { most: limit.rate, window: limit.window }),
+                ..Limits::default()
             },
             gate: secrets::gate(flags)?,
             receive_timeout: plan::receive_timeout(flags)?,
+            stall: None,
+            hide_peers: false,
             keepalive: plan::control_keepalive(flags),
             send_timeout: plan::send_timeout(flags),
             device,
@@ -108,7 +115,7 @@ impl Log for Iperf3Log {
         }
     }
 
-    fn refused(&self, _client: SocketAddr, _why: &str) {}
+    fn refused(&self, _client: SocketAddr, _why: Refusal) {}
 
     fn observer(&self) -> Box<dyn Observer> {
         self.frame.report(Role::Server, &self.flags)

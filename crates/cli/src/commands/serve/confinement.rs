@@ -1,0 +1,72 @@
+//! What a server may do once it has bound its ports: as little as it needs. Not what it
+//! does for its clients.
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::anyhow;
+use linux::privileges::{Keep, User};
+use linux::seal::Sealed;
+
+use crate::exit::UsageError;
+
+/// Whom a server is to become.
+pub(super) struct Confinement<'name> {
+    user: Option<(&'name str, User)>,
+}
+
+impl<'name> Confinement<'name> {
+    /// Looks the user up, before anything is bound.
+    pub(super) fn plan(user: Option<&'name str>) -> anyhow::Result<Self> {
+        let find = |name| match User::find(name) {
+            Ok(Some(user)) => Ok((name, user)),
+            Ok(None) => Err(unknown(name)),
+            Err(error) => {
+                let why = session::reason(&error);
+                Err(anyhow!("cannot look for user '{name}': {why}; give the number of the user"))
+            }
+        };
+        Ok(Self { user: user.map(find).transpose()? })
+    }
+
+    /// Gives up everything that a server does not need which has bound `port` and will
+    /// bind it again for streams. To be called before there are threads.
+    pub(super) fn give_up(&self, port: u16) -> anyhow::Result<()> {
+        let keep = Keep::for_port(port);
+        let reduced = linux::privileges::reduce(self.user.map(|(_, user)| user), keep);
+        reduced.map_err(|error| {
+            let why = session::reason(&error);
+            match self.user {
+                Some((name, user)) if !user.is_current() => {
+                    anyhow!("cannot become user '{name}': {why}; start as root or omit --user")
+                }
+                _ => anyhow!("cannot give up capabilities: {why}; does a filter forbid capset(2)?"),
+            }
+        })
+    }
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    UsageError(format!("no user is called '{name}'; see \"getent passwd\"")).into()
+}
+
+/// Shuts the file system, but for the removal of `ready_file`. To be called before there
+/// are threads.
+pub(super) fn seal(ready_file: Option<&Path>) -> Seal {
+    Seal(linux::seal::seal(ready_file.map(super::readiness::directory)))
+}
+
+/// How far the file system is shut, in words for the log.
+pub(super) struct Seal(Sealed);
+
+impl fmt::Display for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Sealed::Wholly => f.write_str("writes no files from now on (Landlock)"),
+            Sealed::Partly => f.write_str(
+                "writes no files from now on, as far as this kernel's Landlock can tell",
+            ),
+            Sealed::Not { why } => write!(f, "may go on writing files: {why}"),
+        }
+    }
+}

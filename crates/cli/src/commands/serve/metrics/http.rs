@@ -1,0 +1,211 @@
+//! As much of HTTP/1.1 (RFC 9112) as reading a page takes. No I/O.
+
+use httparse::{EMPTY_HEADER, Header, Status};
+
+/// What somebody wants to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) wants: Wants,
+    /// Without what follows a question mark.
+    pub(super) path: String,
+    pub(super) form: Form,
+}
+
+/// How much of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// All of it.
+    Page,
+    /// Its head only.
+    Head,
+    /// Something other than to read.
+    Else,
+}
+
+/// How metrics are to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' text, version 0.0.4.
+    Plain,
+}
+
+/// What came so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Not all of it.
+    Incomplete,
+    /// Something that is no request of HTTP/1.
+    Invalid,
+    /// A request.
+    Request(Request),
+}
+
+impl Request {
+    /// Reads the head of a request.
+    pub(super) fn read(bytes: &[u8]) -> Asked {
+        let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(bytes) {
+            Ok(Status::Complete(_)) => {}
+            Ok(Status::Partial) => return Asked::Incomplete,
+            Err(_) => return Asked::Invalid,
+        }
+        // "A server MUST respond with a 400 … to any HTTP/1.1 request message that lacks a
+        // Host header field" (RFC 9112, section 3.2).
+        if request.version == Some(1) && values(request.headers, "host").next().is_none() {
+            return Asked::Invalid;
+        }
+        let path = request.path.unwrap_or_default();
+        Asked::Request(Self {
+            wants: match request.method {
+                Some("GET") => Wants::Page,
+                Some("HEAD") => Wants::Head,
+                _ => Wants::Else,
+            },
+            path: path.split('?').next().unwrap_or_default().to_owned(),
+            form: form(request.headers),
+        })
+    }
+}
+
+/// Plain text for those who take nothing else.
+fn form(headers: &[Header<'_>]) -> Form {
+    let accepted: Vec<_> = values(headers, "accept").flat_map(|value| value.split(',')).collect();
+    let takes = |kind: &str| {
+        accepted.iter().any(|range| {
+            range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind)
+        })
+    };
+    let all = ["application/openmetrics-text", "application/*", "*/*"];
+    if takes("text/plain") && !all.into_iter().any(takes) { Form::Plain } else { Form::OpenMetrics }
+}
+
+fn values<'h>(headers: &'h [Header<'_>], name: &'h str) -> impl Iterator<Item = &'h str> {
+    let named = headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+    named.filter_map(|header| std::str::from_utf8(header.value).ok())
+}
+
+/// An answer, after which the connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    status: &'static str,
+    kind: &'static str,
+    more: &'static str,
+    body: String,
+}
+
+impl Answer {
+    /// A page of that content type.
+    pub(super) const fn page(kind: &'static str, body: String) -> Self {
+        Self { status: "200 OK", kind, more: "", body }
+    }
+
+    /// There is no such page.
+    pub(super) fn not_found() -> Self {
+        Self::refusal("404 Not Found", "", "see /\n")
+    }
+
+    /// There is nothing to do but to read.
+    pub(super) fn not_allowed() -> Self {
+        let more = "Allow: GET, HEAD\r\n";
+        Self::refusal("405 Method Not Allowed", more, "GET and HEAD only\n")
+    }
+
+    /// That was no request.
+    pub(super) fn bad_request() -> Self {
+        Self::refusal("400 Bad Request", "", "not a request of HTTP/1.1\n")
+    }
+
+    /// The request's head has more bytes than anybody needs.
+    pub(super) fn too_long() -> Self {
+        Self::refusal("431 Request Header Fields Too Large", "", "8 KiB at most\n")
+    }
+
+    fn refusal(status: &'static str, more: &'static str, body: &str) -> Self {
+        Self { status, kind: TEXT, more, body: body.to_owned() }
+    }
+
+    /// All of it, for the wire.
+    pub(super) fn written(&self) -> Vec<u8> {
+        [self.head().as_bytes(), self.body.as_bytes()].concat()
+    }
+
+    /// Without the body.
+    pub(super) fn head(&self) -> String {
+        let Self { status, kind, more, body } = self;
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+             {more}X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+        )
+    }
+}
+
+/// The content type of a sentence.
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+/// Fields of a head; browsers send about twenty.
+const MOST_HEADERS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Asked {
+        Request::read(text.as_bytes())
+    }
+
+    fn form_for(accept: &str) -> Form {
+        match read(&format!("GET /metrics HTTP/1.1\r\nHost: a\r\n{accept}\r\n")) {
+            Asked::Request(request) => request.form,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_request_is_read_when_its_head_is_complete() {
+        let head = "GET /metrics?name=x HTTP/1.1\r\nHost: a\r\n\r\n";
+        for length in 0..head.len() {
+            assert_eq!(read(&head[..length]), Asked::Incomplete, "{length}");
+        }
+        let path = "/metrics".to_owned();
+        let request = Request { wants: Wants::Page, path, form: Form::OpenMetrics };
+        assert_eq!(read(head), Asked::Request(request));
+    }
+
+    #[test]
+    fn what_is_no_request_is_told_from_one() {
+        let heads =
+            ["\u{16}\u{3}\u{1}\n", "GET /\n\n", "GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n"];
+        for head in heads {
+            assert_eq!(read(head), Asked::Invalid, "{head:?}");
+        }
+        assert_eq!(read(&format!("GET / HTTP/1.1\r\n{}", "a: b\r\n".repeat(65))), Asked::Invalid);
+        assert!(matches!(read("GET / HTTP/1.0\r\n\r\n"), Asked::Request(_)));
+    }
+
+    #[test]
+    fn only_who_takes_plain_text_alone_gets_it() {
+        // Prometheus' own words.
+        let prometheus = "Accept: application/openmetrics-text;version=1.0.0;q=0.5,\
+                          text/plain;version=0.0.4;q=0.2,*/*;q=0.1\r\n";
+        assert_eq!(form_for(prometheus), Form::OpenMetrics);
+        assert_eq!(form_for(""), Form::OpenMetrics);
+        assert_eq!(form_for("Accept: */*\r\n"), Form::OpenMetrics);
+        assert_eq!(form_for("Accept: text/plain, */*;q=0.1\r\n"), Form::OpenMetrics);
+        assert_eq!(form_for("accept: Text/Plain; version=0.0.4\r\n"), Form::Plain);
+        assert_eq!(form_for("Accept: text/html\r\nAccept: text/plain\r\n"), Form::Plain);
+    }
+
+    #[test]
+    fn an_answer_tells_its_length_and_ends_the_connection() {
+        let text = String::from_utf8(Answer::not_allowed().written()).expect("UTF-8");
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"), "{head}");
+        for field in ["Content-Length: 18", "Allow: GET, HEAD", "Connection: close"] {
+            assert!(head.lines().any(|line| line == field), "no '{field}' in {head}");
+        }
+        assert_eq!(body.len(), 18);
+    }
+}

@@ -1,0 +1,59 @@
+//! What there is to read: an index, a sign of life, the metrics. No I/O of its own.
+
+use std::sync::Arc;
+
+use session::server::Tally;
+
+use super::exposition::Exposition;
+use super::http::{Answer, Asked, Form, Request, TEXT, Wants};
+use super::plain;
+
+/// Finds the answer to a request.
+pub(super) struct Pages {
+    exposition: Exposition,
+}
+
+impl Pages {
+    pub(super) fn new(tally: Arc<Tally>) -> Self {
+        Self { exposition: Exposition::new(tally) }
+    }
+
+    /// The bytes to send; none: not all of the request is there.
+    pub(super) fn answer(&self, asked: Asked) -> Option<Vec<u8>> {
+        match asked {
+            Asked::Incomplete => None,
+            Asked::Invalid => Some(Answer::bad_request().written()),
+            Asked::Request(request) => Some(self.read_out(&request)),
+        }
+    }
+
+    fn read_out(&self, request: &Request) -> Vec<u8> {
+        match request.wants {
+            Wants::Page => self.page(request).written(),
+            Wants::Head => self.page(request).head().into_bytes(),
+            Wants::Else => Answer::not_allowed().written(),
+        }
+    }
+
+    fn page(&self, request: &Request) -> Answer {
+        match (request.path.as_str(), request.form) {
+            ("/", _) => Answer::page(TEXT, INDEX.to_owned()),
+            ("/healthz", _) => Answer::page(TEXT, "ok\n".to_owned()),
+            ("/metrics", Form::OpenMetrics) => Answer::page(OPEN_METRICS, self.exposition.text()),
+            ("/metrics", Form::Plain) => {
+                Answer::page(PLAIN, plain::from_open_metrics(&self.exposition.text()))
+            }
+            _ => Answer::not_found(),
+        }
+    }
+}
+
+const INDEX: &str = concat!(
+    "linerate ",
+    env!("CARGO_PKG_VERSION"),
+    "\n/metrics: what it counts, /healthz: whether it lives\n"
+);
+/// OpenMetrics 1.0, section "Protocol Negotiation".
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Prometheus, "Exposition formats".
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";

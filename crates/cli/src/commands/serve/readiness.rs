@@ -1,0 +1,133 @@
+//! Tells others when the server is ready: by a file, and by a word to systemd, or to
+//! another manager of services that speaks as it does.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::net::{self, UnixDatagram};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+
+/// A server that others know to be ready, for as long as this value lives.
+pub(super) struct Readiness {
+    address: SocketAddr,
+    /// Removes the file when it is dropped.
+    _file: Option<ReadyFile>,
+}
+
+impl Readiness {
+    /// Tells that both listeners of `address` are open.
+    pub(super) fn announce(file: Option<&Path>, address: SocketAddr) -> anyhow::Result<Self> {
+        let file = file.map(|path| ReadyFile::create(path, address)).transpose()?;
+        tell(&format!("READY=1\nSTATUS=listens on {address}\n"));
+        Ok(Self { address, _file: file })
+    }
+
+    /// Tells that the server takes no more clients.
+    pub(super) fn stopping(&self) {
+        tell(&format!("STOPPING=1\nSTATUS=takes no more clients on {}\n", self.address));
+    }
+}
+
+/// Sends a message to whoever started this process and wants to know (sd_notify(3)).
+fn tell(message: &str) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let sent = UnixDatagram::unbound().and_then(|socket| {
+        // A queue is full for a moment when many services start, or because nobody reads.
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.send_to_addr(message.as_bytes(), &manager(name.as_bytes())?)
+    });
+    // A manager that cannot be reached does not wait, or finds out by itself.
+    drop(sent);
+}
+
+/// A name that begins with @ is one of the abstract namespace (unix(7)).
+fn manager(name: &[u8]) -> io::Result<net::SocketAddr> {
+    match name.strip_prefix(b"@") {
+        Some(name) => net::SocketAddr::from_abstract_name(name),
+        None => net::SocketAddr::from_pathname(std::ffi::OsStr::from_bytes(name)),
+    }
+}
+
+/// The directory that a file is in, or will be.
+pub(super) fn directory(file: &Path) -> &Path {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// A file with an address, there as long as this value is.
+struct ReadyFile {
+    path: PathBuf,
+    /// Device and inode: another server may make the name its own.
+    identity: (u64, u64),
+}
+
+impl ReadyFile {
+    /// Makes the file at once with all that it holds (rename(2)).
+    fn create(path: &Path, address: SocketAddr) -> anyhow::Result<Self> {
+        // A device, say, is nobody's ready file, and would be gone afterwards.
+        if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
+            bail!("cannot write ready file {}: it is no ordinary file", path.display());
+        }
+        let made = write_whole(path, &format!("{address}\n"));
+        let identity = made.map_err(|error| {
+            let why = session::reason(&error);
+            anyhow!("cannot write ready file {}: {why}; {}", path.display(), hint(&error))
+        })?;
+        Ok(Self { path: path.to_owned(), identity })
+    }
+}
+
+impl Drop for ReadyFile {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
+            // A file that somebody has just removed needs no removal.
+            _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes a file of another name in the same directory, and gives it this one.
+fn write_whole(path: &Path, text: &str) -> io::Result<(u64, u64)> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+    let name = format!(".{}.{}", name.to_string_lossy(), std::process::id());
+    let draft = directory(path).join(name);
+    // One that is there was left by an earlier process of this number.
+    _ = fs::remove_file(&draft);
+    let written =
+        write_new(&draft, text).and_then(|identity| fs::rename(&draft, path).map(|()| identity));
+    if written.is_err() {
+        // It may not even be there.
+        _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<(u64, u64)> {
+    let mut file = File::options().write(true).create_new(true).mode(READABLE).open(path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(identity(&file.metadata()?))
+}
+
+fn identity(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "choose a directory that the user of the server may write to"
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "make its directory first",
+        _ => "choose another one",
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(1);
+/// By everybody, for it is there to be read.
+const READABLE: u32 = 0o644;

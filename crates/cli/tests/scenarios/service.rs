@@ -1,0 +1,7 @@
+//! The manners of a server among other services: metrics, readiness, privileges, its unit.
+
+mod exposition;
+mod metrics;
+mod privileges;
+mod readiness;
+mod unit;

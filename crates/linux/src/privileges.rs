@@ -1,0 +1,159 @@
+//! What this process may do, and how it gives up what it does not need: another user,
+//! no capabilities (capabilities(7)), nothing to be gained by a program that it runs.
+//! All of this is for a process that has only one thread yet; later threads inherit it.
+
+use std::io;
+
+use caps::{CapSet, Capability, CapsHashSet};
+use nix::sys::prctl;
+use nix::unistd::{self, Gid, Uid};
+
+/// A user of this system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    id: Uid,
+    group: Gid,
+}
+
+impl User {
+    /// The user of that name (getpwnam(3)) or number; a number that no name belongs to
+    /// is its own group. None: there is no such user.
+    ///
+    /// # Errors
+    /// What the list of users gives, e.g. that it cannot be read.
+    pub fn find(name: &str) -> io::Result<Option<Self>> {
+        if let Some(known) = unistd::User::from_name(name)? {
+            return Ok(Some(Self { id: known.uid, group: known.gid }));
+        }
+        let Ok(number) = name.parse() else { return Ok(None) };
+        let known = unistd::User::from_uid(Uid::from_raw(number))?;
+        let group = known.map_or(Gid::from_raw(number), |known| known.gid);
+        Ok(Some(Self { id: Uid::from_raw(number), group }))
+    }
+
+    /// Whether this process is that user already.
+    pub fn is_current(self) -> bool {
+        unistd::getuid() == self.id && unistd::geteuid() == self.id
+    }
+
+    /// Becomes that user, of its group alone. The permitted capabilities stay.
+    fn become_it(self) -> io::Result<()> {
+        if self.is_current() {
+            return Ok(());
+        }
+        prctl::set_keepcaps(true)?;
+        unistd::setgroups(&[])?;
+        unistd::setresgid(self.group, self.group, self.group)?;
+        unistd::setresuid(self.id, self.id, self.id)?;
+        Ok(prctl::set_keepcaps(false)?)
+    }
+}
+
+/// What is left to a process of the powers of root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// None of them.
+    Nothing,
+    /// It may bind sockets to ports that others must not (`CAP_NET_BIND_SERVICE`).
+    LowPorts,
+}
+
+impl Keep {
+    /// What a process needs that binds sockets to `port`.
+    pub fn for_port(port: u16) -> Self {
+        if port < lowest_port_for_all() { Self::LowPorts } else { Self::Nothing }
+    }
+
+    fn capabilities(self) -> CapsHashSet {
+        match self {
+            Self::Nothing => CapsHashSet::new(),
+            Self::LowPorts => CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]),
+        }
+    }
+}
+
+/// Becomes `user`, if one is given, and gives up all capabilities except `keep`, for
+/// good: no program that this process runs gets them back (`PR_SET_NO_NEW_PRIVS`,
+/// prctl(2)).
+///
+/// # Errors
+/// `EPERM` if this process may not become another user; what else prctl(2), setuid(2)
+/// and capset(2) report.
+pub fn reduce(user: Option<User>, keep: Keep) -> io::Result<()> {
+    prctl::set_no_new_privs()?;
+    let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
+    let kept = &permitted & &keep.capabilities();
+    bound(&kept);
+    if let Some(user) = user {
+        user.become_it()?;
+    }
+    // Under a filter of system calls a process without any may not be allowed to ask.
+    for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
+        let wanted = if matches!(set, CapSet::Inheritable) { &CapsHashSet::new() } else { &kept };
+        let has = caps::read(None, set).map_err(io::Error::other)?;
+        if has != *wanted {
+            caps::set(None, set, wanted).map_err(io::Error::other)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes all but `kept` from what programs could ever get back. Neither of these sets
+/// gives a process anything that may gain no privileges, so that it is no harm where the
+/// kernel has no ambient set, or where `CAP_SETPCAP` is lacking.
+fn bound(kept: &CapsHashSet) {
+    _ = caps::clear(None, CapSet::Ambient);
+    for capability in caps::all().difference(kept) {
+        if caps::has_cap(None, CapSet::Bounding, *capability).unwrap_or(false) {
+            _ = caps::drop(None, CapSet::Bounding, *capability);
+        }
+    }
+}
+
+/// The lowest port that everybody may bind (`ip_unprivileged_port_start`, ip(7)).
+fn lowest_port_for_all() -> u16 {
+    let setting = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(FIRST_UNPRIVILEGED_PORT)
+}
+
+/// `PROT_SOCK` of the kernel's `include/net/sock.h`.
+const FIRST_UNPRIVILEGED_PORT: u16 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_found_by_name_and_by_number() {
+        let root = User::find("root").expect("a list of users");
+        assert_eq!(root, Some(User { id: Uid::from_raw(0), group: Gid::from_raw(0) }));
+        assert_eq!(User::find("0").expect("a list of users"), root);
+        assert_eq!(User::find("no such user").expect("a list of users"), None);
+        let nameless = User::find("4000000000").expect("a list of users").expect("a number");
+        assert_eq!((nameless.id.as_raw(), nameless.group.as_raw()), (4_000_000_000, 4_000_000_000));
+    }
+
+    #[test]
+    fn only_low_ports_need_a_capability() {
+        assert_eq!(Keep::for_port(u16::MAX), Keep::Nothing);
+        let lowest = lowest_port_for_all();
+        assert_eq!(Keep::for_port(lowest), Keep::Nothing);
+        if let Some(below) = lowest.checked_sub(1) {
+            assert_eq!(Keep::for_port(below), Keep::LowPorts);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_gave_up_its_capabilities_has_none() {
+        // Capabilities belong to a thread, so that the others of this test keep theirs.
+        std::thread::spawn(|| {
+            reduce(None, Keep::Nothing).expect("reduced");
+            for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
+                assert!(caps::read(None, set).expect("read").is_empty());
+            }
+            assert!(prctl::get_no_new_privs().expect("read"));
+        })
+        .join()
+        .expect("no panic");
+    }
+}

@@ -1,0 +1,97 @@
+//! A process that shuts the file system to itself (landlock(7)). What is open stays open,
+//! and reading stays allowed. For a process that has only one thread yet; later threads
+//! inherit it.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus,
+};
+
+/// How far the kernel went along.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sealed {
+    /// All the way.
+    Wholly,
+    /// As far as this kernel can.
+    Partly,
+    /// Not at all.
+    Not {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// From now on this process makes, writes, removes and executes no file, binds no TCP
+/// port and opens no TCP connection. It may still remove files in `directory`, if one is
+/// given. An older kernel does part of this or nothing, which is no error.
+pub fn seal(directory: Option<&Path>) -> Sealed {
+    match restrict(directory) {
+        Ok(RulesetStatus::FullyEnforced) => Sealed::Wholly,
+        Ok(RulesetStatus::PartiallyEnforced) => Sealed::Partly,
+        Ok(RulesetStatus::NotEnforced) => {
+            Sealed::Not { why: "this kernel has no Landlock, or it is switched off".to_owned() }
+        }
+        Err(error) => Sealed::Not { why: error.to_string() },
+    }
+}
+
+fn restrict(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
+    let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute;
+    let mut rules = Ruleset::default()
+        .handle_access(forbidden)?
+        .handle_access(AccessNet::from_all(NEWEST))?
+        .create()?;
+    // A directory that is gone has no file that would have to be removed.
+    if let Some(directory) = directory.and_then(|path| PathFd::new(path).ok()) {
+        rules = rules.add_rule(PathBeneath::new(directory, AccessFs::RemoveFile))?;
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// What is asked for is what this version knows (Linux 6.10); a newer kernel may be able
+/// to do more, but what that would break has not been looked at.
+const NEWEST: ABI = ABI::V5;
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::{fs, io, process};
+
+    use super::*;
+
+    #[test]
+    fn a_sealed_thread_reads_and_removes_but_neither_writes_nor_connects() {
+        // Landlock holds for one thread, so that the others of this test go on as before.
+        std::thread::spawn(|| {
+            let name = format!("seal-{}", process::id());
+            let directory = std::env::temp_dir().join(name);
+            fs::create_dir_all(&directory).expect("a directory");
+            let file = directory.join("file");
+            fs::write(&file, "text").expect("a file");
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("an address");
+
+            let sealed = seal(Some(&directory));
+            if let Sealed::Not { why } = &sealed {
+                return eprintln!("skipped: {why}");
+            }
+            let refused = |result: io::Result<()>| {
+                assert_eq!(result.map_err(|e| e.kind()), Err(io::ErrorKind::PermissionDenied));
+            };
+            refused(fs::write(&file, "other text"));
+            refused(fs::write(directory.join("other"), "text"));
+            refused(fs::create_dir(directory.join("inner")));
+            refused(process::Command::new("/bin/true").status().map(drop));
+            if sealed == Sealed::Wholly {
+                refused(TcpStream::connect(address).map(drop));
+                refused(TcpListener::bind("127.0.0.1:0").map(drop));
+            }
+            assert_eq!(fs::read_to_string(&file).expect("a file"), "text");
+            fs::remove_file(&file).expect("removed");
+        })
+        .join()
+        .expect("no panic");
+    }
+}

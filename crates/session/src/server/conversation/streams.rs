@@ -1,0 +1,143 @@
+//! How the streams of a test come, until they are all there.
+
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use linux::tcp::TcpOptions;
+use measurement::{StreamOptions, Timestamp, Transport};
+use protocol::iperf3::{ErrorCode, Hello, stream_id};
+
+use super::Conversation;
+use crate::error::SessionError;
+use crate::opening::tcp_options;
+use crate::server::registry::Arrival;
+use crate::sockets::{Opened, StreamSocket};
+use crate::trial::Trial;
+
+impl Conversation<'_> {
+    /// Takes the streams that came; a client whose next one does not come in time, or
+    /// that keeps others waiting, has failed.
+    pub(super) fn receive_streams(&mut self) {
+        self.take_arrivals();
+        self.answer_repeated_hellos();
+        if self.trial.is_none() && dataplane::now() >= self.opening_limit() {
+            self.control.machine.refuse(ErrorCode::STREAM_CONNECT, ETIMEDOUT);
+        }
+    }
+
+    /// When the next stream must have come.
+    pub(super) fn opening_limit(&self) -> Timestamp {
+        let plan = &self.parameters.plan;
+        let patience = if plan.transport == Transport::Tcp {
+            TCP_PATIENCE
+        } else if self.ticket.keeps_others_waiting() {
+            SHORT_PATIENCE + 4 * self.setting.rtt
+        } else {
+            UDP_PATIENCE
+        };
+        let in_all = OPENING_LIMIT + plan.streams_in_all() * OPENING_EACH;
+        self.arrived.after(patience).min(self.opening_since.after(in_all))
+    }
+
+    fn take_arrivals(&mut self) {
+        while let Some(arrival) = self.ticket.arrival() {
+            let plan = &self.parameters.plan;
+            let index = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
+            let send_timeout = self.venue.options.send_timeout;
+            let socket = match arrival {
+                Arrival::Tcp(socket) => accepted(socket, &plan.options, send_timeout),
+                Arrival::Udp(socket) => Ok(StreamSocket::udp(socket)),
+            };
+            let Ok(socket) = socket else {
+                return self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
+            };
+            // Clause 7.5: the client's sending streams come first.
+            let sender = index >= plan.sending_streams();
+            let wanted = plan.streams_in_all();
+            self.opened.push(Opened { id: stream_id(index), sender, socket });
+            if index + 1 == wanted {
+                return self.start();
+            }
+            self.arrived = dataplane::now();
+            self.control.machine.stream_came(self.arrived);
+        }
+    }
+
+    fn start(&mut self) {
+        self.ticket.close();
+        let opened = std::mem::take(&mut self.opened);
+        match Trial::prepare(&self.parameters, opened, self.setting.clone()) {
+            Ok(trial) if self.venue.options.exact_window && trial.clamped_window().is_some() => {
+                self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
+            }
+            Ok(mut trial) => {
+                let plan = &self.parameters.plan;
+                self.ticket.begin();
+                self.log.began(&self.peer, plan);
+                self.observer.opened(trial.streams());
+                self.observer.started(&self.peer, plan);
+                self.control.machine.streams_open(dataplane::now());
+                self.control.pump();
+                let client = self.peer.address.ip();
+                self.stay = Some(self.venue.neighbourhood.enter(client, trial.counters()));
+                trial.start();
+                self.trial = Some(trial);
+            }
+            Err(error) => {
+                let errno = match &error {
+                    SessionError::System { error, .. } => error.raw_os_error().unwrap_or(0),
+                    _ => 0,
+                };
+                self.control.machine.refuse(ErrorCode::STREAM_CONNECT, errno);
+            }
+        }
+    }
+
+    /// A client whose reply was lost says hello again, now to the stream's own socket.
+    fn answer_repeated_hellos(&self) {
+        for one in &self.opened {
+            let StreamSocket::Udp { socket } = &one.socket else { continue };
+            let mut datagram = [0; Hello::LONGEST + 1];
+            for _ in 0..MOST_AT_ONCE {
+                let Ok(length) = socket.recv(&mut datagram) else { break };
+                if let Some(hello) = Hello::recognise(&datagram[..length]) {
+                    // If this reply is lost too, the client asks again.
+                    _ = socket.send(&hello.reply());
+                }
+            }
+        }
+    }
+}
+
+/// An accepted stream with the options that the client asked for. Its MSS is the
+/// client's business: that clamps both directions (tcp(7)).
+fn accepted(
+    socket: TcpStream,
+    options: &StreamOptions,
+    send_timeout: Option<Duration>,
+) -> std::io::Result<StreamSocket> {
+    let mut wanted = TcpOptions { send_timeout, ..tcp_options(options) };
+    if let Err(error) = linux::tcp::configure(&socket, &wanted) {
+        // Clause 6.4: a congestion control that is not there is no reason to fail.
+        if error.kind() != ErrorKind::NotFound {
+            return Err(error);
+        }
+        wanted.congestion = None;
+        linux::tcp::configure(&socket, &wanted)?;
+    }
+    Ok(StreamSocket::tcp(socket, 0))
+}
+
+/// How long the next stream may take: a connect that is repeated, or hellos.
+const TCP_PATIENCE: Duration = Duration::from_secs(10);
+const UDP_PATIENCE: Duration = Duration::from_secs(5);
+/// The same beside four round trips, when others of the same address wait.
+const SHORT_PATIENCE: Duration = Duration::from_millis(500);
+/// All of them together.
+const OPENING_LIMIT: Duration = Duration::from_secs(30);
+const OPENING_EACH: Duration = Duration::from_millis(500);
+/// Datagrams of one stream that are looked at before it is other work's turn.
+const MOST_AT_ONCE: usize = 64;
+/// `asm-generic/errno.h`.
+const ETIMEDOUT: i32 = 110;

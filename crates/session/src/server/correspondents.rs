@@ -1,0 +1,79 @@
+//! Who sends datagrams: the peers of streams, and for a while those of ended ones.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use measurement::Timestamp;
+
+/// What a datagram's source is to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acquaintance {
+    /// The peer of a stream.
+    Peer,
+    /// The peer of a stream that has ended a moment ago.
+    Former,
+    /// Nobody.
+    Stranger,
+}
+
+/// Every peer of a stream by its address and port.
+#[derive(Debug, Default)]
+pub(super) struct Correspondents {
+    /// The number of its test, and when that ended.
+    peers: HashMap<SocketAddr, (u64, Option<Timestamp>)>,
+}
+
+impl Correspondents {
+    pub(super) fn add(&mut self, peer: SocketAddr, test: u64) {
+        self.peers.insert(peer, (test, None));
+    }
+
+    /// Test `test` has ended.
+    pub(super) fn end(&mut self, test: u64, now: Timestamp) {
+        self.peers.retain(|_, (_, ended)| ended.is_none_or(|at| now < at.after(MEMORY)));
+        for (_, ended) in self.peers.values_mut().filter(|(other, _)| *other == test) {
+            *ended = Some(now);
+        }
+        if self.peers.len() > MOST {
+            self.peers.retain(|_, (_, ended)| ended.is_none());
+        }
+    }
+
+    pub(super) fn who(&self, source: SocketAddr, now: Timestamp) -> Acquaintance {
+        match self.peers.get(&source) {
+            Some((_, None)) => Acquaintance::Peer,
+            Some((_, Some(ended))) if now < ended.after(MEMORY) => Acquaintance::Former,
+            _ => Acquaintance::Stranger,
+        }
+    }
+}
+
+/// Datagrams are not on their way for longer.
+const MEMORY: Duration = Duration::from_secs(30);
+/// Beyond so many the ended ones are forgotten early.
+const MOST: usize = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_known_for_half_a_minute_after_its_test() {
+        let mut known = Correspondents::default();
+        let [one, two] = [1, 2].map(|port| SocketAddr::from(([10, 0, 0, 1], port)));
+        let start = Timestamp::from_nanos(1);
+        let at = |seconds| start.after(Duration::from_secs(seconds));
+        known.add(one, 7);
+        known.add(two, 8);
+        assert_eq!(known.who(one, start), Acquaintance::Peer);
+        known.end(7, at(10));
+        assert_eq!(known.who(one, at(39)), Acquaintance::Former);
+        assert_eq!(known.who(one, at(40)), Acquaintance::Stranger);
+        assert_eq!(known.who(two, at(40)), Acquaintance::Peer);
+        known.end(8, at(41));
+        assert_eq!(known.peers.len(), 1);
+        known.add(one, 9);
+        assert_eq!(known.who(one, at(42)), Acquaintance::Peer);
+    }
+}

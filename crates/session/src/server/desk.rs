@@ -1,0 +1,365 @@
+//! The thread that takes whatever comes, and never waits for anybody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use linux::epoll::{Epoll, Events, Interest};
+use linux::event::Interrupts;
+use measurement::outcome::Ending;
+use measurement::{Peer, Timestamp};
+use portable_atomic::Ordering::Relaxed;
+use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
+
+use super::address::Household;
+use super::conversation::{self, Client, Venue};
+use super::hellos::Hellos;
+use super::limits;
+use super::newcomer::{Newcomer, Progress, send_away};
+use super::pace::Pace;
+use super::registry::Registry;
+use super::tally::{Refusal, Tally};
+use super::{Log, Served, ServerOptions};
+use crate::control::Control;
+use crate::error::SessionError;
+
+/// What the desk needs for its work.
+pub(super) struct Desk {
+    pub(super) options: ServerOptions,
+    pub(super) tcp: TcpListener,
+    pub(super) hellos: Hellos,
+    pub(super) registry: Arc<Registry>,
+    pub(super) venue: Venue,
+    pub(super) log: Arc<dyn Log>,
+    pub(super) tally: Arc<Tally>,
+    pub(super) pace: Pace,
+    pub(super) epoll: Epoll,
+    /// By number, and so by age.
+    pub(super) newcomers: BTreeMap<u64, Newcomer>,
+    /// When which of them is due.
+    pub(super) due: BTreeSet<(Timestamp, u64)>,
+    pub(super) next: u64,
+    /// Newcomers; the oldest makes room.
+    pub(super) most_newcomers: usize,
+    pub(super) sessions: Vec<JoinHandle<()>>,
+    /// There may be more at the listeners than was taken.
+    pub(super) behind: bool,
+    /// No connection is accepted before: the system gave no more descriptors.
+    pub(super) pausing_until: Option<Timestamp>,
+    /// When it last had something to do.
+    pub(super) idle_since: Timestamp,
+    /// It was told to stop: when the tests that run must have ended.
+    pub(super) stops_at: Option<Timestamp>,
+}
+
+impl Desk {
+    /// Serves until it is told to stop and all tests have ended.
+    pub(super) fn serve(&mut self, interrupts: Option<&Interrupts>) -> io::Result<()> {
+        self.epoll.watch(&self.tcp, Interest::Readable, TCP)?;
+        self.epoll.watch(self.hellos.listener(), Interest::Readable, UDP)?;
+        self.epoll.watch(self.registry.changed(), Interest::Readable, CHANGED)?;
+        if let Some(interrupts) = interrupts {
+            self.epoll.watch(interrupts, Interest::Readable, SIGNAL)?;
+        }
+        let mut events = Events::with_capacity(MOST_EVENTS);
+        let mut ready = Vec::with_capacity(MOST_EVENTS);
+        loop {
+            self.epoll.wait(&mut events, self.timeout(), |token| ready.push(token))?;
+            if interrupts.is_some_and(Interrupts::came) && self.is_told_to_stop(interrupts) {
+                return Ok(());
+            }
+            self.registry.changed().clear();
+            ready.drain(..).filter(|token| *token < CHANGED).for_each(|number| self.go_on(number));
+            self.accept();
+            self.behind |= self.hellos.answer();
+            self.mind_the_time();
+            self.sessions.retain(|session| !session.is_finished());
+            if self.is_done() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells the running tests to end and waits for them.
+    pub(super) fn close(self) {
+        self.registry.stop();
+        for session in self.sessions {
+            // A session that panicked has said so already.
+            _ = session.join();
+        }
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        if self.behind {
+            return Some(Duration::ZERO);
+        }
+        let due = self.due.first().map(|(at, _)| *at);
+        let deadlines = [due, self.idle_until(), self.pausing_until, self.stops_at];
+        let deadline = deadlines.into_iter().flatten().min();
+        deadline.map(|deadline| deadline.since(dataplane::now()))
+    }
+
+    /// The first signal lets the tests end that run; the second, or SIGINT, does not.
+    fn is_told_to_stop(&mut self, interrupts: Option<&Interrupts>) -> bool {
+        let (patience, tests) = (self.options.stop_timeout, self.registry.tests());
+        let at_once = interrupts.and_then(Interrupts::last) == Some(SIGINT);
+        let is_first = self.stops_at.is_none();
+        let waits = is_first && tests > 0 && !at_once && !patience.is_zero();
+        if is_first {
+            self.log.stopping(if waits { tests } else { 0 });
+        }
+        if waits {
+            self.stops_at = Some(dataplane::now().after(patience));
+            self.registry.let_end();
+        }
+        !waits
+    }
+
+    fn is_done(&mut self) -> bool {
+        // A thread may still wait for its client to close; `close` waits for that.
+        if self.options.one_off && self.registry.served() > 0 {
+            return true;
+        }
+        let now = dataplane::now();
+        if !self.sessions.is_empty() {
+            self.idle_since = now;
+        }
+        let has_stopped = self.stops_at.is_some_and(|at| now >= at || self.registry.tests() == 0);
+        has_stopped || self.idle_until().is_some_and(|limit| now >= limit)
+    }
+
+    /// When the server has waited for clients long enough.
+    fn idle_until(&self) -> Option<Timestamp> {
+        let limit = self.options.idle_limit.filter(|_| self.sessions.is_empty())?;
+        Some(self.idle_since.after(limit))
+    }
+
+    fn accept(&mut self) {
+        self.behind = false;
+        if self.pausing_until.is_some_and(|until| dataplane::now() < until) {
+            return;
+        }
+        self.pausing_until = None;
+        for _ in 0..MOST_AT_ONCE {
+            match linux::tcp::accept(&self.tcp) {
+                Ok((socket, from)) => {
+                    self.tally.connections.fetch_add(1, Relaxed);
+                    self.greet(Newcomer::new(socket, from));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if is_shortage(&error) => return self.make_room(),
+                // About one connection only, which is gone.
+                Err(_) => {}
+            }
+        }
+        self.behind = true;
+    }
+
+    /// The system is short of descriptors or memory: the oldest newcomer makes room, and
+    /// if there is none, the next connections wait a little.
+    fn make_room(&mut self) {
+        self.behind = self.forget_the_oldest();
+        if !self.behind {
+            self.pausing_until = Some(dataplane::now().after(PAUSE));
+        }
+    }
+
+    fn forget_the_oldest(&mut self) -> bool {
+        let Some((number, newcomer)) = self.newcomers.pop_first() else { return false };
+        self.due.remove(&(newcomer.deadline(), number));
+        self.refuse(newcomer.from, Refusal::Silent);
+        true
+    }
+
+    /// Looks at a connection for the first time: most have said something already.
+    fn greet(&mut self, newcomer: Newcomer) {
+        if let Some(newcomer) = self.advance(newcomer, None) {
+            let number = self.next;
+            self.next += 1;
+            // One that cannot be watched can wait for its deadline only.
+            _ = self.epoll.watch(newcomer.as_fd(), Interest::Readable, number);
+            self.keep(number, newcomer);
+        }
+        if self.newcomers.len() > self.most_newcomers {
+            self.forget_the_oldest();
+        }
+        self.tally.newcomers.store(self.newcomers.len() as u64, Relaxed);
+    }
+
+    fn keep(&mut self, number: u64, newcomer: Newcomer) {
+        self.due.insert((newcomer.deadline(), number));
+        self.newcomers.insert(number, newcomer);
+    }
+
+    /// Something came from a newcomer, or its time is up.
+    fn go_on(&mut self, number: u64) {
+        let Some(newcomer) = self.newcomers.remove(&number) else { return };
+        self.due.remove(&(newcomer.deadline(), number));
+        if let Some(newcomer) = self.advance(newcomer, Some(number)) {
+            self.keep(number, newcomer);
+        }
+        self.tally.newcomers.store(self.newcomers.len() as u64, Relaxed);
+    }
+
+    fn mind_the_time(&mut self) {
+        let now = dataplane::now();
+        while let Some((at, number)) = self.due.first().copied() {
+            if now < at {
+                return;
+            }
+            self.go_on(number);
+        }
+    }
+
+    /// Takes a newcomer as far as it goes; gives it back if more must come. It is watched
+    /// under `number` if it has one.
+    fn advance(&mut self, newcomer: Newcomer, number: Option<u64>) -> Option<Newcomer> {
+        let from = newcomer.from;
+        match newcomer.progress(dataplane::now()) {
+            Progress::Waiting(newcomer) => Some(newcomer),
+            Progress::Gone => None,
+            Progress::Silent => {
+                self.refuse(from, Refusal::Silent);
+                None
+            }
+            Progress::Greeted { socket, cookie } => {
+                let newcomer = self.recognise(socket, from, cookie, number)?;
+                // Its answer may be there already.
+                self.advance(newcomer, number)
+            }
+            Progress::Asks { control, cookie, parameters } => {
+                if number.is_some() {
+                    self.forget(control.as_fd());
+                }
+                self.consider(control, from, cookie, *parameters)
+            }
+            Progress::Failed { control, error } => Some(self.give_up(control, from, error)),
+        }
+    }
+
+    /// Nothing of what comes on it is the desk's business any more.
+    fn forget(&self, fd: impl std::os::fd::AsFd) {
+        // At worst the desk is woken for nothing.
+        _ = self.epoll.forget(fd);
+    }
+
+    /// Finds out whose cookie it is: a test's, whose stream this is, or a new client's.
+    fn recognise(
+        &mut self,
+        socket: TcpStream,
+        from: SocketAddr,
+        cookie: Cookie,
+        number: Option<u64>,
+    ) -> Option<Newcomer> {
+        if number.is_some() && self.registry.knows(&cookie) {
+            self.forget(&socket);
+        }
+        let socket = self.registry.hand_over(&cookie, socket)?;
+        let refusal = if !cookie.is_plausible() {
+            Some(Refusal::Stranger)
+        } else if self.stops_at.is_some() {
+            Some(Refusal::Stopping)
+        } else if !self.pace.admits(Household::of(from.ip()), dataplane::now()) {
+            Some(Refusal::Hurry)
+        } else {
+            self.registry.objection(from.ip())
+        };
+        if let Some(why) = refusal {
+            self.refuse(from, why);
+            send_away(&socket);
+            return None;
+        }
+        linux::tcp::prepare_control(&socket, &self.options.session.keepalive).ok()?;
+        Some(Newcomer::asked(socket, from, cookie))
+    }
+
+    /// Takes the test in and gives it a thread of its own, or sends the client away.
+    fn consider(
+        &mut self,
+        mut control: Box<Control<Server>>,
+        from: SocketAddr,
+        cookie: Cookie,
+        parameters: Parameters,
+    ) -> Option<Newcomer> {
+        let cost = limits::cost(&parameters);
+        let ticket = match self.registry.enter(cookie, from.ip(), cost) {
+            Ok(ticket) => ticket,
+            Err(why) => {
+                self.refuse(from, why);
+                match why {
+                    Refusal::Busy | Refusal::Address => control.machine.deny(),
+                    _ => control.machine.refuse_because(ErrorCode::RESOURCES, &why.to_string()),
+                }
+                control.pump();
+                return Some(Newcomer::leaving(control, from));
+            }
+        };
+        let client = Client { control: *control, from, ticket, parameters };
+        let (log, venue) = (Arc::clone(&self.log), self.venue.clone());
+        let work = move || conversation::serve(client, &venue, &*log);
+        match std::thread::Builder::new().name("session".to_owned()).spawn(work) {
+            Ok(session) => self.sessions.push(session),
+            // The client sees its connection close.
+            Err(_) => self.refuse(from, Refusal::Memory),
+        }
+        None
+    }
+
+    /// A client that got as far as a cookie: its failure is told like that of a test.
+    fn give_up(
+        &mut self,
+        control: Box<Control<Server>>,
+        from: SocketAddr,
+        error: ProtocolError,
+    ) -> Newcomer {
+        let why = match error {
+            ProtocolError::TimedOut(_) => Refusal::Silent,
+            _ => Refusal::Parameters,
+        };
+        self.tally.refuse(why);
+        let client = canonical(from);
+        let ending = Ending::Failed { error: error.to_string() };
+        let mut observer = self.log.observer();
+        observer.failed(&SessionError::Protocol { peer: client, error });
+        observer.ended(&ending);
+        let local_address = canonical(control.local_address().unwrap_or(from));
+        let peer = Peer { software: "iperf3".to_owned(), address: client, local_address };
+        self.log.ended(&Served::nothing(peer, ending));
+        Newcomer::leaving(control, from)
+    }
+
+    fn refuse(&self, from: SocketAddr, why: Refusal) {
+        self.tally.refuse(why);
+        self.log.refused(canonical(from), why);
+    }
+}
+
+/// An IPv4 address as such, also if it came by a socket for both.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOMEM | ENOBUFS))
+}
+
+/// Tokens of the desk's own descriptors; newcomers are numbered from 0.
+const SIGNAL: u64 = u64::MAX;
+const TCP: u64 = u64::MAX - 1;
+const UDP: u64 = u64::MAX - 2;
+const CHANGED: u64 = u64::MAX - 3;
+const MOST_EVENTS: usize = 256;
+/// Connections that are accepted before it is other work's turn.
+const MOST_AT_ONCE: usize = 64;
+/// How long the system is given to have descriptors again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// signal(7), the same on all architectures.
+const SIGINT: u32 = 2;
+/// `asm-generic/errno-base.h` and `asm-generic/errno.h`.
+const ENOMEM: i32 = 12;
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+const ENOBUFS: i32 = 105;

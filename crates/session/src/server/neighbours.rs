@@ -1,0 +1,179 @@
+//! Who used the server at the same time, and how much of it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use dataplane::Counters;
+use measurement::record::Neighbour;
+
+/// All tests that move payload now.
+#[derive(Debug, Default)]
+pub(super) struct Neighbourhood(Mutex<Houses>);
+
+#[derive(Debug, Default)]
+struct Houses {
+    next: u64,
+    running: BTreeMap<u64, House>,
+}
+
+/// One test.
+#[derive(Debug)]
+struct House {
+    client: IpAddr,
+    streams: Vec<Arc<Counters>>,
+    /// Others that run, with the bytes that they had moved when both had begun.
+    met: BTreeMap<u64, u64>,
+    /// Others that have ended.
+    gone: BTreeMap<IpAddr, Share>,
+    /// The same beyond the number of clients that are kept apart.
+    crowd: Share,
+}
+
+/// What others moved.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    tests: u32,
+    bytes: u64,
+}
+
+impl Share {
+    fn add(&mut self, bytes: u64) {
+        self.tests = self.tests.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    const fn of(self, address: Option<IpAddr>) -> Neighbour {
+        Neighbour { address, tests: self.tests, bytes: self.bytes }
+    }
+}
+
+impl House {
+    fn moved(&self) -> u64 {
+        self.streams.iter().map(|counters| counters.read().bytes).sum()
+    }
+}
+
+fn note(gone: &mut BTreeMap<IpAddr, Share>, crowd: &mut Share, client: IpAddr, bytes: u64) {
+    if gone.len() < MOST_APART || gone.contains_key(&client) {
+        gone.entry(client).or_default().add(bytes);
+    } else {
+        crowd.add(bytes);
+    }
+}
+
+/// One test's stay; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Stay {
+    neighbourhood: Arc<Neighbourhood>,
+    number: u64,
+}
+
+impl Neighbourhood {
+    /// A test of `client` begins to move what `streams` count.
+    pub(super) fn enter(self: &Arc<Self>, client: IpAddr, streams: Vec<Arc<Counters>>) -> Stay {
+        let mut houses = self.lock();
+        let number = houses.next;
+        houses.next += 1;
+        let met = houses.running.iter().map(|(number, other)| (*number, other.moved())).collect();
+        for other in houses.running.values_mut() {
+            other.met.insert(number, 0);
+        }
+        let (gone, crowd) = (BTreeMap::new(), Share::default());
+        houses.running.insert(number, House { client, streams, met, gone, crowd });
+        Stay { neighbourhood: Arc::clone(self), number }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Houses> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stay {
+    /// What others moved since it began, by client.
+    pub(super) fn shared(&self) -> Vec<Neighbour> {
+        let houses = self.neighbourhood.lock();
+        let Some(own) = houses.running.get(&self.number) else { return Vec::new() };
+        let (mut gone, mut crowd) = (own.gone.clone(), own.crowd);
+        for (number, before) in &own.met {
+            if let Some(other) = houses.running.get(number) {
+                let bytes = other.moved().saturating_sub(*before);
+                note(&mut gone, &mut crowd, other.client, bytes);
+            }
+        }
+        let mut shared: Vec<_> =
+            gone.into_iter().map(|(client, share)| share.of(Some(client))).collect();
+        shared.extend((crowd.tests > 0).then(|| crowd.of(None)));
+        shared
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        let mut houses = self.neighbourhood.lock();
+        let Some(own) = houses.running.remove(&self.number) else { return };
+        let moved = own.moved();
+        for other in houses.running.values_mut() {
+            if let Some(before) = other.met.remove(&self.number) {
+                note(&mut other.gone, &mut other.crowd, own.client, moved.saturating_sub(before));
+            }
+        }
+    }
+}
+
+/// Clients that are kept apart in one test's account.
+const MOST_APART: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use measurement::StreamCounters;
+
+    use super::*;
+
+    fn client(last: u8) -> IpAddr {
+        std::net::Ipv4Addr::new(10, 0, 0, last).into()
+    }
+
+    fn stream(bytes: u64) -> Arc<Counters> {
+        let counters = Arc::new(Counters::default());
+        counters.publish(&StreamCounters { bytes, ..StreamCounters::default() });
+        counters
+    }
+
+    #[test]
+    fn only_what_moved_in_the_same_time_counts() {
+        let all = Arc::new(Neighbourhood::default());
+        let first = stream(1_000);
+        let one = all.enter(client(1), vec![Arc::clone(&first)]);
+        assert!(one.shared().is_empty());
+        let two = all.enter(client(2), vec![stream(30), stream(4)]);
+        first.publish(&StreamCounters { bytes: 1_500, ..StreamCounters::default() });
+        let expected = Neighbour { address: Some(client(1)), tests: 1, bytes: 500 };
+        assert_eq!(two.shared(), [expected]);
+        drop(two);
+        drop(all.enter(client(2), vec![stream(6)]));
+        let three = all.enter(client(3), vec![stream(7)]);
+        let expected = [
+            Neighbour { address: Some(client(2)), tests: 2, bytes: 40 },
+            Neighbour { address: Some(client(3)), tests: 1, bytes: 7 },
+        ];
+        assert_eq!(one.shared(), expected);
+        drop(one);
+        assert_eq!(three.shared()[0].tests, 1);
+        drop(three);
+        assert!(all.lock().running.is_empty());
+    }
+
+    #[test]
+    fn a_long_test_does_not_remember_every_client() {
+        let all = Arc::new(Neighbourhood::default());
+        let one = all.enter(client(1), Vec::new());
+        for last in 0..200 {
+            drop(all.enter(client(last), vec![stream(1)]));
+        }
+        let shared = one.shared();
+        assert_eq!(shared.len(), MOST_APART + 1);
+        assert_eq!(shared.iter().map(|neighbour| neighbour.tests).sum::<u32>(), 200);
+        assert_eq!(shared.last().expect("the crowd").address, None);
+    }
+}

@@ -1,0 +1,187 @@
+//! What a server did so far, for whoever watches it.
+
+use std::fmt;
+
+use portable_atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Why a client was not served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// As many tests run, or wait, as may.
+    Busy,
+    /// As many of them come from this address as may.
+    Address,
+    /// Too many tests were begun from this address in a second.
+    Hurry,
+    /// More streams than allowed.
+    Streams,
+    /// A higher rate than allowed.
+    Rate,
+    /// More bytes than allowed.
+    Bytes,
+    /// A longer test than allowed.
+    Duration,
+    /// More memory than all tests together may take.
+    Memory,
+    /// More descriptors than the system gives.
+    Descriptors,
+    /// No user that may test.
+    Authentication,
+    /// What it asked for cannot be read, or cannot be done here.
+    Parameters,
+    /// It does not speak iperf3's protocol.
+    Stranger,
+    /// It did not say in time what it wants.
+    Silent,
+    /// The server stops.
+    Stopping,
+}
+
+impl Refusal {
+    /// Every reason, in order.
+    pub const ALL: [Self; 14] = [
+        Self::Busy,
+        Self::Address,
+        Self::Hurry,
+        Self::Streams,
+        Self::Rate,
+        Self::Bytes,
+        Self::Duration,
+        Self::Memory,
+        Self::Descriptors,
+        Self::Authentication,
+        Self::Parameters,
+        Self::Stranger,
+        Self::Silent,
+        Self::Stopping,
+    ];
+
+    /// One word, for machines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Address => "address",
+            Self::Hurry => "hurry",
+            Self::Streams => "streams",
+            Self::Rate => "rate",
+            Self::Bytes => "bytes",
+            Self::Duration => "duration",
+            Self::Memory => "memory",
+            Self::Descriptors => "descriptors",
+            Self::Authentication => "authentication",
+            Self::Parameters => "parameters",
+            Self::Stranger => "stranger",
+            Self::Silent => "silent",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Busy => "as many tests run or wait as may",
+            Self::Address => "too many tests from this address at one time",
+            Self::Hurry => "too many tests begun from this address in a second",
+            Self::Streams => "more streams than this server allows",
+            Self::Rate => "a higher rate than this server allows",
+            Self::Bytes => "more bytes than this server allows",
+            Self::Duration => "a longer test than this server allows",
+            Self::Memory => "the memory for tests is taken",
+            Self::Descriptors => "the descriptors for streams are taken",
+            Self::Authentication => "not a user of this server",
+            Self::Parameters => "what it asked for cannot be read or done",
+            Self::Stranger => "it does not speak iperf3's protocol",
+            Self::Silent => "it did not say what it wants",
+            Self::Stopping => "the server stops",
+        })
+    }
+}
+
+/// Counts since the server began; written by all its threads.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub(super) connections: AtomicU64,
+    pub(super) newcomers: AtomicU64,
+    pub(super) waiting: AtomicU64,
+    pub(super) running: AtomicU64,
+    pub(super) completed: AtomicU64,
+    pub(super) interrupted: AtomicU64,
+    pub(super) failed: AtomicU64,
+    pub(super) received: AtomicU64,
+    pub(super) sent: AtomicU64,
+    pub(super) stray_datagrams: AtomicU64,
+    pub(super) late_datagrams: AtomicU64,
+    refused: [AtomicU64; Refusal::ALL.len()],
+}
+
+impl Tally {
+    pub(super) fn refuse(&self, why: Refusal) {
+        self.refused[why as usize].fetch_add(1, Relaxed);
+    }
+
+    /// How things stand now.
+    pub fn snapshot(&self) -> Snapshot {
+        let read = |count: &AtomicU64| count.load(Relaxed);
+        Snapshot {
+            connections: read(&self.connections),
+            newcomers: read(&self.newcomers),
+            waiting: read(&self.waiting),
+            running: read(&self.running),
+            completed: read(&self.completed),
+            interrupted: read(&self.interrupted),
+            failed: read(&self.failed),
+            received: read(&self.received),
+            sent: read(&self.sent),
+            stray_datagrams: read(&self.stray_datagrams),
+            late_datagrams: read(&self.late_datagrams),
+            refused: Refusal::ALL.map(|why| (why, read(&self.refused[why as usize]))),
+        }
+    }
+}
+
+/// Counts of one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// TCP connections accepted.
+    pub connections: u64,
+    /// Those of them now open that have not said what they want.
+    pub newcomers: u64,
+    /// Tests that wait for their turn.
+    pub waiting: u64,
+    /// Tests that were let in and have not ended.
+    pub running: u64,
+    /// Tests that ended as asked.
+    pub completed: u64,
+    /// Tests that their client broke off.
+    pub interrupted: u64,
+    /// Tests that failed after they were let in.
+    pub failed: u64,
+    /// Payload bytes received by tests that have ended.
+    pub received: u64,
+    /// Payload bytes sent by tests that have ended.
+    pub sent: u64,
+    /// Datagrams that belong to no test.
+    pub stray_datagrams: u64,
+    /// Datagrams of a stream that had ended.
+    pub late_datagrams: u64,
+    /// Clients not served, by reason.
+    pub refused: [(Refusal, u64); Refusal::ALL.len()],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_count_of_its_own() {
+        let tally = Tally::default();
+        tally.refuse(Refusal::Stopping);
+        tally.refuse(Refusal::Busy);
+        tally.refuse(Refusal::Busy);
+        let counts = tally.snapshot().refused;
+        assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 3);
+        assert_eq!(counts[0], (Refusal::Busy, 2));
+        assert_eq!(counts[13], (Refusal::Stopping, 1));
+    }
+}
