@@ -123,7 +123,9 @@ fn rules(workspace: &Workspace) -> Result<()> {
 }
 
 fn formatting(workspace: &Workspace) -> Result<()> {
-    run(workspace, &mut command::cargo(["fmt", "--all", "--check"]))
+    run(workspace, &mut command::cargo(["fmt", "--all", "--check"]))?;
+    let fuzz = ["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"];
+    run(workspace, &mut command::cargo(fuzz))
 }
 
 fn lints(workspace: &Workspace) -> Result<()> {

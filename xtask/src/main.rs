@@ -10,6 +10,7 @@ mod check;
 mod command;
 mod conformance;
 mod cross;
+mod fuzz;
 mod output;
 mod packages;
 mod schema;
@@ -50,6 +51,7 @@ enum Task {
     Check(check::Check),
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
+    Fuzz(fuzz::Fuzz),
     Schema(schema::Schema),
     Test(test::Test),
 }
@@ -61,6 +63,7 @@ impl Task {
             Self::Check(task) => task.run(),
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),
+            Self::Fuzz(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Test(task) => task.run(),
         }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::Workspace;
-use crate::{check, command, conformance, packages};
+use crate::{check, command, conformance, fuzz, packages};
 
 /// Runs all tests: installs what they need, check, unit tests, conformance
 #[derive(Debug, Args)]
@@ -33,10 +33,11 @@ struct Stage {
     run: fn(&Workspace) -> Result<()>,
 }
 
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage { name: "programs that the tests run", run: |_| packages::provide() },
     Stage { name: "check", run: check::check },
     Stage { name: "unit, integration and documentation tests", run: cargo_test },
+    Stage { name: "fuzzing, ten seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },

@@ -69,7 +69,8 @@ impl Tree {
     }
 }
 
-const SOURCE_FOLDERS: [&str; 3] = ["crates", "conformance", "xtask"];
+const SOURCE_FOLDERS: [&str; 5] =
+    ["crates", "conformance", "xtask", "fuzz/src", "fuzz/fuzz_targets"];
 const DOCUMENTS: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "Cargo.toml", "README.md"];
 
 #[cfg(test)]

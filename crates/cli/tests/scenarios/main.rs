@@ -12,4 +12,5 @@ mod formats;
 mod interruptions;
 mod service;
 mod serving;
+mod several;
 mod support;

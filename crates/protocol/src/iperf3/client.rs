@@ -82,13 +82,14 @@ impl Phase {
             (Self::Refused | Self::Done | Self::Failed, _) => return None,
             (_, State::AccessDenied | State::ServerTerminate) => Self::Failed,
             (_, State::ServerError) => Self::Refused,
-            (Self::Greeting, State::ParamExchange) | (Self::Asking, State::Extension) => {
-                Self::Asking
-            }
+            (Self::Greeting, State::ParamExchange) => Self::Asking,
+            (
+                phase @ (Self::Asking | Self::Opening | Self::Running | Self::Ending),
+                State::Extension,
+            ) => phase,
             (Self::Asking, State::CreateStreams) => Self::Opening,
             (Self::Opening, State::TestStart) => Self::Starting,
             (Self::Starting, State::TestRunning) => Self::Running,
-            (Self::Ending, State::Extension) => Self::Ending,
             (Self::Ending, State::ExchangeResults) => Self::Owing,
             (Self::Closing, State::DisplayResults) => Self::Done,
             _ => return None,
@@ -181,6 +182,7 @@ impl Client {
             refusal: None,
             events: VecDeque::new(),
         };
+        client.wire.expect_streams(client.parameters.plan.streams_in_all());
         client.wire.write_bytes(cookie.as_bytes());
         client.enter(Phase::Greeting, now);
         client
@@ -281,7 +283,13 @@ impl Client {
 
     fn enter(&mut self, phase: Phase, now: Timestamp) {
         self.phase = phase;
-        self.expect = phase.expects();
+        self.expect = match phase.expects() {
+            // Clause 10.7: without the wish there is no output in them.
+            Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.wishes.server_output => {
+                Expect::Json(JsonKind::Results)
+            }
+            expect => expect,
+        };
         self.wire.limit(now, phase.limit());
     }
 

@@ -46,7 +46,7 @@ impl Cookie {
 
 impl fmt::Debug for Cookie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cookie({})", String::from_utf8_lossy(&self.0).trim_end_matches('\0'))
+        write!(f, "Cookie({})", self.text())
     }
 }
 

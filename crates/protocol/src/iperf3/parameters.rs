@@ -122,14 +122,15 @@ impl Parameters {
     /// The [`ErrorCode`] with which to refuse it (clause 6.6).
     pub fn from_json(text: &[u8]) -> Result<Self, ErrorCode> {
         let object = json::parse_object(text).map_err(|_| ErrorCode::PARAMETERS)?;
+        let transport = transport(&object)?;
         let draft = PlanDraft {
-            transport: transport(&object)?,
+            transport,
             direction: direction(&object),
             streams: streams(&object)?,
             end: end(&object),
             omit: Duration::from_secs(json::unsigned(&object, "omit").unwrap_or(0)),
             interval: Duration::from_secs(1),
-            options: options(&object),
+            options: options(&object, transport),
         };
         let announcement = object.get("linerate").map(|value| {
             // A newer linerate may say more or other things here: it is one all the same.
@@ -210,7 +211,8 @@ fn wishes(object: &Map<String, Value>) -> Wishes {
     }
 }
 
-fn options(object: &Map<String, Value>) -> StreamOptions {
+fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
+    let is_udp = transport == Transport::Udp;
     let some = |key| json::unsigned(object, key).filter(|number| *number > 0);
     let block = some("len").map(ByteSize::from_bytes);
     StreamOptions {
@@ -227,7 +229,7 @@ fn options(object: &Map<String, Value>) -> StreamOptions {
         dont_fragment: json::flag(object, "dont_fragment"),
         zero_copy: json::flag(object, "zerocopy"),
         skip_receive_copy: json::flag(object, "skip_rx_copy"),
-        segmentation_offload: json::flag(object, "gso") || json::flag(object, "gro"),
+        segmentation_offload: is_udp && (json::flag(object, "gso") || json::flag(object, "gro")),
         repeating_payload: json::flag(object, "repeating_payload"),
         multipath: json::flag(object, "mptcp"),
     }

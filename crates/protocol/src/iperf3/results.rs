@@ -89,10 +89,12 @@ impl Results {
     /// # Errors
     /// One clause that says which key is missing (clause 10.8).
     pub fn from_json(text: &[u8]) -> Result<Self, String> {
-        let object = json::parse_object(text)?;
-        let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
+        let mut object = json::parse_object(text)?;
+        // Taken, not copied: either can be as large as the rest together.
+        let server_output = server_output(&mut object);
         let truth: Option<Truth> =
-            object.get("linerate").and_then(|value| serde_json::from_value(value.clone()).ok());
+            object.remove("linerate").and_then(|value| serde_json::from_value(value).ok());
+        let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
         let Truth { streams: counted, mut shared } = truth.unwrap_or_default();
         shared.truncate(MOST_NEIGHBOURS);
         let list =
@@ -113,7 +115,7 @@ impl Results {
                 .iter()
                 .map(|value| StreamResult::from_json(value, &counted))
                 .collect::<Result<_, _>>()?,
-            server_output: server_output(&object),
+            server_output,
             shared,
         })
     }
@@ -191,9 +193,9 @@ const MOST_NEIGHBOURS: usize = 1024;
 /// Both directions of the largest test (clause 6.3).
 const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
 
-fn server_output(object: &Map<String, Value>) -> Option<ServerOutput> {
-    match object.get("server_output_json") {
-        Some(json) if json.is_object() => Some(ServerOutput::Json(json.clone())),
+fn server_output(object: &mut Map<String, Value>) -> Option<ServerOutput> {
+    match object.remove("server_output_json") {
+        Some(json) if json.is_object() => Some(ServerOutput::Json(json)),
         _ => json::text(object, "server_output_text")
             .map(|text| ServerOutput::Text(json::printable_lines(&text))),
     }

@@ -218,11 +218,12 @@ impl Server {
         }
     }
 
-    /// Answers [`ServerEvent::Asked`] as [`Self::refuse`] does; a client that can hear it
-    /// is told in words why (clause 13.10).
+    /// Does as [`Self::refuse`]; a client that can hear it is told in words why
+    /// (clause 13.10).
     pub fn refuse_because(&mut self, code: ErrorCode, why: &str) {
         let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
-        if self.phase == Phase::Judging && can_hear {
+        let is_heard = matches!(self.phase, Phase::Judging | Phase::Opening | Phase::Running);
+        if is_heard && can_hear {
             self.write_extension(&Extension::Refusal { refused: why.to_owned() });
         }
         self.refuse(code, 0);

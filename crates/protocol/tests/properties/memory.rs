@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use linerate_protocol::iperf3::{ServerPhase, State};
+use linerate_protocol::iperf3::{ServerPhase, State, Wishes};
 use measurement::Timestamp;
 
 use crate::machine::Machine;
-use crate::support::{CLIENT_WAY, SERVER_WAY, START, client_after, server_after};
+use crate::support::{
+    CLIENT_WAY, SERVER_WAY, START, client_after, client_of, parameters, server_after,
+};
 
 /// The length of its debug text, where every byte held is at least three characters.
 fn footprint(machine: &impl std::fmt::Debug) -> usize {
@@ -106,7 +108,10 @@ fn a_length_above_the_limit_fails_at_its_last_byte() {
     fails(&mut server_after(0), 64 * 1024);
     // 64 KiB, and 4 KiB for the one stream.
     fails(&mut server_after(5), 68 * 1024);
-    fails(&mut client_after(8), 15 << 20);
+    fails(&mut client_after(8), 68 * 1024);
+    // The server's output may come with them (clause 10.7).
+    let wishes = Wishes { server_output: true, ..Wishes::default() };
+    fails(&mut client_of(parameters().with_wishes(wishes), 8), 15 << 20);
     let mut asking = client_after(1);
     asking.handle_bytes(&[State::Extension.byte()], START);
     fails(&mut asking, 64 * 1024);

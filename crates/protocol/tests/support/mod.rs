@@ -42,7 +42,12 @@ pub(crate) const SERVER_WAY: [Step<Server>; 8] = [
 
 /// A client that took `steps` steps of its way.
 pub(crate) fn client_after(steps: usize) -> Client {
-    let mut client = Client::new(parameters(), &Cookie::from_random([7; 36]), START);
+    client_of(parameters(), steps)
+}
+
+/// The same with other parameters.
+pub(crate) fn client_of(parameters: Parameters, steps: usize) -> Client {
+    let mut client = Client::new(parameters, &Cookie::from_random([7; 36]), START);
     CLIENT_WAY.iter().take(steps).for_each(|step| step(&mut client));
     client
 }

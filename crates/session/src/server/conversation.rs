@@ -252,8 +252,8 @@ impl<'a> Conversation<'a> {
             self.observer.sampled(&trial.course());
         }
         if let Some(excess) = self.watch.excess(now, trial.moved()) {
-            self.refusal = Some((excess.why, excess.words));
-            return self.control.machine.refuse(excess.code, 0);
+            self.control.machine.refuse_because(excess.code, &excess.words);
+            return self.refusal = Some((excess.why, excess.words));
         }
         let deaf = trial.received_nothing_for(now) > self.venue.options.receive_timeout;
         let stalled =

@@ -1,0 +1,224 @@
+//! Several clients at one time: all at once, one after another, and within limits.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Finished, PATIENCE, Running, Server, client, json, program, run, test};
+
+#[test]
+fn clients_are_served_at_the_same_time_and_told_of_each_other() {
+    let server = Server::start();
+    let long = Running::start(client(&server, "--tcp --receive -b 80M -t 2s --json"));
+    server.await_test();
+    let rows = ["--tcp --send -b 40M", "--udp --send -b 10M", "--udp --receive -b 10M -P 2"];
+    let options = |row: &str| format!("{row} -t 1s --json");
+    let others: Vec<_> =
+        rows.iter().map(|row| Running::start(client(&server, &options(row)))).collect();
+    for other in others {
+        let record = finish(other);
+        let shared = shares(&record);
+        assert!(shared.tests >= 1, "{}", record["shared"]);
+        assert_eq!(shared.addresses, ["127.0.0.1"]);
+        // The long one alone moves 10 MB a second.
+        assert!(shared.bytes > 5_000_000, "{}", record["shared"]);
+    }
+    let record = finish(long);
+    let shared = shares(&record);
+    assert_eq!((shared.tests, shared.addresses.len()), (3, 1), "{}", record["shared"]);
+    // 40 + 10 + 2 x 10 Mbit/s for a second, and some of it before the long one's end.
+    assert!((3_000_000..12_000_000).contains(&shared.bytes), "{}", shared.bytes);
+    server.line_with("beside 3 other tests, which moved");
+    assert!(json(&server, "--tcp --send -n 1M")["shared"].is_null(), "it was alone");
+}
+
+#[test]
+fn a_client_that_was_not_alone_says_so() {
+    let server = Server::start_with("--bind 127.0.0.1 --hide-peers");
+    let long = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
+    server.await_test();
+    let finished = test(&server, "--tcp --send -n 1M");
+    finished.assert_success();
+    assert!(
+        finished.stdout.contains("note: TCP send: shared: 1 test of others moved"),
+        "{finished:?}"
+    );
+    assert!(!finished.stdout.contains("of 127.0.0.1 moved"), "{finished:?}");
+    long.finish(PATIENCE).assert_success();
+}
+
+#[test]
+fn a_queue_serves_one_after_another_and_tells_them_their_place() {
+    let server = Server::start_with("--bind 127.0.0.1 --queue");
+    let first = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
+    server.await_test();
+    let second = Running::start(client(&server, "--udp --receive -b 8M -t 1s"));
+    std::thread::sleep(Duration::from_millis(300));
+    let iperf3 = iperf3(&server, "-t 1 -b 8M").map(Running::start);
+    std::thread::sleep(Duration::from_millis(300));
+    let last = Running::start(client(&server, "--tcp --receive -b 8M -t 500ms --json"));
+    first.finish(PATIENCE).assert_success();
+    let second = second.finish(PATIENCE);
+    assert_eq!(second.code, Some(0), "{second:?}");
+    let told = "UDP receive: waiting for 1 test before this one";
+    assert!(second.stderr.starts_with(told), "{second:?}");
+    if let Some(iperf3) = iperf3 {
+        iperf3.finish(PATIENCE).assert_success();
+    }
+    let last = last.finish(PATIENCE);
+    assert!(last.stderr.contains("waiting for "), "{last:?}");
+    let record = last.json();
+    assert!(record["shared"].is_null(), "each was alone: {record}");
+    assert!(last.took > Duration::from_secs(2), "{last:?}");
+}
+
+#[test]
+fn who_leaves_the_queue_makes_room_for_the_next() {
+    let server = Server::start_with("--bind 127.0.0.1 --queue");
+    let first = Running::start(client(&server, "--tcp --send -b 8M -t 1500ms"));
+    server.await_test();
+    let impatient = Running::start(client(&server, "--tcp --send -t 20s"));
+    std::thread::sleep(Duration::from_millis(300));
+    let next = Running::start(client(&server, "--tcp --send -b 8M -t 100ms"));
+    std::thread::sleep(Duration::from_millis(300));
+    impatient.signal("INT");
+    let finished = impatient.finish(PATIENCE);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    first.finish(PATIENCE).assert_success();
+    let next = next.finish(PATIENCE);
+    assert_eq!(next.code, Some(0), "{next:?}");
+    assert!(next.took < Duration::from_secs(10), "{next:?}");
+}
+
+#[test]
+fn no_more_run_at_one_time_than_may() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-sessions 2");
+    let both = [(); 2].map(|()| Running::start(client(&server, "--tcp --send -b 8M -t 3s")));
+    server.await_test();
+    server.await_test();
+    test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
+    server.line_with("not served: as many tests run or wait as may");
+    both.into_iter().for_each(|one| one.finish(PATIENCE).assert_success());
+    test(&server, "--tcp --send -t 100ms").assert_success();
+}
+
+#[test]
+fn one_address_does_not_take_the_place_of_others() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-per-address 1");
+    let first = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
+    server.await_test();
+    test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
+    server.line_with("too many tests from this address at one time");
+    test(&server, "--tcp --send -t 100ms --bind 127.0.0.2").assert_success();
+    first.finish(PATIENCE).assert_success();
+}
+
+#[test]
+fn one_address_does_not_begin_tests_all_the_time() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-starts 1");
+    let refused = (0..4).map(|_| test(&server, "--tcp --send -n 1K --connect-timeout 1s"));
+    let refused: Vec<_> = refused.filter(|finished| finished.code != Some(0)).collect();
+    refused.first().expect("four in a second").assert_refusal(5, &["the server is busy"]);
+    server.line_with("too many tests begun from this address in a second");
+}
+
+#[test]
+fn a_client_that_asks_for_too_much_is_told_of_the_limit() {
+    for (limit, asked, words) in [
+        ("--max-streams 3", "--bidir -P 2", "at most 3, both directions together"),
+        ("--max-rate 10M", "--send -b 11M", "at most 10.00 Mbit/s, all streams together"),
+        ("--max-rate 10M", "--send -P 2 -b 6M", "at most 10.00 Mbit/s, all streams together"),
+        ("--max-bytes 1M", "--send -n 2M", "at most 1,048,576 bytes"),
+        ("--max-time 1s", "--send -t 2s", "at most 1s"),
+        ("--max-time 1s", "--send -n 1G", "at most 1s"),
+        ("--max-memory 64K", "--send", "the memory for tests is taken"),
+    ] {
+        let server = Server::start_with(&format!("--bind 127.0.0.1 {limit}"));
+        let finished = test(&server, &format!("--tcp {asked}"));
+        finished.assert_refusal(1, &["the server refuses: ", words]);
+    }
+}
+
+#[test]
+fn an_iperf3_that_asks_for_too_much_hears_it_in_its_numbers() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-time 1s --max-rate 10M");
+    let complaint = |options| iperf3(&server, options).map(|command| run(command).stderr);
+    let Some(of_time) = complaint("-t 2") else { return };
+    // Versions before 3.17 have no words for it.
+    let words = ["maximum permitted limit", "int_errno=37"];
+    assert!(words.iter().any(|words| of_time.contains(words)), "{of_time}");
+    let of_rate = complaint("-t 1 -b 20M").unwrap_or_default();
+    assert!(of_rate.contains("larger than server limit"), "{of_rate}");
+}
+
+#[test]
+fn a_test_that_takes_too_much_is_ended() {
+    let server = Server::start_with("--bind 127.0.0.1 --max-bytes 10M");
+    let finished = test(&server, "--tcp --send -t 20s");
+    finished.assert_complaint(1, &["the server refuses: more bytes than this server allows: at most"]);
+    assert!(finished.took < Duration::from_secs(5), "{finished:?}");
+    server.line_with("more bytes than this server allows: at most 10,485,760 bytes");
+}
+
+#[test]
+fn many_udp_clients_of_one_address_get_their_own_streams() {
+    let server = Server::start();
+    let own: Vec<_> = (0..6)
+        .map(|n| format!("--udp --send -b 1M -l {} -n {}K --json", 1000 + n, 20 + n))
+        .map(|options| Running::start(client(&server, &options)))
+        .collect();
+    let theirs: Vec<_> = (0..6)
+        .filter_map(|n| iperf3(&server, &format!("-u -b 1M -l {} -k {} -J", 500 + n, 20 + n)))
+        .map(Running::start)
+        .collect();
+    for (n, one) in own.into_iter().enumerate() {
+        let direction = &finish(one)["outcome"]["directions"][0];
+        assert_eq!(direction["datagrams"]["lost"], 0, "{direction}");
+        let sent = direction["offered"]["bytes"].as_u64().expect("a count");
+        assert_eq!(sent % (1000 + n as u64), 0, "{direction}");
+        assert_eq!(direction["delivered"]["bytes"], sent, "{direction}");
+    }
+    for (n, one) in theirs.into_iter().enumerate() {
+        let end = finish(one)["end"]["sum"].take();
+        assert_eq!(
+            (end["packets"].as_u64(), &end["lost_packets"]),
+            (Some(20 + n as u64), &0.into())
+        );
+    }
+}
+
+/// What others took of the server, as a record tells it.
+struct Shares {
+    tests: u64,
+    bytes: u64,
+    addresses: Vec<String>,
+}
+
+fn shares(record: &Value) -> Shares {
+    let shared = record["shared"].as_array().cloned().unwrap_or_default();
+    let sum = |key: &str| shared.iter().filter_map(|one| one[key].as_u64()).sum();
+    let address = |one: &Value| one["address"].as_str().map(str::to_owned);
+    Shares {
+        tests: sum("tests"),
+        bytes: sum("bytes"),
+        addresses: shared.iter().filter_map(address).collect(),
+    }
+}
+
+fn finish(running: Running) -> Value {
+    let finished: Finished = running.finish(PATIENCE);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    finished.json()
+}
+
+/// A real iperf3 client; none if there is no iperf3 here.
+fn iperf3(server: &Server, options: &str) -> Option<Command> {
+    let mut command = program(Command::new("iperf3"));
+    if program(Command::new("iperf3")).arg("--version").status().is_err() {
+        return crate::support::skip("no iperf3 on this system");
+    }
+    let (ip, port) = (server.address.ip().to_string(), server.address.port().to_string());
+    command.args(["-c", &ip, "-p", &port]).args(options.split_whitespace());
+    Some(command)
+}

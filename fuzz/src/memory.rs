@@ -1,0 +1,24 @@
+//! What an input may cost: memory in proportion to the bytes that came, never to a number
+//! in them.
+
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// Does `work` on an input of `bytes` bytes, which may take so much memory and no more.
+pub fn bounded<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let done = work();
+    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    let most = FREE + PER_BYTE * bytes;
+    assert!(peak <= most, "{bytes} bytes took {peak} bytes of memory, more than {most}");
+    done
+}
+
+/// What no input is blamed for. Far below the longest message, so that room made for a
+/// length that was only announced is seen.
+const FREE: usize = 128 * 1024;
+/// A JSON text of many short values takes the most: a tree of them is so much larger.
+const PER_BYTE: usize = 256;
