@@ -3,7 +3,8 @@
 //! Every run joins two hosts of crate `lab`, starts a server on one and a client on the
 //! other, and holds what they report against what was asked ([`promises`]). What iperf3
 //! is known to do differently is data ([`deviations`]), each with its clause of
-//! docs/protocol/iperf3.md; anything else fails. It touches no network of the machine.
+//! docs/protocol/iperf3.md; anything else fails. [`siege`] holds the server alone against
+//! crowds and attackers. It touches no network of the machine.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod program;
 mod promises;
 mod seen;
 mod shaped;
+mod siege;
 mod table;
 mod trial;
 mod versions;
@@ -40,8 +42,10 @@ fn main() -> ExitCode {
 
 fn run(task: &Task) -> anyhow::Result<Verdict> {
     task.prepare()?;
-    // Before the first thread, since only then a user namespace can be entered.
-    bench::require(lab::prepare())?;
+    if task.needs_links() {
+        // Before the first thread, since only then a user namespace can be entered.
+        bench::require(lab::prepare())?;
+    }
     task.run()
 }
 
@@ -55,10 +59,13 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    #[command(hide = true)]
+    Bare(siege::Bare),
     Consumers(consumers::Consumers),
     Golden(golden::Golden),
     Matrix(matrix::Matrix),
     Shaped(shaped::Shaped),
+    Siege(siege::Siege),
     Versions(versions::Versions),
 }
 
@@ -67,16 +74,28 @@ impl Task {
     fn prepare(&self) -> anyhow::Result<()> {
         match self {
             Self::Consumers(task) => task.prepare(),
-            Self::Golden(_) | Self::Matrix(_) | Self::Shaped(_) | Self::Versions(_) => Ok(()),
+            Self::Bare(_)
+            | Self::Golden(_)
+            | Self::Matrix(_)
+            | Self::Shaped(_)
+            | Self::Siege(_)
+            | Self::Versions(_) => Ok(()),
         }
+    }
+
+    /// All but what such a task starts itself.
+    const fn needs_links(&self) -> bool {
+        !matches!(self, Self::Bare(_))
     }
 
     fn run(&self) -> anyhow::Result<Verdict> {
         match self {
+            Self::Bare(task) => task.run(),
             Self::Consumers(task) => task.run(),
             Self::Golden(task) => task.run(),
             Self::Matrix(task) => task.run(),
             Self::Shaped(task) => task.run(),
+            Self::Siege(task) => task.run(),
             Self::Versions(task) => task.run(),
         }
     }

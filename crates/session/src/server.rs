@@ -259,6 +259,7 @@ impl Server {
             behind: false,
             pausing_until: None,
             idle_since: dataplane::now(),
+            tidy: false,
             stops_at: None,
         };
         desk.serve(interrupts).map_err(SessionError::system("poll"))?;

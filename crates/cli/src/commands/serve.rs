@@ -26,6 +26,7 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let confinement = Confinement::plan(flags.service.user.as_deref())?;
     linux::host::raise_file_limit();
+    linux::heap::keep_large_blocks_apart();
     let server = Server::bind(options(flags))?;
     let metrics = flags.service.metrics.map(MetricsListener::bind).transpose()?;
     // Threads have what the one has that starts them.

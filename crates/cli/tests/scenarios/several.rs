@@ -156,7 +156,8 @@ fn an_iperf3_that_asks_for_too_much_hears_it_in_its_numbers() {
 fn a_test_that_takes_too_much_is_ended() {
     let server = Server::start_with("--bind 127.0.0.1 --max-bytes 10M");
     let finished = test(&server, "--tcp --send -t 20s");
-    finished.assert_complaint(1, &["the server refuses: more bytes than this server allows: at most"]);
+    finished
+        .assert_complaint(1, &["the server refuses: more bytes than this server allows: at most"]);
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
     server.line_with("more bytes than this server allows: at most 10,485,760 bytes");
 }

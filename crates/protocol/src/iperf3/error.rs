@@ -33,6 +33,8 @@ impl ErrorCode {
     pub const SERVER_DURATION: Self = Self(37);
     /// There is no room for another test.
     pub const RESOURCES: Self = Self(100);
+    /// A message that has no place where it came.
+    pub const MESSAGE: Self = Self(110);
     /// The parameters could not be read.
     pub const PARAMETERS: Self = Self(114);
     /// The results could not be read.

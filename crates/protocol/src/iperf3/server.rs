@@ -174,7 +174,7 @@ impl Server {
             match self.wire.next(self.phase.expects()) {
                 Ok(Some(frame)) => self.handle_frame(frame, now),
                 Ok(None) => return,
-                Err(error) => self.fail(error),
+                Err(error) => self.reject(error),
             }
         }
     }
@@ -247,9 +247,7 @@ impl Server {
     /// Ends the test with iperf3's number for the reason (clause 11.3).
     pub fn refuse(&mut self, code: ErrorCode, errno: i32) {
         if !self.is_over() {
-            self.wire.write_state(State::ServerError);
-            self.wire.write_bytes(&code.0.to_be_bytes());
-            self.wire.write_bytes(&errno.to_be_bytes());
+            self.write_error(code, errno);
             self.fail(ProtocolError::ServerError { code, errno, why: None });
         }
     }
@@ -291,6 +289,23 @@ impl Server {
         }
     }
 
+    /// The client said something that cannot be read, and is told so.
+    fn reject(&mut self, error: ProtocolError) {
+        let code = match self.phase {
+            Phase::Asking => ErrorCode::PARAMETERS,
+            Phase::Hearing => ErrorCode::RESULTS,
+            _ => ErrorCode::MESSAGE,
+        };
+        self.write_error(code, 0);
+        self.fail(error);
+    }
+
+    fn write_error(&mut self, code: ErrorCode, errno: i32) {
+        self.wire.write_state(State::ServerError);
+        self.wire.write_bytes(&code.0.to_be_bytes());
+        self.wire.write_bytes(&errno.to_be_bytes());
+    }
+
     const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Done | Phase::Failed)
     }
@@ -329,10 +344,10 @@ impl Server {
     fn handle_state(&mut self, byte: u8) {
         let phase = self.phase.doing();
         let Some(state) = State::from_byte(byte) else {
-            return self.fail(ProtocolError::UnknownState { byte, phase });
+            return self.reject(ProtocolError::UnknownState { byte, phase });
         };
         match (self.phase.on(state), state) {
-            (None, _) => self.fail(ProtocolError::OutOfPlace { state, phase }),
+            (None, _) => self.reject(ProtocolError::OutOfPlace { state, phase }),
             (Some(Phase::Failed), State::IperfDone | State::ClientTerminate) => {
                 self.fail(ProtocolError::ClientTerminated);
             }
@@ -365,7 +380,7 @@ impl Server {
                 self.enter(Phase::Answering, now);
                 self.events.push_back(ServerEvent::Results(results));
             }
-            Err(why) => self.fail(ProtocolError::BadJson { what: kind.name(), why }),
+            Err(why) => self.reject(ProtocolError::BadJson { what: kind.name(), why }),
         }
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Desk {
     pub(super) pausing_until: Option<Timestamp>,
     /// When it last had something to do.
     pub(super) idle_since: Timestamp,
+    /// Memory that tests have used may be free.
+    pub(super) tidy: bool,
     /// It was told to stop: when the tests that run must have ended.
     pub(super) stops_at: Option<Timestamp>,
 }
@@ -77,6 +79,7 @@ impl Desk {
             self.behind |= self.hellos.answer();
             self.mind_the_time();
             self.sessions.retain(|session| !session.is_finished());
+            self.tidy_up();
             if self.is_done() {
                 return Ok(());
             }
@@ -97,7 +100,8 @@ impl Desk {
             return Some(Duration::ZERO);
         }
         let due = self.due.first().map(|(at, _)| *at);
-        let deadlines = [due, self.idle_until(), self.pausing_until, self.stops_at];
+        let deadlines =
+            [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at()];
         let deadline = deadlines.into_iter().flatten().min();
         deadline.map(|deadline| deadline.since(dataplane::now()))
     }
@@ -116,6 +120,21 @@ impl Desk {
             self.registry.let_end();
         }
         !waits
+    }
+
+    /// When what the tests used is given back: not between two that follow each other.
+    fn tidies_at(&self) -> Option<Timestamp> {
+        let is_idle = self.registry.tests() == 0 && self.newcomers.is_empty();
+        (self.tidy && is_idle).then(|| self.idle_since.after(REST))
+    }
+
+    fn tidy_up(&mut self) {
+        if self.registry.tests() > 0 {
+            (self.tidy, self.idle_since) = (true, dataplane::now());
+        } else if self.tidies_at().is_some_and(|at| dataplane::now() >= at) {
+            linux::heap::return_unused();
+            self.tidy = false;
+        }
     }
 
     fn is_done(&mut self) -> bool {
@@ -356,6 +375,8 @@ const MOST_EVENTS: usize = 256;
 const MOST_AT_ONCE: usize = 64;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long there are no tests before memory is given back.
+const REST: Duration = Duration::from_secs(1);
 /// signal(7), the same on all architectures.
 const SIGINT: u32 = 2;
 /// `asm-generic/errno-base.h` and `asm-generic/errno.h`.

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use linux::event::Wake;
 use measurement::StreamOptions;
@@ -230,11 +231,11 @@ impl Tests {
             self.wake(number);
         }
         self.correspondents.end(entry.number, dataplane::now());
-        self.release_turn(entry.client, entry.number);
+        self.release_turn(entry.client, entry.number, false);
     }
 
-    fn release_turn(&mut self, client: IpAddr, number: u64) {
-        if let Some(next) = self.turns.release(client, number) {
+    fn release_turn(&mut self, client: IpAddr, number: u64, used: bool) {
+        if let Some(next) = self.turns.release(client, number, used) {
             self.wake(next);
         }
     }
@@ -282,11 +283,10 @@ impl Ticket {
         has_it
     }
 
-    /// Whether other tests of its address wait for its turn to end.
-    pub(super) fn keeps_others_waiting(&self) -> bool {
-        let tests = self.registry.lock();
-        tests.turns.holder(self.client) == Some(self.number)
-            && tests.turns.is_contended(self.client)
+    /// How long this test may let others wait for its turn to end, beside some round
+    /// trips; none: nobody waits for it.
+    pub(super) fn patience_of_others(&self) -> Option<Duration> {
+        self.registry.lock().turns.patience(self.client, self.number)
     }
 
     /// The test begins.
@@ -317,7 +317,7 @@ impl Ticket {
         if let Some(entry) = tests.entries.get_mut(&self.cookie) {
             entry.opening = None;
         }
-        tests.release_turn(self.client, self.number);
+        tests.release_turn(self.client, self.number, true);
     }
 
     /// The next stream that came.

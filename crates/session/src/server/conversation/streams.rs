@@ -29,12 +29,12 @@ impl Conversation<'_> {
     /// When the next stream must have come.
     pub(super) fn opening_limit(&self) -> Timestamp {
         let plan = &self.parameters.plan;
-        let patience = if plan.transport == Transport::Tcp {
-            TCP_PATIENCE
-        } else if self.ticket.keeps_others_waiting() {
-            SHORT_PATIENCE + 4 * self.setting.rtt
-        } else {
-            UDP_PATIENCE
+        let patience = match plan.transport {
+            Transport::Tcp => TCP_PATIENCE,
+            Transport::Udp => self
+                .ticket
+                .patience_of_others()
+                .map_or(UDP_PATIENCE, |short| short + 4 * self.setting.rtt),
         };
         let in_all = OPENING_LIMIT + plan.streams_in_all() * OPENING_EACH;
         self.arrived.after(patience).min(self.opening_since.after(in_all))
@@ -132,8 +132,6 @@ fn accepted(
 /// How long the next stream may take: a connect that is repeated, or hellos.
 const TCP_PATIENCE: Duration = Duration::from_secs(10);
 const UDP_PATIENCE: Duration = Duration::from_secs(5);
-/// The same beside four round trips, when others of the same address wait.
-const SHORT_PATIENCE: Duration = Duration::from_millis(500);
 /// All of them together.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_EACH: Duration = Duration::from_millis(500);

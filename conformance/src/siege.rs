@@ -1,0 +1,117 @@
+//! `siege`: proofs that the server never wedges, whoever comes in whatever number.
+//!
+//! Each proof prints a table of figures, limits and verdicts. Unlike the other tasks it
+//! judges the server alone: what is measured of the network is a means here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use crate::Verdict;
+use crate::table;
+
+mod aftermath;
+mod bare;
+mod client;
+mod crowd;
+mod dropper;
+mod flood;
+mod footprint;
+mod hostile;
+mod ledger;
+mod mutator;
+mod peer;
+mod peers;
+mod probe;
+mod random;
+mod record;
+mod script;
+mod server;
+mod spoofed;
+mod vanished;
+mod yard;
+
+pub(crate) use bare::Bare;
+use random::Random;
+use server::Programs;
+
+/// Besieges a server of linerate: many clients, hostile ones, floods, vanished hosts
+#[derive(Debug, Args)]
+pub(crate) struct Siege {
+    /// The linerate to test
+    #[arg(long, value_name = "FILE")]
+    linerate: PathBuf,
+    /// The iperf3 whose clients come too
+    #[arg(long, default_value = "iperf3", value_name = "FILE")]
+    iperf3: PathBuf,
+    /// Smaller numbers, about a quarter of a minute for each proof
+    #[arg(long)]
+    short: bool,
+    /// Only this proof
+    #[arg(long, value_name = "NAME")]
+    only: Option<Proof>,
+    /// What random numbers begin with; 0: something new
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed: u64,
+    /// Seconds of the parts that may take any time
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<u64>,
+}
+
+/// What is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Proof {
+    Crowd,
+    Hostile,
+    Flood,
+    Vanished,
+    Spoofed,
+    Mutator,
+}
+
+impl Siege {
+    pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
+        linux::host::raise_file_limit();
+        let proofs = Proof::value_variants().iter();
+        let mut missed = Vec::new();
+        for proof in proofs.filter(|proof| self.only.is_none_or(|only| only == **proof)) {
+            if proof.run(self)? == Verdict::Failed {
+                missed.push(format!("{proof:?}").to_lowercase());
+            }
+        }
+        if missed.is_empty() {
+            table::say("\nsiege: every limit was kept");
+            return Ok(Verdict::Passed);
+        }
+        table::say(&format!("\nsiege: limits were missed by: {}", missed.join(", ")));
+        Ok(Verdict::Failed)
+    }
+
+    fn programs(&self) -> Programs {
+        Programs { linerate: self.linerate.clone(), iperf3: self.iperf3.clone() }
+    }
+
+    fn seed(&self) -> u64 {
+        if self.seed == 0 { Random::fresh_seed() } else { self.seed }
+    }
+
+    /// How long a part takes, unless that was asked for.
+    fn time(&self, whole: Duration, short: Duration) -> Duration {
+        let usual = if self.short { short } else { whole };
+        self.time.map_or(usual, Duration::from_secs)
+    }
+}
+
+impl Proof {
+    fn run(self, siege: &Siege) -> anyhow::Result<Verdict> {
+        match self {
+            Self::Crowd => crowd::run(siege),
+            Self::Hostile => hostile::run(siege),
+            Self::Flood => flood::run(siege),
+            Self::Vanished => vanished::run(siege),
+            Self::Spoofed => spoofed::run(siege),
+            Self::Mutator => mutator::run(siege),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Good clients: real programs that are timed from start to end.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::server::{PORT, Programs};
+use super::yard::Place;
+use crate::child::{Ended, HowEnded, Running};
+
+/// A client's command line.
+#[derive(Clone, Debug)]
+pub(super) struct Good {
+    /// As it is named in tables.
+    pub(super) name: &'static str,
+    /// Whether it is held to [`LIMIT`]: a TCP test of one second.
+    pub(super) is_timed: bool,
+    program: Program,
+    words: &'static [&'static str],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    Linerate,
+    Iperf3,
+}
+
+/// What a good client came to.
+pub(super) struct Tried {
+    /// From its start to its end.
+    pub(super) seconds: f64,
+    pub(super) ended: Ended,
+}
+
+impl Tried {
+    /// Whether it had its test: an iperf3 that writes JSON ends with success even if it
+    /// was sent away.
+    pub(super) fn is_well(&self) -> bool {
+        self.ended.how == HowEnded::Well && self.error().is_none()
+    }
+
+    /// Its last words.
+    pub(super) fn words(&self) -> String {
+        let text = [&self.ended.stdout, &self.ended.stderr];
+        let mut lines = text.into_iter().flat_map(|text| text.lines());
+        let last = lines.rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+        let words = self.error().unwrap_or_else(|| last.to_owned());
+        format!("{:?} after {:.3} s: {words}", self.ended.how, self.seconds)
+    }
+
+    /// What its report says that went wrong.
+    fn error(&self) -> Option<String> {
+        let report: Value = serde_json::from_str(&self.ended.stdout).ok()?;
+        report["error"].as_str().map(str::to_owned)
+    }
+}
+
+impl Good {
+    /// The command that runs it on a host, against a server.
+    pub(super) fn command(&self, programs: &Programs, place: &Place, server: &str) -> Command {
+        let port = PORT.to_string();
+        let mut command = place.command(self.path(programs));
+        match self.program {
+            Program::Linerate => command.args(["test", "--json", "--quiet", server]),
+            Program::Iperf3 => command.args(["-J", "-c", server]),
+        };
+        command.args(["-p", &port]).args(self.words);
+        command
+    }
+
+    /// Runs it on a host, against a server, and waits for its end.
+    pub(super) fn run(
+        &self,
+        programs: &Programs,
+        place: &Place,
+        server: &str,
+    ) -> anyhow::Result<Tried> {
+        let start = Instant::now();
+        let running = Running::start(self.command(programs, place, server))?;
+        let ended = running.finish(PATIENCE)?;
+        Ok(Tried { seconds: start.elapsed().as_secs_f64(), ended })
+    }
+
+    fn path<'a>(&self, programs: &'a Programs) -> &'a Path {
+        match self.program {
+            Program::Linerate => &programs.linerate,
+            Program::Iperf3 => &programs.iperf3,
+        }
+    }
+}
+
+const fn linerate(name: &'static str, is_timed: bool, words: &'static [&'static str]) -> Good {
+    Good { name, is_timed, program: Program::Linerate, words }
+}
+
+const fn iperf3(name: &'static str, is_timed: bool, words: &'static [&'static str]) -> Good {
+    Good { name, is_timed, program: Program::Iperf3, words }
+}
+
+/// A second of TCP: what every proof ends with.
+pub(super) const SECOND: Good = linerate("linerate TCP", true, &["--tcp", "--send", "-t", "1s"]);
+/// Every transport and direction, of both programs.
+pub(super) const ALL: [Good; 8] = [
+    SECOND,
+    linerate("linerate TCP reverse", true, &["--tcp", "--receive", "-t", "1s"]),
+    linerate("linerate UDP", false, &["--udp", "--send", "-b", "20M", "-t", "1s"]),
+    linerate("linerate UDP reverse", false, &["--udp", "--receive", "-b", "20M", "-t", "1s"]),
+    iperf3("iperf3 TCP", true, &["-t", "1"]),
+    iperf3("iperf3 TCP reverse", true, &["-R", "-t", "1"]),
+    iperf3("iperf3 UDP", false, &["-u", "-b", "20M", "-t", "1"]),
+    iperf3("iperf3 UDP reverse", false, &["-R", "-u", "-b", "20M", "-t", "1"]),
+];
+/// The same of iperf3, whose datagrams name no test, from an address that has no other.
+pub(super) const ELSEWHERE: [Good; 2] = [
+    iperf3("iperf3 UDP from elsewhere", false, &["-u", "-b", "20M", "-t", "1", "-B", "127.9.9.9"]),
+    iperf3(
+        "iperf3 UDP reverse from elsewhere",
+        false,
+        &["-R", "-u", "-b", "20M", "-t", "1", "-B", "127.9.9.9"],
+    ),
+];
+/// Clients that go on until they are killed.
+pub(super) const ENDLESS: [Good; 6] = [
+    iperf3("iperf3 TCP", false, &["-t", "300", "-b", "50M"]),
+    iperf3("iperf3 TCP reverse", false, &["-t", "300", "-b", "50M", "-R"]),
+    iperf3("iperf3 TCP bidir", false, &["-t", "300", "-b", "50M", "--bidir"]),
+    iperf3("iperf3 UDP", false, &["-t", "300", "-u", "-b", "5M"]),
+    iperf3("iperf3 UDP reverse", false, &["-t", "300", "-u", "-b", "5M", "-R"]),
+    linerate("linerate TCP", false, &["--tcp", "--bidir", "-b", "50M", "-t", "300s"]),
+];
+/// What a test of one second may take, all included.
+pub(super) const LIMIT: f64 = 1.3;
+/// When it counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(8);

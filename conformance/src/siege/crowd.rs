@@ -1,0 +1,197 @@
+//! Proof: many clients at one time are all served, and no stream goes astray.
+//!
+//! Each client has a length of blocks or datagrams of its own, so that a stream or a
+//! result in a stranger's session shows.
+
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Siege;
+use super::aftermath::{judge, warm_up};
+use super::client::ALL;
+use super::ledger::{Ledger, Limit, Unit};
+use super::record::{Record, disagreements, is_among_strangers, stream_ports};
+use super::server::{Capacity, PORT, Server};
+use super::yard::{Place, Yard};
+use crate::Verdict;
+use crate::ask::{Ask, Direction, End, Transport};
+use crate::child::{Ended, HowEnded, Running};
+use crate::program::{Installed, Program};
+use crate::seen::Role;
+
+pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
+    let (count, seconds) = if siege.short { (24, 2) } else { (64, 5) };
+    let (programs, yard) = (siege.programs(), Yard::new()?);
+    let theirs = Installed::find(Program::Iperf3, &programs.iperf3)?;
+    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Default)?;
+    let mut ledger = Ledger::open("crowd");
+    let before = warm_up(&server, &programs, &ALL[..3])?;
+
+    let asks: Vec<Ask> = (0..count).map(|index| ask(index, seconds)).collect();
+    let start = Instant::now();
+    let running = asks
+        .iter()
+        .enumerate()
+        .map(|(index, ask)| Running::start(command(&theirs, &yard.server, index, ask)))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let ended =
+        running.into_iter().map(|one| one.finish(PATIENCE)).collect::<anyhow::Result<Vec<_>>>()?;
+    let took = start.elapsed().as_secs_f64();
+    // The server writes its record after the client's last word.
+    thread::sleep(SETTLING);
+
+    let records: Vec<Record> = server.events().iter().filter_map(Record::of).collect();
+    let mut sum = Sum::default();
+    for (index, (ask, ended)) in asks.iter().zip(&ended).enumerate() {
+        sum.add(index, &theirs, ask, ended, &records);
+    }
+    sum.report(&mut ledger, count);
+    let limit = f64::from(seconds) + MOST_OVERTIME;
+    ledger.add("until the last had finished", took, Unit::Seconds, Limit::Most(limit));
+    judge(&mut ledger, &mut server, before, RETURN)?;
+    Ok(ledger.close())
+}
+
+/// What one client of the crowd is asked to do.
+fn ask(index: usize, seconds: u32) -> Ask {
+    let (transport, direction) = KINDS[index % KINDS.len()];
+    let number = index as u64;
+    let (length, rate) = match transport {
+        Transport::Tcp => (16_384 + 128 * number, None),
+        Transport::Udp => (400 + 8 * number, Some(5_000_000)),
+    };
+    let streams = u16::try_from(1 + index / KINDS.len() % 4).unwrap_or(1);
+    let by_amount = index % KINDS.len() == BY_AMOUNT;
+    let end =
+        if by_amount { End::Bytes(20_000_000 + 100_000 * number) } else { End::Seconds(seconds) };
+    Ask { streams, end, rate, length: Some(length), ..Ask::new(transport, direction) }
+}
+
+/// The same in the words of iperf3.
+fn command(theirs: &Installed, place: &Place, index: usize, ask: &Ask) -> Command {
+    let mut command = place.command(theirs.path());
+    let (port, title) = (PORT.to_string(), format!("client-{index}"));
+    command.args(["-J", "-c", "127.0.0.1", "-p", &port, "-T", &title]);
+    command.args(["-P", &ask.streams.to_string()]);
+    match ask.end {
+        End::Seconds(seconds) => command.args(["-t", &seconds.to_string()]),
+        End::Bytes(bytes) => command.args(["-n", &bytes.to_string()]),
+        End::Blocks(blocks) => command.args(["-k", &blocks.to_string()]),
+    };
+    match ask.direction {
+        Direction::Forward => {}
+        Direction::Reverse => _ = command.arg("-R"),
+        Direction::Bidir => _ = command.arg("--bidir"),
+    }
+    if ask.transport == Transport::Udp {
+        command.arg("-u");
+    }
+    for (option, value) in [("-l", ask.length), ("-b", ask.rate)] {
+        if let Some(value) = value {
+            command.args([option, &value.to_string()]);
+        }
+    }
+    command
+}
+
+/// What came of all of them.
+#[derive(Default)]
+struct Sum {
+    well: usize,
+    recorded: usize,
+    astray: usize,
+    disagreeing: usize,
+    complaints: Vec<String>,
+}
+
+impl Sum {
+    fn add(
+        &mut self,
+        index: usize,
+        theirs: &Installed,
+        ask: &Ask,
+        ended: &Ended,
+        records: &[Record],
+    ) {
+        let what = format!("client {index} ({})", crate::table::describe(ask));
+        let seen = theirs.parse(Role::Client, ask, &ended.stdout).ok();
+        let error = seen.as_ref().and_then(|seen| seen.error.clone());
+        let Some(seen) = seen.filter(|_| ended.how == HowEnded::Well && error.is_none()) else {
+            let words = error.unwrap_or_else(|| ended.stderr.trim().to_owned());
+            return self.complaints.push(format!("{what}: {:?}: {words}", ended.how));
+        };
+        self.well += 1;
+        let ports = stream_ports(&ended.stdout);
+        if is_among_strangers(ask, &ports, records) {
+            self.astray += 1;
+            self.complaints.push(format!("{what}: its streams are in several records"));
+        }
+        let own = |record: &&Record| record.is_of(ask, &ports);
+        let own: Vec<&Record> = records.iter().filter(own).collect();
+        let [record] = own[..] else {
+            return self.complaints.push(format!("{what}: {} records of it", own.len()));
+        };
+        self.recorded += 1;
+        let found = disagreements(ask, &seen, record);
+        self.disagreeing += usize::from(!found.is_empty());
+        self.complaints.extend(found.into_iter().map(|one| format!("{what}: {one}")));
+    }
+
+    fn report(&self, ledger: &mut Ledger, count: usize) {
+        let all = Limit::Exactly(count as f64);
+        ledger.add("clients served", self.well as f64, Unit::Count, all);
+        ledger.add(
+            "of these with one record at the server",
+            self.recorded as f64,
+            Unit::Count,
+            all,
+        );
+        let none = Limit::Exactly(0.0);
+        ledger.add(
+            "of these with a stream in a stranger's test",
+            self.astray as f64,
+            Unit::Count,
+            none,
+        );
+        let what = "of these whose two ends disagree";
+        ledger.add(what, self.disagreeing as f64, Unit::Count, none);
+        for complaint in self.complaints.iter().take(MOST_TOLD) {
+            ledger.note(complaint);
+        }
+        if self.complaints.len() > MOST_TOLD {
+            ledger.note(&format!("and {} more", self.complaints.len() - MOST_TOLD));
+        }
+    }
+}
+
+const KINDS: [(Transport, Direction); 7] = [
+    (Transport::Tcp, Direction::Forward),
+    (Transport::Udp, Direction::Forward),
+    (Transport::Tcp, Direction::Reverse),
+    (Transport::Udp, Direction::Reverse),
+    (Transport::Tcp, Direction::Bidir),
+    (Transport::Udp, Direction::Bidir),
+    (Transport::Tcp, Direction::Forward),
+];
+/// The kind that ends after an amount.
+const BY_AMOUNT: usize = 6;
+/// Seconds that everything but the payload of the whole crowd may take.
+const MOST_OVERTIME: f64 = 5.0;
+const MOST_TOLD: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(30);
+const SETTLING: Duration = Duration::from_millis(500);
+const RETURN: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_client_has_a_length_of_its_own() {
+        let mut lengths: Vec<_> = (0..64).map(|index| ask(index, 1).length).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        assert_eq!(lengths.len(), 64);
+    }
+}

@@ -1,0 +1,240 @@
+//! Proof: connections that are opened and dropped disturb no test, and cost little.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use super::Siege;
+use super::aftermath::{judge, warm_up};
+use super::client::ALL;
+use super::dropper::{Dropped, Dropper, Says};
+use super::footprint::Footprint;
+use super::ledger::{Ledger, Limit, Unit, median, worst};
+use super::probe::start_latency;
+use super::random::Random;
+use super::server::{Capacity, LOCAL, Programs, Server};
+use super::yard::{Place, Yard};
+use crate::Verdict;
+use crate::child::{HowEnded, Running};
+
+pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
+    let (programs, yard) = (siege.programs(), Yard::new()?);
+    // One address opens more connections than the usual range has ports for.
+    yard.server.set("ipv4/ip_local_port_range", "10000 65000")?;
+    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
+    let mut ledger = Ledger::open("flood");
+    let before = warm_up(&server, &programs, &ALL[..3])?;
+    let time = siege.time(Duration::from_secs(30), Duration::from_secs(3));
+    for transport in ["TCP", "UDP"] {
+        Beside::play(&server, &programs, transport, time)?.report(&mut ledger, transport);
+    }
+    let (rounds, count) = if siege.short { (3, 8_000) } else { (5, 20_000) };
+    cost(&mut ledger, &server, rounds, count)?;
+    judge(&mut ledger, &mut server, before, RETURN)?;
+    Ok(ledger.close())
+}
+
+/// A test beside a flood.
+struct Beside {
+    flood: Dropped,
+    report: Value,
+    complaint: Option<String>,
+    /// Seconds from a connect to TEST_RUNNING.
+    latencies: Vec<f64>,
+    unserved: Vec<String>,
+}
+
+impl Beside {
+    fn play(
+        server: &Server,
+        programs: &Programs,
+        transport: &str,
+        time: Duration,
+    ) -> anyhow::Result<Self> {
+        let place = server.place();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let dropper = Dropper { server: LOCAL, rate: RATE, says: Says::Nothing };
+            let stop = &stop;
+            let flooding = scope.spawn(move || place.run(|| dropper.run(u64::MAX, stop)));
+            let probing = scope.spawn(move || place.run(|| probe(LOCAL, stop)));
+            thread::sleep(LEAD);
+            let played = client(place, programs, transport, time);
+            stop.store(true, Relaxed);
+            let flood = join(flooding)??;
+            let (latencies, unserved) = join(probing)??;
+            let ended = played?;
+            let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
+            let error = report["error"].as_str().map(str::to_owned);
+            let complaint =
+                error.or_else(|| (ended.how != HowEnded::Well).then(|| format!("{:?}", ended.how)));
+            Ok(Self { flood, report, complaint, latencies, unserved })
+        })
+    }
+
+    fn report(&self, ledger: &mut Ledger, transport: &str) {
+        let rate = self.flood.rate();
+        ledger.add(
+            &format!("connections in a second beside {transport}"),
+            rate,
+            Unit::Count,
+            Limit::None,
+        );
+        if rate < f64::from(RATE) * 0.95 || self.flood.failed > 0 {
+            ledger.note(&format!(
+                "{RATE} were aimed at; {} were not opened within the generator's patience",
+                self.flood.failed
+            ));
+        }
+        let sum = &self.report["end"]["sum_received"];
+        match &self.complaint {
+            Some(words) => ledger.fail(&format!("{transport} of 200 Mbit/s"), words),
+            None if transport == "UDP" => {
+                let lost = self.report["end"]["sum"]["lost_percent"].as_f64().unwrap_or(100.0);
+                ledger.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::Most(1.0));
+            }
+            None => {
+                let achieved = sum["bits_per_second"].as_f64().unwrap_or_default() / 1e6;
+                ledger.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::Least(198.0));
+            }
+        }
+        let what = format!("from connect to TEST_RUNNING beside {transport}, worst");
+        if self.latencies.is_empty() {
+            ledger.fail(&what, self.unserved.first().map_or("nobody asked", String::as_str));
+            return;
+        }
+        ledger.add(&what, worst(&self.latencies), Unit::Seconds, Limit::Most(MOST_LATENCY));
+        let (count, middle) = (self.latencies.len(), median(&self.latencies));
+        ledger.note(&format!("median {middle:.4} s of {count}"));
+        let unserved = self.unserved.len() as f64;
+        ledger.add("of these not served", unserved, Unit::Count, Limit::Exactly(0.0));
+        ledger.note(self.unserved.first().map_or("", String::as_str));
+    }
+}
+
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> anyhow::Result<T> {
+    thread.join().map_err(|_| anyhow::anyhow!("a thread of the flood panicked"))
+}
+
+fn client(
+    place: &Place,
+    programs: &Programs,
+    transport: &str,
+    time: Duration,
+) -> anyhow::Result<crate::child::Ended> {
+    let mut command = place.command(&programs.iperf3);
+    let seconds = time.as_secs().to_string();
+    command.args(["-c", "127.0.0.1", "-J", "-b", "200M", "-t", &seconds]);
+    if transport == "UDP" {
+        command.args(["-u", "-l", "1460"]);
+    }
+    Running::start(command)?.finish(time + PATIENCE)
+}
+
+/// Asks for a test again and again.
+fn probe(server: SocketAddr, stop: &AtomicBool) -> (Vec<f64>, Vec<String>) {
+    let mut random = Random::from_seed(Random::fresh_seed());
+    let (mut latencies, mut unserved) = (Vec::new(), Vec::new());
+    thread::sleep(LEAD);
+    while !stop.load(Relaxed) {
+        match start_latency(server, &mut random) {
+            Ok(latency) => latencies.push(latency.as_secs_f64()),
+            Err(error) => unserved.push(error.to_string()),
+        }
+        thread::sleep(PROBE_INTERVAL);
+    }
+    (latencies, unserved)
+}
+
+/// CPU time for each dropped connection, the server's against that of the least that
+/// can be done, by turns.
+fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyhow::Result<()> {
+    let bare = BareProcess::start(server.place())?;
+    let [mut ours, mut least, mut named] = [const { Vec::new() }; 3];
+    for _ in 0..rounds {
+        for (process, address, says, costs) in [
+            (bare.child.id(), bare.address, Says::Nothing, &mut least),
+            (server.process(), LOCAL, Says::Nothing, &mut ours),
+            (server.process(), LOCAL, Says::Cookie, &mut named),
+        ] {
+            let dropper = Dropper { server: address, rate: RATE, says };
+            costs.push(cost_of(server.place(), process, dropper, count)?);
+        }
+    }
+    let (ours, least, named) = (median(&ours), median(&least), median(&named));
+    ledger.add(
+        "CPU time for each, accepted and closed by a bare loop",
+        least,
+        Unit::Micros,
+        Limit::None,
+    );
+    ledger.add("CPU time for each, by the server", ours, Unit::Micros, Limit::None);
+    ledger.add("CPU time for each that said a cookie", named, Unit::Micros, Limit::None);
+    ledger.add(
+        "the server against the bare loop",
+        ours / least,
+        Unit::Times,
+        Limit::Most(MOST_COST),
+    );
+    Ok(())
+}
+
+/// Microseconds of a process for each connection.
+fn cost_of(place: &Place, process: u32, flood: Dropper, count: u64) -> anyhow::Result<f64> {
+    let before = Footprint::of(process)?.cpu();
+    let dropped = place.run(|| flood.run(count, &AtomicBool::new(false)))?;
+    // What was dropped last is still to be found.
+    thread::sleep(LAST_ONES);
+    let used = Footprint::of(process)?.cpu().saturating_sub(before);
+    Ok(used.as_secs_f64() * 1e6 / dropped.connections.max(1) as f64)
+}
+
+/// The bare loop. Dropped, it is killed.
+struct BareProcess {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl BareProcess {
+    fn start(place: &Place) -> anyhow::Result<Self> {
+        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), BARE_PORT);
+        let own = std::env::current_exe().context("cannot find this program")?;
+        let mut command: Command = place.command(own);
+        command.args(["bare", &address.to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().context("cannot start the bare loop")?;
+        let bare = Self { child, address };
+        let deadline = Instant::now() + PATIENCE;
+        while place.run(|| std::net::TcpStream::connect(address).is_err())? {
+            if Instant::now() > deadline {
+                bail!("the bare loop does not come to listen");
+            }
+            thread::sleep(LEAD);
+        }
+        Ok(bare)
+    }
+}
+
+impl Drop for BareProcess {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Connections in a second.
+const RATE: u32 = 10_000;
+/// Seconds.
+const MOST_LATENCY: f64 = 0.2;
+const MOST_COST: f64 = 1.5;
+const BARE_PORT: u16 = 5202;
+const LEAD: Duration = Duration::from_millis(300);
+const PROBE_INTERVAL: Duration = Duration::from_millis(150);
+const LAST_ONES: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(8);
+const RETURN: Duration = Duration::from_secs(15);

@@ -1,0 +1,250 @@
+//! Proof: peers that are silent, slow or mad hold up nobody but themselves.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Siege;
+use super::aftermath::{judge, warm_up};
+use super::client::{ALL, ELSEWHERE, ENDLESS, Good, LIMIT};
+use super::ledger::{Ledger, Limit, Unit, median, worst};
+use super::peers::{Crowd, Tally};
+use super::random::Random;
+use super::script::{COOKIE_LENGTH, PARAM_EXCHANGE, Script, Session, Stage, Step, framed};
+use super::server::{Capacity, LOCAL, Programs, Server};
+use super::yard::Yard;
+use crate::Verdict;
+use crate::ask::{Direction, Transport};
+use crate::child::Running;
+
+pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
+    let (count, rounds) = if siege.short { (200, 1) } else { (1000, 5) };
+    let (programs, yard) = (siege.programs(), Yard::new()?);
+    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
+    let mut ledger = Ledger::open("hostile");
+    let before = warm_up(&server, &programs, &ALL[..if siege.short { 3 } else { ALL.len() }])?;
+    ledger.note(&format!("before: {}", before.describe()));
+
+    let (tallies, stop) = (KINDS.map(|_| Tally::default()), AtomicBool::new(false));
+    let crowd = Crowd {
+        server: LOCAL,
+        count,
+        spacing: SPACING,
+        again: Some(PAUSE),
+        tallies: &tallies,
+        stop: &stop,
+    };
+    thread::scope(|scope| -> anyhow::Result<()> {
+        let mut random = Random::from_seed(siege.seed());
+        let place = &yard.server;
+        let playing =
+            scope.spawn(move || place.run(|| crowd.play(|slot| hostile(slot, &mut random)))?);
+        let outcome = (|| {
+            await_crowd(&tallies, count);
+            let stopped = stop_clients(&server, &programs)?;
+            ledger.add("hostile connections open", open(&tallies) as f64, Unit::Count, Limit::None);
+            ledger.add(
+                "real iperf3 that were stopped",
+                stopped.len() as f64,
+                Unit::Count,
+                Limit::None,
+            );
+            for client in ALL.iter().chain(&ELSEWHERE) {
+                play(&mut ledger, &server, &programs, client, rounds)?;
+            }
+            ledger.add(
+                "hostile connections open at the end",
+                open(&tallies) as f64,
+                Unit::Count,
+                Limit::None,
+            );
+            ledger.note(&format!("during: {}", server.footprint()?.describe()));
+            tell(&ledger, &tallies);
+            drop(stopped);
+            Ok(())
+        })();
+        stop.store(true, Relaxed);
+        playing.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+        outcome
+    })?;
+    judge(&mut ledger, &mut server, before, RETURN)?;
+    Ok(ledger.close())
+}
+
+fn open(tallies: &[Tally]) -> usize {
+    tallies.iter().map(|tally| tally.open.load(Relaxed)).sum()
+}
+
+/// What became of each kind.
+fn tell(ledger: &Ledger, tallies: &[Tally]) {
+    for ((name, _), tally) in KINDS.iter().zip(tallies) {
+        ledger.note(&format!(
+            "{name:<46} {:>4} open of {:>6} begun, {:>6} closed by the server, {:>6} with a word",
+            tally.open.load(Relaxed),
+            tally.begun.load(Relaxed),
+            tally.closed.load(Relaxed),
+            tally.refused.load(Relaxed)
+        ));
+    }
+}
+
+/// Waits until nearly all are there or have been, and a little longer for what they are
+/// about to say.
+fn await_crowd(tallies: &[Tally], count: usize) {
+    let deadline = Instant::now() + GATHERING;
+    let begun = || tallies.iter().map(|tally| tally.begun.load(Relaxed)).sum::<u64>();
+    while begun() < count as u64 && Instant::now() < deadline {
+        thread::sleep(POLL_INTERVAL);
+    }
+    thread::sleep(SETTLING);
+}
+
+/// Real clients that stop in the middle of what they do. Dropped, they are killed.
+fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Running>> {
+    let local = LOCAL.ip().to_string();
+    let mut stopped = Vec::new();
+    for index in 0..STOPPED {
+        let client = &ENDLESS[index % ENDLESS.len()];
+        let running = Running::start(client.command(programs, server.place(), &local))?;
+        let after = STOP_AFTER[index % STOP_AFTER.len()];
+        thread::sleep(after);
+        running.signal("STOP")?;
+        stopped.push(running);
+    }
+    Ok(stopped)
+}
+
+/// Runs a good client so many times.
+fn play(
+    ledger: &mut Ledger,
+    server: &Server,
+    programs: &Programs,
+    client: &Good,
+    rounds: usize,
+) -> anyhow::Result<()> {
+    let (mut times, mut complaint) = (Vec::new(), None);
+    for _ in 0..rounds {
+        let tried = client.run(programs, server.place(), &LOCAL.ip().to_string())?;
+        if !tried.is_well() {
+            complaint = Some(tried.words());
+            break;
+        }
+        times.push(tried.seconds);
+    }
+    let what = format!("{} of 1 s, worst of {rounds}", client.name);
+    if let Some(words) = complaint {
+        ledger.fail(&what, &words);
+        return Ok(());
+    }
+    let limit = if client.is_timed { Limit::Most(LIMIT) } else { Limit::None };
+    ledger.add(&what, worst(&times), Unit::Seconds, limit);
+    if rounds > 1 {
+        ledger.note(&format!("median {:.3} s", median(&times)));
+    }
+    Ok(())
+}
+
+/// The script of one place: kinds in turn, from the good client's address and from others.
+fn hostile(slot: usize, random: &mut Random) -> Script {
+    let (_, kind) = KINDS[slot % KINDS.len()];
+    let steps = kind(random);
+    Script {
+        from: (slot / KINDS.len() % 2 == 1).then(|| other_address(slot)),
+        ..Script::new(steps)
+    }
+}
+
+/// 127.0.x.y, but not 127.0.0.1.
+fn other_address(slot: usize) -> IpAddr {
+    let [.., high, low] = (slot as u64 + 2).to_be_bytes();
+    Ipv4Addr::new(127, 0, high, low).into()
+}
+
+type Kind = fn(&mut Random) -> Vec<Step>;
+
+/// What a hostile peer may be like.
+const KINDS: [(&str, Kind); 20] = [
+    ("silence", |_| vec![Step::Hold]),
+    ("half a cookie", |_| vec![Step::Cookie(COOKIE_LENGTH / 2), Step::Hold]),
+    ("cookie", |_| vec![Step::Cookie(COOKIE_LENGTH), Step::Hold]),
+    ("cookie, HTTP", |_| says(HTTP.to_vec())),
+    ("HTTP", |_| vec![Step::Send(HTTP.to_vec()), Step::Hold]),
+    ("random bytes", |random| vec![Step::Send(random.bytes(200)), Step::Hold]),
+    ("cookie, JSON of 4 GiB", |_| says(vec![0xff; 4])),
+    ("cookie, malformed JSON", |_| says(framed(b"{\"tcp\":tru,,\"omit\":}"))),
+    // Deeper than any parser should follow, below and above the limit of the length.
+    ("cookie, JSON 60,000 deep", |_| says(framed("[".repeat(60_000).as_bytes()))),
+    ("cookie, JSON 100,000 deep", |_| says(framed("{\"a\":".repeat(100_000).as_bytes()))),
+    ("parameters of TCP", |_| tcp(Direction::Forward).silent_from(Stage::Asked)),
+    ("parameters of UDP reverse", |_| udp(Direction::Reverse).silent_from(Stage::Asked)),
+    ("TCP running, sends nothing", |_| tcp(Direction::Forward).silent_from(Stage::Running)),
+    ("TCP running, reads nothing", |_| tcp(Direction::Reverse).silent_from(Stage::Running)),
+    ("TCP running, neither", |_| tcp(Direction::Bidir).silent_from(Stage::Running)),
+    ("UDP running, sends nothing", |_| udp(Direction::Forward).silent_from(Stage::Running)),
+    ("UDP running, reads nothing", |_| udp(Direction::Reverse).silent_from(Stage::Running)),
+    ("TEST_END", |_| tcp(Direction::Bidir).silent_from(Stage::Ended)),
+    ("half of the results", |_| half_of_the_results()),
+    ("results, but no IPERF_DONE", |_| tcp(Direction::Forward).silent_from(Stage::Told)),
+];
+
+const fn tcp(direction: Direction) -> Session {
+    Session::new(Transport::Tcp, direction).with_streams(2)
+}
+
+const fn udp(direction: Direction) -> Session {
+    Session::new(Transport::Udp, direction).with_streams(2)
+}
+
+/// Says something where the parameters are expected.
+fn says(bytes: Vec<u8>) -> Vec<Step> {
+    let cookie = Step::Cookie(COOKIE_LENGTH);
+    vec![cookie, Step::Await(PARAM_EXCHANGE), Step::Send(bytes), Step::Hold]
+}
+
+fn half_of_the_results() -> Vec<Step> {
+    let mut steps = tcp(Direction::Forward).silent_from(Stage::Told);
+    for step in steps.iter_mut().rev().take(2) {
+        if let Step::Send(bytes) = step {
+            bytes.truncate(bytes.len() / 2);
+        }
+    }
+    steps
+}
+
+const HTTP: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: Mozilla/5.0\r\n\r\n";
+/// Real clients that are stopped, and when.
+const STOPPED: usize = 16;
+const STOP_AFTER: [Duration; 4] = [
+    Duration::from_millis(3),
+    Duration::from_millis(10),
+    Duration::from_millis(40),
+    Duration::from_millis(250),
+];
+const SPACING: Duration = Duration::from_millis(2);
+/// After which one that was closed comes back.
+const PAUSE: Duration = Duration::from_millis(200);
+const GATHERING: Duration = Duration::from_secs(8);
+const SETTLING: Duration = Duration::from_secs(1);
+const RETURN: Duration = Duration::from_secs(15);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_places_come_from_the_good_clients_address() {
+        let mut random = Random::from_seed(1);
+        let scripts: Vec<_> = (0..KINDS.len() * 2).map(|slot| hostile(slot, &mut random)).collect();
+        let others = scripts.iter().filter(|script| script.from.is_some()).count();
+        assert_eq!(others, KINDS.len());
+        assert!(scripts.iter().all(|script| script.from != Some(Ipv4Addr::LOCALHOST.into())));
+    }
+
+    #[test]
+    fn every_kind_ends_in_silence() {
+        let mut random = Random::from_seed(1);
+        assert!(KINDS.iter().all(|(_, kind)| kind(&mut random).last() == Some(&Step::Hold)));
+    }
+}

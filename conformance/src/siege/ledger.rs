@@ -1,0 +1,159 @@
+//! One proof's table: what was measured, the figure, its limit, and whether it was kept.
+
+use crate::Verdict;
+use crate::table;
+
+/// The rows of one proof, printed as they come.
+pub(super) struct Ledger {
+    proof: &'static str,
+    rows: usize,
+    missed: Vec<String>,
+}
+
+/// What a figure is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Limit {
+    /// No more than this.
+    Most(f64),
+    /// No less than this.
+    Least(f64),
+    /// This and nothing else.
+    Exactly(f64),
+    /// Told for its own sake.
+    None,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Count,
+    Seconds,
+    Micros,
+    Mebibytes,
+    Percent,
+    Times,
+    Megabits,
+}
+
+impl Ledger {
+    /// Opens the table of a proof.
+    pub(super) fn open(proof: &'static str) -> Self {
+        table::say(&format!("\n{proof}"));
+        table::say(&format!("  {:<62} {:>14} {:>14}  verdict", "what", "figure", "limit"));
+        Self { proof, rows: 0, missed: Vec::new() }
+    }
+
+    /// Adds a row; whether its limit was kept.
+    pub(super) fn add(&mut self, what: &str, figure: f64, unit: Unit, limit: Limit) -> bool {
+        let kept = limit.allows(figure);
+        let verdict = match (limit, kept) {
+            (Limit::None, _) => "",
+            (_, true) => "kept",
+            (_, false) => "MISSED",
+        };
+        let (figure, limit) = (unit.show(figure), limit.show(unit));
+        table::say(&format!("  {what:<62} {figure:>14} {limit:>14}  {verdict}"));
+        self.rows += 1;
+        if !kept {
+            self.missed.push(what.to_owned());
+        }
+        kept
+    }
+
+    /// Adds a row of something that could not be measured, which is missed.
+    pub(super) fn fail(&mut self, what: &str, why: &str) {
+        table::say(&format!("  {what:<62} {:>14} {:>14}  MISSED", "none", ""));
+        self.note(why);
+        self.rows += 1;
+        self.missed.push(what.to_owned());
+    }
+
+    /// Adds a remark to the row above.
+    #[expect(clippy::unused_self, reason = "a remark belongs to a table")]
+    pub(super) fn note(&self, text: &str) {
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            table::say(&format!("      {line}"));
+        }
+    }
+
+    /// Sums the proof up.
+    pub(super) fn close(self) -> Verdict {
+        let kept = self.rows - self.missed.len();
+        table::say(&format!("  {}: {kept} of {} kept", self.proof, self.rows));
+        if self.missed.is_empty() { Verdict::Passed } else { Verdict::Failed }
+    }
+}
+
+impl Limit {
+    fn allows(self, figure: f64) -> bool {
+        match self {
+            Self::Most(most) => figure <= most,
+            Self::Least(least) => figure >= least,
+            Self::Exactly(exact) => (figure - exact).abs() < f64::EPSILON,
+            Self::None => true,
+        }
+    }
+
+    fn show(self, unit: Unit) -> String {
+        match self {
+            Self::Most(most) => format!("<= {}", unit.show(most)),
+            Self::Least(least) => format!(">= {}", unit.show(least)),
+            Self::Exactly(exact) => format!("= {}", unit.show(exact)),
+            Self::None => String::new(),
+        }
+    }
+}
+
+impl Unit {
+    fn show(self, figure: f64) -> String {
+        match self {
+            Self::Count => format!("{figure:.0}"),
+            Self::Seconds => format!("{figure:.3} s"),
+            Self::Micros => format!("{figure:.2} us"),
+            Self::Mebibytes => format!("{figure:.1} MiB"),
+            Self::Percent => format!("{figure:.2} %"),
+            Self::Times => format!("{figure:.2} x"),
+            Self::Megabits => format!("{figure:.1} Mbit/s"),
+        }
+    }
+}
+
+/// The figure in the middle; 0 of nothing.
+pub(super) fn median(figures: &[f64]) -> f64 {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// The largest figure; 0 of nothing.
+pub(super) fn worst(figures: &[f64]) -> f64 {
+    figures.iter().copied().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_allows_what_it_says() {
+        assert!(Limit::Most(1.0).allows(1.0) && !Limit::Most(1.0).allows(1.1));
+        assert!(Limit::Least(1.0).allows(1.0) && !Limit::Least(1.0).allows(0.9));
+        assert!(Limit::Exactly(3.0).allows(3.0) && !Limit::Exactly(3.0).allows(4.0));
+        assert!(Limit::None.allows(f64::MAX));
+    }
+
+    #[test]
+    fn a_missed_limit_fails_the_proof() {
+        let mut ledger = Ledger::open("a proof");
+        assert!(ledger.add("small", 1.0, Unit::Count, Limit::Most(2.0)));
+        assert!(!ledger.add("large", 3.0, Unit::Count, Limit::Most(2.0)));
+        assert_eq!(ledger.close(), Verdict::Failed);
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert!((median(&[9.0, 1.0, 5.0]) - 5.0).abs() < 1e-9);
+        assert!(median(&[]).abs() < 1e-9);
+        assert!((worst(&[9.0, 1.0]) - 9.0).abs() < 1e-9);
+    }
+}

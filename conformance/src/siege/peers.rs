@@ -1,0 +1,218 @@
+//! Any number of raw peers on one thread, each playing its script.
+//!
+//! Sockets do not block; readiness comes by epoll(7) and time by a tick, which is
+//! coarse on purpose: the machine is there for the server.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use linux::epoll::{Epoll, Events};
+
+use super::peer::{Peer, Progress, Watches};
+use super::random::Random;
+use super::script::Script;
+
+/// What a crowd of peers did, for whoever watches it from another thread.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Connections begun.
+    pub(super) begun: AtomicU64,
+    /// Ended by the server.
+    pub(super) closed: AtomicU64,
+    /// Of these with a word of refusal.
+    pub(super) refused: AtomicU64,
+    /// Scripts that were played to their end.
+    pub(super) finished: AtomicU64,
+    /// Connections open now.
+    pub(super) open: AtomicUsize,
+    /// Those of them that have come to their last step.
+    pub(super) settled: AtomicUsize,
+}
+
+/// A crowd to be.
+pub(super) struct Crowd<'a> {
+    pub(super) server: SocketAddr,
+    pub(super) count: usize,
+    /// How far apart they come at first.
+    pub(super) spacing: Duration,
+    /// How soon the next comes for one that is gone; none: never.
+    pub(super) again: Option<Duration>,
+    /// One for each kind of peer: places count in turn.
+    pub(super) tallies: &'a [Tally],
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// One place in the crowd.
+struct Slot<'a> {
+    tally: &'a Tally,
+    peer: Option<Peer>,
+    /// When there is something to do without the server; none: only then.
+    wake_at: Option<Instant>,
+    is_settled: bool,
+}
+
+impl Crowd<'_> {
+    /// Plays until it is told to stop, which closes all connections. `script` gives
+    /// each place its next script.
+    pub(super) fn play(&self, mut script: impl FnMut(usize) -> Script) -> anyhow::Result<()> {
+        let watches = Watches {
+            reading: Epoll::new().context("no epoll")?,
+            writing: Epoll::new().context("no epoll")?,
+        };
+        let mut events = Events::with_capacity(1024);
+        let mut random = Random::from_seed(Random::fresh_seed());
+        let start = Instant::now();
+        let due = |index| start + self.spacing * u32::try_from(index).unwrap_or(0);
+        let mut slots: Vec<Slot<'_>> = (0..self.count)
+            .map(|index| Slot::due(due(index), &self.tallies[index % self.tallies.len()]))
+            .collect();
+        let mut ready = vec![false; self.count];
+        while !self.stop.load(Relaxed) {
+            let mark = |token: u64| {
+                if let Some(one) = usize::try_from(token).ok().and_then(|at| ready.get_mut(at)) {
+                    *one = true;
+                }
+            };
+            watches.wait(&mut events, TICK, mark).context("epoll")?;
+            let now = Instant::now();
+            for (index, slot) in slots.iter_mut().enumerate() {
+                let is_due = slot.wake_at.is_some_and(|at| at <= now);
+                if is_due || ready[index] {
+                    ready[index] = false;
+                    let token = index as u64;
+                    slot.progress(self, &watches, token, now, &mut random, || script(index));
+                }
+            }
+        }
+        for slot in &mut slots {
+            slot.leave();
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Slot<'a> {
+    const fn due(at: Instant, tally: &'a Tally) -> Self {
+        Self { tally, peer: None, wake_at: Some(at), is_settled: false }
+    }
+
+    fn progress(
+        &mut self,
+        crowd: &Crowd<'_>,
+        watches: &Watches,
+        token: u64,
+        now: Instant,
+        random: &mut Random,
+        script: impl FnOnce() -> Script,
+    ) {
+        let Some(peer) = &mut self.peer else {
+            return self.begin(crowd, watches, token, now, random, script());
+        };
+        match peer.advance(watches, now) {
+            Progress::Waiting(until) => {
+                self.wake_at = until;
+                if peer.is_at_its_last_step() && !self.is_settled {
+                    self.is_settled = true;
+                    self.tally.settled.fetch_add(1, Relaxed);
+                }
+            }
+            Progress::Over(end) => {
+                let tally = self.tally;
+                let count = if end == End::Finished { &tally.finished } else { &tally.closed };
+                count.fetch_add(1, Relaxed);
+                tally.refused.fetch_add(u64::from(end == End::Refused), Relaxed);
+                self.leave();
+                self.wake_at = crowd.again.map(|pause| now + pause);
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        crowd: &Crowd<'_>,
+        watches: &Watches,
+        token: u64,
+        now: Instant,
+        random: &mut Random,
+        script: Script,
+    ) {
+        self.tally.begun.fetch_add(1, Relaxed);
+        self.peer = Peer::connect(crowd.server, script, watches, token, now, random).ok();
+        if self.peer.is_some() {
+            self.wake_at = Some(now);
+            self.tally.open.fetch_add(1, Relaxed);
+        } else {
+            self.wake_at = crowd.again.map(|pause| now + pause);
+        }
+    }
+
+    fn leave(&mut self) {
+        if self.peer.take().is_some() {
+            self.tally.open.fetch_sub(1, Relaxed);
+            self.tally.settled.fetch_sub(usize::from(self.is_settled), Relaxed);
+            self.is_settled = false;
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// By the server.
+    Closed,
+    /// By the server, with a word.
+    Refused,
+    /// By its script, or by its patience.
+    Finished,
+}
+
+const TICK: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::ask::{Direction, Transport};
+    use crate::siege::script::{ACCESS_DENIED, COOKIE_LENGTH, PARAM_EXCHANGE, Session, Stage};
+
+    #[test]
+    fn a_peer_plays_its_script_and_tells_how_it_ended() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let server = listener.local_addr().expect("bound");
+        let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+        let crowd = Crowd {
+            server,
+            count: 1,
+            spacing: Duration::ZERO,
+            again: None,
+            tallies: std::slice::from_ref(&tally),
+            stop: &stop,
+        };
+        let session = Session::new(Transport::Tcp, Direction::Forward);
+        let script = || Script::new(session.silent_from(Stage::Asked));
+        thread::scope(|scope| {
+            let playing = scope.spawn(|| crowd.play(|_| script()));
+            let (mut control, _) = listener.accept().expect("a peer comes");
+            control.read_exact(&mut [0; COOKIE_LENGTH]).expect("a cookie");
+            control.write_all(&[PARAM_EXCHANGE]).expect("it listens");
+            let mut parameters = vec![0; session.parameters().len()];
+            control.read_exact(&mut parameters).expect("parameters");
+            assert_eq!(parameters, session.parameters());
+            control.write_all(&[ACCESS_DENIED]).expect("it listens");
+            drop(control);
+            while tally.closed.load(Relaxed) == 0 {
+                thread::yield_now();
+            }
+            stop.store(true, Relaxed);
+            playing.join().expect("no panic").expect("it plays");
+        });
+        let read = |count: &AtomicU64| count.load(Relaxed);
+        assert_eq!((read(&tally.begun), read(&tally.refused), read(&tally.finished)), (1, 1, 0));
+        assert_eq!(tally.open.load(Relaxed), 0);
+    }
+}

@@ -1,0 +1,63 @@
+//! Random numbers that a seed repeats. Not for secrets.
+
+/// SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators).
+#[derive(Clone, Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    pub(super) const fn from_seed(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A seed that is new each time.
+    pub(super) fn fresh_seed() -> u64 {
+        linux::entropy::random().map_or(1, u64::from_le_bytes)
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`; 0 if there is none.
+    pub(super) fn below(&mut self, bound: usize) -> usize {
+        let bound = bound.max(1) as u64;
+        usize::try_from(self.next() % bound).unwrap_or_default()
+    }
+
+    /// One of a list.
+    pub(super) fn one_of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+
+    pub(super) fn byte(&mut self) -> u8 {
+        self.next().to_le_bytes()[0]
+    }
+
+    pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.byte()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_repeats_its_sequence() {
+        let draw = |seed| Random::from_seed(seed).bytes(32);
+        assert_eq!(draw(7), draw(7));
+        assert_ne!(draw(7), draw(8));
+    }
+
+    #[test]
+    fn numbers_stay_below_their_bound() {
+        let mut random = Random::from_seed(1);
+        assert!((0..1000).all(|_| random.below(3) < 3));
+        assert_eq!(random.below(0), 0);
+    }
+}

@@ -1,0 +1,291 @@
+//! Proof: what a client held is free again soon after it is gone, however it went.
+//!
+//! A host vanishes when its link is deleted: no packet says so. A process vanishes by
+//! SIGKILL: the kernel then closes its sockets.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use super::Siege;
+use super::aftermath::{judge, try_client, warm_up};
+use super::client::{ALL, ENDLESS, Good, SECOND};
+use super::ledger::{Ledger, Limit, Unit};
+use super::peers::{Crowd, Tally};
+use super::script::{Script, Session, Stage, Step};
+use super::server::{Capacity, PORT, Programs, Server};
+use super::yard::{Place, Spoke, Yard};
+use crate::Verdict;
+use crate::ask::{Direction, Transport};
+use crate::child::Running;
+
+pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
+    let states: Vec<State> =
+        states().into_iter().filter(|one| one.is_short || !siege.short).collect();
+    let (programs, mut yard) = (siege.programs(), Yard::new()?);
+    let spokes = states.iter().map(|_| yard.add()).collect::<anyhow::Result<Vec<_>>>()?;
+    let home = yard.add()?;
+    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
+    let mut ledger = Ledger::open("vanished");
+    let before = warm_up(&server, &programs, &ALL[..3])?;
+    ledger.note(&format!("before: {}", before.describe()));
+
+    hosts(&mut ledger, &yard, &server, &programs, &states, &spokes)?;
+    judge(&mut ledger, &mut server, before, LIMIT)?;
+    processes(&mut ledger, &server, &programs, &home)?;
+    judge(&mut ledger, &mut server, before, KILLED_LIMIT)?;
+    Ok(ledger.close())
+}
+
+/// A session that is about to lose its client.
+struct State {
+    name: &'static str,
+    /// Part of a short run.
+    is_short: bool,
+    steps: Vec<Step>,
+}
+
+fn states() -> Vec<State> {
+    let tcp = |direction| Session::new(Transport::Tcp, direction).with_streams(2);
+    let udp = |direction| Session::new(Transport::Udp, direction);
+    let long = |session: Session| session.with_flow(FOR_EVER).up_to(Stage::Running);
+    let briefly = |stage| tcp(Direction::Forward).with_flow(BRIEFLY).silent_from(stage);
+    let state = |name, is_short, steps| State { name, is_short, steps };
+    vec![
+        state("before the cookie", false, tcp(Direction::Forward).silent_from(Stage::Connected)),
+        state("after the cookie", false, tcp(Direction::Forward).silent_from(Stage::Named)),
+        state("after the parameters", true, tcp(Direction::Forward).silent_from(Stage::Asked)),
+        state(
+            "half of the streams open",
+            false,
+            tcp(Direction::Bidir).silent_from(Stage::HalfOpen),
+        ),
+        state("TCP, sending", true, long(tcp(Direction::Forward))),
+        state("TCP, receiving", true, long(tcp(Direction::Reverse))),
+        state("TCP, both ways", false, long(tcp(Direction::Bidir))),
+        state("UDP, sending", false, long(udp(Direction::Forward))),
+        state("UDP, receiving", false, long(udp(Direction::Reverse))),
+        state("after TEST_END, before the results", false, briefly(Stage::Ended)),
+        state("with the server's results unread", false, briefly(Stage::Told)),
+    ]
+}
+
+/// All states at one time, each on a link of its own; then all links go.
+fn hosts(
+    ledger: &mut Ledger,
+    yard: &Yard,
+    server: &Server,
+    programs: &Programs,
+    states: &[State],
+    spokes: &[Spoke],
+) -> anyhow::Result<()> {
+    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    thread::scope(|scope| -> anyhow::Result<()> {
+        for (state, spoke) in states.iter().zip(spokes) {
+            let (tally, stop) = (&tally, &stop);
+            scope.spawn(move || play(state, spoke, tally, stop));
+        }
+        let outcome = (|| {
+            await_settled(&tally, states.len())?;
+            let held_before = held(server.place())?;
+            let cut_at = Instant::now();
+            for spoke in spokes {
+                yard.cut(spoke)?;
+            }
+            for client in [&SECOND, &ALL[4]] {
+                try_client(ledger, server, programs, client, "right after it")?;
+            }
+            let addresses: Vec<_> = spokes.iter().map(|spoke| spoke.client_address).collect();
+            let mut freed = await_freed(server.place(), &addresses, cut_at, PATIENCE)?;
+            freed.retain(|client, _| held_before.contains(client));
+            for (state, spoke) in states.iter().zip(spokes) {
+                report(ledger, server, state, spoke, cut_at, freed.get(&spoke.client_address));
+            }
+            Ok(())
+        })();
+        stop.store(true, Relaxed);
+        outcome
+    })
+}
+
+/// Plays one session on its host until it is told to stop.
+fn play(state: &State, spoke: &Spoke, tally: &Tally, stop: &AtomicBool) -> anyhow::Result<()> {
+    let server = SocketAddr::new(spoke.server_address.into(), PORT);
+    let crowd = Crowd {
+        server,
+        count: 1,
+        spacing: Duration::ZERO,
+        again: None,
+        tallies: std::slice::from_ref(tally),
+        stop,
+    };
+    spoke.client.run(|| crowd.play(|_| Script::new(state.steps.clone())))?
+}
+
+fn await_settled(tally: &Tally, count: usize) -> anyhow::Result<()> {
+    let deadline = Instant::now() + GATHERING;
+    while tally.settled.load(Relaxed) < count {
+        if Instant::now() > deadline {
+            // What is there is worth a look all the same, if there is something.
+            return match tally.settled.load(Relaxed) {
+                0 => bail!("no session gets to its state"),
+                _ => Ok(()),
+            };
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+    thread::sleep(BRIEFLY);
+    Ok(())
+}
+
+/// A session is freed when no socket of the server leads to its client and, if it was
+/// logged, the log says so.
+fn report(
+    ledger: &mut Ledger,
+    server: &Server,
+    state: &State,
+    spoke: &Spoke,
+    cut_at: Instant,
+    freed: Option<&Freed>,
+) {
+    let what = format!("freed: {}", state.name);
+    match freed {
+        Some(Freed::After(time)) => {
+            let limit = Limit::Most(LIMIT.as_secs_f64());
+            ledger.add(&what, time.as_secs_f64(), Unit::Seconds, limit);
+        }
+        None => ledger.fail(&what, "the server did not hold it when the link went"),
+        Some(Freed::Never) => {
+            ledger.fail(&what, &format!("not within {} s", PATIENCE.as_secs()));
+        }
+    }
+    let events = server.events();
+    let end = events.iter().find(|event| {
+        let is_its = event.client().is_some_and(|client| client.ip() == spoke.client_address);
+        is_its && (event.is("ended") || event.is("refused"))
+    });
+    if let Some(end) = end {
+        let place = ["/test/ending/error", "/why/reason", "/why", "/test/ending/state"];
+        let why = place.iter().find_map(|place| end.value.pointer(place)?.as_str());
+        let after = end.at.saturating_duration_since(cut_at).as_secs_f64();
+        ledger.note(&format!("logged after {after:.3} s: {}", why.unwrap_or("no reason")));
+    }
+}
+
+/// Real clients that are killed in the middle of a test.
+fn processes(
+    ledger: &mut Ledger,
+    server: &Server,
+    programs: &Programs,
+    home: &Spoke,
+) -> anyhow::Result<()> {
+    let address = home.server_address.to_string();
+    let start = |client: &Good| Running::start(client.command(programs, &home.client, &address));
+    let mut running = ENDLESS.iter().map(start).collect::<anyhow::Result<Vec<_>>>()?;
+    thread::sleep(UNDER_WAY);
+    let count = running.iter_mut().filter_map(|one| one.is_running().then_some(())).count();
+    let all = ENDLESS.len() as f64;
+    ledger.add(
+        "clients running when they were killed",
+        count as f64,
+        Unit::Count,
+        Limit::Exactly(all),
+    );
+    let killed_at = Instant::now();
+    drop(running);
+    let freed = await_freed(server.place(), &[home.client_address], killed_at, PATIENCE)?;
+    match freed.get(&home.client_address) {
+        Some(Freed::After(time)) => {
+            let limit = Limit::Most(KILLED_LIMIT.as_secs_f64());
+            ledger.add("freed: all that were killed", time.as_secs_f64(), Unit::Seconds, limit);
+        }
+        _ => ledger.fail("freed: all that were killed", "they were not held, or still are"),
+    }
+    Ok(())
+}
+
+/// When the last socket towards a client was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freed {
+    After(Duration),
+    Never,
+}
+
+fn await_freed(
+    place: &Place,
+    clients: &[Ipv4Addr],
+    since: Instant,
+    patience: Duration,
+) -> anyhow::Result<BTreeMap<Ipv4Addr, Freed>> {
+    let mut freed: BTreeMap<_, _> = clients.iter().map(|client| (*client, Freed::Never)).collect();
+    loop {
+        let held = held(place)?;
+        let now = since.elapsed();
+        for (client, when) in &mut freed {
+            if *when == Freed::Never && !held.contains(client) {
+                *when = Freed::After(now);
+            }
+        }
+        if now > patience || !freed.values().any(|when| *when == Freed::Never) {
+            return Ok(freed);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// The clients that some socket of a process leads to, as of proc(5).
+fn held(place: &Place) -> anyhow::Result<Vec<Ipv4Addr>> {
+    let mut clients = Vec::new();
+    for name in ["tcp", "tcp6", "udp", "udp6"] {
+        clients.extend(place.table(name)?.lines().skip(1).filter_map(client_of));
+    }
+    Ok(clients)
+}
+
+/// The other end of a socket that a process holds: one of none has the inode 0.
+fn client_of(line: &str) -> Option<Ipv4Addr> {
+    let fields: Vec<_> = line.split_whitespace().collect();
+    let inode = *fields.get(9)?;
+    let (address, _) = fields.get(2)?.split_once(':')?;
+    // The kernel prints an address as numbers of its own byte order; of a mapped one
+    // the last is the IPv4 address.
+    let number = u32::from_str_radix(address.get(address.len().checked_sub(8)?..)?, 16).ok()?;
+    (inode != "0").then(|| Ipv4Addr::from(number.to_ne_bytes()))
+}
+
+/// Of a host that vanishes.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Of a process that is killed.
+const KILLED_LIMIT: Duration = Duration::from_secs(2);
+/// How long a proof goes on to look.
+const PATIENCE: Duration = Duration::from_secs(25);
+const FOR_EVER: Duration = Duration::from_secs(3600);
+const BRIEFLY: Duration = Duration::from_millis(300);
+const UNDER_WAY: Duration = Duration::from_millis(1500);
+const GATHERING: Duration = Duration::from_secs(4);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_socket_tells_its_client() {
+        let line = "   1: 00000000000000000000000000000000:1451 \
+                    0000000000000000FFFF00000203C90A:A000 01 00000000:00000000 00:00000000 \
+                    00000000     0        0 4711 1 0 20 4 30 10 -1";
+        if cfg!(target_endian = "little") {
+            assert_eq!(client_of(line), Some(Ipv4Addr::new(10, 201, 3, 2)));
+        }
+        assert_eq!(client_of(&line.replace("4711", "0")), None);
+    }
+
+    #[test]
+    fn a_short_run_has_three_states() {
+        assert_eq!(states().iter().filter(|state| state.is_short).count(), 3);
+    }
+}
