@@ -33,6 +33,7 @@ mod vanished;
 mod yard;
 
 pub(crate) use bare::Bare;
+use ledger::Ledger;
 use random::Random;
 use server::Programs;
 
@@ -48,9 +49,12 @@ pub(crate) struct Siege {
     /// Smaller numbers, about a quarter of a minute for each proof
     #[arg(long)]
     short: bool,
-    /// Only this proof
-    #[arg(long, value_name = "NAME")]
-    only: Option<Proof>,
+    /// Only these proofs
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<Proof>,
+    /// Three times the limits of time, cost and rate, for busy machines
+    #[arg(long)]
+    generous: bool,
     /// What random numbers begin with; 0: something new
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     seed: u64,
@@ -75,7 +79,7 @@ impl Siege {
         linux::host::raise_file_limit();
         let proofs = Proof::value_variants().iter();
         let mut missed = Vec::new();
-        for proof in proofs.filter(|proof| self.only.is_none_or(|only| only == **proof)) {
+        for proof in proofs.filter(|proof| self.only.is_empty() || self.only.contains(proof)) {
             if proof.run(self)? == Verdict::Failed {
                 missed.push(format!("{proof:?}").to_lowercase());
             }
@@ -90,6 +94,10 @@ impl Siege {
 
     fn programs(&self) -> Programs {
         Programs { linerate: self.linerate.clone(), iperf3: self.iperf3.clone() }
+    }
+
+    fn ledger(&self, proof: &'static str) -> Ledger {
+        Ledger::open(proof, if self.generous { GENEROSITY } else { 1.0 })
     }
 
     fn seed(&self) -> u64 {
@@ -115,3 +123,5 @@ impl Proof {
         }
     }
 }
+
+const GENEROSITY: f64 = 3.0;

@@ -33,13 +33,14 @@ struct Stage {
     run: fn(&Workspace) -> Result<()>,
 }
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage { name: "programs that the tests run", run: |_| packages::provide() },
     Stage { name: "check", run: check::check },
     Stage { name: "unit, integration and documentation tests", run: cargo_test },
     Stage { name: "fuzzing, ten seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
+    Stage { name: "a besieged server", run: |w| play(w, &SIEGE) },
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },
 ];
 
@@ -51,3 +52,7 @@ fn play(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     conformance::play(workspace, &arguments)
 }
+
+/// Without the flood, which measures rather than tests.
+const SIEGE: [&str; 5] =
+    ["siege", "--short", "--generous", "--only", "crowd,hostile,vanished,spoofed,mutator"];

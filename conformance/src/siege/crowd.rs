@@ -25,7 +25,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (programs, yard) = (siege.programs(), Yard::new()?);
     let theirs = Installed::find(Program::Iperf3, &programs.iperf3)?;
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Default)?;
-    let mut ledger = Ledger::open("crowd");
+    let mut ledger = siege.ledger("crowd");
     let before = warm_up(&server, &programs, &ALL[..3])?;
 
     let asks: Vec<Ask> = (0..count).map(|index| ask(index, seconds)).collect();

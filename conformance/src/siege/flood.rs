@@ -27,7 +27,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // One address opens more connections than the usual range has ports for.
     yard.server.set("ipv4/ip_local_port_range", "10000 65000")?;
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = Ledger::open("flood");
+    let mut ledger = siege.ledger("flood");
     let before = warm_up(&server, &programs, &ALL[..3])?;
     let time = siege.time(Duration::from_secs(30), Duration::from_secs(3));
     for transport in ["TCP", "UDP"] {

@@ -22,7 +22,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (count, rounds) = if siege.short { (200, 1) } else { (1000, 5) };
     let (programs, yard) = (siege.programs(), Yard::new()?);
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = Ledger::open("hostile");
+    let mut ledger = siege.ledger("hostile");
     let before = warm_up(&server, &programs, &ALL[..if siege.short { 3 } else { ALL.len() }])?;
     ledger.note(&format!("before: {}", before.describe()));
 

@@ -22,7 +22,7 @@ use crate::ask::{Direction, Transport};
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (programs, yard) = (siege.programs(), Yard::new()?);
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = Ledger::open("mutator");
+    let mut ledger = siege.ledger("mutator");
     let seed = siege.seed();
     ledger.note(&format!("--seed {seed}"));
     let before = warm_up(&server, &programs, &ALL[..3])?;

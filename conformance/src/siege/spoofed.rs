@@ -25,7 +25,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (attacker, victim) = (yard.add()?, yard.add()?);
     admit_any_source(&yard.server, &[&attacker, &victim])?;
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = Ledger::open("spoofed");
+    let mut ledger = siege.ledger("spoofed");
     // It shows that the counters count, and makes the neighbours known.
     let sent = yard.sent_through(&victim.interface)?;
     let address = victim.server_address.to_string();

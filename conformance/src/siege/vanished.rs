@@ -30,7 +30,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let spokes = states.iter().map(|_| yard.add()).collect::<anyhow::Result<Vec<_>>>()?;
     let home = yard.add()?;
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = Ledger::open("vanished");
+    let mut ledger = siege.ledger("vanished");
     let before = warm_up(&server, &programs, &ALL[..3])?;
     ledger.note(&format!("before: {}", before.describe()));
 

@@ -14,6 +14,7 @@ pub(crate) trait Machine {
     fn take_output(&mut self) -> Vec<u8>;
     fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp);
     fn handle_close(&mut self, reset: bool);
+    fn handle_loss(&mut self);
     fn handle_timeout(&mut self, now: Timestamp);
     fn deadline(&self) -> Option<Timestamp>;
 }
@@ -27,6 +28,9 @@ impl Machine for Client {
     }
     fn handle_close(&mut self, reset: bool) {
         self.handle_close(reset);
+    }
+    fn handle_loss(&mut self) {
+        self.handle_loss();
     }
     fn handle_timeout(&mut self, now: Timestamp) {
         self.handle_timeout(now);
@@ -45,6 +49,9 @@ impl Machine for Server {
     }
     fn handle_close(&mut self, _reset: bool) {
         self.handle_close();
+    }
+    fn handle_loss(&mut self) {
+        self.handle_loss();
     }
     fn handle_timeout(&mut self, now: Timestamp) {
         self.handle_timeout(now);
@@ -95,10 +102,12 @@ impl<M: Machine> Control<M> {
     }
 
     /// Moves what can be moved without waiting, and lets the machine see the time.
-    pub(crate) fn pump(&mut self) {
-        self.read();
+    /// Tells whether there may be more to read already.
+    pub(crate) fn pump(&mut self) -> bool {
+        let more = self.read();
         self.machine.handle_timeout(dataplane::now());
         self.flush();
+        more
     }
 
     /// Waits until the peer says something, one of `others` becomes readable, or
@@ -150,22 +159,28 @@ impl<M: Machine> Control<M> {
         }
     }
 
-    fn read(&mut self) {
+    fn read(&mut self) -> bool {
         let mut buffer = [0; 16 * 1024];
         // A peer that sends faster than this end reads must not keep it from its
         // deadlines; what is left makes the socket readable again.
         for _ in 0..READS_AT_ONCE {
             if !self.open {
-                return;
+                return false;
             }
             match self.socket.read(&mut buffer) {
                 Ok(0) => self.close(false),
                 Ok(read) => self.machine.handle_bytes(&buffer[..read], dataplane::now()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) => self.close(error.kind() == ErrorKind::ConnectionReset),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => self.close(true),
+                Err(error) if is_loss(&error) => {
+                    self.open = false;
+                    self.machine.handle_loss();
+                }
+                Err(_) => self.close(false),
             }
         }
+        self.open
     }
 
     fn close(&mut self, reset: bool) {
@@ -175,3 +190,9 @@ impl<M: Machine> Control<M> {
 }
 
 const READS_AT_ONCE: usize = 4;
+
+/// Whether the kernel gave the connection up because the peer does not answer (tcp(7)).
+fn is_loss(error: &io::Error) -> bool {
+    use ErrorKind::{HostUnreachable, NetworkUnreachable, TimedOut};
+    matches!(error.kind(), TimedOut | HostUnreachable | NetworkUnreachable)
+}

@@ -89,6 +89,8 @@ pub struct SessionOptions {
     pub receive_timeout: Duration,
     /// A test in which nothing moves for so long, in no direction, has failed.
     pub stall: Option<Duration>,
+    /// How long after its time a client may end its test.
+    pub grace: Duration,
     /// Clients hear how many others there were, but not who.
     pub hide_peers: bool,
     /// How the control connection finds out that the client is gone.
@@ -112,6 +114,7 @@ impl Default for SessionOptions {
             gate: None,
             receive_timeout: RECEIVE_TIMEOUT,
             stall: None,
+            grace: GRACE,
             hide_peers: false,
             keepalive: Keepalive::default(),
             send_timeout: None,
@@ -294,6 +297,7 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
 }
 
 /// iperf3's (clause 2.8).
+const GRACE: Duration = Duration::from_secs(40);
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Connections that have not said what they want; the oldest makes room.
 const MOST_NEWCOMERS: usize = 4096;

@@ -227,11 +227,11 @@ impl Trial {
         self.cpu.end();
     }
 
-    /// When a server gives up on a client that does not end the test: iperf3's grace
-    /// after the time that was asked (clause 2.8), else when nothing has moved for long.
-    pub(crate) fn give_up_at(&self) -> Option<Timestamp> {
+    /// When a server gives up on a client that does not end the test: after a `grace` beyond
+    /// the time that was asked (clause 2.8), else when nothing has moved for long.
+    pub(crate) fn give_up_at(&self, grace: Duration) -> Option<Timestamp> {
         if let Some(end) = self.time_is_up_at() {
-            return Some(end.after(GRACE));
+            return Some(end.after(grace));
         }
         Some(self.moved_last()?.after(IDLE))
     }
@@ -463,8 +463,6 @@ fn stream_result(
     }
 }
 
-/// What iperf3 adds to a test's time before it ends the test itself.
-const GRACE: Duration = Duration::from_secs(40);
 /// After so long without a byte a test is dead.
 const IDLE: Duration = Duration::from_secs(120);
 /// How long the last datagrams may be late, beside two round trips.

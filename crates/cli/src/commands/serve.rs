@@ -67,6 +67,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
                 streams: limits.streams,
             },
             stall: Some(STALL),
+            grace: STALL,
             hide_peers: flags.order.hide_peers,
             ..SessionOptions::default()
         },

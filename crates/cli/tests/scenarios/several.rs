@@ -99,7 +99,9 @@ fn no_more_run_at_one_time_than_may() {
     server.await_test();
     test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
     server.line_with("not served: as many tests run or wait as may");
-    both.into_iter().for_each(|one| one.finish(PATIENCE).assert_success());
+    for one in both {
+        one.finish(PATIENCE).assert_success();
+    }
     test(&server, "--tcp --send -t 100ms").assert_success();
 }
 

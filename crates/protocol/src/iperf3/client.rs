@@ -243,6 +243,13 @@ impl Client {
         });
     }
 
+    /// The kernel gave the connection up: the server's host does not answer.
+    pub fn handle_loss(&mut self) {
+        if !self.is_over() {
+            self.fail(ProtocolError::Lost(self.phase.doing()));
+        }
+    }
+
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {

@@ -144,6 +144,9 @@ pub enum ProtocolError {
     /// The peer closed the connection.
     #[error("the other end closed the control connection while {0}; its own output may say why")]
     Closed(&'static str),
+    /// The kernel heard nothing from the peer's host any more.
+    #[error("the other end vanished while {0}: its host, or the path to it, is gone")]
+    Lost(&'static str),
     /// The server never said anything.
     #[error("no answer at all; does an iperf3 or linerate run there?")]
     Silent,

@@ -189,6 +189,13 @@ impl Server {
         }
     }
 
+    /// The kernel gave the connection up: the peer's host does not answer.
+    pub fn handle_loss(&mut self) {
+        if !self.is_over() {
+            self.fail(ProtocolError::Lost(self.phase.doing()));
+        }
+    }
+
     /// Time passed.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {

@@ -143,11 +143,13 @@ impl<'a> Conversation<'a> {
     fn run(&mut self) -> Result<(), ProtocolError> {
         self.begin();
         loop {
+            // What this end has refused the client hears when its place is free again.
+            if self.handle_events()? {
+                return Ok(());
+            }
             self.control.pump();
-            while let Some(event) = self.control.machine.poll_event() {
-                if self.handle(event)? {
-                    return Ok(());
-                }
+            if self.handle_events()? {
+                return Ok(());
             }
             self.ticket.wake().clear();
             if self.ticket.is_stopping() {
@@ -158,7 +160,6 @@ impl<'a> Conversation<'a> {
                 ServerPhase::Judging => self.await_turn(),
                 ServerPhase::Opening => self.receive_streams(),
                 ServerPhase::Running => self.mind_the_trial(),
-                ServerPhase::Failed => continue,
                 _ => {}
             }
             if self.control.machine.phase() != ServerPhase::Failed && self.wait().is_err() {
@@ -264,9 +265,19 @@ impl<'a> Conversation<'a> {
         if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
             trial.stop();
         }
-        if trial.give_up_at().is_some_and(|limit| now >= limit) {
+        if trial.give_up_at(self.venue.options.grace).is_some_and(|limit| now >= limit) {
             self.control.machine.refuse(ErrorCode::TIME_IS_UP, 0);
         }
+    }
+
+    /// Does all that the protocol asks for now; whether the test is done.
+    fn handle_events(&mut self) -> Result<bool, ProtocolError> {
+        while let Some(event) = self.control.machine.poll_event() {
+            if self.handle(event)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Does what the protocol asks for; whether the test is done.
@@ -304,7 +315,8 @@ impl<'a> Conversation<'a> {
         let patience = self.venue.options.receive_timeout;
         let received = trial.received_last().map(|at| at.after(patience));
         let progress = self.progress.as_ref().map(Progress::next_look);
-        let looks = [overtime, trial.next_tick(), trial.give_up_at(), received, progress];
+        let give_up = trial.give_up_at(self.venue.options.grace);
+        let looks = [overtime, trial.next_tick(), give_up, received, progress];
         looks.into_iter().chain([self.watch.next_look()]).flatten().min()
     }
 

@@ -6,7 +6,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use measurement::Timestamp;
-use protocol::iperf3::{Cookie, Parameters, ProtocolError, Server, ServerEvent, State};
+use protocol::iperf3::{
+    Cookie, Parameters, ProtocolError, Server, ServerEvent, ServerPhase, State,
+};
 
 use crate::control::Control;
 
@@ -126,7 +128,8 @@ fn greet(
 }
 
 fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> Progress {
-    control.pump();
+    // It is watched for what comes anew only; what is wrong or too long ends this.
+    while control.pump() && control.machine.phase() == ServerPhase::Asking {}
     match control.machine.poll_event() {
         None => Progress::Waiting(Newcomer { from, stage: Stage::Asking { control, cookie } }),
         Some(ServerEvent::Asked(parameters)) => Progress::Asks { control, cookie, parameters },

@@ -266,6 +266,11 @@ impl Ticket {
         self.cookie
     }
 
+    /// Whether others wait for this test to end.
+    pub(super) fn is_queued_for(&self) -> bool {
+        self.registry.lock().admission.waiting().next().is_some()
+    }
+
     /// Where the test stands in the queue; none: it may run.
     pub(super) fn place(&self) -> Option<Place> {
         self.registry.lock().admission.place(self.number)

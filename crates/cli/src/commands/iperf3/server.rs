@@ -61,13 +61,12 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
             },
             gate: secrets::gate(flags)?,
             receive_timeout: plan::receive_timeout(flags)?,
-            stall: None,
-            hide_peers: false,
             keepalive: plan::control_keepalive(flags),
             send_timeout: plan::send_timeout(flags),
             device,
             exact_window: true,
             file: flags.file.clone(),
+            ..SessionOptions::default()
         },
     })
 }

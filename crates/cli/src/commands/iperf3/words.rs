@@ -200,9 +200,9 @@ fn capital(text: &str) -> String {
 /// What went wrong at a server, with a client.
 pub(super) fn of_client(error: &SessionError) -> End {
     match error {
-        SessionError::Protocol { error: ProtocolError::Closed(_), .. } => {
-            End::Early("the client has unexpectedly closed the connection".to_owned())
-        }
+        SessionError::Protocol {
+            error: ProtocolError::Closed(_) | ProtocolError::Lost(_), ..
+        } => End::Early("the client has unexpectedly closed the connection".to_owned()),
         other => End::Failed(of_session(other)),
     }
 }
@@ -216,7 +216,9 @@ pub(super) fn of_a_client_gone() -> String {
 pub(super) fn of_protocol(error: &ProtocolError) -> String {
     let words = match error {
         ProtocolError::Busy => "the server is busy running a test. try again later",
-        ProtocolError::Closed(_) => "control socket has closed unexpectedly",
+        ProtocolError::Closed(_) | ProtocolError::Lost(_) => {
+            "control socket has closed unexpectedly"
+        }
         ProtocolError::ServerTerminated => "the server has terminated",
         ProtocolError::ClientTerminated => return of_a_client_gone(),
         ProtocolError::ServerError { code, .. } => return of_code(*code),

@@ -29,13 +29,11 @@ impl Conversation<'_> {
     /// When the next stream must have come.
     pub(super) fn opening_limit(&self) -> Timestamp {
         let plan = &self.parameters.plan;
-        let patience = match plan.transport {
-            Transport::Tcp => TCP_PATIENCE,
-            Transport::Udp => self
-                .ticket
-                .patience_of_others()
-                .map_or(UDP_PATIENCE, |short| short + 4 * self.setting.rtt),
-        };
+        let of_those_in_turn = self.ticket.patience_of_others();
+        let of_the_queue = self.ticket.is_queued_for().then_some(QUEUED_PATIENCE);
+        let short = [of_those_in_turn, of_the_queue].into_iter().flatten().min();
+        let long = if plan.transport == Transport::Tcp { TCP_PATIENCE } else { UDP_PATIENCE };
+        let patience = short.map_or(long, |short| short + 4 * self.setting.rtt);
         let in_all = OPENING_LIMIT + plan.streams_in_all() * OPENING_EACH;
         self.arrived.after(patience).min(self.opening_since.after(in_all))
     }
@@ -132,6 +130,8 @@ fn accepted(
 /// How long the next stream may take: a connect that is repeated, or hellos.
 const TCP_PATIENCE: Duration = Duration::from_secs(10);
 const UDP_PATIENCE: Duration = Duration::from_secs(5);
+/// The same beside four round trips, when others wait for the end of this test.
+const QUEUED_PATIENCE: Duration = Duration::from_secs(1);
 /// All of them together.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_EACH: Duration = Duration::from_millis(500);
