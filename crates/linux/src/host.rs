@@ -118,6 +118,37 @@ pub fn raise_file_limit() {
     }
 }
 
+/// Threads that this process may have: of its user (`RLIMIT_NPROC`, getrlimit(2)) and of its
+/// control group (`pids.max`, cgroups(7)), whichever is less.
+pub fn thread_limit() -> usize {
+    let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
+    // SAFETY: the pointer is valid for the call; an all-zero rlimit is a valid one.
+    let (done, limit) = unsafe {
+        let done = libc::getrlimit(libc::RLIMIT_NPROC, limit.as_mut_ptr());
+        (done, limit.assume_init())
+    };
+    let told = (done == 0).then_some(limit.rlim_cur);
+    let of_user = told.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    group_threads().map_or(of_user, |of_group| of_group.min(of_user))
+}
+
+/// The limit of this process's control group; none if it has none, or does not tell.
+fn group_threads() -> Option<usize> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limit = |line: &str| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let folder = match controllers {
+            "" => "/sys/fs/cgroup".to_owned(),
+            _ if controllers.split(',').any(|name| name == "pids") => {
+                "/sys/fs/cgroup/pids".to_owned()
+            }
+            _ => return None,
+        };
+        std::fs::read_to_string(format!("{folder}{path}/pids.max")).ok()?.trim().parse().ok()
+    };
+    groups.lines().filter_map(limit).min()
+}
+
 /// Bytes of memory that can be had without swapping (`MemAvailable`, proc_meminfo(5));
 /// none if the kernel does not tell.
 pub fn available_memory() -> Option<u64> {

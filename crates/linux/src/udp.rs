@@ -74,6 +74,14 @@ pub fn widen_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> 
     Ok(())
 }
 
+/// Gives what arrives as little room as the kernel allows (`SO_RCVBUF`, socket(7)).
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn refuse_arrivals(socket: &UdpSocket) -> io::Result<()> {
+    SockRef::from(socket).set_recv_buffer_size(1)
+}
+
 /// Lets no datagram to an IPv4 peer be fragmented, here or on its way
 /// (`IP_MTU_DISCOVER`, ip(7)).
 ///

@@ -42,6 +42,12 @@ pub enum SessionError {
         /// Why it failed.
         error: io::Error,
     },
+    /// There are too few descriptors for a server.
+    #[error("the limit of {limit} open files is too low to serve: raise it (ulimit -n)")]
+    FewDescriptors {
+        /// The limit.
+        limit: usize,
+    },
     /// A stream could not be opened.
     #[error("cannot open stream {id}: {}; {}", reason(.error), stream_hint(.error))]
     OpenStream {

@@ -10,7 +10,6 @@
 //!  UDP --> Hellos --the client's token, or its turn--------------> registry --> its streams
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,6 +35,7 @@ mod correspondents;
 mod desk;
 mod hellos;
 mod limits;
+mod lobby;
 mod neighbours;
 mod newcomer;
 mod pace;
@@ -44,11 +44,13 @@ mod registry;
 mod tally;
 mod turns;
 
+use admission::Cost;
 pub use admission::Order;
 use conversation::Venue;
 use desk::Desk;
 use hellos::Hellos;
 pub use limits::{Limits, RateLimit};
+use lobby::Lobby;
 use pace::Pace;
 use registry::Registry;
 pub use tally::{Refusal, Snapshot, Tally};
@@ -226,13 +228,20 @@ impl Server {
         log: Arc<dyn Log>,
         interrupts: Option<&Interrupts>,
     ) -> Result<(), SessionError> {
-        log.listening(self.address);
         let limit = linux::host::file_limit();
         let most_newcomers = MOST_NEWCOMERS.min(limit / 4);
-        let descriptors = limit.saturating_sub(most_newcomers + OWN_DESCRIPTORS) as u64;
         let order = self.options.order;
-        let registry = Registry::new(order, descriptors).map(Arc::new);
+        let most = Cost {
+            memory: order.memory,
+            descriptors: limit.saturating_sub(most_newcomers + OWN_DESCRIPTORS) as u64,
+            threads: linux::host::thread_limit().saturating_sub(OWN_THREADS) as u64,
+        };
+        if most.descriptors < LEAST_DESCRIPTORS {
+            return Err(SessionError::FewDescriptors { limit });
+        }
+        let registry = Registry::new(order, most).map(Arc::new);
         let registry = registry.map_err(SessionError::system("an eventfd"))?;
+        log.listening(self.address);
         let device = self.options.session.device.clone();
         let mut desk = Desk {
             hellos: Hellos::new(
@@ -244,6 +253,7 @@ impl Server {
             ),
             venue: Venue {
                 options: self.options.session.clone(),
+                registry: Arc::clone(&registry),
                 neighbourhood: Arc::default(),
                 tally: Arc::clone(&self.tally),
             },
@@ -254,8 +264,7 @@ impl Server {
             tally: self.tally,
             pace: Pace::new(order.starts),
             epoll: Epoll::new().map_err(SessionError::system("an epoll"))?,
-            newcomers: BTreeMap::new(),
-            due: BTreeSet::new(),
+            lobby: Lobby::default(),
             next: 0,
             most_newcomers,
             sessions: Vec::new(),
@@ -303,5 +312,9 @@ const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 const MOST_NEWCOMERS: usize = 4096;
 /// The listeners, the log, what the tests do not need.
 const OWN_DESCRIPTORS: usize = 64;
+/// What two clients need that test with one stream, each with half of what there is.
+const LEAST_DESCRIPTORS: u64 = 32;
+/// The desk, the log, the metrics, and other processes of the user.
+const OWN_THREADS: usize = 32;
 /// `asm-generic/errno.h`.
 const EAFNOSUPPORT: i32 = 97;

@@ -64,7 +64,7 @@ pub(crate) struct OrderFlags {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitFlags {
     /// Tests of one address (IPv6: one /64) at one time
-    #[arg(long = "max-per-address", default_value_t = 128, env = "LINERATE_MAX_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one())]
+    #[arg(long = "max-per-address", default_value_t = 100, env = "LINERATE_MAX_PER_ADDRESS", value_name = "COUNT", value_parser = at_least_one())]
     pub(crate) per_address: u32,
     /// Tests that one address may begin in a second
     #[arg(long = "max-starts", default_value_t = 500, env = "LINERATE_MAX_STARTS", value_name = "COUNT", value_parser = at_least_one())]

@@ -41,10 +41,13 @@ impl Announcement {
         shared
     }
 
-    /// The same with a version that is safe to print.
+    /// The same with a version that is safe to print, and without what this crate does not
+    /// know of.
     #[must_use]
     pub fn plain(mut self) -> Self {
-        self.version = super::json::plain(&self.version);
+        self.version = super::json::version(&self.version);
+        self.extensions =
+            KNOWN.into_iter().filter(|name| self.knows(name)).map(str::to_owned).collect();
         self
     }
 

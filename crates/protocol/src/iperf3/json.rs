@@ -49,6 +49,13 @@ pub(super) fn plain(text: &str) -> String {
     printable(text, 32)
 }
 
+/// What can be a version of a peer's text, and nothing that would be read on as a sentence:
+/// at most 32 characters.
+pub(super) fn version(text: &str) -> String {
+    let belongs = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-' | '_');
+    text.chars().filter(belongs).take(32).collect()
+}
+
 /// What is safe to print of a peer's lines: no control character but their ends and tabs.
 pub(super) fn printable_lines(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
@@ -107,6 +114,8 @@ mod tests {
         assert_eq!(plain("3.21"), "3.21");
         assert_eq!(plain("\x1b[2J\n1.2.3.4: done\u{7f}"), "[2J1.2.3.4: done");
         assert_eq!(plain(&"x".repeat(3_000)).len(), 32);
+        assert_eq!(version("3.16+"), "3.16+");
+        assert_eq!(version("3.12, TCP send: done"), "3.12TCPsenddone");
         assert_eq!(printable_lines("a\n\tb\x1b[2J\r\0\u{9b}"), "a\n\tb[2J");
     }
 

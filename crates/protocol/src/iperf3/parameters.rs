@@ -140,7 +140,9 @@ impl Parameters {
         Ok(Self {
             plan: draft.check().map_err(|error| refusal(&error))?,
             counter_width: if wide { CounterWidth::Bits64 } else { CounterWidth::Bits32 },
-            client_version: json::plain(&json::text(&object, "client_version").unwrap_or_default()),
+            client_version: json::version(
+                &json::text(&object, "client_version").unwrap_or_default(),
+            ),
             announcement,
             wishes: wishes(&object),
         })

@@ -126,6 +126,8 @@ pub struct Server {
     phase: Phase,
     /// What the client and this end both know (clause 13.2).
     shared: Option<Announcement>,
+    /// How often the client has said what means nothing.
+    idle_talk: u32,
     events: VecDeque<ServerEvent>,
 }
 
@@ -136,6 +138,7 @@ impl Server {
             wire: Wire::default(),
             phase: Phase::Asking,
             shared: None,
+            idle_talk: 0,
             events: VecDeque::new(),
         };
         server.wire.write_state(State::ParamExchange);
@@ -354,7 +357,6 @@ impl Server {
             return self.reject(ProtocolError::UnknownState { byte, phase });
         };
         match (self.phase.on(state), state) {
-            (None, _) => self.reject(ProtocolError::OutOfPlace { state, phase }),
             (Some(Phase::Failed), State::IperfDone | State::ClientTerminate) => {
                 self.fail(ProtocolError::ClientTerminated);
             }
@@ -363,8 +365,9 @@ impl Server {
                 self.phase = next;
                 self.events.push_back(ServerEvent::Ended);
             }
-            // Clause 4.4: TEST_START is ignored.
-            (Some(_), _) => {}
+            // Clause 4.4: TEST_START is ignored, but not listened to for ever.
+            (Some(_), _) if self.idle_talk < MOST_IDLE_TALK => self.idle_talk += 1,
+            _ => self.reject(ProtocolError::OutOfPlace { state, phase }),
         }
     }
 
@@ -391,3 +394,5 @@ impl Server {
         }
     }
 }
+
+const MOST_IDLE_TALK: u32 = 16;

@@ -66,7 +66,7 @@ fn a_long_announcement_and_a_drip_hold_only_what_has_come() {
     let (mut client, mut server) = (client_after(8), server_after(5));
     for machine in [&mut client as &mut dyn Peer, &mut server] {
         let due = machine.deadline();
-        machine.take((60_u32 << 10).to_be_bytes().as_slice());
+        machine.take((30_u32 << 10).to_be_bytes().as_slice());
         for come in 1..20_000_usize {
             machine.take(b" ");
             assert_eq!(machine.deadline(), due, "a drip must not buy time");
@@ -105,10 +105,10 @@ fn a_length_above_the_limit_fails_at_its_last_byte() {
         machine.take(&(limit + 1).to_be_bytes()[3..]);
         assert!(machine.deadline().is_none());
     };
-    fails(&mut server_after(0), 64 * 1024);
-    // 64 KiB, and 4 KiB for the one stream.
-    fails(&mut server_after(5), 68 * 1024);
-    fails(&mut client_after(8), 68 * 1024);
+    fails(&mut server_after(0), 16 * 1024);
+    // 32 KiB, and 2 KiB for the one stream.
+    fails(&mut server_after(5), 34 * 1024);
+    fails(&mut client_after(8), 34 * 1024);
     // The server's output may come with them (clause 10.7).
     let wishes = Wishes { server_output: true, ..Wishes::default() };
     fails(&mut client_of(parameters().with_wishes(wishes), 8), 15 << 20);
@@ -118,11 +118,11 @@ fn a_length_above_the_limit_fails_at_its_last_byte() {
 }
 
 #[test]
-fn a_flood_of_short_messages_is_read_in_linear_time() {
+fn a_flood_of_short_messages_ends_the_test_in_no_time() {
     let mut server = server_after(3);
     let begin = Instant::now();
     server.handle_bytes(&vec![State::TestStart.byte(); 2 << 20], START);
-    assert_eq!(server.phase(), ServerPhase::Running);
+    assert_eq!(server.phase(), ServerPhase::Failed);
     // Quadratic, it would be minutes.
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }

@@ -38,25 +38,72 @@ impl Order {
 pub(super) struct Cost {
     pub(super) memory: u64,
     pub(super) descriptors: u64,
+    pub(super) threads: u64,
+}
+
+impl Cost {
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.saturating_add(other.memory),
+            descriptors: self.descriptors.saturating_add(other.descriptors),
+            threads: self.threads.saturating_add(other.threads),
+        }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.saturating_sub(other.memory),
+            descriptors: self.descriptors.saturating_sub(other.descriptors),
+            threads: self.threads.saturating_sub(other.threads),
+        }
+    }
+
+    const fn half(self) -> Self {
+        Self {
+            memory: self.memory / 2,
+            descriptors: self.descriptors / 2,
+            threads: self.threads / 2,
+        }
+    }
+
+    /// Of what this is more than there is.
+    const fn excess(self, most: Self) -> Option<Refusal> {
+        if self.memory > most.memory {
+            Some(Refusal::Memory)
+        } else if self.descriptors > most.descriptors {
+            Some(Refusal::Descriptors)
+        } else if self.threads > most.threads {
+            Some(Refusal::Threads)
+        } else {
+            None
+        }
+    }
 }
 
 /// Who runs and who waits; every test has a number of its own.
 #[derive(Debug)]
 pub(super) struct Admission {
     order: Order,
-    /// Descriptors for all tests.
-    descriptors: u64,
+    /// All that there is.
+    most: Cost,
     running: HashSet<u64>,
-    waiting: VecDeque<u64>,
-    of_client: HashMap<Household, usize>,
+    waiting: VecDeque<(u64, Household)>,
+    of_client: HashMap<Household, Share>,
+    taken: Cost,
+}
+
+/// What one client has of the server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    tests: usize,
     taken: Cost,
 }
 
 impl Admission {
-    pub(super) fn new(order: Order, descriptors: u64) -> Self {
+    pub(super) fn new(order: Order, most: Cost) -> Self {
         Self {
             order,
-            descriptors,
+            most,
             running: HashSet::new(),
             waiting: VecDeque::new(),
             of_client: HashMap::new(),
@@ -66,38 +113,33 @@ impl Admission {
 
     /// Why a test of `client` cannot be taken now, whatever it needs.
     pub(super) fn objection(&self, client: Household) -> Option<Refusal> {
-        if self.running.len() + self.waiting.len() >= self.order.running + self.order.waiting {
-            Some(Refusal::Busy)
-        } else if self.of_client.get(&client).is_some_and(|count| *count >= self.order.per_address)
-        {
-            Some(Refusal::Address)
-        } else {
-            None
+        let order = &self.order;
+        if self.running.len() + self.waiting.len() >= order.running + order.waiting {
+            return Some(Refusal::Busy);
         }
+        let would_wait = self.running.len() >= order.running;
+        let waits = self.waiting.iter().filter(|(_, other)| *other == client).count();
+        let takes_the_queue = would_wait && waits >= (order.waiting / SHARES).max(1);
+        let tests = self.of_client.get(&client).map_or(0, |share| share.tests);
+        (takes_the_queue || tests >= order.per_address).then_some(Refusal::Address)
     }
 
-    /// Takes a test in, to run or to wait.
+    /// Takes a test in, to run or to wait. No client gets more than half of what there is.
     pub(super) fn enter(
         &mut self,
         number: u64,
         client: Household,
         cost: Cost,
     ) -> Result<(), Refusal> {
-        if let Some(why) = self.objection(client) {
+        let own = self.of_client.get(&client).copied().unwrap_or_default();
+        let (taken, own_taken) = (self.taken.plus(cost), own.taken.plus(cost));
+        let too_much = taken.excess(self.most).or_else(|| own_taken.excess(self.most.half()));
+        if let Some(why) = self.objection(client).or(too_much) {
             return Err(why);
         }
-        let taken = Cost {
-            memory: self.taken.memory.saturating_add(cost.memory),
-            descriptors: self.taken.descriptors.saturating_add(cost.descriptors),
-        };
-        if taken.memory > self.order.memory {
-            return Err(Refusal::Memory);
-        } else if taken.descriptors > self.descriptors {
-            return Err(Refusal::Descriptors);
-        }
         self.taken = taken;
-        *self.of_client.entry(client).or_default() += 1;
-        self.waiting.push_back(number);
+        self.of_client.insert(client, Share { tests: own.tests + 1, taken: own_taken });
+        self.waiting.push_back((number, client));
         self.promote();
         Ok(())
     }
@@ -105,13 +147,12 @@ impl Admission {
     /// A test has ended, or waits no more.
     pub(super) fn leave(&mut self, number: u64, client: Household, cost: Cost) {
         if !self.running.remove(&number) {
-            self.waiting.retain(|other| *other != number);
+            self.waiting.retain(|(other, _)| *other != number);
         }
-        self.taken.memory = self.taken.memory.saturating_sub(cost.memory);
-        self.taken.descriptors = self.taken.descriptors.saturating_sub(cost.descriptors);
-        if let Some(count) = self.of_client.get_mut(&client) {
-            *count -= 1;
-            if *count == 0 {
+        self.taken = self.taken.minus(cost);
+        if let Some(own) = self.of_client.get_mut(&client) {
+            *own = Share { tests: own.tests.saturating_sub(1), taken: own.taken.minus(cost) };
+            if own.tests == 0 {
                 self.of_client.remove(&client);
             }
         }
@@ -120,14 +161,14 @@ impl Admission {
 
     fn promote(&mut self) {
         while self.running.len() < self.order.running {
-            let Some(next) = self.waiting.pop_front() else { return };
+            let Some((next, _)) = self.waiting.pop_front() else { return };
             self.running.insert(next);
         }
     }
 
     /// Where a test stands that waits; none: it waits no more.
     pub(super) fn place(&self, number: u64) -> Option<Place> {
-        let before = self.waiting.iter().position(|other| *other == number)?;
+        let before = self.waiting.iter().position(|(other, _)| *other == number)?;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let running = self.running.len();
         Some(Place { ahead: count(before + running), running: count(running) })
@@ -135,16 +176,20 @@ impl Admission {
 
     /// The numbers of those that wait.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
-        self.waiting.iter().copied()
+        self.waiting.iter().map(|(number, _)| *number)
     }
 }
+
+/// One client takes no more of the queue than one of so many parts.
+const SHARES: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ORDER: Order = Order { running: 1, waiting: 2, per_address: 2, starts: 1, memory: 100 };
-    const COST: Cost = Cost { memory: 10, descriptors: 1 };
+    const ORDER: Order = Order { running: 1, waiting: 2, per_address: 2, starts: 1, memory: 0 };
+    const MOST: Cost = Cost { memory: 100, descriptors: 100, threads: 100 };
+    const COST: Cost = Cost { memory: 10, descriptors: 1, threads: 1 };
 
     fn client(last: u8) -> Household {
         Household::of(std::net::Ipv4Addr::new(10, 0, 0, last).into())
@@ -152,7 +197,7 @@ mod tests {
 
     #[test]
     fn they_run_in_the_order_in_which_they_came() {
-        let mut admission = Admission::new(ORDER, 100);
+        let mut admission = Admission::new(ORDER, MOST);
         for number in [1, 2, 3] {
             let client = client(u8::try_from(number).expect("small"));
             admission.enter(number, client, COST).expect("taken");
@@ -170,19 +215,34 @@ mod tests {
     }
 
     #[test]
-    fn one_address_and_all_memory_have_their_limits() {
-        let mut admission = Admission::new(ORDER, 100);
+    fn one_client_takes_neither_all_places_nor_the_whole_queue() {
+        let mut admission = Admission::new(Order { running: 3, ..ORDER }, MOST);
         admission.enter(1, client(1), COST).expect("taken");
         admission.enter(2, client(1), COST).expect("taken");
         assert_eq!(admission.enter(3, client(1), COST), Err(Refusal::Address));
-        let large = Cost { memory: 90, descriptors: 1 };
-        assert_eq!(admission.enter(3, client(2), large), Err(Refusal::Memory));
-        let wide = Cost { memory: 1, descriptors: 100 };
-        assert_eq!(admission.enter(3, client(2), wide), Err(Refusal::Descriptors));
-        admission.leave(2, client(1), COST);
-        admission.enter(3, client(2), large).expect("the memory is free again");
+        admission.enter(4, client(2), COST).expect("taken");
+        admission.enter(5, client(3), COST).expect("waits");
+        assert_eq!(admission.enter(6, client(3), COST), Err(Refusal::Address));
+        admission.enter(7, client(4), COST).expect("waits");
+    }
+
+    #[test]
+    fn all_together_have_their_limits_and_each_has_half_of_them() {
+        let order = Order { running: 9, per_address: 9, ..ORDER };
+        let mut admission = Admission::new(order, MOST);
+        admission.enter(1, client(1), COST).expect("taken");
+        let large = Cost { memory: 45, ..COST };
+        assert_eq!(admission.enter(2, client(1), large), Err(Refusal::Memory));
+        admission.enter(2, client(2), large).expect("taken");
+        admission.enter(3, client(3), large).expect("taken");
+        assert_eq!(admission.enter(4, client(4), COST), Err(Refusal::Memory));
+        admission.leave(3, client(3), large);
+        let wide = Cost { descriptors: 51, ..COST };
+        assert_eq!(admission.enter(4, client(4), wide), Err(Refusal::Descriptors));
+        let busy = Cost { threads: 51, ..COST };
+        assert_eq!(admission.enter(4, client(4), busy), Err(Refusal::Threads));
         admission.leave(1, client(1), COST);
-        admission.leave(3, client(2), large);
+        admission.leave(2, client(2), large);
         assert_eq!(admission.taken, Cost::default());
         assert!(admission.of_client.is_empty());
     }

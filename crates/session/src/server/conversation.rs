@@ -19,7 +19,7 @@ use super::desk::canonical;
 use super::limits::{Excess, Watch};
 use super::neighbours::{Neighbourhood, Stay};
 use super::progress::Progress;
-use super::registry::Ticket;
+use super::registry::{Registry, Ticket};
 use super::tally::{Refusal, Tally};
 use super::{Log, Served, SessionOptions};
 use crate::control::Control;
@@ -36,6 +36,7 @@ mod streams;
 #[derive(Clone)]
 pub(super) struct Venue {
     pub(super) options: SessionOptions,
+    pub(super) registry: Arc<Registry>,
     pub(super) neighbourhood: Arc<Neighbourhood>,
     pub(super) tally: Arc<Tally>,
 }
@@ -50,6 +51,7 @@ pub(super) struct Client {
 
 /// Serves one client.
 pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
+    let from = client.from;
     let mut conversation = Conversation::new(client, venue, log);
     venue.tally.waiting.fetch_add(1, Relaxed);
     let ending = match conversation.run() {
@@ -57,7 +59,8 @@ pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
         Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
         Err(error) => conversation.failed(error),
     };
-    conversation.close(ending);
+    let control = conversation.close(ending);
+    venue.registry.part_with((Box::new(control), from));
 }
 
 struct Conversation<'a> {
@@ -224,9 +227,11 @@ impl<'a> Conversation<'a> {
         let plan = &self.parameters.plan;
         let token = self.hello_token();
         match plan.transport {
-            Transport::Tcp => self.ticket.open_tcp(),
+            Transport::Tcp => self.ticket.open_tcp(plan.streams_in_all()),
             Transport::Udp if token.is_none() && !self.ticket.takes_turn() => return,
-            Transport::Udp => self.ticket.open_udp(&plan.options, token),
+            Transport::Udp => {
+                self.ticket.open_udp(plan.streams_in_all(), &plan.options, token);
+            }
         }
         self.admitted = true;
         self.venue.tally.waiting.fetch_sub(1, Relaxed);
@@ -361,7 +366,7 @@ impl<'a> Conversation<'a> {
 
     /// Gives up the place before the connection closes: the client may come back at
     /// once when it sees that.
-    fn close(mut self, ending: Ending) {
+    fn close(mut self, ending: Ending) -> Control<Server> {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
         let shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
         drop(self.stay.take());
@@ -390,7 +395,7 @@ impl<'a> Conversation<'a> {
             shared,
         });
         drop(self.ticket);
-        self.control.finish(GOODBYE);
+        self.control
     }
 
     fn count(&self, ending: &Ending) {
@@ -413,5 +418,3 @@ const EINVAL: i32 = 22;
 const REMIND_EVERY: Duration = Duration::from_secs(5);
 /// How long after its time the client may end the test before the sending stops.
 const OVERTIME: Duration = Duration::from_secs(1);
-/// How long the client may take to close after the last word.
-const GOODBYE: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! Who sends datagrams: the peers of streams, and for a while those of ended ones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -22,21 +22,40 @@ pub(super) enum Acquaintance {
 pub(super) struct Correspondents {
     /// The number of its test, and when that ended.
     peers: HashMap<SocketAddr, (u64, Option<Timestamp>)>,
+    of_test: HashMap<u64, Vec<SocketAddr>>,
+    /// Those of ended tests, the oldest first.
+    former: VecDeque<(Timestamp, SocketAddr)>,
 }
 
 impl Correspondents {
     pub(super) fn add(&mut self, peer: SocketAddr, test: u64) {
         self.peers.insert(peer, (test, None));
+        self.of_test.entry(test).or_default().push(peer);
     }
 
     /// Test `test` has ended.
     pub(super) fn end(&mut self, test: u64, now: Timestamp) {
-        self.peers.retain(|_, (_, ended)| ended.is_none_or(|at| now < at.after(MEMORY)));
-        for (_, ended) in self.peers.values_mut().filter(|(other, _)| *other == test) {
-            *ended = Some(now);
+        for peer in self.of_test.remove(&test).unwrap_or_default() {
+            // The peer may be that of a newer test by now.
+            if let Some((_, ended)) = self.peers.get_mut(&peer).filter(|(other, _)| *other == test)
+            {
+                *ended = Some(now);
+                self.former.push_back((now, peer));
+            }
         }
-        if self.peers.len() > MOST {
-            self.peers.retain(|_, (_, ended)| ended.is_none());
+        self.forget(now);
+    }
+
+    /// Forgets those who ended long ago, and of too many the oldest.
+    fn forget(&mut self, now: Timestamp) {
+        while let Some((ended, peer)) = self.former.front().copied() {
+            if now < ended.after(MEMORY) && self.former.len() <= MOST {
+                return;
+            }
+            self.former.pop_front();
+            if self.peers.get(&peer).is_some_and(|(_, at)| *at == Some(ended)) {
+                self.peers.remove(&peer);
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! The thread that takes whatever comes, and never waits for anybody.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::mpsc::{SendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use super::address::Household;
 use super::conversation::{self, Client, Venue};
 use super::hellos::Hellos;
 use super::limits;
+use super::lobby::Lobby;
 use super::newcomer::{Newcomer, Progress, send_away};
 use super::pace::Pace;
 use super::registry::Registry;
@@ -37,10 +38,8 @@ pub(super) struct Desk {
     pub(super) tally: Arc<Tally>,
     pub(super) pace: Pace,
     pub(super) epoll: Epoll,
-    /// By number, and so by age.
-    pub(super) newcomers: BTreeMap<u64, Newcomer>,
-    /// When which of them is due.
-    pub(super) due: BTreeSet<(Timestamp, u64)>,
+    pub(super) lobby: Lobby,
+    /// Number of the next newcomer.
     pub(super) next: u64,
     /// Newcomers; the oldest makes room.
     pub(super) most_newcomers: usize,
@@ -77,6 +76,7 @@ impl Desk {
             ready.drain(..).filter(|token| *token < CHANGED).for_each(|number| self.go_on(number));
             self.accept();
             self.behind |= self.hellos.answer();
+            self.see_off();
             self.mind_the_time();
             self.sessions.retain(|session| !session.is_finished());
             self.tidy_up();
@@ -86,12 +86,23 @@ impl Desk {
         }
     }
 
-    /// Tells the running tests to end and waits for them.
+    /// Tells the running tests to end and waits for them, and a moment for their clients.
     pub(super) fn close(self) {
         self.registry.stop();
         for session in self.sessions {
             // A session that panicked has said so already.
             _ = session.join();
+        }
+        let until = dataplane::now().after(GOODBYE);
+        for (control, _) in self.registry.partings() {
+            control.finish(until.since(dataplane::now()));
+        }
+    }
+
+    /// Gives clients whose tests have ended the time to read the last word.
+    fn see_off(&mut self) {
+        for (control, from) in self.registry.partings() {
+            self.greet(Newcomer::leaving(control, from));
         }
     }
 
@@ -99,7 +110,7 @@ impl Desk {
         if self.behind {
             return Some(Duration::ZERO);
         }
-        let due = self.due.first().map(|(at, _)| *at);
+        let due = self.lobby.first_due().map(|(at, _)| at);
         let deadlines =
             [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at()];
         let deadline = deadlines.into_iter().flatten().min();
@@ -124,7 +135,7 @@ impl Desk {
 
     /// When what the tests used is given back: not between two that follow each other.
     fn tidies_at(&self) -> Option<Timestamp> {
-        let is_idle = self.registry.tests() == 0 && self.newcomers.is_empty();
+        let is_idle = self.registry.tests() == 0 && self.lobby.is_empty();
         (self.tidy && is_idle).then(|| self.idle_since.after(REST))
     }
 
@@ -187,10 +198,11 @@ impl Desk {
     }
 
     fn forget_the_oldest(&mut self) -> bool {
-        let Some((number, newcomer)) = self.newcomers.pop_first() else { return false };
-        self.due.remove(&(newcomer.deadline(), number));
-        self.refuse(newcomer.from, Refusal::Silent);
-        true
+        let oldest = self.lobby.take_oldest();
+        oldest.is_some_and(|newcomer| {
+            self.refuse(newcomer.from, Refusal::Silent);
+            true
+        })
     }
 
     /// Looks at a connection for the first time: most have said something already.
@@ -200,32 +212,26 @@ impl Desk {
             self.next += 1;
             // One that cannot be watched can wait for its deadline only.
             _ = self.epoll.watch(newcomer.as_fd(), Interest::Readable, number);
-            self.keep(number, newcomer);
+            self.lobby.put(number, newcomer);
+            if let Some(newcomer) = self.lobby.take_surplus(self.most_newcomers) {
+                self.refuse(newcomer.from, Refusal::Silent);
+            }
         }
-        if self.newcomers.len() > self.most_newcomers {
-            self.forget_the_oldest();
-        }
-        self.tally.newcomers.store(self.newcomers.len() as u64, Relaxed);
-    }
-
-    fn keep(&mut self, number: u64, newcomer: Newcomer) {
-        self.due.insert((newcomer.deadline(), number));
-        self.newcomers.insert(number, newcomer);
+        self.tally.newcomers.store(self.lobby.len() as u64, Relaxed);
     }
 
     /// Something came from a newcomer, or its time is up.
     fn go_on(&mut self, number: u64) {
-        let Some(newcomer) = self.newcomers.remove(&number) else { return };
-        self.due.remove(&(newcomer.deadline(), number));
+        let Some(newcomer) = self.lobby.take(number) else { return };
         if let Some(newcomer) = self.advance(newcomer, Some(number)) {
-            self.keep(number, newcomer);
+            self.lobby.put(number, newcomer);
         }
-        self.tally.newcomers.store(self.newcomers.len() as u64, Relaxed);
+        self.tally.newcomers.store(self.lobby.len() as u64, Relaxed);
     }
 
     fn mind_the_time(&mut self) {
         let now = dataplane::now();
-        while let Some((at, number)) = self.due.first().copied() {
+        while let Some((at, number)) = self.lobby.first_due() {
             if now < at {
                 return;
             }
@@ -316,15 +322,31 @@ impl Desk {
                 return Some(Newcomer::leaving(control, from));
             }
         };
-        let client = Client { control: *control, from, ticket, parameters };
-        let (log, venue) = (Arc::clone(&self.log), self.venue.clone());
-        let work = move || conversation::serve(client, &venue, &*log);
-        match std::thread::Builder::new().name("session".to_owned()).spawn(work) {
-            Ok(session) => self.sessions.push(session),
-            // The client sees its connection close.
-            Err(_) => self.refuse(from, Refusal::Memory),
+        let client = Box::new(Client { control: *control, from, ticket, parameters });
+        match self.begin(client) {
+            Ok(()) => None,
+            Err(mut client) => {
+                self.refuse(from, Refusal::Threads);
+                client.control.machine.deny();
+                Some(Newcomer::leaving(Box::new(client.control), from))
+            }
         }
-        None
+    }
+
+    /// Gives a test a thread of its own; gives it back if there is none.
+    fn begin(&mut self, client: Box<Client>) -> Result<(), Box<Client>> {
+        let (log, venue) = (Arc::clone(&self.log), self.venue.clone());
+        let (hand, given) = sync_channel(1);
+        let work = move || {
+            if let Ok(client) = given.recv() {
+                conversation::serve(*client, &venue, &*log);
+            }
+        };
+        let Ok(session) = std::thread::Builder::new().name("session".to_owned()).spawn(work) else {
+            return Err(client);
+        };
+        self.sessions.push(session);
+        hand.send(client).map_err(|SendError(client)| client)
     }
 
     /// A client that got as far as a cookie: its failure is told like that of a test.
@@ -377,6 +399,8 @@ const MOST_AT_ONCE: usize = 64;
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long there are no tests before memory is given back.
 const REST: Duration = Duration::from_secs(1);
+/// How long clients may take to close when the server ends.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// signal(7), the same on all architectures.
 const SIGINT: u32 = 2;
 /// `asm-generic/errno-base.h` and `asm-generic/errno.h`.

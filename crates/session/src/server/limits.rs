@@ -43,23 +43,25 @@ pub(super) struct Excess {
 }
 
 impl Excess {
-    fn new(why: Refusal, code: ErrorCode, most: &str) -> Self {
-        Self { why, code, words: format!("{why}: at most {most}") }
+    /// More than `most`, which the client asks for with `flag`.
+    fn new(why: Refusal, code: ErrorCode, most: &str, flag: &str) -> Self {
+        let words = format!("{why}: at most {most}; ask for less with {flag}");
+        Self { why, code, words }
     }
 
     fn streams(most: u32) -> Self {
         let most = format!("{most}, both directions together");
-        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most)
+        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most, "-P")
     }
 
     fn rate(limit: RateLimit) -> Self {
         let most = format!("{}, all streams together", limit.most);
-        Self::new(Refusal::Rate, ErrorCode::TOTAL_RATE, &most)
+        Self::new(Refusal::Rate, ErrorCode::TOTAL_RATE, &most, "-b")
     }
 
     fn duration(most: Duration) -> Self {
         let most = show_duration(most);
-        Self::new(Refusal::Duration, ErrorCode::SERVER_DURATION, &most)
+        Self::new(Refusal::Duration, ErrorCode::SERVER_DURATION, &most, "-t")
     }
 
     /// The client may not use this server; it hears no more than that (section 15).
@@ -76,7 +78,7 @@ impl Excess {
     /// iperf3 has no number of its own for that.
     fn bytes(most: ByteSize) -> Self {
         let most = most.expanded();
-        Self::new(Refusal::Bytes, ErrorCode::SERVER_DURATION, &most)
+        Self::new(Refusal::Bytes, ErrorCode::SERVER_DURATION, &most, "-n")
     }
 }
 
@@ -119,32 +121,51 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
     Cost {
         memory: SESSION_BYTES + workers * (payload + WORKER_BYTES),
         descriptors: streams + workers * WORKER_DESCRIPTORS + SESSION_DESCRIPTORS,
+        threads: workers + 1,
     }
 }
 
 /// Watches whether a running test keeps to the limits.
 pub(super) struct Watch {
+    duration: Option<Duration>,
     rate: Option<RateWatch>,
     bytes: Option<ByteSize>,
+    began: Option<Timestamp>,
     next_look: Option<Timestamp>,
 }
 
 impl Watch {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { rate: limits.rate.map(RateWatch::new), bytes: limits.bytes, next_look: None }
+        Self {
+            duration: limits.duration,
+            rate: limits.rate.map(RateWatch::new),
+            bytes: limits.bytes,
+            began: None,
+            next_look: None,
+        }
     }
 
     /// When to look next.
-    pub(super) fn next_look(&self) -> Option<Timestamp> {
-        [self.rate.as_ref().and_then(RateWatch::next_look), self.next_look]
-            .into_iter()
-            .flatten()
-            .min()
+    pub(super) const fn next_look(&self) -> Option<Timestamp> {
+        self.next_look
     }
 
     /// Takes note that `bytes` have moved; in what that was too much.
     pub(super) fn excess(&mut self, now: Timestamp, bytes: u64) -> Option<Excess> {
-        self.next_look = self.bytes.map(|_| now.after(BYTES_PAUSE));
+        let began = *self.began.get_or_insert(now);
+        if self.next_look.is_some_and(|next| now < next) {
+            return None;
+        }
+        let pause = match (self.bytes, &self.rate, self.duration) {
+            (Some(_), ..) => Some(BYTES_PAUSE),
+            (None, Some(_), _) => Some(RATE_PAUSE),
+            (None, None, duration) => duration.map(|_| DURATION_PAUSE),
+        };
+        self.next_look = pause.map(|pause| now.after(pause));
+        let too_long = |most: &Duration| now.since(began) > *most + SLACK;
+        if let Some(most) = self.duration.filter(too_long) {
+            return Some(Excess::duration(most));
+        }
         if let Some(most) = self.bytes.filter(|most| bytes > most.bytes()) {
             return Some(Excess::bytes(most));
         }
@@ -165,31 +186,30 @@ impl RateWatch {
         Self { limit, marks: VecDeque::new() }
     }
 
-    /// When to look next.
-    fn next_look(&self) -> Option<Timestamp> {
-        self.marks.back().map(|(at, _)| at.after(self.limit.window / STEPS))
-    }
-
-    /// Takes note that `bytes` have moved; whether that was too fast.
+    /// Takes note that `bytes` have moved; whether that was too fast: more than the limit
+    /// allows in a whole window, in a whole window or sooner.
     fn is_exceeded(&mut self, now: Timestamp, bytes: u64) -> bool {
-        if self.next_look().is_some_and(|next| now < next) {
-            return false;
+        let window = self.limit.window;
+        let is_due = |last: &(Timestamp, u64)| now.since(last.0) >= window / STEPS;
+        if self.marks.back().is_none_or(is_due) {
+            self.marks.push_back((now, bytes));
         }
-        self.marks.push_back((now, bytes));
-        let window = |mark: &(Timestamp, u64)| now.since(mark.0) >= self.limit.window;
-        while self.marks.get(1).is_some_and(window) {
+        let is_old = |mark: &(Timestamp, u64)| now.since(mark.0) >= window;
+        while self.marks.get(1).is_some_and(is_old) {
             self.marks.pop_front();
         }
-        let Some(first) = self.marks.front().copied().filter(|first| window(first)) else {
-            return false;
-        };
-        BitRate::of(bytes - first.1, now.since(first.0)) > self.limit.most
+        let Some((since, before)) = self.marks.front().copied() else { return false };
+        BitRate::of(bytes - before, now.since(since).max(window)) > self.limit.most
     }
 }
 
-/// Looks within one window.
+/// Parts of a window from which on is counted.
 const STEPS: u32 = 5;
-const BYTES_PAUSE: Duration = Duration::from_millis(50);
+const BYTES_PAUSE: Duration = Duration::from_millis(5);
+const RATE_PAUSE: Duration = Duration::from_millis(50);
+const DURATION_PAUSE: Duration = Duration::from_millis(250);
+/// What the end of a test takes beside its time.
+const SLACK: Duration = Duration::from_secs(2);
 /// Batches of datagrams are not smaller, however small these are.
 const LEAST_PAYLOAD: u64 = 256 * 1024;
 /// Stacks as far as they are used, parameters, results, samples.
@@ -209,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_judged_over_its_window_only() {
+    fn a_rate_is_judged_over_its_window() {
         let most = BitRate::from_bits_per_second(8_000);
         let mut watch = RateWatch::new(RateLimit { most, window: Duration::from_secs(1) });
         // A burst at first, and then 1000 bytes a second.
@@ -218,5 +238,24 @@ mod tests {
         assert!(!watch.is_exceeded(at(1_000), 1_000));
         assert!(!watch.is_exceeded(at(2_000), 2_000));
         assert!(watch.is_exceeded(at(3_000), 3_100));
+    }
+
+    #[test]
+    fn what_a_window_allows_is_not_exceeded_in_a_part_of_it() {
+        let most = BitRate::from_bits_per_second(8_000);
+        let mut watch = RateWatch::new(RateLimit { most, window: Duration::from_secs(5) });
+        assert!(!watch.is_exceeded(at(0), 0));
+        assert!(!watch.is_exceeded(at(50), 5_000));
+        assert!(watch.is_exceeded(at(100), 5_001));
+    }
+
+    #[test]
+    fn a_test_lasts_no_longer_than_it_may() {
+        let limits = Limits { duration: Some(Duration::from_secs(3)), ..Limits::default() };
+        let mut watch = Watch::new(&limits);
+        assert_eq!(watch.excess(at(0), 0), None);
+        assert_eq!(watch.excess(at(4_900), 0), None);
+        let excess = watch.excess(at(5_300), 0).expect("too long");
+        assert_eq!((excess.why, excess.code), (Refusal::Duration, ErrorCode::SERVER_DURATION));
     }
 }

@@ -148,4 +148,4 @@ pub(super) fn send_away(socket: &TcpStream) {
 
 /// Half of what iperf3 itself waits (clause 2.8).
 const COOKIE_LIMIT: Duration = Duration::from_secs(5);
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_secs(2);

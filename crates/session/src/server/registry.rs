@@ -10,13 +10,17 @@ use std::time::Duration;
 
 use linux::event::Wake;
 use measurement::StreamOptions;
-use protocol::iperf3::{Cookie, Hello, HelloToken, Place};
+use protocol::iperf3::{Cookie, Hello, HelloToken, Place, Server};
 
 use super::address::Household;
 use super::admission::{Admission, Cost, Order};
 use super::correspondents::{Acquaintance, Correspondents};
 use super::tally::Refusal;
 use super::turns::Turns;
+use crate::control::Control;
+
+/// A client whose test has ended, and its connection.
+pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
 
 /// A stream that arrived for a test.
 pub(super) enum Arrival {
@@ -27,6 +31,8 @@ pub(super) enum Arrival {
 /// All tests of a server.
 pub(super) struct Registry {
     tests: Mutex<Tests>,
+    /// Connections of tests that have ended, which their clients are to close.
+    partings: Mutex<Vec<Parting>>,
     changed: Wake,
     served: AtomicUsize,
     leaving: AtomicBool,
@@ -54,7 +60,13 @@ struct Entry {
 }
 
 /// The streams that a test waits for.
-enum Opening {
+struct Opening {
+    /// How many more.
+    left: u32,
+    kind: Kind,
+}
+
+enum Kind {
     Tcp,
     Udp { options: StreamOptions, token: Option<HelloToken> },
 }
@@ -70,16 +82,17 @@ pub(super) enum Owner {
 }
 
 impl Registry {
-    pub(super) fn new(order: Order, descriptors: u64) -> io::Result<Self> {
+    pub(super) fn new(order: Order, most: Cost) -> io::Result<Self> {
         let tests = Tests {
             next: 0,
             entries: HashMap::new(),
-            admission: Admission::new(order, descriptors),
+            admission: Admission::new(order, most),
             turns: Turns::default(),
             correspondents: Correspondents::default(),
         };
         Ok(Self {
             tests: Mutex::new(tests),
+            partings: Mutex::default(),
             changed: Wake::new()?,
             served: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
@@ -117,9 +130,9 @@ impl Registry {
         let wake = Arc::new(Wake::new().map_err(|_| Refusal::Descriptors)?);
         let client = client.to_canonical();
         let mut tests = self.lock();
-        // Nobody but who knows the cookie can get here: a test asked for twice.
+        // A test asked for twice, or two hosts of one name whose iperf3 is older than 3.2.
         if tests.entries.contains_key(&cookie) {
-            return Err(Refusal::Parameters);
+            return Err(Refusal::Busy);
         }
         let number = tests.next;
         tests.admission.enter(number, Household::of(client), cost)?;
@@ -147,9 +160,9 @@ impl Registry {
     /// Hands a connection to the test whose cookie it bears; gives it back if there is
     /// none. One that its test does not wait for is sent away.
     pub(super) fn hand_over(&self, cookie: &Cookie, socket: TcpStream) -> Option<TcpStream> {
-        let tests = self.lock();
-        let Some(entry) = tests.entries.get(cookie) else { return Some(socket) };
-        if matches!(entry.opening, Some(Opening::Tcp)) {
+        let mut tests = self.lock();
+        let Some(entry) = tests.entries.get_mut(cookie) else { return Some(socket) };
+        if matches!(entry.awaits(), Some(Kind::Tcp)) {
             entry.deliver(Arrival::Tcp(socket));
         } else {
             super::newcomer::send_away(&socket);
@@ -170,8 +183,8 @@ impl Registry {
         }
         let client = source.ip().to_canonical();
         let holder = tests.turns.holder(client);
-        let expected = tests.entries.iter().find_map(|(test, entry)| match &entry.opening {
-            Some(Opening::Udp { options, token }) if entry.client == client => {
+        let expected = tests.entries.iter().find_map(|(test, entry)| match entry.awaits() {
+            Some(Kind::Udp { options, token }) if entry.client == client => {
                 let is_meant = match (hello, token) {
                     (Hello::Tokened(shown), Some(token)) => shown == *token,
                     (Hello::Tokened(_), None) | (_, Some(_)) => false,
@@ -188,10 +201,21 @@ impl Registry {
     pub(super) fn deliver_udp(&self, test: &Cookie, source: SocketAddr, socket: UdpSocket) {
         let mut tests = self.lock();
         let Tests { entries, correspondents, .. } = &mut *tests;
-        if let Some(entry) = entries.get(test).filter(|entry| entry.opening.is_some()) {
+        if let Some(entry) = entries.get_mut(test).filter(|entry| entry.opening.is_some()) {
             correspondents.add(source, entry.number);
             entry.deliver(Arrival::Udp(socket));
         }
+    }
+
+    /// Leaves a client whose test has ended to the desk.
+    pub(super) fn part_with(&self, parting: Parting) {
+        self.partings.lock().unwrap_or_else(PoisonError::into_inner).push(parting);
+        self.changed.notify();
+    }
+
+    /// Those clients.
+    pub(super) fn partings(&self) -> Vec<Parting> {
+        std::mem::take(&mut *self.partings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells the tests that have not begun to end.
@@ -242,7 +266,15 @@ impl Tests {
 }
 
 impl Entry {
-    fn deliver(&self, arrival: Arrival) {
+    fn awaits(&self) -> Option<&Kind> {
+        self.opening.as_ref().map(|opening| &opening.kind)
+    }
+
+    fn deliver(&mut self, arrival: Arrival) {
+        if let Some(opening) = &mut self.opening {
+            opening.left = opening.left.saturating_sub(1);
+        }
+        self.opening.take_if(|opening| opening.left == 0);
         // A test that has just ended needs no more streams.
         _ = self.arrivals.send(arrival);
         self.wake.notify();
@@ -300,17 +332,23 @@ impl Ticket {
     }
 
     /// Lets streams come by TCP.
-    pub(super) fn open_tcp(&self) {
-        self.open(Opening::Tcp);
+    pub(super) fn open_tcp(&self, streams: u32) {
+        self.open(streams, Kind::Tcp);
     }
 
     /// Lets streams come by UDP. Their hellos bear `token`, or none if it is this test's
     /// turn.
-    pub(super) fn open_udp(&self, options: &StreamOptions, token: Option<HelloToken>) {
-        self.open(Opening::Udp { options: options.clone(), token });
+    pub(super) fn open_udp(
+        &self,
+        streams: u32,
+        options: &StreamOptions,
+        token: Option<HelloToken>,
+    ) {
+        self.open(streams, Kind::Udp { options: options.clone(), token });
     }
 
-    fn open(&self, opening: Opening) {
+    fn open(&self, left: u32, kind: Kind) {
+        let opening = Opening { left, kind };
         if let Some(entry) = self.registry.lock().entries.get_mut(&self.cookie) {
             entry.opening = Some(opening);
         }

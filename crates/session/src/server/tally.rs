@@ -25,6 +25,8 @@ pub enum Refusal {
     Memory,
     /// More descriptors than the system gives.
     Descriptors,
+    /// More threads than the system gives.
+    Threads,
     /// No user that may test.
     Authentication,
     /// What it asked for cannot be read, or cannot be done here.
@@ -39,7 +41,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Every reason, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Busy,
         Self::Address,
         Self::Hurry,
@@ -49,6 +51,7 @@ impl Refusal {
         Self::Duration,
         Self::Memory,
         Self::Descriptors,
+        Self::Threads,
         Self::Authentication,
         Self::Parameters,
         Self::Stranger,
@@ -68,6 +71,7 @@ impl Refusal {
             Self::Duration => "duration",
             Self::Memory => "memory",
             Self::Descriptors => "descriptors",
+            Self::Threads => "threads",
             Self::Authentication => "authentication",
             Self::Parameters => "parameters",
             Self::Stranger => "stranger",
@@ -89,6 +93,7 @@ impl fmt::Display for Refusal {
             Self::Duration => "a longer test than this server allows",
             Self::Memory => "the memory for tests is taken",
             Self::Descriptors => "the descriptors for streams are taken",
+            Self::Threads => "the threads for tests are taken",
             Self::Authentication => "not a user of this server",
             Self::Parameters => "what it asked for cannot be read or done",
             Self::Stranger => "it does not speak iperf3's protocol",
@@ -182,6 +187,6 @@ mod tests {
         let counts = tally.snapshot().refused;
         assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 3);
         assert_eq!(counts[0], (Refusal::Busy, 2));
-        assert_eq!(counts[13], (Refusal::Stopping, 1));
+        assert_eq!(counts[14], (Refusal::Stopping, 1));
     }
 }

@@ -1,7 +1,7 @@
 //! What `serve` says: a line for each test, in text or as JSON.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use measurement::outcome::Ending;
@@ -64,47 +64,34 @@ pub(super) struct Notices {
 
 /// Lines for people.
 pub(super) struct Text {
-    lines: Lines,
+    voice: Voice,
     notices: Notices,
     /// A line for the beginning of a test too.
     verbose: bool,
-    throttle: Throttle,
 }
 
 impl Text {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
-        Self { lines, notices, verbose, throttle: Throttle::default() }
-    }
-
-    /// Writes about one that was not served, unless there are too many of them.
-    fn complain(&self, line: String) {
-        let verdict = self.throttle.judge(Instant::now());
-        if verdict.unsaid > 0 {
-            self.lines.write(format!("{} more clients were not served", verdict.unsaid));
-        }
-        if verdict.say {
-            self.lines.write(line);
-        }
+        let unsaid = |clients| format!("{clients} more clients were not served");
+        Self { voice: Voice::new(lines, unsaid), notices, verbose }
     }
 }
 
 impl Log for Text {
     fn listening(&self, address: SocketAddr) {
-        self.lines.write(format!(
-            "linerate {} listens on {address}, TCP and UDP",
-            env!("CARGO_PKG_VERSION")
-        ));
+        let version = env!("CARGO_PKG_VERSION");
+        self.voice.say(format!("linerate {version} listens on {address}, TCP and UDP"));
         if let Some(metrics) = self.notices.metrics {
-            self.lines.write(format!("metrics at http://{metrics}/metrics"));
+            self.voice.say(format!("metrics at http://{metrics}/metrics"));
         }
         if self.verbose {
-            self.lines.write(self.notices.seal.to_string());
+            self.voice.say(self.notices.seal.to_string());
         }
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.lines.write(format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
+            self.voice.say(format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
         }
     }
 
@@ -116,17 +103,19 @@ impl Log for Text {
             Ending::Failed { error } => error,
         };
         let Some(plan) = &served.plan else {
-            return self.complain(format!("{address}: no test: {ending}"));
+            return self.voice.complain(format!("{address}: no test: {ending}"));
         };
         let what = describe_plan(&served.peer, plan);
+        if served.streams.is_empty() {
+            return self.voice.complain(format!("{address}: {what}: no test: {ending}"));
+        }
         let parts: Vec<_> = served.directions.iter().map(describe).collect();
-        let moved = if parts.is_empty() { "nothing moved".to_owned() } else { parts.join("; ") };
         let shared = describe_neighbours(&served.shared);
-        self.lines.write(format!("{address}: {what}: {moved}{shared}: {ending}"));
+        self.voice.say(format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
-        self.complain(format!("{client}: not served: {why}"));
+        self.voice.complain(format!("{client}: not served: {why}"));
     }
 
     fn stopping(&self, tests: usize) {
@@ -135,31 +124,21 @@ impl Log for Text {
         }
         let (these, them) =
             if tests == 1 { ("1 test has", "it") } else { ("all tests have", "them") };
-        self.lines.write(format!("stops when {these} ended; a second signal ends {them} now"));
+        self.voice.say(format!("stops when {these} ended; a second signal ends {them} now"));
     }
 }
 
 /// One JSON object for each event, on a line of its own.
 pub(super) struct Json {
-    lines: Lines,
+    voice: Voice,
     notices: Notices,
     verbose: bool,
-    throttle: Throttle,
 }
 
 impl Json {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
-        Self { lines, notices, verbose, throttle: Throttle::default() }
-    }
-
-    fn complain(&self, line: &serde_json::Value) {
-        let verdict = self.throttle.judge(Instant::now());
-        if verdict.unsaid > 0 {
-            self.lines.write(json!({"event": "unsaid", "clients": verdict.unsaid}).to_string());
-        }
-        if verdict.say {
-            self.lines.write(line.to_string());
-        }
+        let unsaid = |clients| json!({"event": "unsaid", "clients": clients}).to_string();
+        Self { voice: Voice::new(lines, unsaid), notices, verbose }
     }
 }
 
@@ -168,31 +147,31 @@ impl Log for Json {
         let (metrics, seal) = (self.notices.metrics, self.notices.seal.to_string());
         let event =
             json!({"event": "listening", "address": address, "metrics": metrics, "files": seal});
-        self.lines.write(event.to_string());
+        self.voice.say(event.to_string());
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.lines.write(json!({"event": "began", "peer": peer, "plan": plan}).to_string());
+            self.voice.say(json!({"event": "began", "peer": peer, "plan": plan}).to_string());
         }
     }
 
     fn ended(&self, served: &Served) {
-        let event = json!({"event": "ended", "test": served});
-        if served.plan.is_some() {
-            self.lines.write(event.to_string());
+        let event = json!({"event": "ended", "test": served}).to_string();
+        if served.streams.is_empty() {
+            self.voice.complain(event);
         } else {
-            self.complain(&event);
+            self.voice.say(event);
         }
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
         let why = json!({"reason": why.name(), "text": why.to_string()});
-        self.complain(&json!({"event": "refused", "client": client, "why": why}));
+        self.voice.complain(json!({"event": "refused", "client": client, "why": why}).to_string());
     }
 
     fn stopping(&self, tests: usize) {
-        self.lines.write(json!({"event": "stopping", "tests": tests}).to_string());
+        self.voice.say(json!({"event": "stopping", "tests": tests}).to_string());
     }
 }
 
@@ -222,42 +201,81 @@ fn describe_neighbours(shared: &[Neighbour]) -> String {
     format!(" (beside {others}, which moved {bytes})")
 }
 
-/// A flood of clients that are not served is no flood of lines.
-#[derive(Debug, Default)]
-struct Throttle(Mutex<Second>);
+/// Says lines; a flood of clients that are not served is no flood of them.
+struct Voice {
+    lines: Lines,
+    throttle: Mutex<Throttle>,
+    /// Tells of so many clients that got no line.
+    unsaid: fn(u64) -> String,
+}
+
+impl Voice {
+    fn new(lines: Lines, unsaid: fn(u64) -> String) -> Self {
+        Self { lines, throttle: Mutex::default(), unsaid }
+    }
+
+    /// A line about a test.
+    fn say(&self, line: String) {
+        self.make_up(self.throttle().catch_up(Instant::now()));
+        self.lines.write(line);
+    }
+
+    /// A line about one that was not served, unless there were too many of them.
+    fn complain(&self, line: String) {
+        let (unsaid, may_say) = {
+            let (mut throttle, now) = (self.throttle(), Instant::now());
+            (throttle.catch_up(now), throttle.may_say(now))
+        };
+        self.make_up(unsaid);
+        if may_say {
+            self.lines.write(line);
+        }
+    }
+
+    fn make_up(&self, unsaid: u64) {
+        if unsaid > 0 {
+            self.lines.write((self.unsaid)(unsaid));
+        }
+    }
+
+    fn throttle(&self) -> MutexGuard<'_, Throttle> {
+        self.throttle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Voice {
+    fn drop(&mut self) {
+        let unsaid = self.throttle().unsaid;
+        self.make_up(unsaid);
+    }
+}
 
 /// What was said within one second.
 #[derive(Debug, Default)]
-struct Second {
+struct Throttle {
     began: Option<Instant>,
     said: u32,
     unsaid: u64,
 }
 
-/// What to do with a line.
-#[derive(Debug, PartialEq, Eq)]
-struct Verdict {
-    say: bool,
-    /// So many lines of the second before were not said.
-    unsaid: u64,
-}
-
 impl Throttle {
-    fn judge(&self, now: Instant) -> Verdict {
-        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new =
-            second.began.is_none_or(|began| now.duration_since(began) >= Duration::from_secs(1));
-        let unsaid = if is_new { second.unsaid } else { 0 };
-        if is_new {
-            *second = Second { began: Some(now), said: 0, unsaid: 0 };
-        }
-        let say = second.said < LINES_A_SECOND;
-        if say {
-            second.said += 1;
+    /// How many lines of a second that is over were not said.
+    fn catch_up(&mut self, now: Instant) -> u64 {
+        let is_over =
+            self.began.is_none_or(|began| now.duration_since(began) >= Duration::from_secs(1));
+        if is_over { std::mem::take(self).unsaid } else { 0 }
+    }
+
+    /// Whether one more line may be said; if not, it is counted.
+    fn may_say(&mut self, now: Instant) -> bool {
+        self.began.get_or_insert(now);
+        let may = self.said < LINES_A_SECOND;
+        if may {
+            self.said += 1;
         } else {
-            second.unsaid += 1;
+            self.unsaid += 1;
         }
-        Verdict { say, unsaid }
+        may
     }
 }
 
@@ -269,12 +287,13 @@ mod tests {
 
     #[test]
     fn what_was_not_said_is_counted() {
-        let throttle = Throttle::default();
+        let mut throttle = Throttle::default();
         let start = Instant::now();
-        let said = (0..25).filter(|_| throttle.judge(start).say).count();
-        assert_eq!(said, 10);
+        let said = (0..25).filter(|_| throttle.may_say(start)).count();
+        assert_eq!((said, throttle.catch_up(start)), (10, 0));
         let later = start + Duration::from_secs(1);
-        assert_eq!(throttle.judge(later), Verdict { say: true, unsaid: 15 });
-        assert_eq!(throttle.judge(later), Verdict { say: true, unsaid: 0 });
+        assert_eq!(throttle.catch_up(later), 15);
+        assert_eq!(throttle.catch_up(later), 0);
+        assert!(throttle.may_say(later));
     }
 }

@@ -33,8 +33,13 @@ impl Conversation<'_> {
         let of_the_queue = self.ticket.is_queued_for().then_some(QUEUED_PATIENCE);
         let short = [of_those_in_turn, of_the_queue].into_iter().flatten().min();
         let long = if plan.transport == Transport::Tcp { TCP_PATIENCE } else { UDP_PATIENCE };
-        let patience = short.map_or(long, |short| short + 4 * self.setting.rtt);
-        let in_all = OPENING_LIMIT + plan.streams_in_all() * OPENING_EACH;
+        let rtt = self.setting.rtt.min(LONGEST_RTT);
+        let patience = short.map_or(long, |short| short + 4 * rtt);
+        let streams = plan.streams_in_all();
+        let in_all = match short {
+            Some(short) => short + QUEUED_PATIENCE + streams * (2 * rtt + SHORT_EACH),
+            None => OPENING_LIMIT + streams * OPENING_EACH,
+        };
         self.arrived.after(patience).min(self.opening_since.after(in_all))
     }
 
@@ -52,6 +57,13 @@ impl Conversation<'_> {
             };
             // Clause 7.5: the client's sending streams come first.
             let sender = index >= plan.sending_streams();
+            if let StreamSocket::Udp { socket } = &socket
+                && sender
+                && plan.options.window.is_none()
+            {
+                // Nobody reads what a client sends there, and it must not fill the memory.
+                _ = linux::udp::refuse_arrivals(socket);
+            }
             let wanted = plan.streams_in_all();
             self.opened.push(Opened { id: stream_id(index), sender, socket });
             if index + 1 == wanted {
@@ -135,6 +147,10 @@ const QUEUED_PATIENCE: Duration = Duration::from_secs(1);
 /// All of them together.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_EACH: Duration = Duration::from_millis(500);
+/// The same for each stream beside two round trips, when others wait.
+const SHORT_EACH: Duration = Duration::from_millis(10);
+/// A client that acknowledges late makes its turn no longer than this allows.
+const LONGEST_RTT: Duration = Duration::from_secs(1);
 /// Datagrams of one stream that are looked at before it is other work's turn.
 const MOST_AT_ONCE: usize = 64;
 /// `asm-generic/errno.h`.
