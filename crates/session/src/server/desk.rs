@@ -336,7 +336,7 @@ impl Desk {
     /// Gives a test a thread of its own; gives it back if there is none.
     fn begin(&mut self, client: Box<Client>) -> Result<(), Box<Client>> {
         let (log, venue) = (Arc::clone(&self.log), self.venue.clone());
-        let (hand, given) = sync_channel(1);
+        let (hand, given) = sync_channel::<Box<Client>>(1);
         let work = move || {
             if let Ok(client) = given.recv() {
                 conversation::serve(*client, &venue, &*log);
