@@ -212,7 +212,8 @@ fn datagram_notes(record: &TestRecord) -> Vec<String> {
 fn neighbour_notes(record: &TestRecord) -> Vec<String> {
     let title = title(&record.plan);
     let span = record.stopped.since(record.start);
-    let describe = |neighbour: &Neighbour| {
+    let shared: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
+    let describe = |neighbour: &&Neighbour| {
         let whose =
             neighbour.address.map_or_else(|| "others".to_owned(), |address| address.to_string());
         let tests =
@@ -220,8 +221,8 @@ fn neighbour_notes(record: &TestRecord) -> Vec<String> {
         let rate = BitRate::of(neighbour.bytes, span);
         format!("{title}: shared: {tests} of {whose} moved {rate} at the server meanwhile")
     };
-    let most = record.shared.iter().take(MOST_NEIGHBOURS).map(describe);
-    let rest = record.shared.len().saturating_sub(MOST_NEIGHBOURS);
+    let most = shared.iter().take(MOST_NEIGHBOURS).map(describe);
+    let rest = shared.len().saturating_sub(MOST_NEIGHBOURS);
     let rest = (rest > 0).then(|| format!("{title}: shared: with {rest} more clients"));
     most.chain(rest).collect()
 }

@@ -68,7 +68,7 @@ pub struct ServerOptions {
     pub one_off: bool,
     /// Stop when no client has come for so long.
     pub idle_limit: Option<Duration>,
-    /// How long the tests that run may go on after SIGTERM or SIGHUP.
+    /// How long the tests that run may go on after a signal.
     pub stop_timeout: Duration,
     /// How many are served, and when.
     pub order: Order,
@@ -145,6 +145,13 @@ pub struct Served {
     pub plan: Option<TestPlan>,
     /// How it ended.
     pub ending: Ending,
+    /// Why the client was not served, or no longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+    /// Payload bytes that this end received, the omitted start included.
+    pub received: u64,
+    /// Payload bytes that this end sent.
+    pub sent: u64,
     /// Its streams, every setting read back; empty: it did not get that far.
     pub streams: Vec<StreamRecord>,
     /// What it came to.
@@ -156,11 +163,14 @@ pub struct Served {
 
 impl Served {
     /// Of a client that did not get as far as a test.
-    const fn nothing(peer: Peer, ending: Ending) -> Self {
+    const fn nothing(peer: Peer, ending: Ending, why: Refusal) -> Self {
         Self {
             peer,
             plan: None,
             ending,
+            refusal: Some(why),
+            received: 0,
+            sent: 0,
             streams: Vec::new(),
             directions: Vec::new(),
             shared: Vec::new(),

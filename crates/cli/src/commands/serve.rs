@@ -61,9 +61,12 @@ fn options(flags: &ServeFlags) -> ServerOptions {
         session: SessionOptions {
             cpus: flags.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
             limits: Limits {
-                duration: limits.time,
-                rate: limits.rate.map(|most| RateLimit { most, window: RATE_WINDOW }),
-                bytes: limits.bytes,
+                duration: limits.time.filter(|most| !most.is_zero()),
+                rate: limits
+                    .rate
+                    .filter(|most| most.bits_per_second() > 0)
+                    .map(|most| RateLimit { most, window: RATE_WINDOW }),
+                bytes: limits.bytes.filter(|most| most.bytes() > 0),
                 streams: limits.streams,
             },
             stall: Some(STALL),
@@ -78,12 +81,17 @@ fn order(flags: &ServeFlags) -> Order {
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let at_once = if flags.order.queue { 1 } else { MOST_SESSIONS };
     let running = flags.order.max_sessions.unwrap_or(at_once);
+    let alone = flags.order.one_at_a_time || flags.order.one_off;
     Order {
-        running: count(if flags.order.one_at_a_time { 1 } else { running }),
-        waiting: if flags.order.queue { MOST_WAITING } else { 0 },
+        running: count(if alone { 1 } else { running }),
+        waiting: if flags.order.queue && !alone { MOST_WAITING } else { 0 },
         per_address: count(flags.limits.per_address),
         starts: flags.limits.starts,
-        memory: flags.limits.memory.map_or_else(default_memory, ByteSize::bytes),
+        memory: flags
+            .limits
+            .memory
+            .filter(|most| most.bytes() > 0)
+            .map_or_else(default_memory, ByteSize::bytes),
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct OrderFlags {
     /// Tell a client how many others there were, but not who
     #[arg(long, env = "LINERATE_HIDE_PEERS", value_parser = BoolishValueParser::new())]
     pub(crate) hide_peers: bool,
-    /// Stop after one test
+    /// Stop after one test, which is one row of `linerate test`; meanwhile others hear "busy"
     #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
     pub(crate) one_off: bool,
 }
@@ -72,7 +72,7 @@ pub(crate) struct LimitFlags {
     /// Streams of one test, both directions together
     #[arg(long = "max-streams", env = "LINERATE_MAX_STREAMS", value_name = "COUNT", value_parser = at_least_one())]
     pub(crate) streams: Option<u32>,
-    /// Rate of one test, all its streams together, e.g. 1G
+    /// Rate of one test, all its streams together, averaged over 5 s, e.g. 1G
     #[arg(long = "max-rate", env = "LINERATE_MAX_RATE", value_name = "RATE")]
     pub(crate) rate: Option<BitRate>,
     /// Bytes of one test, e.g. 10G
@@ -91,7 +91,7 @@ pub(crate) struct LimitFlags {
 #[command(next_help_heading = "Service")]
 pub(crate) struct ServiceFlags {
     /// Serve OpenMetrics by HTTP on this address, e.g. 127.0.0.1:9201
-    #[arg(long, env = "LINERATE_METRICS", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "LINERATE_METRICS", value_name = "ADDRESS:PORT", value_parser = endpoint)]
     pub(crate) metrics: Option<SocketAddr>,
     /// File that holds the address while the server listens
     #[arg(long, env = "LINERATE_READY_FILE", value_name = "FILE")]
@@ -99,7 +99,7 @@ pub(crate) struct ServiceFlags {
     /// User to become after binding, e.g. nobody
     #[arg(long, env = "LINERATE_USER", value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// How long running tests may go on after SIGTERM; a second signal ends them
+    /// How long running tests may go on after Ctrl-C or SIGTERM; a second signal ends them
     #[arg(long, default_value = "60s", env = "LINERATE_STOP_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) stop_timeout: Duration,
 }
@@ -121,6 +121,11 @@ pub(crate) struct LogFlags {
 
 const fn protocol_port() -> u16 {
     session::DEFAULT_PORT
+}
+
+fn endpoint(text: &str) -> Result<SocketAddr, String> {
+    let hint = "give address and port, e.g. 127.0.0.1:9201 or [::1]:9201; names are not looked up";
+    text.parse().map_err(|_| hint.to_owned())
 }
 
 fn at_least_one() -> impl clap::builder::TypedValueParser<Value = u32> {

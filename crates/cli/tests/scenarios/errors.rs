@@ -193,7 +193,7 @@ fn a_busy_server_is_an_error_of_its_own_code() {
     let finished = test(&server, "--json");
     finished.assert_refusal(5, &["the server is busy with another test; try again"]);
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
-    server.line_with("not served: as many tests run");
+    server.line_with("not served: busy");
     drop(other);
     server.line_with("closed");
     json(&server, "--tcp --send -t 100ms");

@@ -81,7 +81,7 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
         assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
         // The receiver's word came too.
         assert!(!finished.stdout.contains("unknown"), "{finished:?}");
-        server.line_with("done");
+        server.line_with("the client ended it");
     }
     json(&server, "--tcp --send -t 100ms");
 }

@@ -29,7 +29,7 @@ fn clients_are_served_at_the_same_time_and_told_of_each_other() {
     assert_eq!((shared.tests, shared.addresses.len()), (3, 1), "{}", record["shared"]);
     // 40 + 10 + 2 x 10 Mbit/s for a second, and some of it before the long one's end.
     assert!((3_000_000..12_000_000).contains(&shared.bytes), "{}", shared.bytes);
-    server.line_with("beside 3 other tests, which moved");
+    server.line_with("beside 3 other tests of 127.0.0.1, which moved");
     assert!(json(&server, "--tcp --send -n 1M")["shared"].is_null(), "it was alone");
 }
 
@@ -38,7 +38,7 @@ fn a_client_that_was_not_alone_says_so() {
     let server = Server::start_with("--bind 127.0.0.1 --hide-peers");
     let long = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
     server.await_test();
-    let finished = test(&server, "--tcp --send -n 1M");
+    let finished = test(&server, "--tcp --send -b 8M -t 500ms");
     finished.assert_success();
     assert!(
         finished.stdout.contains("note: TCP send: shared: 1 test of others moved"),
@@ -98,7 +98,7 @@ fn no_more_run_at_one_time_than_may() {
     server.await_test();
     server.await_test();
     test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
-    server.line_with("not served: as many tests run or wait as may");
+    server.line_with("not served: busy: as many tests run or wait as may");
     for one in both {
         one.finish(PATIENCE).assert_success();
     }

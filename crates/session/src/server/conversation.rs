@@ -55,6 +55,7 @@ pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
     let mut conversation = Conversation::new(client, venue, log);
     venue.tally.waiting.fetch_add(1, Relaxed);
     let ending = match conversation.run() {
+        Ok(()) if conversation.cut_short => Ending::Interrupted,
         Ok(()) => Ending::Completed,
         Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
         Err(error) => conversation.failed(error),
@@ -92,6 +93,8 @@ struct Conversation<'a> {
     peer_streams: Vec<PeerStream>,
     /// The observer has heard the end.
     concluded: bool,
+    /// The client ended the test in order, but long before its time.
+    cut_short: bool,
 }
 
 impl<'a> Conversation<'a> {
@@ -138,6 +141,7 @@ impl<'a> Conversation<'a> {
             stay: None,
             peer_streams: Vec::new(),
             concluded: false,
+            cut_short: false,
             control,
             ticket,
         }
@@ -327,6 +331,8 @@ impl<'a> Conversation<'a> {
 
     fn end(&mut self) {
         let Some(trial) = &mut self.trial else { return };
+        let now = dataplane::now();
+        self.cut_short = trial.time_is_up_at().is_some_and(|end| now.after(EARLY) < end);
         trial.stop();
         trial.end_streams();
         let sent = trial.sent();
@@ -368,6 +374,7 @@ impl<'a> Conversation<'a> {
     /// once when it sees that.
     fn close(mut self, ending: Ending) -> Control<Server> {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
+        let (mut received, mut sent) = (0, 0);
         let shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
         drop(self.stay.take());
         if let Some(mut trial) = self.trial.take() {
@@ -376,7 +383,7 @@ impl<'a> Conversation<'a> {
                 // Nobody waits for what it says of a test that broke off.
                 _ = self.observer.concluded(&trial.course());
             }
-            let (received, sent) = trial.moved_each_way();
+            (received, sent) = trial.moved_each_way();
             self.venue.tally.received.fetch_add(received, Relaxed);
             self.venue.tally.sent.fetch_add(sent, Relaxed);
             let measured = trial.close();
@@ -390,6 +397,9 @@ impl<'a> Conversation<'a> {
             peer: self.peer,
             plan: Some(self.parameters.plan),
             ending,
+            refusal: self.refusal.map(|(why, _)| why),
+            received,
+            sent,
             streams,
             directions: outcome,
             shared,
@@ -416,5 +426,7 @@ impl<'a> Conversation<'a> {
 const EINVAL: i32 = 22;
 /// How often a client hears that it still waits.
 const REMIND_EVERY: Duration = Duration::from_secs(5);
+/// So long before its time no test ends by itself.
+const EARLY: Duration = Duration::from_millis(500);
 /// How long after its time the client may end the test before the sending stops.
 const OVERTIME: Duration = Duration::from_secs(1);

@@ -69,7 +69,7 @@ impl Desk {
         let mut ready = Vec::with_capacity(MOST_EVENTS);
         loop {
             self.epoll.wait(&mut events, self.timeout(), |token| ready.push(token))?;
-            if interrupts.is_some_and(Interrupts::came) && self.is_told_to_stop(interrupts) {
+            if interrupts.is_some_and(Interrupts::came) && self.is_told_to_stop() {
                 return Ok(());
             }
             self.registry.changed().clear();
@@ -117,12 +117,12 @@ impl Desk {
         deadline.map(|deadline| deadline.since(dataplane::now()))
     }
 
-    /// The first signal lets the tests end that run; the second, or SIGINT, does not.
-    fn is_told_to_stop(&mut self, interrupts: Option<&Interrupts>) -> bool {
+    /// The first signal lets the tests end that run; the second does not.
+    fn is_told_to_stop(&mut self) -> bool {
         let (patience, tests) = (self.options.stop_timeout, self.registry.tests());
-        let at_once = interrupts.and_then(Interrupts::last) == Some(SIGINT);
         let is_first = self.stops_at.is_none();
-        let waits = is_first && tests > 0 && !at_once && !patience.is_zero();
+        self.tally.stopping.store(true, Relaxed);
+        let waits = is_first && tests > 0 && !patience.is_zero();
         if is_first {
             self.log.stopping(if waits { tests } else { 0 });
         }
@@ -368,7 +368,7 @@ impl Desk {
         observer.ended(&ending);
         let local_address = canonical(control.local_address().unwrap_or(from));
         let peer = Peer { software: "iperf3".to_owned(), address: client, local_address };
-        self.log.ended(&Served::nothing(peer, ending));
+        self.log.ended(&Served::nothing(peer, ending, why));
         Newcomer::leaving(control, from)
     }
 
@@ -401,8 +401,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_secs(1);
 /// How long clients may take to close when the server ends.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// signal(7), the same on all architectures.
-const SIGINT: u32 = 2;
 /// `asm-generic/errno-base.h` and `asm-generic/errno.h`.
 const ENOMEM: i32 = 12;
 const ENFILE: i32 = 23;

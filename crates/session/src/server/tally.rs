@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use portable_atomic::{AtomicU64, Ordering::Relaxed};
+use portable_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use serde::Serialize;
 
 /// Why a client was not served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Refusal {
     /// As many tests run, or wait, as may.
     Busy,
@@ -84,14 +86,16 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Busy => "as many tests run or wait as may",
-            Self::Address => "too many tests from this address at one time",
-            Self::Hurry => "too many tests begun from this address in a second",
+            Self::Busy => "busy: as many tests run or wait as may (--max-sessions, --queue)",
+            Self::Address => "too many tests from this address at one time (--max-per-address)",
+            Self::Hurry => "too many tests begun from this address in a second (--max-starts)",
             Self::Streams => "more streams than this server allows",
             Self::Rate => "a higher rate than this server allows",
             Self::Bytes => "more bytes than this server allows",
             Self::Duration => "a longer test than this server allows",
-            Self::Memory => "the memory for tests is taken",
+            Self::Memory => {
+                "the memory for tests is taken, or this test needs too much of it (--max-memory)"
+            }
             Self::Descriptors => "the descriptors for streams are taken",
             Self::Threads => "the threads for tests are taken",
             Self::Authentication => "not a user of this server",
@@ -117,12 +121,18 @@ pub struct Tally {
     pub(super) sent: AtomicU64,
     pub(super) stray_datagrams: AtomicU64,
     pub(super) late_datagrams: AtomicU64,
+    pub(super) stopping: AtomicBool,
     refused: [AtomicU64; Refusal::ALL.len()],
 }
 
 impl Tally {
     pub(super) fn refuse(&self, why: Refusal) {
         self.refused[why as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Whether the server takes no more clients.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Relaxed)
     }
 
     /// How things stand now.

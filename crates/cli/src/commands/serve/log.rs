@@ -8,7 +8,7 @@ use measurement::outcome::Ending;
 use measurement::record::Neighbour;
 use measurement::units::show_duration;
 use measurement::{ByteSize, DirectionOutcome, Peer, TestPlan};
-use serde_json::json;
+use serde_json::{Value, json};
 use session::server::{Log, Refusal, Served};
 
 use super::confinement::Seal;
@@ -65,6 +65,8 @@ pub(super) struct Notices {
 /// Lines for people.
 pub(super) struct Text {
     voice: Voice,
+    /// Nobody else writes the time before each line, as journald does.
+    stamps: bool,
     notices: Notices,
     /// A line for the beginning of a test too.
     verbose: bool,
@@ -73,25 +75,42 @@ pub(super) struct Text {
 impl Text {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
         let unsaid = |clients| format!("{clients} more clients were not served");
-        Self { voice: Voice::new(lines, unsaid), notices, verbose }
+        let stamps = std::env::var_os("JOURNAL_STREAM").is_none();
+        Self { voice: Voice::new(lines, unsaid), stamps, notices, verbose }
+    }
+
+    fn say(&self, line: &str) {
+        self.voice.say(self.stamped(line));
+    }
+
+    fn complain(&self, line: &str) {
+        self.voice.complain(self.stamped(line));
+    }
+
+    fn stamped(&self, line: &str) -> String {
+        if self.stamps {
+            format!("{} {line}", linux::clock::utc_rfc3339())
+        } else {
+            line.to_owned()
+        }
     }
 }
 
 impl Log for Text {
     fn listening(&self, address: SocketAddr) {
         let version = env!("CARGO_PKG_VERSION");
-        self.voice.say(format!("linerate {version} listens on {address}, TCP and UDP"));
+        self.say(&format!("linerate {version} listens on {address}, TCP and UDP"));
         if let Some(metrics) = self.notices.metrics {
-            self.voice.say(format!("metrics at http://{metrics}/metrics"));
+            self.say(&format!("metrics at http://{metrics}/metrics"));
         }
         if self.verbose {
-            self.voice.say(self.notices.seal.to_string());
+            self.say(&self.notices.seal.to_string());
         }
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.voice.say(format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
+            self.say(&format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
         }
     }
 
@@ -103,19 +122,19 @@ impl Log for Text {
             Ending::Failed { error } => error,
         };
         let Some(plan) = &served.plan else {
-            return self.voice.complain(format!("{address}: no test: {ending}"));
+            return self.complain(&format!("{address}: not served: {ending}"));
         };
         let what = describe_plan(&served.peer, plan);
         if served.streams.is_empty() {
-            return self.voice.complain(format!("{address}: {what}: no test: {ending}"));
+            return self.complain(&format!("{address}: {what}: not served: {ending}"));
         }
         let parts: Vec<_> = served.directions.iter().map(describe).collect();
         let shared = describe_neighbours(&served.shared);
-        self.voice.say(format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
+        self.say(&format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
-        self.voice.complain(format!("{client}: not served: {why}"));
+        self.complain(&format!("{client}: not served: {why}"));
     }
 
     fn stopping(&self, tests: usize) {
@@ -124,7 +143,7 @@ impl Log for Text {
         }
         let (these, them) =
             if tests == 1 { ("1 test has", "it") } else { ("all tests have", "them") };
-        self.voice.say(format!("stops when {these} ended; a second signal ends {them} now"));
+        self.say(&format!("stops when {these} ended; a second signal ends {them} now"));
     }
 }
 
@@ -137,42 +156,66 @@ pub(super) struct Json {
 
 impl Json {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
-        let unsaid = |clients| json!({"event": "unsaid", "clients": clients}).to_string();
+        let unsaid = |clients| stamped(json!({"event": "unsaid", "clients": clients}));
         Self { voice: Voice::new(lines, unsaid), notices, verbose }
+    }
+
+    fn say(&self, event: Value) {
+        self.voice.say(stamped(event));
+    }
+
+    fn complain(&self, event: Value) {
+        self.voice.complain(stamped(event));
     }
 }
 
 impl Log for Json {
     fn listening(&self, address: SocketAddr) {
         let (metrics, seal) = (self.notices.metrics, self.notices.seal.to_string());
-        let event =
-            json!({"event": "listening", "address": address, "metrics": metrics, "files": seal});
-        self.voice.say(event.to_string());
+        let version = env!("CARGO_PKG_VERSION");
+        self.say(json!({
+            "event": "listening", "linerate": version, "address": address, "metrics": metrics,
+            "files": seal,
+        }));
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.voice.say(json!({"event": "began", "peer": peer, "plan": plan}).to_string());
+            self.say(json!({"event": "began", "peer": peer, "plan": plan}));
         }
     }
 
     fn ended(&self, served: &Served) {
-        let event = json!({"event": "ended", "test": served}).to_string();
-        if served.streams.is_empty() {
-            self.voice.complain(event);
-        } else {
-            self.voice.say(event);
+        if !served.streams.is_empty() {
+            return self.say(json!({"event": "ended", "test": served}));
         }
+        let client = served.peer.address;
+        let text = match &served.ending {
+            Ending::Failed { error } => error,
+            Ending::Completed | Ending::Interrupted => "the client ended it",
+        };
+        let reason = served.refusal.map_or("failed", Refusal::name);
+        let why = json!({"reason": reason, "text": text});
+        let (peer, plan) = (&served.peer, &served.plan);
+        let event =
+            json!({"event": "refused", "client": client, "why": why, "peer": peer, "plan": plan});
+        self.complain(event);
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
         let why = json!({"reason": why.name(), "text": why.to_string()});
-        self.voice.complain(json!({"event": "refused", "client": client, "why": why}).to_string());
+        self.complain(json!({"event": "refused", "client": client, "why": why}));
     }
 
     fn stopping(&self, tests: usize) {
-        self.voice.say(json!({"event": "stopping", "tests": tests}).to_string());
+        self.say(json!({"event": "stopping", "tests": tests}));
     }
+}
+
+/// An event with the time, as it is written.
+fn stamped(mut event: Value) -> String {
+    event["time"] = json!(linux::clock::utc_rfc3339());
+    event.to_string()
 }
 
 fn describe_plan(peer: &Peer, plan: &TestPlan) -> String {
@@ -192,13 +235,17 @@ fn describe(outcome: &DirectionOutcome) -> String {
 
 /// How many others there were, and what they took.
 fn describe_neighbours(shared: &[Neighbour]) -> String {
-    let tests: u32 = shared.iter().map(|neighbour| neighbour.tests).sum();
+    let moving = || shared.iter().filter(|neighbour| neighbour.bytes > 0);
+    let tests: u32 = moving().map(|neighbour| neighbour.tests).sum();
     if tests == 0 {
         return String::new();
     }
-    let bytes = ByteSize::from_bytes(shared.iter().map(|neighbour| neighbour.bytes).sum());
+    let bytes = ByteSize::from_bytes(moving().map(|neighbour| neighbour.bytes).sum());
     let others = if tests == 1 { "1 other test" } else { &format!("{tests} other tests") };
-    format!(" (beside {others}, which moved {bytes})")
+    let named: Vec<_> = moving().filter_map(|neighbour| neighbour.address).collect();
+    let first: Vec<_> = named.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let more = if named.len() > first.len() { " and more" } else { "" };
+    format!(" (beside {others} of {}{more}, which moved {bytes})", first.join(", "))
 }
 
 /// Says lines; a flood of clients that are not served is no flood of them.
@@ -280,6 +327,8 @@ impl Throttle {
 }
 
 const LINES_A_SECOND: u32 = 10;
+/// Clients that are named in a line.
+const MOST_NAMED: usize = 3;
 
 #[cfg(test)]
 mod tests {

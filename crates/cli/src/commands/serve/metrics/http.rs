@@ -107,6 +107,11 @@ impl Answer {
         Self::refusal("404 Not Found", "", "see /\n")
     }
 
+    /// There is nothing to come for now.
+    pub(super) fn unavailable(why: &str) -> Self {
+        Self::refusal("503 Service Unavailable", "", why)
+    }
+
     /// There is nothing to do but to read.
     pub(super) fn not_allowed() -> Self {
         let more = "Allow: GET, HEAD\r\n";

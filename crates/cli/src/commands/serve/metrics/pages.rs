@@ -11,11 +11,12 @@ use super::plain;
 /// Finds the answer to a request.
 pub(super) struct Pages {
     exposition: Exposition,
+    tally: Arc<Tally>,
 }
 
 impl Pages {
     pub(super) fn new(tally: Arc<Tally>) -> Self {
-        Self { exposition: Exposition::new(tally) }
+        Self { exposition: Exposition::new(Arc::clone(&tally)), tally }
     }
 
     /// The bytes to send; none: not all of the request is there.
@@ -38,6 +39,7 @@ impl Pages {
     fn page(&self, request: &Request) -> Answer {
         match (request.path.as_str(), request.form) {
             ("/", _) => Answer::page(TEXT, INDEX.to_owned()),
+            ("/healthz", _) if self.tally.is_stopping() => Answer::unavailable("stopping\n"),
             ("/healthz", _) => Answer::page(TEXT, "ok\n".to_owned()),
             ("/metrics", Form::OpenMetrics) => Answer::page(OPEN_METRICS, self.exposition.text()),
             ("/metrics", Form::Plain) => {
@@ -51,7 +53,7 @@ impl Pages {
 const INDEX: &str = concat!(
     "linerate ",
     env!("CARGO_PKG_VERSION"),
-    "\n/metrics: what it counts, /healthz: whether it lives\n"
+    "\n/metrics: what it counts, /healthz: whether it takes clients\n"
 );
 /// OpenMetrics 1.0, section "Protocol Negotiation".
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
