@@ -20,7 +20,7 @@ use crate::child::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // Some kinds are closed at once and come again: two thirds are open at any moment.
-    let (count, rounds) = if siege.short { (200, 1) } else { (1500, 5) };
+    let (count, rounds) = if siege.short { (200, 1) } else { (1560, 5) };
     let (programs, yard) = (siege.programs(), Yard::new()?);
     let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
     let mut ledger = siege.ledger("hostile");
