@@ -302,6 +302,13 @@ fn check_retransmits(
 }
 
 #[test]
+fn every_cookie_is_taken_for_one() {
+    for transcript in Transcript::all() {
+        assert!(transcript.cookie().is_plausible(), "{}", transcript.name);
+    }
+}
+
+#[test]
 fn every_hello_and_reply_is_recognised() {
     for transcript in Transcript::all() {
         let name = &transcript.name;
