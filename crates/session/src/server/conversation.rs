@@ -332,7 +332,9 @@ impl<'a> Conversation<'a> {
     fn end(&mut self) {
         let Some(trial) = &mut self.trial else { return };
         let now = dataplane::now();
-        self.cut_short = trial.time_is_up_at().is_some_and(|end| now.after(EARLY) < end);
+        // A linerate's time is rounded up to whole seconds on the wire (clause 6.2).
+        let early = EARLY + Duration::from_secs(u64::from(self.setting.peer_is_linerate));
+        self.cut_short = trial.time_is_up_at().is_some_and(|end| now.after(early) < end);
         trial.stop();
         trial.end_streams();
         let sent = trial.sent();
