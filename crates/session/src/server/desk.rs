@@ -149,7 +149,7 @@ impl Desk {
     }
 
     fn is_done(&mut self) -> bool {
-        // A thread may still wait for its client to close; `close` waits for that.
+        // The client may still have to read the last word; `close` gives it the time.
         if self.options.one_off && self.registry.served() > 0 {
             return true;
         }
@@ -198,11 +198,16 @@ impl Desk {
     }
 
     fn forget_the_oldest(&mut self) -> bool {
-        let oldest = self.lobby.take_oldest();
-        oldest.is_some_and(|newcomer| {
+        let Some(oldest) = self.lobby.take_oldest() else { return false };
+        self.forget_newcomer(&oldest);
+        true
+    }
+
+    /// Tells of one that had to make room; who was only to close has had its answer.
+    fn forget_newcomer(&self, newcomer: &Newcomer) {
+        if !newcomer.is_leaving() {
             self.refuse(newcomer.from, Refusal::Silent);
-            true
-        })
+        }
     }
 
     /// Looks at a connection for the first time: most have said something already.
@@ -214,7 +219,7 @@ impl Desk {
             _ = self.epoll.watch(newcomer.as_fd(), Interest::Readable, number);
             self.lobby.put(number, newcomer);
             if let Some(newcomer) = self.lobby.take_surplus(self.most_newcomers) {
-                self.refuse(newcomer.from, Refusal::Silent);
+                self.forget_newcomer(&newcomer);
             }
         }
         self.tally.newcomers.store(self.lobby.len() as u64, Relaxed);
@@ -318,7 +323,6 @@ impl Desk {
                     Refusal::Busy | Refusal::Address => control.machine.deny(),
                     _ => control.machine.refuse_because(ErrorCode::RESOURCES, &why.to_string()),
                 }
-                control.pump();
                 return Some(Newcomer::leaving(control, from));
             }
         };

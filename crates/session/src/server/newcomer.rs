@@ -64,6 +64,11 @@ impl Newcomer {
         Self { from, stage: Stage::Leaving { control, until } }
     }
 
+    /// Whether it has its answer, and is owed nothing more.
+    pub(super) const fn is_leaving(&self) -> bool {
+        matches!(self.stage, Stage::Leaving { .. })
+    }
+
     /// When [`Self::progress`] is due although nothing came.
     pub(super) fn deadline(&self) -> Timestamp {
         match &self.stage {
