@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// What a descriptor is watched for.
@@ -41,6 +42,25 @@ impl Epoll {
     /// # Errors
     /// What epoll_ctl(2) reports.
     pub fn watch(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
+    }
+
+    /// Watches `fd`, which is watched already, under another token; if it is ready now, it
+    /// reports that once more.
+    ///
+    /// # Errors
+    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    pub fn watch_anew(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
+    }
+
+    fn control(
+        &self,
+        operation: libc::c_int,
+        fd: impl AsFd,
+        interest: Interest,
+        token: u64,
+    ) -> io::Result<()> {
         let wanted = match interest {
             Interest::Readable => libc::EPOLLIN | libc::EPOLLRDHUP,
             Interest::Writable => libc::EPOLLOUT,
@@ -49,8 +69,7 @@ impl Epoll {
         let mut event = libc::epoll_event { events, u64: token };
         let fd = fd.as_fd().as_raw_fd();
         // SAFETY: both descriptors are open for the call and the event is valid.
-        let done =
-            unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+        let done = unsafe { libc::epoll_ctl(self.0.as_raw_fd(), operation, fd, &raw mut event) };
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -67,6 +86,55 @@ impl Epoll {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// Waits until something is ready or `timeout` passed (none: for ever), to the
+    /// nanosecond where the kernel can (epoll_pwait2(2), Linux 5.11), else to the next
+    /// millisecond. A signal ends the wait early. What is ready then stands in `events`.
+    ///
+    /// # Errors
+    /// What the calls report, but not `EINTR`.
+    pub fn poll(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        let is_whole = timeout.is_none_or(|timeout| timeout.subsec_nanos() % 1_000_000 == 0);
+        let count = if is_whole || HAS_NO_PWAIT2.load(Relaxed) {
+            self.wait_millis(events, millis(timeout))
+        } else {
+            let count = self.wait_nanos(events, timeout.unwrap_or_default());
+            if count < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS) {
+                HAS_NO_PWAIT2.store(true, Relaxed);
+                self.wait_millis(events, millis(timeout))
+            } else {
+                count
+            }
+        };
+        events.count = usize::try_from(count).unwrap_or(0);
+        let failed = count < 0;
+        let error = if failed { io::Error::last_os_error() } else { return Ok(()) };
+        if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) }
+    }
+
+    fn wait_millis(&self, events: &mut Events, millis: libc::c_int) -> libc::c_int {
+        let list = &mut events.list;
+        let capacity = i32::try_from(list.len()).unwrap_or(i32::MAX);
+        // SAFETY: pointer and capacity describe the list.
+        unsafe { libc::epoll_wait(self.0.as_raw_fd(), list.as_mut_ptr(), capacity, millis) }
+    }
+
+    fn wait_nanos(&self, events: &mut Events, timeout: Duration) -> libc::c_int {
+        let list = &mut events.list;
+        let capacity = i32::try_from(list.len()).unwrap_or(i32::MAX);
+        let limit = Limit {
+            seconds: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            nanos: timeout.subsec_nanos().into(),
+        };
+        let no_mask = std::ptr::null::<libc::sigset_t>();
+        // SAFETY: pointer and capacity describe the list, the limit is valid for the call,
+        // and no signal mask is given.
+        let count = unsafe {
+            let (fd, list) = (self.0.as_raw_fd(), list.as_mut_ptr());
+            libc::syscall(libc::SYS_epoll_pwait2, fd, list, capacity, &raw const limit, no_mask, 0)
+        };
+        libc::c_int::try_from(count).unwrap_or(-1)
+    }
+
     /// Waits until something is ready or `timeout` passed (none: for ever), and
     /// hands each token to `ready`. A signal ends the wait early.
     ///
@@ -78,31 +146,47 @@ impl Epoll {
         timeout: Option<Duration>,
         mut ready: impl FnMut(u64),
     ) -> io::Result<()> {
-        let list = &mut events.0;
-        let capacity = i32::try_from(list.len()).unwrap_or(i32::MAX);
-        // SAFETY: pointer and capacity describe the list.
-        let count = unsafe {
-            libc::epoll_wait(self.0.as_raw_fd(), list.as_mut_ptr(), capacity, millis(timeout))
-        };
+        let count = self.wait_millis(events, millis(timeout));
         let Ok(count) = usize::try_from(count) else {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
         };
-        for event in &list[..count] {
+        for event in &events.list[..count] {
             ready(event.u64);
         }
         Ok(())
     }
 }
 
+/// A span as epoll_pwait2(2) takes it on every machine (linux/time_types.h,
+/// `__kernel_timespec`).
+#[repr(C)]
+struct Limit {
+    seconds: i64,
+    nanos: i64,
+}
+
+/// The kernel is older than Linux 5.11.
+static HAS_NO_PWAIT2: AtomicBool = AtomicBool::new(false);
+
 /// Room for the events of one wait, allocated once.
 #[derive(Debug)]
-pub struct Events(Vec<libc::epoll_event>);
+pub struct Events {
+    list: Vec<libc::epoll_event>,
+    /// How many of the list the last wait filled.
+    count: usize,
+}
 
 impl Events {
     /// Room for `capacity` events, at least one.
     pub fn with_capacity(capacity: usize) -> Self {
-        Self(vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)])
+        let list = vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)];
+        Self { list, count: 0 }
+    }
+
+    /// The tokens of what was ready at the last [`Epoll::poll`].
+    pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
+        self.list[..self.count].iter().map(|event| event.u64)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod entropy;
 pub mod epoll;
 pub mod event;
+pub mod futex;
 pub mod heap;
 pub mod host;
 pub mod namespace;

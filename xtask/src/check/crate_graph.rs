@@ -36,11 +36,12 @@ impl Allowed {
 }
 
 /// The table of ARCHITECTURE.md; a new crate gets its row in both.
-const TABLE: [(&str, Allowed); 11] = [
+const TABLE: [(&str, Allowed); 12] = [
     ("measurement", Allowed::Only(&[])),
     ("protocol", Allowed::Only(&["measurement"])),
     ("linux", Allowed::Only(&[])),
-    ("dataplane", Allowed::Only(&["measurement", "protocol", "linux"])),
+    ("mars", Allowed::Only(&["linux"])),
+    ("dataplane", Allowed::Only(&["measurement", "protocol", "linux", "mars"])),
     ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane"])),
     ("report", Allowed::Only(&["measurement"])),
     ("lab", Allowed::Only(&["linux"])),

@@ -1,0 +1,292 @@
+//! The host's side: a context, its MPUs, and the workloads that it gives them.
+
+use std::any::{Any, TypeId};
+use std::io;
+use std::ops::Deref;
+use std::sync::atomic::AtomicUsize;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use linux::event::Wake;
+
+use crate::account::{Account, Utilisation};
+use crate::handle::Handle;
+use crate::kernel::Kernel;
+use crate::mpu::{Core, Mpu};
+use crate::shared::{Shared, SharedQueue, Unit};
+use crate::table::{Body, Runs, Table};
+use crate::time::Time;
+use crate::workload::{Module, Next, Placement, Priority, Workload};
+
+/// How a context is to be.
+///
+/// ```
+/// use linerate_mars::{Builder, Mpu, Next, Priority, Workload};
+///
+/// struct Count(u32);
+///
+/// impl Workload for Count {
+///     type Module = ();
+///
+///     fn run(&mut self, _mpu: &mut Mpu<'_, ()>) -> Next {
+///         self.0 += 1;
+///         if self.0 < 10 { Next::Yield } else { Next::Finished }
+///     }
+/// }
+///
+/// # fn main() -> std::io::Result<()> {
+/// let context = Builder::new(2).start()?;
+/// let mut count = context.add(Count(0));
+/// count.schedule(Priority::NORMAL);
+/// count.wait();
+/// assert_eq!(count.begin().0, 10);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Builder {
+    name: String,
+    mpus: usize,
+    cpus: Vec<usize>,
+    spin_tail: Duration,
+    modules: Vec<Make>,
+}
+
+/// How each MPU makes a module.
+struct Make {
+    kind: TypeId,
+    name: &'static str,
+    call: Arc<dyn Fn(usize) -> io::Result<Box<dyn Any>> + Send + Sync>,
+}
+
+impl Builder {
+    /// A context of `mpus` MPUs, at least one, with the module `()`.
+    pub fn new(mpus: usize) -> Self {
+        let builder = Self {
+            name: "mpu".to_owned(),
+            mpus: mpus.max(1),
+            cpus: Vec::new(),
+            spin_tail: SPIN_TAIL,
+            modules: Vec::new(),
+        };
+        builder.module(|_| Ok(()))
+    }
+
+    /// What the MPUs' threads are called, with their numbers.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Pins the MPUs to these CPUs: the first MPU to the first, and so on, over and over.
+    #[must_use]
+    pub fn pin(mut self, cpus: &[usize]) -> Self {
+        cpus.clone_into(&mut self.cpus);
+        self
+    }
+
+    /// How long before an exact deadline an MPU wakes up to spin: longer than the kernel
+    /// is late.
+    #[must_use]
+    pub const fn spin_tail(mut self, span: Duration) -> Self {
+        self.spin_tail = span;
+        self
+    }
+
+    /// Adds a kind of workload. Each MPU makes its module with `make`, which is told the
+    /// MPU's number, on its own thread: memory is first touched where it is used.
+    #[must_use]
+    pub fn module<M: Module>(
+        mut self,
+        make: impl Fn(usize) -> io::Result<M> + Send + Sync + 'static,
+    ) -> Self {
+        self.modules.push(Make {
+            kind: TypeId::of::<M>(),
+            name: M::NAME,
+            call: Arc::new(move |index| Ok(Box::new(make(index)?))),
+        });
+        self
+    }
+
+    /// Starts the MPUs. When it returns all have made their modules.
+    ///
+    /// # Errors
+    /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
+    /// this process may not run; else the first error of a module.
+    pub fn start(self) -> io::Result<Context> {
+        let names: Vec<_> = self.modules.iter().map(|module| module.name).collect();
+        let unit = || -> io::Result<Unit> {
+            Ok(Unit {
+                inbox: crate::inbox::Inbox::default(),
+                sleeper: crate::sleeper::Sleeper::default(),
+                wake: Wake::new()?,
+                account: Account::new(&names),
+            })
+        };
+        let shared = Shared {
+            table: Table::default(),
+            queue: SharedQueue::default(),
+            units: (0..self.mpus).map(|_| unit()).collect::<io::Result<_>>()?,
+            idle: AtomicUsize::new(0),
+            revocations: crate::atomic::AtomicU32::new(0),
+            stopping: false.into(),
+            kinds: self.modules.iter().map(|module| module.kind).collect(),
+        };
+        let mut context = Context {
+            workloads: Workloads::new(Arc::new(shared)),
+            threads: Vec::with_capacity(self.mpus),
+        };
+        let modules = Arc::new(self.modules);
+        for index in 0..self.mpus {
+            let birth = Birth {
+                index,
+                shared: Arc::clone(&context.workloads.shared),
+                modules: Arc::clone(&modules),
+                cpu: self.cpus.get(index % self.cpus.len().max(1)).copied(),
+                spin_tail: self.spin_tail,
+            };
+            let (tell, told) = channel();
+            let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
+            context.threads.push(thread.spawn(move || birth.live(&tell))?);
+            // A thread that ends without a word has panicked, which the join tells.
+            told.recv().unwrap_or(Ok(()))?;
+        }
+        Ok(context)
+    }
+}
+
+/// What an MPU's thread begins with.
+struct Birth {
+    index: usize,
+    shared: Arc<Shared>,
+    modules: Arc<Vec<Make>>,
+    cpu: Option<usize>,
+    spin_tail: Duration,
+}
+
+impl Birth {
+    fn live(self, tell: &Sender<io::Result<()>>) -> io::Result<()> {
+        match self.kernel() {
+            Ok(mut kernel) => {
+                // Whoever waits for that is there until it has come.
+                _ = tell.send(Ok(()));
+                kernel.run()
+            }
+            Err(error) => {
+                _ = tell.send(Err(error));
+                Ok(())
+            }
+        }
+    }
+
+    fn kernel(&self) -> io::Result<Kernel> {
+        self.cpu.map_or(Ok(()), linux::host::pin_thread)?;
+        linux::host::sharpen_timers();
+        let modules = self.modules.iter().map(|module| (module.call)(self.index));
+        let modules = modules.collect::<io::Result<Vec<_>>>()?;
+        Kernel::new(self.index, Arc::clone(&self.shared), modules, self.spin_tail)
+    }
+}
+
+/// A number of MPUs and the workloads that they run. When it goes the MPUs stop, whatever
+/// they were doing.
+pub struct Context {
+    workloads: Workloads,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+impl Context {
+    /// Stops the MPUs and waits for their threads. Workloads that have not finished are
+    /// unscheduled.
+    ///
+    /// # Errors
+    /// What stopped an MPU early.
+    pub fn close(mut self) -> io::Result<()> {
+        self.join()
+    }
+
+    fn join(&mut self) -> io::Result<()> {
+        self.workloads.shared.stop();
+        let mut result = Ok(());
+        for thread in self.threads.drain(..) {
+            let panicked = |_| Err(io::Error::other("an MPU panicked"));
+            result = result.and(thread.join().unwrap_or_else(panicked));
+        }
+        self.workloads.shared.unschedule_the_rest();
+        result
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // Who wants to know why an MPU stopped calls `close`.
+        _ = self.join();
+    }
+}
+
+impl Deref for Context {
+    type Target = Workloads;
+
+    fn deref(&self) -> &Workloads {
+        &self.workloads
+    }
+}
+
+/// The workloads of a context, for whoever adds some.
+#[derive(Clone, Debug)]
+pub struct Workloads {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Workloads {
+    pub(crate) const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// How many MPUs there are.
+    pub fn mpus(&self) -> usize {
+        self.shared.units.len()
+    }
+
+    /// Adds a workload, which is finished until it is scheduled.
+    ///
+    /// # Panics
+    /// If the context has no module for this kind of workload.
+    pub fn add<W: Workload>(&self, workload: W) -> Handle<W> {
+        let kind = TypeId::of::<W::Module>();
+        let kind = self.shared.kinds.iter().position(|module| *module == kind);
+        let kind = kind.unwrap_or_else(|| panic!("the context has no module {}", W::Module::NAME));
+        let id = self.shared.table.allocate();
+        let body = Body { workload: Box::new(Typed(workload)), kind };
+        let cell = &self.shared.table.record(id).cell;
+        *cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        Handle::new(Arc::clone(&self.shared), id)
+    }
+
+    /// Adds a workload and schedules it. Nobody can wait for it; it goes when it has
+    /// finished.
+    pub fn spawn<W: Workload>(&self, workload: W, priority: Priority, placement: Placement) {
+        self.add(workload).schedule_at(priority, placement);
+    }
+
+    /// Where the time of each MPU went since it began.
+    pub fn utilisation(&self) -> Vec<Utilisation> {
+        let now = Time::now();
+        self.shared.units.iter().map(|unit| unit.account.read(now)).collect()
+    }
+}
+
+/// A workload as all of its kind are kept.
+pub(crate) struct Typed<W>(pub(crate) W);
+
+impl<W: Workload> Runs for Typed<W> {
+    fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {
+        let module = module.downcast_mut().expect("the kind of its module");
+        self.0.run(&mut Mpu { module, core })
+    }
+}
+
+/// Longer than a thread of an idle machine wakes up late.
+const SPIN_TAIL: Duration = Duration::from_micros(60);

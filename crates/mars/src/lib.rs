@@ -1,0 +1,91 @@
+//! A runtime whose processing units fetch workloads themselves, and never wait while there
+//! is one that can go on.
+//!
+//! ```text
+//!   host                       context
+//!   add, schedule ----> [ workload queue ]  by priority, then age
+//!                          |           |
+//!                        pull         pull
+//!                          v           v
+//!                       MPU 0       MPU 1        pinned threads
+//!                      .-------.   .-------.
+//!                      | ready |   | ready |     workloads that can go on here
+//!                      | wheel |   | wheel |     deadlines
+//!                      | epoll |   | epoll |     descriptors
+//!                      | inbox |   | inbox |<--- objects and hosts let stalled ones go on
+//!                      '-------'   '-------'
+//! ```
+//!
+//! The model is MARS, the multicore application runtime system that Sony wrote for the Cell
+//! processor: nobody hands work to a processing unit (MPU); each runs a small resident
+//! kernel that takes the best workload that is ready, runs it until it yields, stalls or
+//! finishes, and takes the next. A stalled workload costs nothing until what it waits for
+//! lets it go on.
+//!
+//! - A [`Workload`] is a machine without a stack. Its kind has a [`Module`]: what each MPU
+//!   keeps for all workloads of that kind, such as one hot buffer.
+//! - A [`Context`] has the MPUs. A workload that is added to it is *finished* until it is
+//!   scheduled, and may be scheduled again, without an allocation, whenever it has finished.
+//! - It stalls for the readiness of a descriptor, for a deadline, or for an object:
+//!   [`Barrier`], [`EventFlag`], [`Queue`], [`Semaphore`], a signal, the end of another
+//!   workload. Each wait has its own token, so that nothing that was meant for one wait can
+//!   end another.
+//! - What has watched a descriptor, or was placed on an MPU, stays there: no stealing. All
+//!   else goes to whichever MPU is free.
+//! - An MPU without work sleeps, on a word of memory or on its descriptors. Only one that
+//!   sleeps is woken.
+//!
+//! No network code is in here, and no limit but memory.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(loom, expect(dead_code, unused_imports, reason = "only parts of it are modelled"))]
+
+mod atomic;
+mod inbox;
+mod ready;
+mod sleeper;
+mod turnstile;
+
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(not(loom))]
+mod account;
+#[cfg(not(loom))]
+mod bell;
+#[cfg(not(loom))]
+mod context;
+#[cfg(not(loom))]
+mod handle;
+#[cfg(not(loom))]
+mod kernel;
+#[cfg(not(loom))]
+mod locals;
+#[cfg(not(loom))]
+mod mpu;
+#[cfg(not(loom))]
+mod object;
+#[cfg(not(loom))]
+mod shared;
+#[cfg(not(loom))]
+mod table;
+#[cfg(not(loom))]
+mod time;
+#[cfg(not(loom))]
+mod waiter;
+#[cfg(not(loom))]
+mod wheel;
+#[cfg(not(loom))]
+mod workload;
+
+#[cfg(not(loom))]
+pub use {
+    account::{KindUse, Utilisation},
+    context::{Builder, Context, Workloads},
+    handle::{Handle, Scheduling},
+    mpu::Mpu,
+    object::{Barrier, Clearing, EventFlag, Masking, Queue, Semaphore},
+    time::Time,
+    waiter::Ticket,
+    workload::{Ending, Module, Next, Placement, Priority, Wait, Workload},
+};

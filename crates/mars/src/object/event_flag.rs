@@ -1,0 +1,133 @@
+//! Thirty-two bits that workloads and hosts wait for.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use crate::bell::Bell;
+use crate::context::Workloads;
+use crate::mpu::Mpu;
+use crate::object::Line;
+use crate::workload::Wait;
+
+/// Bits that are set by some and waited for by others.
+///
+/// Setting takes no lock while no workload waits, and no system call while none of those
+/// that it lets go on is on a sleeping MPU.
+#[derive(Debug)]
+pub struct EventFlag {
+    bits: AtomicU32,
+    clearing: Clearing,
+    line: Line,
+    bell: Bell,
+}
+
+/// Who clears the bits that were waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearing {
+    /// The wait that succeeds, all of its mask. One setting lets all go on that wait then.
+    Automatic,
+    /// Nobody but [`EventFlag::clear`].
+    Manual,
+}
+
+/// Which bits of a mask must be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Masking {
+    /// At least one of them. An empty mask waits for ever.
+    Any,
+    /// All of them. An empty mask does not wait.
+    All,
+}
+
+impl Masking {
+    const fn is_met(self, bits: u32, mask: u32) -> bool {
+        match self {
+            Self::Any => bits & mask != 0,
+            Self::All => bits & mask == mask,
+        }
+    }
+}
+
+impl EventFlag {
+    /// A flag for the workloads of one context, all bits cleared.
+    pub fn new(workloads: &Workloads, clearing: Clearing) -> Self {
+        let line = Line::new(&workloads.shared);
+        Self { bits: AtomicU32::new(0), clearing, line, bell: Bell::default() }
+    }
+
+    /// The bits now.
+    pub fn bits(&self) -> u32 {
+        self.bits.load(SeqCst)
+    }
+
+    /// Sets `bits` and lets all go on whose condition now holds.
+    pub fn set(&self, bits: u32) {
+        let now = self.bits.fetch_or(bits, SeqCst) | bits;
+        let taken = Cell::new(0);
+        let release = |note| {
+            let (mask, masking) = read(note);
+            let is_met = masking.is_met(now, mask);
+            taken.set(taken.get() | if is_met { mask } else { 0 });
+            is_met.then_some(now)
+        };
+        self.line.wake_those(release, || self.take(taken.get()));
+        self.bell.ring();
+    }
+
+    fn take(&self, bits: u32) {
+        if self.clearing == Clearing::Automatic {
+            self.bits.fetch_and(!bits, SeqCst);
+        }
+    }
+
+    /// Clears `bits`, which lets nobody go on.
+    pub fn clear(&self, bits: u32) {
+        self.bits.fetch_and(!bits, SeqCst);
+    }
+
+    /// The bits as they are if the condition holds; clears the mask if that is automatic.
+    pub fn try_wait(&self, mask: u32, masking: Masking) -> Option<u32> {
+        let mut now = self.bits.load(SeqCst);
+        while masking.is_met(now, mask) {
+            if self.clearing == Clearing::Manual {
+                return Some(now);
+            }
+            match self.bits.compare_exchange_weak(now, now & !mask, SeqCst, SeqCst) {
+                Ok(_) => return Some(now),
+                Err(other) => now = other,
+            }
+        }
+        None
+    }
+
+    /// The bits that let the workload go on.
+    ///
+    /// # Errors
+    /// The wait to stall for; the workload then asks again.
+    pub fn wait<M>(&self, mpu: &mut Mpu<'_, M>, mask: u32, masking: Masking) -> Result<u32, Wait> {
+        if let Some(bits) = self.line.take_gift(mpu).or_else(|| self.try_wait(mask, masking)) {
+            return Ok(bits);
+        }
+        let mut door = self.line.open();
+        match self.try_wait(mask, masking) {
+            Some(bits) => Ok(bits),
+            None => Err(door.join(mpu, note(mask, masking))),
+        }
+    }
+
+    /// The same for a host thread, for `span` at the most (none: for ever).
+    pub fn wait_on_host(&self, mask: u32, masking: Masking, span: Option<Duration>) -> Option<u32> {
+        self.bell.listen(span, || self.try_wait(mask, masking))
+    }
+}
+
+fn note(mask: u32, masking: Masking) -> u64 {
+    u64::from(mask) << 1 | u64::from(masking == Masking::All)
+}
+
+fn read(note: u64) -> (u32, Masking) {
+    let masking = if note & 1 == 1 { Masking::All } else { Masking::Any };
+    (u32::try_from(note >> 1).unwrap_or(0), masking)
+}

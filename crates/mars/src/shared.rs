@@ -1,0 +1,230 @@
+//! What the host and all MPUs of a context share.
+
+use std::any::TypeId;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
+use std::sync::{Mutex, PoisonError};
+
+use linux::event::Wake;
+
+use crate::account::Account;
+use crate::atomic::AtomicU32;
+use crate::inbox::Inbox;
+use crate::ready::{Links, NONE, Ready};
+use crate::sleeper::{Bed, Sleeper};
+use crate::table::{Body, Table, state};
+use crate::workload::{Ending, Placement, Priority};
+
+/// One context.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) table: Table,
+    /// Workloads that any MPU may take.
+    pub(crate) queue: SharedQueue,
+    pub(crate) units: Box<[Unit]>,
+    /// How many MPUs sleep.
+    pub(crate) idle: AtomicUsize,
+    /// Grows when a workload was unscheduled, which every MPU then looks for.
+    pub(crate) revocations: AtomicU32,
+    pub(crate) stopping: AtomicBool,
+    /// The modules of the kinds of workloads.
+    pub(crate) kinds: Box<[TypeId]>,
+}
+
+/// What others know of one MPU.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) inbox: Inbox,
+    pub(crate) sleeper: Sleeper,
+    /// Wakes it from its descriptors.
+    pub(crate) wake: Wake,
+    pub(crate) account: Account,
+}
+
+impl Unit {
+    /// Wakes the MPU if it sleeps; whether it did.
+    pub(crate) fn rouse(&self) -> bool {
+        match self.sleeper.rouse() {
+            None => return false,
+            Some(Bed::Word) => linux::futex::wake(self.sleeper.word().0, 1),
+            Some(Bed::Descriptors) => self.wake.notify(),
+        }
+        true
+    }
+}
+
+impl Shared {
+    /// Schedules a workload that is in its cell and is not busy.
+    pub(crate) fn schedule(&self, id: u32, priority: Priority, placement: Placement) {
+        let record = self.table.record(id);
+        record.priority.store(priority.0, Relaxed);
+        record.signalled.store(false, Relaxed);
+        record.pinned.store(placement != Placement::Anywhere, Relaxed);
+        let home = match placement {
+            Placement::Anywhere => NONE,
+            Placement::Mpu(index) => u32::try_from(index).unwrap_or(NONE),
+        };
+        record.home.store(home, Release);
+        record.state.fetch_and(!state::ENDING, Relaxed);
+        record.state.fetch_or(state::BUSY, Release);
+        self.deliver(id);
+    }
+
+    /// Brings a workload that can go on to where it goes on.
+    pub(crate) fn deliver(&self, id: u32) {
+        let record = self.table.record(id);
+        match self.units.get(record.home.load(Acquire) as usize) {
+            Some(unit) => {
+                unit.inbox.put(id, &record.link);
+                unit.rouse();
+            }
+            None => self.offer(id),
+        }
+    }
+
+    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
+    pub(crate) fn offer(&self, id: u32) {
+        self.queue.push(id, &self.table);
+        if self.idle.load(SeqCst) > 0 {
+            self.rouse_one();
+        }
+    }
+
+    fn rouse_one(&self) {
+        for unit in &self.units {
+            if unit.rouse() {
+                return;
+            }
+        }
+    }
+
+    /// A workload ended: its body goes back to its cell, unless nobody wants it.
+    pub(crate) fn end(&self, id: u32, body: Body, ending: Ending) {
+        let record = self.table.record(id);
+        record.slot.store(NONE, Relaxed);
+        *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        self.conclude(id, ending);
+    }
+
+    /// The same for one that is in its cell.
+    pub(crate) fn conclude(&self, id: u32, ending: Ending) {
+        let record = self.table.record(id);
+        let how = match ending {
+            Ending::Finished => 0,
+            Ending::Unscheduled => state::CUT_SHORT,
+            Ending::Panicked => state::PANICKED,
+        };
+        if how != 0 {
+            record.state.fetch_or(how, Relaxed);
+        }
+        let ended = state::BUSY | state::AWAITED | state::UNSCHEDULED;
+        let before = record.state.fetch_and(!ended, SeqCst);
+        if before & state::AWAITED != 0 {
+            linux::futex::wake(&record.state, u32::MAX);
+            let followers = std::mem::take(
+                &mut *record.followers.lock().unwrap_or_else(PoisonError::into_inner),
+            );
+            for follower in followers {
+                follower.wake(self, 0);
+            }
+        }
+        if before & state::ABANDONED != 0 {
+            self.forget(id);
+        }
+    }
+
+    /// Drops a workload that nobody holds.
+    pub(crate) fn forget(&self, id: u32) {
+        let record = self.table.record(id);
+        drop(record.cell.lock().unwrap_or_else(PoisonError::into_inner).take());
+        record.gift.store(0, Relaxed);
+        record.state.store(0, Relaxed);
+        self.table.release(id);
+    }
+
+    /// Sees to it that a workload does not run again.
+    pub(crate) fn unschedule(&self, id: u32) {
+        let record = self.table.record(id);
+        let mut now = record.state.load(Acquire);
+        // One that has finished stays as it is.
+        while now & state::BUSY != 0 {
+            let revoked = now | state::UNSCHEDULED;
+            match record.state.compare_exchange_weak(now, revoked, SeqCst, Acquire) {
+                Ok(_) => break,
+                Err(other) => now = other,
+            }
+        }
+        if let Some(token) = record.turnstile.waiting()
+            && record.turnstile.claim(token)
+        {
+            self.deliver(id);
+        }
+        self.revocations.fetch_add(1, SeqCst);
+        self.rouse_all();
+    }
+
+    /// After the MPUs have stopped: ends what nobody had fetched.
+    pub(crate) fn unschedule_the_rest(&self) {
+        for id in 0..self.table.len() {
+            if self.table.record(id).state.load(Acquire) & state::BUSY != 0 {
+                self.conclude(id, Ending::Unscheduled);
+            }
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, SeqCst);
+        self.rouse_all();
+    }
+
+    pub(crate) fn rouse_all(&self) {
+        self.units.iter().for_each(|unit| _ = unit.rouse());
+    }
+}
+
+/// The workload queue: from it MPUs pull by priority, then age.
+#[derive(Debug, Default)]
+pub(crate) struct SharedQueue {
+    ready: Mutex<Ready>,
+    /// The highest priority in it, plus one; 0: it is empty.
+    highest: AtomicU16,
+}
+
+impl SharedQueue {
+    pub(crate) fn highest(&self) -> Option<u8> {
+        self.highest.load(SeqCst).checked_sub(1).and_then(|priority| u8::try_from(priority).ok())
+    }
+
+    fn push(&self, id: u32, table: &Table) {
+        let priority = table.record(id).priority.load(Relaxed);
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.push(id, priority, &mut RecordLinks(table));
+        self.publish(&ready);
+    }
+
+    pub(crate) fn pull(&self, table: &Table) -> Option<u32> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = ready.pop(&mut RecordLinks(table));
+        self.publish(&ready);
+        id
+    }
+
+    fn publish(&self, ready: &Ready) {
+        let highest = ready.highest().map_or(0, |priority| u16::from(priority) + 1);
+        if self.highest.load(Relaxed) != highest {
+            self.highest.store(highest, SeqCst);
+        }
+    }
+}
+
+struct RecordLinks<'a>(&'a Table);
+
+impl Links for RecordLinks<'_> {
+    fn next(&self, id: u32) -> u32 {
+        self.0.record(id).link.load(Relaxed)
+    }
+
+    fn link(&mut self, id: u32, next: u32) {
+        self.0.record(id).link.store(next, Relaxed);
+    }
+}

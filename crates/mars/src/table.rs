@@ -1,0 +1,169 @@
+//! The records of all workloads of a context. It grows without moving what is in it, so
+//! that finding a record takes no lock.
+
+use std::any::Any;
+use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::atomic::{AtomicU32, AtomicU64};
+use crate::mpu::Core;
+use crate::ready::NONE;
+use crate::turnstile::Turnstile;
+use crate::waiter::Waiter;
+use crate::workload::Next;
+
+/// What the context knows of one workload, wherever that is.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Record {
+    /// Its current wait.
+    pub(crate) turnstile: Turnstile,
+    /// What the object that ended its last wait has for it.
+    pub(crate) gift: AtomicU64,
+    /// The next one in an inbox, or in the shared queue.
+    pub(crate) link: AtomicU32,
+    /// The MPU that has it, or is to have it; [`NONE`]: any.
+    pub(crate) home: AtomicU32,
+    /// Where it is at its home; [`NONE`]: not there yet.
+    pub(crate) slot: AtomicU32,
+    /// See [`state`].
+    pub(crate) state: AtomicU32,
+    pub(crate) priority: AtomicU8,
+    /// It runs only at its home.
+    pub(crate) pinned: AtomicBool,
+    pub(crate) signalled: AtomicBool,
+    /// The workload itself while no MPU has it.
+    pub(crate) cell: Mutex<Option<Body>>,
+    /// Workloads that wait for its end.
+    pub(crate) followers: Mutex<Vec<Waiter>>,
+}
+
+/// A workload of any type.
+pub(crate) struct Body {
+    pub(crate) workload: Box<dyn Runs>,
+    /// Which of the context's modules runs it.
+    pub(crate) kind: usize,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "a workload of kind {}", self.kind)
+    }
+}
+
+/// What an MPU does with a workload, whatever its type.
+pub(crate) trait Runs: Any + Send {
+    fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next;
+}
+
+/// The bits of [`Record::state`].
+pub(crate) mod state {
+    /// It is scheduled and has not finished.
+    pub(crate) const BUSY: u32 = 1;
+    /// Somebody waits for its end.
+    pub(crate) const AWAITED: u32 = 2;
+    /// Nobody holds it: it goes when it has finished.
+    pub(crate) const ABANDONED: u32 = 4;
+    /// It shall not run again.
+    pub(crate) const UNSCHEDULED: u32 = 8;
+    /// It ended because it was unscheduled.
+    pub(crate) const CUT_SHORT: u32 = 16;
+    /// It ended by a panic.
+    pub(crate) const PANICKED: u32 = 32;
+    /// How it ended.
+    pub(crate) const ENDING: u32 = CUT_SHORT | PANICKED;
+}
+
+/// All records: chunks that double in size.
+#[derive(Debug)]
+pub(crate) struct Table {
+    chunks: [OnceLock<Box<[Record]>>; CHUNKS],
+    free: Mutex<Free>,
+}
+
+#[derive(Debug, Default)]
+struct Free {
+    /// Those that were used and are not any more.
+    returned: Vec<u32>,
+    /// The first that was never used.
+    fresh: u32,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::default() }
+    }
+}
+
+impl Table {
+    /// A record that nobody uses.
+    pub(crate) fn allocate(&self) -> u32 {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = free.returned.pop().unwrap_or_else(|| {
+            free.fresh += 1;
+            free.fresh - 1
+        });
+        let (chunk, _) = locate(id);
+        let length = FIRST_CHUNK << chunk;
+        self.chunks[chunk].get_or_init(|| (0..length).map(|_| Record::default()).collect());
+        let record = self.record(id);
+        record.slot.store(NONE, std::sync::atomic::Ordering::Relaxed);
+        id
+    }
+
+    /// Gives a record back.
+    pub(crate) fn release(&self, id: u32) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push(id);
+    }
+
+    /// The record of `id`, which is in use.
+    pub(crate) fn record(&self, id: u32) -> &Record {
+        let (chunk, index) = locate(id);
+        &self.chunks[chunk].get().expect("made when the id was given out")[index]
+    }
+
+    /// How many ids were ever given out: all are below.
+    pub(crate) fn len(&self) -> u32 {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).fresh
+    }
+}
+
+/// Chunk of an id, and its place there.
+const fn locate(id: u32) -> (usize, usize) {
+    let shifted = id as usize + FIRST_CHUNK;
+    let chunk = (shifted.ilog2() - FIRST_CHUNK.ilog2()) as usize;
+    (chunk, shifted - (FIRST_CHUNK << chunk))
+}
+
+const FIRST_CHUNK: usize = 64;
+/// Room for all ids of 31 bits.
+const CHUNKS: usize = 26;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_follow_each_other_without_a_gap() {
+        let mut expected = (0, 0);
+        for id in 0..10_000 {
+            assert_eq!(locate(id), expected, "{id}");
+            expected.1 += 1;
+            if expected.1 == FIRST_CHUNK << expected.0 {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn records_stay_where_they_are_and_are_used_again() {
+        let table = Table::default();
+        let first: *const Record = table.record(table.allocate());
+        for _ in 0..1_000 {
+            table.allocate();
+        }
+        assert!(std::ptr::eq(first, table.record(0)));
+        table.release(17);
+        assert_eq!((table.allocate(), table.allocate()), (17, 1_001));
+    }
+}

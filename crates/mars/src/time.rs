@@ -1,0 +1,59 @@
+//! Time as the runtime keeps it: nanoseconds of the monotonic clock.
+
+use std::time::Duration;
+
+/// An instant of `CLOCK_MONOTONIC` (clock_gettime(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+impl Time {
+    /// The clock now.
+    pub fn now() -> Self {
+        Self(nanos(linux::clock::monotonic()))
+    }
+
+    /// The instant `nanos` after the clock's epoch.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the clock's epoch.
+    pub const fn nanos(self) -> u64 {
+        self.0
+    }
+
+    /// The instant `span` later.
+    #[must_use]
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(span)))
+    }
+
+    /// The instant `span` earlier.
+    #[must_use]
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(span)))
+    }
+
+    /// What has passed since `earlier`; nothing if that is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_never_wrap() {
+        let (early, late) = (Time::from_nanos(10), Time::from_nanos(30));
+        assert_eq!(late.since(early), Duration::from_nanos(20));
+        assert_eq!(early.since(late), Duration::ZERO);
+        assert_eq!(early.before(Duration::from_secs(1)), Time::default());
+        assert_eq!(late.after(Duration::MAX).nanos(), u64::MAX);
+    }
+}
