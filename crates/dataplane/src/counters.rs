@@ -49,6 +49,11 @@ impl Counters {
         self.finished.store(true, Release);
     }
 
+    /// The stream will move nothing more, as planned, unless it has ended already.
+    pub(crate) fn finish_in_order(&self) {
+        self.finished.store(true, Release);
+    }
+
     /// Whether the stream will move nothing more: what is read hereafter is final.
     pub fn is_finished(&self) -> bool {
         self.finished.load(Acquire)

@@ -1,9 +1,9 @@
-//! Moves the payload: stream engines, the workers that drive them, their counters.
+//! Moves the payload: stream engines, the MPUs that run them, their counters.
 //!
-//! A stream is a machine with one method, [`Stream::step`]. A worker thread calls
-//! it until it would block, then waits for readiness or time. Between
-//! [`Pool::start`] and [`Pool::close`] a worker allocates, locks, logs and formats
-//! nothing.
+//! A stream is a machine with one method, [`Stream::step`], and a workload of the runtime
+//! `mars`: an MPU, which is a worker thread, calls it until it would block, and the stream
+//! then waits for readiness or time. Between [`Pool::start`] and [`Pool::close`] an MPU
+//! allocates, locks, logs and formats nothing.
 
 #![forbid(unsafe_code)]
 
@@ -11,16 +11,18 @@ mod budget;
 mod counters;
 mod pacing;
 mod pool;
+mod running;
 mod scratch;
+mod station;
+mod steward;
 mod stream;
 pub mod tcp;
 pub mod udp;
-mod worker;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
 pub use pacing::Pacer;
-pub use pool::{OpenStream, Pool};
+pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};
 

@@ -1,18 +1,31 @@
-//! The workers of one test.
+//! The streams of one test on the MPUs of one context.
+//!
+//! ```text
+//!   prepare   each stream is placed on an MPU, watches its socket there, and arrives
+//!   start     the host arrives as the last one: all streams start
+//!   sample    a reporter on each MPU, above all streams, puts a report into a queue
+//!   stop      one event flag: a stopper on each MPU, above all streams, ends the sending
+//! ```
 
 use std::io;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering::Release;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use linux::event::Wake;
-use measurement::StreamCounters;
+use mars::{
+    Barrier, Builder, Clearing, Context, EventFlag, Handle, Placement, Priority, Queue,
+    Utilisation,
+};
+use measurement::{StreamCounters, Timestamp};
+use portable_atomic::AtomicU64;
 
 use crate::counters::Counters;
-use crate::scratch::{Memory, Scratch};
+use crate::running::{Phase, Running};
+use crate::scratch::Memory;
+use crate::station::{Log, Station};
+use crate::steward::{Report, ReportDesk, Reporter, STOP_SENDING, Stopper};
 use crate::stream::Stream;
-use crate::worker::{Orders, Worker};
 
 /// A stream that is connected and ready to start.
 pub struct OpenStream {
@@ -26,13 +39,20 @@ pub struct OpenStream {
     pub counters: Arc<Counters>,
 }
 
-/// Worker threads, each with its share of the streams.
+/// MPUs, each with its share of the streams.
 pub struct Pool {
-    threads: Vec<(JoinHandle<io::Result<()>>, Arc<Wake>)>,
-    orders: Arc<Orders>,
-    gate: Arc<Gate>,
-    done: Arc<Wake>,
+    context: Context,
     streams: Vec<Watched>,
+    /// Keep the streams' workloads, which go when their handles go.
+    workloads: Vec<Handle<Running>>,
+    stewards: Vec<Steward>,
+    start: Arc<Barrier>,
+    orders: Arc<EventFlag>,
+    desk: Arc<ReportDesk>,
+    late_reports: AtomicU64,
+    /// Where the MPUs' time had gone when the streams started.
+    before: OnceLock<Vec<Utilisation>>,
+    done: Arc<Wake>,
 }
 
 /// What the pool's owner keeps of a stream.
@@ -42,10 +62,18 @@ struct Watched {
     counters: Arc<Counters>,
 }
 
+/// What the pool's owner keeps of an MPU.
+struct Steward {
+    stopper: Handle<Stopper>,
+    reporter: Handle<Reporter>,
+    spare: Arc<Queue<Report>>,
+    log: Arc<Log>,
+}
+
 impl Pool {
-    /// Starts one thread per CPU of `cpus`, but no more than there are streams, and
-    /// deals the streams out. The threads wait for [`Self::start`]. With `pin`
-    /// thread `n` stays on the `n`th CPU.
+    /// Starts one MPU per CPU of `cpus`, but no more than there are streams, and deals the
+    /// streams out. They wait for [`Self::start`]. With `pin` MPU `n` stays on the `n`th
+    /// CPU.
     ///
     /// # Errors
     /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
@@ -56,75 +84,100 @@ impl Pool {
         cpus: &[usize],
         pin: bool,
     ) -> io::Result<Self> {
-        let count = cpus.len().min(streams.len()).max(1);
+        let mpus = cpus.len().min(streams.len()).max(1);
+        let builder = Builder::new(mpus).name("worker").module(move |_| Station::new(memory));
+        let builder = if pin { builder.pin(cpus) } else { builder };
+        let context = builder.start()?;
+        let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
         let mut pool = Self {
-            threads: Vec::with_capacity(count),
-            orders: Arc::default(),
-            gate: Arc::default(),
-            done: Arc::new(Wake::new()?),
             streams: Vec::with_capacity(streams.len()),
+            workloads: Vec::with_capacity(streams.len()),
+            stewards: Vec::with_capacity(mpus),
+            start: Arc::new(Barrier::new(&context, parties)),
+            orders: Arc::new(EventFlag::new(&context, Clearing::Manual)),
+            desk: Arc::new(ReportDesk {
+                wanted: AtomicU64::new(0),
+                reports: Queue::new(&context, mpus * SPARE_REPORTS),
+            }),
+            late_reports: AtomicU64::new(0),
+            before: OnceLock::new(),
+            done: Arc::new(Wake::new()?),
+            context,
         };
-        let mut shares: Vec<Vec<Box<dyn Stream>>> = (0..count).map(|_| Vec::new()).collect();
+        let logs: Vec<Arc<Log>> = (0..mpus).map(|_| Arc::default()).collect();
         for (index, stream) in streams.into_iter().enumerate() {
-            let OpenStream { id, sender, counters, engine } = stream;
-            pool.streams.push(Watched { id, sender, counters });
-            shares[index % count].push(engine);
+            pool.admit(stream, index % mpus, &logs[index % mpus]);
         }
-        for (index, share) in shares.into_iter().enumerate() {
-            let cpu = if pin { cpus.get(index).copied() } else { None };
-            pool.spawn(share, Scratch::new(memory)?, cpu)?;
+        for (mpu, log) in logs.into_iter().enumerate() {
+            pool.employ(mpu, log);
         }
+        pool.start.watch_on_host(parties - 1, None);
         Ok(pool)
     }
 
-    fn spawn(
-        &mut self,
-        streams: Vec<Box<dyn Stream>>,
-        scratch: Scratch,
-        cpu: Option<usize>,
-    ) -> io::Result<()> {
-        let wake = Arc::new(Wake::new()?);
-        let (orders, done) = (Arc::clone(&self.orders), Arc::clone(&self.done));
-        let mut worker = Worker::new(streams, scratch, orders, Arc::clone(&wake), done)?;
-        let gate = Arc::clone(&self.gate);
-        let name = format!("worker-{}", self.threads.len());
-        let (report, pinned) = channel();
-        let thread = std::thread::Builder::new().name(name).spawn(move || {
-            // Whoever waits for that is there until it has come.
-            _ = report.send(cpu.map_or(Ok(()), linux::host::pin_thread));
-            linux::host::sharpen_timers();
-            gate.wait();
-            worker.run()
-        })?;
-        self.threads.push((thread, wake));
-        // A thread that ends without a word has panicked, which the join tells.
-        pinned.recv().unwrap_or(Ok(()))
+    /// Places a stream on its MPU.
+    fn admit(&mut self, stream: OpenStream, mpu: usize, log: &Arc<Log>) {
+        let OpenStream { id, sender, engine, counters } = stream;
+        let running = Running {
+            engine,
+            counters: Arc::clone(&counters),
+            sends: sender,
+            phase: Phase::Arriving,
+            start: Arc::clone(&self.start),
+            done: Arc::clone(&self.done),
+            log: Arc::clone(log),
+        };
+        let mut workload = self.context.add(running);
+        workload.schedule_at(BULK, Placement::Mpu(mpu));
+        self.workloads.push(workload);
+        self.streams.push(Watched { id, sender, counters });
     }
 
-    /// Lets all workers go at once.
+    /// Gives an MPU, which has its streams, its stewards.
+    fn employ(&mut self, mpu: usize, log: Arc<Log>) {
+        let share = self.streams.iter().skip(mpu).step_by(self.context.mpus());
+        let counters: Vec<_> = share.map(|stream| Arc::clone(&stream.counters)).collect();
+        let spare = Arc::new(Queue::new(&self.context, SPARE_REPORTS));
+        for _ in 0..SPARE_REPORTS {
+            let room = Vec::with_capacity(counters.len());
+            // As many as it has room for.
+            _ = spare.try_push(Report { number: 0, mpu, counters: room });
+        }
+        let (orders, desk) = (Arc::clone(&self.orders), Arc::clone(&self.desk));
+        let stopper = Stopper { orders, log: Arc::clone(&log) };
+        let reporter = Reporter { counters, desk, spare: Arc::clone(&spare) };
+        let (mut stopper, mut reporter) = (self.context.add(stopper), self.context.add(reporter));
+        stopper.schedule_at(CONTROL, Placement::Mpu(mpu));
+        reporter.schedule_at(CONTROL, Placement::Mpu(mpu));
+        self.stewards.push(Steward { stopper, reporter, spare, log });
+    }
+
+    /// Lets all streams go at once.
     pub fn start(&self) {
-        self.gate.open();
+        self.before.get_or_init(|| self.context.utilisation());
+        self.start.try_notify();
     }
 
     /// Ends the sending streams; receiving ones go on. When it returns the senders'
-    /// counters are final, unless a worker hangs in the kernel.
+    /// counters are final, unless an MPU hangs in the kernel.
     pub fn stop_sending(&self) {
-        self.orders.stop_sending();
-        self.wake_all();
-        for _ in 0..STOP_CHECKS {
-            if self.senders_finished() {
-                return;
-            }
-            std::thread::sleep(STOP_CHECK);
+        self.orders.set(STOP_SENDING);
+        let mut have_stopped = true;
+        for steward in &self.stewards {
+            have_stopped &= steward.stopper.wait_for(LONGEST_STOP).is_some();
+        }
+        if have_stopped {
+            let senders = self.streams.iter().filter(|stream| stream.sender);
+            senders.for_each(|stream| stream.counters.finish_in_order());
         }
     }
 
     /// Ends all streams and waits for the threads.
     ///
     /// # Errors
-    /// What stopped a worker early.
-    pub fn close(mut self) -> io::Result<()> {
-        self.join_all()
+    /// What stopped an MPU early.
+    pub fn close(self) -> io::Result<()> {
+        self.context.close()
     }
 
     /// Becomes readable when a stream is done; see [`Self::senders_finished`].
@@ -158,68 +211,96 @@ impl Pool {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
     }
 
+    /// Every stream's id and its counters, those of one MPU at one instant between two
+    /// steps. An MPU that does not answer in time is not waited for: its streams' counters
+    /// are read as they are, and its report is late.
+    pub fn sample(&self) -> Vec<(u32, StreamCounters)> {
+        let number = self.desk.wanted.fetch_add(1, Release) + 1;
+        self.stewards.iter().for_each(|steward| steward.reporter.signal());
+        let mut sample: Vec<_> =
+            self.streams.iter().map(|stream| (stream.id, StreamCounters::default())).collect();
+        let mut missing: Vec<bool> = vec![true; self.stewards.len()];
+        let deadline = mars::Time::now().after(LONGEST_REPORT);
+        while missing.contains(&true) {
+            let left = deadline.since(mars::Time::now());
+            let Some(report) = self.desk.reports.pop_on_host(Some(left)) else { break };
+            if report.number == number {
+                let share = sample.iter_mut().skip(report.mpu).step_by(self.stewards.len());
+                share.zip(&report.counters).for_each(|(one, counters)| one.1 = *counters);
+                missing[report.mpu] = false;
+            }
+            // Its MPU has room for all of its reports.
+            let spare = &self.stewards[report.mpu].spare;
+            _ = spare.try_push(report);
+        }
+        for (mpu, _) in missing.iter().enumerate().filter(|(_, missing)| **missing) {
+            self.late_reports.fetch_add(1, Release);
+            let share = sample.iter_mut().zip(&self.streams).skip(mpu).step_by(missing.len());
+            share.for_each(|(one, stream)| one.1 = stream.counters.read());
+        }
+        sample
+    }
+
     /// What every stream counts, for those who watch it from afar.
     pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
         self.streams.iter().map(|stream| Arc::clone(&stream.counters))
     }
 
-    /// Worker of the stream that was given as number `index`.
-    pub fn worker_of(&self, index: usize) -> usize {
-        index % self.threads.len()
+    /// MPU of the stream that was given as number `index`.
+    pub fn mpu_of(&self, index: usize) -> usize {
+        index % self.context.mpus()
     }
 
-    /// Stops all threads and waits for every one; the first error of any.
-    fn join_all(&mut self) -> io::Result<()> {
-        self.orders.stop();
-        self.gate.open();
-        self.wake_all();
-        let mut result = Ok(());
-        for (thread, _) in self.threads.drain(..) {
-            let panicked = |_| Err(io::Error::other("a worker thread panicked"));
-            result = result.and(thread.join().unwrap_or_else(panicked));
-        }
-        result
-    }
-
-    fn wake_all(&self) {
-        for (_, wake) in &self.threads {
-            wake.notify();
-        }
-    }
-}
-
-/// No thread outlives its pool, also if that could only be prepared in part.
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // Who wants to know why a worker stopped calls `close`.
-        _ = self.join_all();
-    }
-}
-
-/// A worker looks up between two system calls, so that one check is mostly enough.
-const STOP_CHECK: Duration = Duration::from_micros(50);
-const STOP_CHECKS: u32 = 10_000;
-
-/// Holds the workers until all are to go.
-#[derive(Debug, Default)]
-struct Gate {
-    open: Mutex<bool>,
-    opened: Condvar,
-}
-
-impl Gate {
-    fn open(&self) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.opened.notify_all();
-    }
-
-    fn wait(&self) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        while !*open {
-            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+    /// How the runtime served the streams since they started.
+    pub fn service(&self) -> Service {
+        let now = self.context.utilisation();
+        let none = Vec::new();
+        let before = self.before.get().unwrap_or(&none);
+        let mpus = now.iter().enumerate().map(|(index, now)| {
+            before.get(index).map_or_else(|| now.clone(), |before| now.since(before))
+        });
+        let times = |of: fn(&Log) -> &AtomicU64| {
+            self.stewards.iter().filter_map(move |steward| Log::read(of(&steward.log)))
+        };
+        Service {
+            mpus: mpus.collect(),
+            start_skew: skew(
+                times(|log| &log.first_start).min(),
+                times(|log| &log.last_start).max(),
+            ),
+            stop_skew: skew(times(|log| &log.stopped).min(), times(|log| &log.stopped).max()),
+            late_reports: self.late_reports.load(std::sync::atomic::Ordering::Relaxed),
         }
     }
 }
+
+/// How the runtime served the streams of a test.
+#[derive(Clone, Debug, Default)]
+pub struct Service {
+    /// Where the time of each MPU went since the start.
+    pub mpus: Vec<Utilisation>,
+    /// From the start of the first stream to that of the last one.
+    pub start_skew: Option<Duration>,
+    /// From the MPU that stopped sending first to the one that did last.
+    pub stop_skew: Option<Duration>,
+    /// Reports that an MPU did not give in time.
+    pub late_reports: u64,
+}
+
+fn skew(first: Option<Timestamp>, last: Option<Timestamp>) -> Option<Duration> {
+    Some(last?.since(first?))
+}
+
+/// Streams that move as much as they can.
+const BULK: Priority = Priority(64);
+/// What must not wait for them.
+const CONTROL: Priority = Priority(192);
+/// One that is read, and one that is written.
+const SPARE_REPORTS: usize = 2;
+/// An MPU looks up between two system calls.
+const LONGEST_STOP: Duration = Duration::from_millis(500);
+/// The same; an MPU may have lost its CPU to somebody else.
+const LONGEST_REPORT: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
@@ -227,7 +308,7 @@ mod tests {
     use crate::scratch::{Filling, Kind};
 
     #[test]
-    fn a_worker_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
+    fn an_mpu_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
         let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
         let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true).err();
         assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);

@@ -233,7 +233,7 @@ fn streams_are_dealt_out_in_turn() {
         setup.receiver(|c| udp::Receiver::new(far, WIDTH, c))
     });
     let pool = setup.prepare();
-    assert_eq!([0, 1, 2, 3, 4].map(|index| pool.worker_of(index)), [0, 1, 0, 1, 0]);
+    assert_eq!([0, 1, 2, 3, 4].map(|index| pool.mpu_of(index)), [0, 1, 0, 1, 0]);
 }
 
 /// Which streams of a pool are meant.

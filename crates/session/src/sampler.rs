@@ -12,8 +12,8 @@ pub(crate) fn sample(pool: &Pool, streams: &[Opened]) -> Sample {
     let streams = streams
         .iter()
         .map(|stream| stream.socket.tcp_sample())
-        .zip(pool.read())
-        .map(|(tcp, (id, _, counters))| StreamSample { id, counters, tcp })
+        .zip(pool.sample())
+        .map(|(tcp, (id, counters))| StreamSample { id, counters, tcp })
         .collect();
     Sample { at, streams }
 }

@@ -75,7 +75,7 @@ impl Trial {
         for (index, (one, engine)) in opened.iter().zip(engines).enumerate() {
             let mut record =
                 one.record(block, engine).map_err(SessionError::system("a stream's settings"))?;
-            let worker = pool.worker_of(index);
+            let worker = pool.mpu_of(index);
             record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
             record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
             records.push(record);

@@ -1,0 +1,89 @@
+//! A stream as a workload of the runtime.
+//!
+//! ```text
+//!   arriving --watch its socket, notify--> waiting --all are there--> started --> done
+//! ```
+
+use std::sync::Arc;
+
+use linux::event::Wake;
+use mars::{Barrier, Mpu, Next, Wait, Workload};
+
+use crate::counters::Counters;
+use crate::station::{Log, Station, timestamp};
+use crate::stream::{Step, Stream};
+
+/// One stream and how far it is.
+pub(crate) struct Running {
+    pub(crate) engine: Box<dyn Stream>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) sends: bool,
+    pub(crate) phase: Phase,
+    /// All streams, and the host, meet here before the first byte.
+    pub(crate) start: Arc<Barrier>,
+    /// Notified when the stream is done.
+    pub(crate) done: Arc<Wake>,
+    pub(crate) log: Arc<Log>,
+}
+
+/// How far a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Arriving,
+    Waiting,
+    Started,
+}
+
+impl Workload for Running {
+    type Module = Station;
+
+    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+        if self.phase != Phase::Started
+            && let Err(wait) = self.gather(mpu)
+        {
+            return Next::Stalled(wait);
+        }
+        if self.counters.is_finished() {
+            return Next::Finished;
+        }
+        if self.sends && mpu.module.is_sending_over {
+            self.engine.halt();
+            return Next::Finished;
+        }
+        self.step(mpu)
+    }
+}
+
+impl Running {
+    /// Meets the others.
+    fn gather(&mut self, mpu: &mut Mpu<'_, Station>) -> Result<(), Wait> {
+        if self.phase == Phase::Arriving {
+            let (socket, interest) = self.engine.interest();
+            if let Err(error) = mpu.watch(socket, interest) {
+                self.counters.finish(error.raw_os_error());
+            }
+            self.start.notify(mpu)?;
+            self.phase = Phase::Waiting;
+        }
+        self.start.wait(mpu)?;
+        self.phase = Phase::Started;
+        let now = timestamp(mpu.clock());
+        mpu.module.start_one(now, &self.log);
+        Ok(())
+    }
+
+    fn step(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+        let now = timestamp(mpu.now());
+        match self.engine.step(now, &mut mpu.module.scratch) {
+            Step::Again => Next::Yield,
+            Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
+            Step::Until(time) => {
+                Next::Stalled(Wait::until(mars::Time::from_nanos(time.nanos())))
+            }
+            Step::Done => {
+                self.done.notify();
+                Next::Finished
+            }
+        }
+    }
+}

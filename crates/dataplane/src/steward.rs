@@ -1,0 +1,78 @@
+//! What the owner of a pool asks of each MPU, as workloads that go before all streams.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use mars::{EventFlag, Masking, Mpu, Next, Queue, Workload};
+use measurement::StreamCounters;
+use portable_atomic::AtomicU64;
+
+use crate::counters::Counters;
+use crate::station::{Log, Station, timestamp};
+
+/// Ends the sending on its MPU when the flag is set.
+pub(crate) struct Stopper {
+    pub(crate) orders: Arc<EventFlag>,
+    pub(crate) log: Arc<Log>,
+}
+
+/// The bit of the flag that ends the sending.
+pub(crate) const STOP_SENDING: u32 = 1;
+
+impl Workload for Stopper {
+    type Module = Station;
+
+    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+        if let Err(wait) = self.orders.wait(mpu, STOP_SENDING, Masking::Any) {
+            return Next::Stalled(wait);
+        }
+        mpu.module.is_sending_over = true;
+        self.log.stopped.store(timestamp(mpu.clock()).nanos(), Relaxed);
+        Next::Finished
+    }
+}
+
+/// Reports what the streams of its MPU have counted, between two of their steps, whenever
+/// it gets a signal.
+pub(crate) struct Reporter {
+    /// The streams of the MPU.
+    pub(crate) counters: Vec<Arc<Counters>>,
+    pub(crate) desk: Arc<ReportDesk>,
+    /// Where reports that were read come back to.
+    pub(crate) spare: Arc<Queue<Report>>,
+}
+
+/// Where the reports of all MPUs arrive.
+pub(crate) struct ReportDesk {
+    /// Number of the report that is wanted.
+    pub(crate) wanted: AtomicU64,
+    pub(crate) reports: Queue<Report>,
+}
+
+/// What the streams of one MPU had counted at one instant.
+pub(crate) struct Report {
+    pub(crate) number: u64,
+    pub(crate) mpu: usize,
+    /// In the order in which the MPU got the streams; allocated once.
+    pub(crate) counters: Vec<StreamCounters>,
+}
+
+impl Workload for Reporter {
+    type Module = Station;
+
+    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+        loop {
+            if let Err(wait) = mpu.wait_for_signal() {
+                return Next::Stalled(wait);
+            }
+            // None is left if the host is late: it then reads the counters itself.
+            if let Some(mut report) = self.spare.try_pop() {
+                report.number = self.desk.wanted.load(Acquire);
+                report.counters.clear();
+                report.counters.extend(self.counters.iter().map(|counters| counters.read()));
+                // There is room for all reports that exist.
+                _ = self.desk.reports.try_push(report);
+            }
+        }
+    }
+}
