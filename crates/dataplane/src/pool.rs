@@ -135,8 +135,8 @@ impl Pool {
 
     /// Gives an MPU, which has its streams, its stewards.
     fn employ(&mut self, mpu: usize, log: Arc<Log>) {
-        let share = self.streams.iter().skip(mpu).step_by(self.context.mpus());
-        let counters: Vec<_> = share.map(|stream| Arc::clone(&stream.counters)).collect();
+        let own = self.streams.iter().skip(mpu).step_by(self.context.mpus());
+        let counters: Vec<_> = own.map(|stream| Arc::clone(&stream.counters)).collect();
         let spare = Arc::new(Queue::new(&self.context, SPARE_REPORTS));
         for _ in 0..SPARE_REPORTS {
             let room = Vec::with_capacity(counters.len());

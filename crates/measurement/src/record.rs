@@ -10,6 +10,7 @@ use crate::course::Course;
 use crate::environment::{Environment, Peer};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
+use crate::runtime::Runtime;
 use crate::sample::{Interval, Sample, StreamSample};
 use crate::units::{BitRate, ByteSize, Timestamp};
 
@@ -157,6 +158,12 @@ pub struct TestRecord {
     /// Who else used the server during the test, if it told.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
+    /// How this end's processing units served the streams.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub runtime: Option<Runtime>,
+    /// The same of the peer, if it told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer_runtime: Option<Runtime>,
     /// What it came to.
     pub outcome: Outcome,
 }

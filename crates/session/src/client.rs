@@ -436,6 +436,8 @@ impl Conversation<'_> {
             peer_streams: self.peer_streams,
             peer_congestion: self.peer_congestion,
             shared: self.shared,
+            runtime: measured.runtime,
+            peer_runtime: None,
             outcome,
         })
     }

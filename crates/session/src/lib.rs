@@ -17,6 +17,7 @@ mod observer;
 mod opening;
 mod outcome;
 mod resolve;
+mod runtime;
 mod sampler;
 pub mod server;
 mod sockets;

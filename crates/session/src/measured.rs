@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::StreamRecord;
-use measurement::{Course, Sample, TestPlan, Timestamp};
+use measurement::{Course, Runtime, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub(crate) struct Measured {
     pub(crate) base: usize,
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) cpu: CpuUse,
+    pub(crate) runtime: Option<Runtime>,
     pub(crate) stream_error: Option<String>,
 }
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use dataplane::{Counters, Pool};
 use measurement::record::StreamRecord;
-use measurement::{ByteSize, Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
+use measurement::{ByteSize, Course, End, Runtime, Sample, StreamSample, TestPlan, Timestamp, Transport};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
 use crate::amount::Amount;
 use crate::cpu::CpuClock;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side};
+use crate::runtime::runtime;
 use crate::sampler::sample;
 use crate::sockets::{Opened, Workshop};
 
@@ -47,6 +48,8 @@ pub(crate) struct Trial {
     stopped: Option<Timestamp>,
     finished: bool,
     cpu: CpuClock,
+    /// How the workers served the streams until the stop.
+    runtime: Option<Runtime>,
 }
 
 impl Trial {
@@ -92,6 +95,7 @@ impl Trial {
             stopped: None,
             finished: false,
             cpu: CpuClock::default(),
+            runtime: None,
         })
     }
 
@@ -225,6 +229,7 @@ impl Trial {
         self.pool.stop_sending();
         self.stopped = Some(dataplane::now());
         self.cpu.end();
+        self.runtime = Some(runtime(&self.pool.service(), &self.records));
     }
 
     /// When a server gives up on a client that does not end the test: after a `grace` beyond
@@ -371,6 +376,7 @@ impl Trial {
             base: self.base,
             stopped: self.stopped,
             cpu,
+            runtime: self.runtime,
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }

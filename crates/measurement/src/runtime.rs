@@ -1,0 +1,91 @@
+//! How the processing units of one end served its streams.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the runtime of one end says of a test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Runtime {
+    /// Each unit, from 0.
+    pub mpus: Vec<MpuUse>,
+    /// Units that had next to no time left (utilisation above 0.9): what was measured may
+    /// be the limit of the generator, and not of the network.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub saturated: Vec<u32>,
+    /// From the start of the first stream to that of the last one, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub start_skew_seconds: Option<f64>,
+    /// From the unit that stopped sending first to the one that did last, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stop_skew_seconds: Option<f64>,
+    /// Reports of counters that a unit did not give in time.
+    #[serde(default)]
+    pub late_reports: u64,
+}
+
+/// Where the time of one unit (a worker thread) went between start and stop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MpuUse {
+    /// CPU that it was pinned to.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu: Option<u32>,
+    /// How many streams it ran.
+    pub streams: u32,
+    /// Share of the time in which it ran, 0 to 1, without the time in which it spun: a
+    /// stream that became ready would have been run instead.
+    #[serde(default)]
+    pub utilisation: f64,
+    /// It ran streams, or looked for ready ones, in seconds.
+    pub run_seconds: f64,
+    /// It slept, since no stream was ready, in seconds.
+    pub idle_seconds: f64,
+    /// Its streams were ready and waited for it, all together, in seconds.
+    pub ready_wait_seconds: f64,
+    /// Part of the running in which it spun until a datagram was due, in seconds.
+    #[serde(default)]
+    pub spun_seconds: f64,
+    /// How often it ran a stream.
+    pub turns: u64,
+    /// How often it slept.
+    pub sleeps: u64,
+}
+
+impl MpuUse {
+    /// The same with its utilisation.
+    #[must_use]
+    pub fn rated(mut self) -> Self {
+        let all = self.run_seconds + self.idle_seconds;
+        let share = if all > 0.0 { (self.run_seconds - self.spun_seconds) / all } else { 0.0 };
+        self.utilisation = share.clamp(0.0, 1.0);
+        self
+    }
+}
+
+impl Runtime {
+    /// The runtime of `mpus`, rated, with those that are saturated.
+    pub fn of(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
+        let mpus: Vec<_> = mpus.into_iter().map(MpuUse::rated).collect();
+        let busy = (0..).zip(&mpus).filter(|(_, mpu)| mpu.utilisation > SATURATED);
+        let saturated = busy.map(|(index, _)| index).collect();
+        Self { mpus, saturated, ..Self::default() }
+    }
+}
+
+/// Utilisation above which a unit is saturated.
+const SATURATED: f64 = 0.9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mpu(run: f64, idle: f64, spun: f64) -> MpuUse {
+        MpuUse { run_seconds: run, idle_seconds: idle, spun_seconds: spun, ..MpuUse::default() }
+    }
+
+    #[test]
+    fn a_unit_without_idle_time_is_saturated_unless_it_spun() {
+        let runtime = Runtime::of([mpu(0.95, 0.05, 0.0), mpu(0.5, 0.5, 0.0), mpu(1.0, 0.0, 0.8)]);
+        assert_eq!(runtime.saturated, [0]);
+        assert!(MpuUse::default().rated().utilisation.abs() < f64::EPSILON);
+    }
+}
