@@ -27,6 +27,7 @@ mod table;
 
 use contest::Contest;
 use program::Program;
+use promise::Strictness;
 
 /// Compares linerate with the installed iperf3 over loopback
 #[derive(Debug, Args)]
@@ -67,7 +68,7 @@ impl Bench {
         if let Some(file) = &self.markdown {
             fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
         }
-        self.judge(&promise::judge(&series))
+        promise::verdict(&promise::judge(&series), Strictness::of(self.strict))
     }
 
     /// Ours first, the installed iperf3 second.
@@ -82,15 +83,6 @@ impl Bench {
         };
         let all = [ours, "iperf3".into()].into_iter().chain(self.peer.iter().cloned());
         all.map(Program::start).collect()
-    }
-
-    fn judge(&self, promises: &[promise::Judged]) -> Result<String> {
-        promises.iter().for_each(say);
-        let missed = promises.iter().filter(|one| !one.kept()).count();
-        let verdict =
-            format!("bench: {} of {} promises kept", promises.len() - missed, promises.len());
-        ensure!(missed == 0 || !self.strict, "{verdict}");
-        Ok(verdict)
     }
 }
 

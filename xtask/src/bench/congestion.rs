@@ -10,8 +10,7 @@ use super::program::Program;
 
 /// The first that every program takes, [`PREFERRED`] before others.
 pub(super) fn common(programs: &[Program]) -> Result<String> {
-    let available =
-        fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))?;
+    let available = available()?;
     let candidates = candidates(&available);
     let mut refusal = anyhow::anyhow!("{AVAILABLE} is empty");
     for candidate in candidates {
@@ -21,6 +20,17 @@ pub(super) fn common(programs: &[Program]) -> Result<String> {
         }
     }
     Err(refusal.context("no congestion control that every program takes"))
+}
+
+/// The one that is tried first.
+pub(super) fn first() -> Result<String> {
+    let available = available()?;
+    let first = candidates(&available).first().map(|name| (*name).to_owned());
+    first.with_context(|| format!("{AVAILABLE} is empty"))
+}
+
+fn available() -> Result<String> {
+    fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))
 }
 
 fn try_out(program: &Program, congestion: &str) -> Result<()> {

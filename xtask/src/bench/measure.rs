@@ -1,7 +1,7 @@
 //! One run of a client, measured from outside.
 
 use std::io::Read;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ fn attempt(program: &Program, task: Task) -> Result<Measured> {
     let server = program.server();
     server.reset_peak();
     let (client_before, server_before) = (cpu_time_of_children()?, server.cpu_time()?);
-    let finished = finish(program, task)?;
+    let finished = finish(program.client(task), limit(task))?;
     let client_after = cpu_time_of_children()?;
     // The server is still closing its sockets when the client has gone.
     thread::sleep(PAUSE);
@@ -64,21 +64,25 @@ fn attempt(program: &Program, task: Task) -> Result<Measured> {
     })
 }
 
-struct Finished {
-    printed: String,
-    complaint: String,
-    memory: u64,
+/// What a client leaves.
+#[derive(Debug)]
+pub(super) struct Finished {
+    /// Its standard output.
+    pub(super) printed: String,
+    /// Its standard error.
+    pub(super) complaint: String,
+    /// Its peak memory in bytes.
+    pub(super) memory: u64,
 }
 
-/// Starts the client, reads what it prints, and watches its memory until it ends.
-fn finish(program: &Program, task: Task) -> Result<Finished> {
-    let mut client = program.client(task);
+/// Starts a client, reads what it prints, and watches its memory until it ends.
+pub(super) fn finish(mut client: Command, limit: Duration) -> Result<Finished> {
     let mut client = client.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (printed, complaint) = (client.stdout.take(), client.stderr.take());
     thread::scope(|scope| {
         let printed = scope.spawn(|| text_of(printed));
         let complaint = scope.spawn(|| text_of(complaint));
-        let memory = watch(&mut client, limit(task))?;
+        let memory = watch(&mut client, limit)?;
         let text = |reader: thread::ScopedJoinHandle<String>| reader.join().unwrap_or_default();
         Ok(Finished { printed: text(printed), complaint: text(complaint), memory })
     })
@@ -115,7 +119,7 @@ fn limit(task: Task) -> Duration {
 }
 
 /// Tries again while nobody listens: iperf3 closes its port between two tests.
-fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+pub(super) fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let start = Instant::now();
     loop {
         match attempt() {

@@ -2,17 +2,21 @@
 
 use std::fmt;
 
+use anyhow::{Result, ensure};
+
 use super::contest::START_UP;
 use super::row::TCP_ONE_STREAM;
 use super::series::{Metric, Runs, Series};
 use super::spread::Spread;
+use crate::output::say;
 
 /// A promise and what came of it.
 #[derive(Debug)]
 pub(super) struct Judged {
-    promise: &'static Promise,
+    text: String,
     /// None if there is nothing to judge by.
     value: Option<f64>,
+    kept: bool,
 }
 
 #[derive(Debug)]
@@ -34,15 +38,45 @@ pub(super) fn judge(series: &[Series]) -> Vec<Judged> {
                 [ours, iperf3, ..] => (promise.value)(ours, iperf3),
                 _ => None,
             });
-            Judged { promise, value: value.map(|spread| spread.median) }
+            Judged::new(promise.text, value.map(|spread| spread.median), promise.kept)
         })
         .collect()
 }
 
+/// One line, which is an error if a promise was missed and that matters.
+pub(super) fn verdict(judged: &[Judged], strictness: Strictness) -> Result<String> {
+    judged.iter().for_each(say);
+    let kept = judged.iter().filter(|one| one.kept()).count();
+    let verdict = format!("bench: {kept} of {} promises kept", judged.len());
+    ensure!(kept == judged.len() || strictness == Strictness::Tell, "{verdict}");
+    Ok(verdict)
+}
+
+/// What a missed promise means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strictness {
+    /// It is told.
+    Tell,
+    /// It is an error.
+    Fail,
+}
+
+impl Strictness {
+    /// As asked for with `--strict`.
+    pub(super) fn of(strict: bool) -> Self {
+        if strict { Self::Fail } else { Self::Tell }
+    }
+}
+
 impl Judged {
+    /// By a number, if there is one: what was not measured was not kept.
+    pub(super) fn new(text: impl Into<String>, value: Option<f64>, kept: fn(f64) -> bool) -> Self {
+        Self { text: text.into(), value, kept: value.is_some_and(kept) }
+    }
+
     /// Whether it was kept.
     pub(super) fn kept(&self) -> bool {
-        self.value.is_some_and(self.promise.kept)
+        self.kept
     }
 }
 
@@ -50,8 +84,8 @@ impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let word = if self.kept() { "kept" } else { "MISSED" };
         match self.value {
-            Some(value) => write!(f, "{word}: {}: {value:.2}", self.promise.text),
-            None => write!(f, "{word}: {}: not measured", self.promise.text),
+            Some(value) => write!(f, "{word}: {}: {value:.2}", self.text),
+            None => write!(f, "{word}: {}: not measured", self.text),
         }
     }
 }
