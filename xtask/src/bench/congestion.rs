@@ -8,29 +8,26 @@ use super::dialect::Task;
 use super::measure;
 use super::program::Program;
 
-/// The first that every program takes, [`PREFERRED`] before others.
+/// The first that every program takes.
 pub(super) fn common(programs: &[Program]) -> Result<String> {
-    let available = available()?;
-    let candidates = candidates(&available);
+    first_taken(|candidate| programs.iter().try_for_each(|program| try_out(program, candidate)))
+}
+
+/// The first that is taken, [`PREFERRED`] before others.
+///
+/// A server that has laid down its privileges takes only what the host permits to all
+/// (`tcp_allowed_congestion_control`, tcp(7)).
+pub(super) fn first_taken(take: impl Fn(&str) -> Result<()>) -> Result<String> {
+    let available =
+        fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))?;
     let mut refusal = anyhow::anyhow!("{AVAILABLE} is empty");
-    for candidate in candidates {
-        match programs.iter().try_for_each(|program| try_out(program, candidate)) {
+    for candidate in candidates(&available) {
+        match take(candidate) {
             Ok(()) => return Ok(candidate.to_owned()),
             Err(error) => refusal = error,
         }
     }
     Err(refusal.context("no congestion control that every program takes"))
-}
-
-/// The one that is tried first.
-pub(super) fn first() -> Result<String> {
-    let available = available()?;
-    let first = candidates(&available).first().map(|name| (*name).to_owned());
-    first.with_context(|| format!("{AVAILABLE} is empty"))
-}
-
-fn available() -> Result<String> {
-    fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))
 }
 
 fn try_out(program: &Program, congestion: &str) -> Result<()> {

@@ -8,6 +8,9 @@ use super::row::Row;
 mod iperf3;
 mod linerate;
 
+pub(super) use iperf3::Iperf3;
+pub(super) use linerate::Linerate;
+
 /// What a client is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task<'a> {
@@ -42,7 +45,7 @@ pub(super) trait Dialect {
 
 /// The dialect of a program that calls itself so.
 pub(super) fn of(version: &str) -> &'static dyn Dialect {
-    if version.starts_with("linerate") { &linerate::Linerate } else { &iperf3::Iperf3 }
+    if version.starts_with("linerate") { &Linerate } else { &Iperf3 }
 }
 
 /// Splits at blanks, for command lines that are written as one text.

@@ -58,12 +58,12 @@ impl Drop for Program {
 }
 
 /// The first two words, e.g. `iperf 3.12`.
-fn name(version: &str) -> String {
+pub(super) fn name(version: &str) -> String {
     version.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
 /// A port that is free for TCP and UDP now.
-fn free_port() -> std::io::Result<u16> {
+pub(super) fn free_port() -> std::io::Result<u16> {
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = tcp.local_addr()?.port();
     UdpSocket::bind((Ipv4Addr::LOCALHOST, port))?;

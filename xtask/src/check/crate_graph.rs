@@ -48,7 +48,7 @@ const TABLE: [(&str, Allowed); 12] = [
     ("authentication", Allowed::Only(&[])),
     ("cli", Allowed::All),
     ("conformance", Allowed::All),
-    ("xtask", Allowed::Only(&["measurement"])),
+    ("xtask", Allowed::Only(&["measurement", "lab"])),
 ];
 
 #[cfg(test)]

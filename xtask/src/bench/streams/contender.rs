@@ -1,0 +1,133 @@
+//! The programs that take turns.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use lab::Host;
+use serde_json::Value;
+
+use super::fairness::Fairness;
+use crate::bench::program;
+use crate::command;
+
+mod iperf3;
+mod linerate;
+mod plain;
+
+/// A program and how it is spoken to.
+pub(super) struct Contender {
+    /// As it calls itself.
+    pub(super) name: String,
+    /// What it is here for.
+    pub(super) part: Part,
+    path: PathBuf,
+    dialect: &'static dyn Dialect,
+}
+
+/// What a program is here for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The linerate that is judged.
+    Ours,
+    /// The installed iperf3.
+    Installed,
+    /// A further program.
+    Peer,
+    /// The plain loop.
+    Reference,
+}
+
+/// What both sides are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    /// The server's address.
+    pub(super) address: Ipv4Addr,
+    /// Parallel streams.
+    pub(super) streams: u32,
+    /// Seconds of sending.
+    pub(super) seconds: u32,
+    /// Congestion control of the sender.
+    pub(super) congestion: &'a str,
+}
+
+/// What a program says of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Told {
+    /// Payload bytes at the receiver.
+    pub(super) bytes: u64,
+    /// Their rate there in bits per second.
+    pub(super) rate: f64,
+    /// How the streams shared them, if it tells.
+    pub(super) fairness: Option<Fairness>,
+    /// Seconds between the starts of the first and of the last stream, if it tells.
+    pub(super) start_skew: Option<f64>,
+    /// Seconds between their ends, if it tells.
+    pub(super) stop_skew: Option<f64>,
+}
+
+trait Dialect {
+    /// Arguments of a server.
+    fn server(&self, task: &Task) -> String;
+
+    /// Arguments of its client.
+    fn client(&self, task: &Task) -> String;
+
+    /// Reads the JSON that the client prints.
+    fn read(&self, printed: &Value) -> Result<Told>;
+
+    /// Whether it is worth a run with so many streams.
+    fn takes(&self, streams: u32) -> bool;
+}
+
+impl Contender {
+    /// Asks a program for its name.
+    pub(super) fn find(path: PathBuf, part: Part) -> Result<Self> {
+        let version = command::output(Command::new(&path).arg("--version"))?;
+        let dialect: &dyn Dialect =
+            if version.starts_with("linerate") { &linerate::Linerate } else { &iperf3::Iperf3 };
+        Ok(Self { name: program::name(&version), part, path, dialect })
+    }
+
+    /// The plain loop.
+    pub(super) fn reference(path: PathBuf) -> Self {
+        let name = "plain C loop".to_owned();
+        Self { name, part: Part::Reference, path, dialect: &plain::Plain }
+    }
+
+    /// Whether it is worth a run with so many streams.
+    pub(super) fn takes(&self, streams: u32) -> bool {
+        self.dialect.takes(streams)
+    }
+
+    /// A server on a host.
+    pub(super) fn server(&self, host: &Host, task: &Task) -> Command {
+        let mut server = self.command(host, &self.dialect.server(task));
+        server.stdout(Stdio::null());
+        server
+    }
+
+    /// A client on a host.
+    pub(super) fn client(&self, host: &Host, task: &Task) -> Command {
+        self.command(host, &self.dialect.client(task))
+    }
+
+    /// Reads the JSON that the client prints.
+    pub(super) fn read(&self, printed: &Value) -> Result<Told> {
+        self.dialect.read(printed)
+    }
+
+    fn command(&self, host: &Host, arguments: &str) -> Command {
+        let mut command = host.command(&self.path);
+        command.args(arguments.split_whitespace()).stdin(Stdio::null());
+        command
+    }
+}
+
+/// Each run has hosts of its own, where every port is free.
+const PORT: u16 = 5201;
+
+#[cfg(test)]
+const TASK: Task<'static> =
+    Task { address: Ipv4Addr::LOCALHOST, streams: 16, seconds: 5, congestion: "cubic" };

@@ -1,0 +1,93 @@
+//! linerate.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{Dialect, PORT, Task, Told};
+use crate::bench::dialect::{self, Dialect as _};
+use crate::bench::streams::fairness::Fairness;
+
+/// linerate.
+pub(super) struct Linerate;
+
+impl Dialect for Linerate {
+    fn server(&self, task: &Task) -> String {
+        format!("serve --bind {} --port {PORT} --quiet", task.address)
+    }
+
+    fn client(&self, task: &Task) -> String {
+        let Task { address, streams, seconds, congestion } = task;
+        format!(
+            "test {address} -p {PORT} -q --tcp --congestion {congestion} --send \
+             --streams {streams} --time {seconds}s --json"
+        )
+    }
+
+    fn read(&self, printed: &Value) -> Result<Told> {
+        let delivered = dialect::Linerate.read(printed)?;
+        let record = printed.pointer("/records/0").unwrap_or(printed);
+        let skew = |name| record.pointer(&format!("/runtime/{name}_skew_seconds"))?.as_f64();
+        Ok(Told {
+            bytes: delivered.bytes,
+            rate: delivered.rate,
+            fairness: fairness(record),
+            start_skew: skew("start"),
+            stop_skew: skew("stop"),
+        })
+    }
+
+    fn takes(&self, _streams: u32) -> bool {
+        true
+    }
+}
+
+/// The receiver's word on each stream.
+fn fairness(record: &Value) -> Option<Fairness> {
+    let streams = record.get("peer_streams")?.as_array()?;
+    let bytes: Option<Vec<u64>> = streams.iter().map(|one| one.get("bytes")?.as_u64()).collect();
+    Fairness::of(&bytes?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::TASK;
+    use super::*;
+
+    fn record() -> Value {
+        json!({
+            "peer_streams": [{"id": 1, "bytes": 3}, {"id": 2, "bytes": 1}],
+            "outcome": {
+                "ending": {"state": "completed"},
+                "directions": [{
+                    "direction": "send",
+                    "delivered": {"bytes": 4, "seconds": 1.0, "rate": 32},
+                }],
+                "cpu": {"total": 99.0, "user": 1.0, "system": 98.0},
+            },
+        })
+    }
+
+    #[test]
+    fn a_task_is_a_command_line() {
+        let line = "test 127.0.0.1 -p 5201 -q --tcp --congestion cubic --send --streams 16 \
+                    --time 5s --json";
+        assert_eq!(Linerate.client(&TASK), line);
+    }
+
+    #[test]
+    fn the_receivers_bytes_are_shared_out() {
+        let told = Linerate.read(&record()).expect("complete");
+        assert_eq!((told.bytes, told.fairness), (4, Fairness::of(&[3, 1])));
+        assert_eq!((told.start_skew, told.stop_skew), (None, None));
+    }
+
+    #[test]
+    fn the_skews_are_those_of_the_runtime() {
+        let mut record = record();
+        record["runtime"] = json!({"start_skew_seconds": 0.002, "stop_skew_seconds": 0.001});
+        let told = Linerate.read(&json!({"records": [record]})).expect("complete");
+        assert_eq!((told.start_skew, told.stop_skew), (Some(0.002), Some(0.001)));
+    }
+}

@@ -1,0 +1,81 @@
+//! The witness: what an interface counted, and the payload in it.
+
+/// Counters of reception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counters {
+    /// Bytes with the headers that [`Headers`] tells of.
+    pub(super) bytes: u64,
+    /// Packets; one that is segmented only by a network card (GSO) counts once, and so
+    /// do its headers.
+    pub(super) packets: u64,
+}
+
+/// Bytes of a packet that are no payload, where the interface counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Headers(u64);
+
+impl Headers {
+    /// IPv4, TCP and its timestamps: loopback counts behind the link layer
+    /// (`eth_type_trans` before `dev_lstats_add` in drivers/net/loopback.c).
+    pub(super) const WITHOUT_ETHERNET: Self = Self(IPV4 + TCP + TIMESTAMPS);
+    /// The same and Ethernet: veth counts the whole frame (`veth_xmit` in drivers/net/veth.c).
+    pub(super) const WITH_ETHERNET: Self = Self(ETHERNET + IPV4 + TCP + TIMESTAMPS);
+}
+
+impl Counters {
+    /// The line of an interface in /proc/net/dev.
+    pub(super) fn read(text: &str, interface: &str) -> Option<Self> {
+        let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
+        let (_, counters) = lines.find(|(name, _)| *name == interface)?;
+        let mut counters = counters.split_whitespace().map(str::parse);
+        Some(Self { bytes: counters.next()?.ok()?, packets: counters.next()?.ok()? })
+    }
+
+    /// Payload since an earlier look.
+    ///
+    /// `bytes - packets * headers`: an acknowledgement is a packet without payload, so that
+    /// it takes away what it brought. Handshakes, ARP, SACK blocks and the control connection
+    /// do not matter beside seconds of traffic at full speed; what is sent again would, and
+    /// is kept off (see `scene`).
+    pub(super) fn payload_since(self, earlier: Self, headers: Headers) -> u64 {
+        let (bytes, packets) = (self.bytes - earlier.bytes, self.packets - earlier.packets);
+        bytes.saturating_sub(packets * headers.0)
+    }
+}
+
+/// Without VLAN or checksum.
+const ETHERNET: u64 = 14;
+/// RFC 791, section 3.1, without options.
+const IPV4: u64 = 20;
+/// RFC 9293, section 3.1, without options.
+const TCP: u64 = 20;
+/// RFC 7323, section 3.2, padded to words.
+const TIMESTAMPS: u64 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs
+    lo: 5200000     100    0    0    0     0          0         0  5200000     100    0
+ near0:     700       9    0    0    0     0          0         0      800      10    0
+";
+
+    #[test]
+    fn the_line_of_an_interface_is_found() {
+        assert_eq!(Counters::read(TEXT, "lo"), Some(Counters { bytes: 5_200_000, packets: 100 }));
+        assert_eq!(Counters::read(TEXT, "near0"), Some(Counters { bytes: 700, packets: 9 }));
+        assert_eq!(Counters::read(TEXT, "face "), None);
+    }
+
+    #[test]
+    fn headers_and_acknowledgements_are_no_payload() {
+        let earlier = Counters { bytes: 1_000, packets: 10 };
+        let full = Counters { bytes: 1_000 + 2 * (66 + 1_448) + 66, packets: 13 };
+        assert_eq!(full.payload_since(earlier, Headers::WITH_ETHERNET), 2_896);
+        let local = Counters { bytes: 1_000 + 52 + 65_483 + 52, packets: 12 };
+        assert_eq!(local.payload_since(earlier, Headers::WITHOUT_ETHERNET), 65_483);
+    }
+}
