@@ -24,6 +24,7 @@ mod fairness;
 mod figures;
 mod interface;
 mod judgement;
+mod machine;
 mod reference;
 mod run;
 mod scene;

@@ -15,6 +15,8 @@ pub(super) enum Metric {
     ClientMemory,
     /// Peak memory of the server in MB.
     ServerMemory,
+    /// CPU time that went to other programs, in percent of all.
+    Others,
     /// Jain's index over the streams.
     Jain,
     /// Mbit/s of the stream that got least.
@@ -34,6 +36,8 @@ pub(super) struct Seen {
     pub(super) payload: u64,
     /// CPU seconds of both sides.
     pub(super) cpu: f64,
+    /// Percent of all CPU time that went to other programs.
+    pub(super) others: f64,
     /// Peak memory of the client in bytes.
     pub(super) client_memory: u64,
     /// Peak memory of the server in bytes.
@@ -52,6 +56,7 @@ impl Figures {
             (Metric::Rate, told.rate / 1e9),
             (Metric::Excess, (bytes / seen.payload as f64 - 1.0) * 100.0),
             (Metric::Cpu, seen.cpu * 1e9 / bytes),
+            (Metric::Others, seen.others),
             (Metric::ClientMemory, seen.client_memory as f64 / 1e6),
             (Metric::ServerMemory, seen.server_memory as f64 / 1e6),
         ];
@@ -94,6 +99,7 @@ mod tests {
         let seen = Seen {
             payload: 2_500_000_000,
             cpu: 4.0,
+            others: 1.0,
             client_memory: 3_000_000,
             server_memory: 4_000_000,
         };

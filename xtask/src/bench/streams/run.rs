@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 
 use super::contender::{Contender, Task};
 use super::figures::{Figures, Seen};
+use super::machine::Machine;
 use super::scene::Scene;
 use crate::bench::measure;
 use crate::bench::process::{Process, cpu_time_of_children};
@@ -21,7 +22,7 @@ pub(super) fn play(contender: &Contender, scene: &Scene, task: &Task) -> Result<
 }
 
 fn attempt(contender: &Contender, server: &Server, scene: &Scene, task: &Task) -> Result<Figures> {
-    let received = scene.received()?;
+    let (machine, received) = (Machine::look()?, scene.received()?);
     let (client_before, server_before) = (cpu_time_of_children()?, server.process().cpu_time()?);
     let limit = GRACE + Duration::from_secs(task.seconds.into());
     let finished = measure::finish(contender.client(scene.client(), task), limit)?;
@@ -32,9 +33,11 @@ fn attempt(contender: &Contender, server: &Server, scene: &Scene, task: &Task) -
         .map_err(|_| anyhow!("{}", one_line(&finished.complaint)))?;
     let told = contender.read(&printed)?;
     let server_cpu = server.process().cpu_time()?.saturating_sub(server_before);
+    let cpu = (client_cpu + server_cpu).as_secs_f64();
     let seen = Seen {
         payload: scene.received()?.payload_since(received, scene.headers()),
-        cpu: (client_cpu + server_cpu).as_secs_f64(),
+        cpu,
+        others: Machine::look()?.others_since(machine, cpu),
         client_memory: finished.memory,
         server_memory: server.process().peak_memory().context("its server has ended")?,
     };

@@ -30,15 +30,16 @@ fn heading(contest: &Contest) -> String {
     format!(
         "Medians of {} rounds of {} s, programs in turn, not pinned, congestion control {}. \
          Off the interface: the program's bytes against those that the receiving interface \
-         counted, headers taken off.\n\n",
+         counted, headers taken off. \
+         With other programs on the CPUs, trust CPU s/GB rather than Gbit/s.\n\n",
         contest.rounds, contest.seconds, contest.congestion
     )
 }
 
 const VALUES: &str = "\
-| streams | over | program | Gbit/s received | off the interface | CPU s/GB, both \
+| streams | over | program | Gbit/s received | off the interface | CPU s/GB, both | CPU of others \
 | peak MB client + server | Jain | least Mbit/s | without progress | skew ms start + stop |
-|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
+|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 ";
 
 const RATIOS: &str = "
@@ -54,8 +55,9 @@ fn values(entry: &Entry) -> Vec<String> {
     let pair = |left, right, digits| format!("{} + {}", one(left, digits), one(right, digits));
     vec![
         one(Metric::Rate, 2),
-        percent(entry),
+        shown(entry, Metric::Excess, |percent| format!("{percent:+.2} %")),
         one(Metric::Cpu, 3),
+        shown(entry, Metric::Others, |percent| format!("{percent:.0} %")),
         pair(Metric::ClientMemory, Metric::ServerMemory, 1),
         one(Metric::Jain, 3),
         one(Metric::Least, 2),
@@ -74,14 +76,12 @@ fn ratios(ours: &Entry, theirs: &Entry) -> Vec<String> {
     vec![ratio(Metric::Rate), ratio(Metric::Cpu)]
 }
 
-fn percent(entry: &Entry) -> String {
-    let spread = Spread::of(entry.of(Metric::Excess));
-    spread.map_or_else(nothing, |spread| format!("{:+.2} %", spread.median))
+fn median(entry: &Entry, metric: Metric, digits: usize) -> String {
+    shown(entry, metric, |median| format!("{median:.digits$}"))
 }
 
-fn median(entry: &Entry, metric: Metric, digits: usize) -> String {
-    let spread = Spread::of(entry.of(metric));
-    spread.map_or_else(nothing, |spread| format!("{:.digits$}", spread.median))
+fn shown(entry: &Entry, metric: Metric, show: impl Fn(f64) -> String) -> String {
+    Spread::of(entry.of(metric)).map_or_else(nothing, |spread| show(spread.median))
 }
 
 /// What a program does not tell.
@@ -121,7 +121,7 @@ mod tests {
         let contest = Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned() };
         let text = of(&contest, &[Row { streams: 16, route: Route::Veth, entries }]);
         let lines = [
-            "\n| 16 | veth | linerate 1 | 5.00 | -0.50 % | - | - + - | - | - | - | - + - |\n",
+            "\n| 16 | veth | linerate 1 | 5.00 | -0.50 % | - | - | - + - | - | - | - | - + - |\n",
             "\n| 16 | veth | iperf 3 | not run: too many |\n",
             "\n| 16 | veth | loop | 2.50 (2.00..3.00) | - |\n",
             "\n| 16 | veth | iperf 3 | - | - |\n",
