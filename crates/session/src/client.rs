@@ -417,6 +417,7 @@ impl Conversation<'_> {
         };
         let directions = directions(&measured, &self.peer_streams, Side::Client);
         let mut notes = notes(&measured, &self.peer_streams);
+        notes.extend(other_congestion(&measured.plan, self.peer_congestion.as_deref()));
         notes.extend(contradictions(&directions));
         let outcome =
             Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
@@ -541,6 +542,16 @@ fn notes(measured: &Measured, peer: &[PeerStream]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// The server sends with another congestion control than the one that was asked for.
+fn other_congestion(plan: &TestPlan, peer: Option<&str>) -> Option<String> {
+    let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives())?;
+    let used = peer.filter(|used| *used != asked)?;
+    Some(format!(
+        "asked for congestion control {asked}, the server sends with {used}: it does not have \
+         {asked}, or may not use it (net.ipv4.tcp_allowed_congestion_control)"
+    ))
 }
 
 /// Where the peer's word cannot be true.

@@ -129,8 +129,9 @@ fn accepted(
 ) -> std::io::Result<StreamSocket> {
     let mut wanted = TcpOptions { send_timeout, ..tcp_options(options) };
     if let Err(error) = linux::tcp::configure(&socket, &wanted) {
-        // Clause 6.4: a congestion control that is not there is no reason to fail.
-        if error.kind() != ErrorKind::NotFound {
+        // Clause 6.4: a congestion control that is not there, or not for a server that gave
+        // up root's powers, is no reason to fail. The client is told which one is in effect.
+        if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) {
             return Err(error);
         }
         wanted.congestion = None;
