@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use linux::event::Wake;
 use mars::{
-    Barrier, Builder, Clearing, Context, EventFlag, Handle, Placement, Priority, Queue,
-    Utilisation,
+    Barrier, Builder, Clearing, Context, EventFlag, Handle, Placement, Priority, Queue, Utilisation,
 };
 use measurement::{StreamCounters, Timestamp};
 use portable_atomic::AtomicU64;

@@ -77,9 +77,7 @@ impl Running {
         match self.engine.step(now, &mut mpu.module.scratch) {
             Step::Again => Next::Yield,
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
-            Step::Until(time) => {
-                Next::Stalled(Wait::until(mars::Time::from_nanos(time.nanos())))
-            }
+            Step::Until(time) => Next::Stalled(Wait::until(mars::Time::from_nanos(time.nanos()))),
             Step::Done => {
                 self.done.notify();
                 Next::Finished

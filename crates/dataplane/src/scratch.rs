@@ -2,6 +2,7 @@
 
 use std::io;
 
+use linux::memory::Region;
 use linux::udp::{MOST_SEGMENTS, ReceiveBatch, SendBatch};
 
 /// What the memory of a worker is to suit.
@@ -49,12 +50,13 @@ impl Filling {
     }
 }
 
-/// One payload to send, one buffer to receive into, and their UDP forms.
+/// One payload to send, one buffer to receive into, and their UDP forms: hot, since all
+/// streams of an MPU use them.
 pub struct Scratch {
-    /// What TCP senders send.
-    pub payload: Box<[u8]>,
-    /// What TCP receivers read into.
-    pub buffer: Box<[u8]>,
+    /// Payload and buffer, next to each other.
+    blocks: Region,
+    /// Where the buffer begins.
+    payload: usize,
     /// What UDP senders send; empty in a TCP test.
     pub outgoing: SendBatch,
     /// What UDP receivers read into; empty in a TCP test.
@@ -67,13 +69,25 @@ impl Scratch {
         let payload = memory.filling.bytes(block)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
-        let buffer = if memory.kind == Kind::Blocks { block } else { 0 };
+        let (sent, received) = if memory.kind == Kind::Blocks { (block, block) } else { (0, 0) };
+        let mut blocks = Region::new(sent + received)?;
+        blocks[..sent].copy_from_slice(&payload[..sent]);
         Ok(Self {
-            buffer: vec![0; buffer].into_boxed_slice(),
+            blocks,
+            payload: sent,
             outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
-            payload,
         })
+    }
+
+    /// What TCP senders send.
+    pub fn payload(&self) -> &[u8] {
+        &self.blocks[..self.payload]
+    }
+
+    /// What TCP receivers read into.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        &mut self.blocks[self.payload..]
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use dataplane::{Counters, Pool};
 use measurement::record::StreamRecord;
-use measurement::{ByteSize, Course, End, Runtime, Sample, StreamSample, TestPlan, Timestamp, Transport};
+use measurement::{
+    ByteSize, Course, End, Runtime, Sample, StreamSample, TestPlan, Timestamp, Transport,
+};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
 use crate::amount::Amount;

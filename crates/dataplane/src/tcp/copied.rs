@@ -14,6 +14,6 @@ impl Sink for Copied {
     const NAME: &'static str = "read";
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
-        from.read(&mut scratch.buffer)
+        from.read(scratch.buffer())
     }
 }

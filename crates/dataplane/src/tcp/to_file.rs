@@ -23,8 +23,8 @@ impl Sink for ToFile {
     const NAME: &'static str = "read, write file";
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
-        let count = from.read(&mut scratch.buffer)?;
-        self.0.write_all(&scratch.buffer[..count])?;
+        let count = from.read(scratch.buffer())?;
+        self.0.write_all(&scratch.buffer()[..count])?;
         Ok(count)
     }
 }

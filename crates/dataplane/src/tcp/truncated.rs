@@ -14,6 +14,6 @@ impl Sink for Truncated {
     const NAME: &'static str = "recv+truncate";
 
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
-        linux::tcp::discard(from, &mut scratch.buffer)
+        linux::tcp::discard(from, scratch.buffer())
     }
 }

@@ -14,10 +14,10 @@ impl Source for Written {
     const NAME: &'static str = "write";
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
-        Ok(most.min(scratch.payload.len()))
+        Ok(most.min(scratch.payload().len()))
     }
 
     fn send(&mut self, mut to: &TcpStream, count: usize, scratch: &Scratch) -> io::Result<usize> {
-        to.write(&scratch.payload[..count])
+        to.write(&scratch.payload()[..count])
     }
 }
