@@ -1,7 +1,7 @@
 //! Readiness of many descriptors (epoll(7)), edge-triggered.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -168,6 +168,13 @@ struct Limit {
 
 /// The kernel is older than Linux 5.11.
 static HAS_NO_PWAIT2: AtomicBool = AtomicBool::new(false);
+
+impl AsFd for Epoll {
+    /// Readable while one of the watched has become ready and was not reported.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 /// Room for the events of one wait, allocated once.
 #[derive(Debug)]

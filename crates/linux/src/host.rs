@@ -132,6 +132,12 @@ pub fn cpu_time() -> CpuTime {
 
 /// Raises the limit of open files to what this process may have (setrlimit(2)).
 pub fn raise_file_limit() {
+    raise_file_limit_to(0);
+}
+
+/// The same; one with `CAP_SYS_RESOURCE` goes beyond its hard limit if that is less than
+/// `wanted`.
+pub fn raise_file_limit_to(wanted: usize) {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: both pointers are valid for the calls; an all-zero rlimit is a valid one,
     // and it is used only if the kernel filled it. A refusal leaves the limit as it is.
@@ -140,6 +146,11 @@ pub fn raise_file_limit() {
             let mut limit = limit.assume_init();
             limit.rlim_cur = limit.rlim_max;
             libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+            let wanted = libc::rlim_t::try_from(wanted).unwrap_or(libc::RLIM_INFINITY);
+            if wanted > limit.rlim_max {
+                let more = libc::rlimit { rlim_cur: wanted, rlim_max: wanted };
+                libc::setrlimit(libc::RLIMIT_NOFILE, &raw const more);
+            }
         }
     }
 }

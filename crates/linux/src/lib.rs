@@ -10,6 +10,7 @@ pub mod event;
 pub mod futex;
 pub mod heap;
 pub mod host;
+pub mod limits;
 pub mod memory;
 pub mod namespace;
 pub mod netlink;

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, AccessNet, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 
@@ -24,7 +24,7 @@ pub enum Sealed {
 }
 
 /// From now on this process makes, writes, removes and executes no file, binds no TCP
-/// port and opens no TCP connection. It may still remove files in `directory`, if one is
+/// port but what the kernel chooses, and opens no TCP connection. It may still remove files in `directory`, if one is
 /// given. An older kernel does part of this or nothing, which is no error.
 pub fn seal(directory: Option<&Path>) -> Sealed {
     match restrict(directory) {
@@ -43,6 +43,8 @@ fn restrict(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
         .handle_access(forbidden)?
         .handle_access(AccessNet::from_all(NEWEST))?
         .create()?;
+    // Further ports of a test, which are chosen by the kernel (port 0).
+    rules = rules.add_rule(NetPort::new(0, AccessNet::BindTcp))?;
     // A directory that is gone has no file that would have to be removed.
     if let Some(directory) = directory.and_then(|path| PathFd::new(path).ok()) {
         rules = rules.add_rule(PathBeneath::new(directory, AccessFs::RemoveFile))?;
@@ -86,7 +88,8 @@ mod tests {
             refused(process::Command::new("/bin/true").status().map(drop));
             if sealed == Sealed::Wholly {
                 refused(TcpStream::connect(address).map(drop));
-                refused(TcpListener::bind("127.0.0.1:0").map(drop));
+                refused(TcpListener::bind(("127.0.0.1", 5201)).map(drop));
+                TcpListener::bind("127.0.0.1:0").expect("what the kernel chooses");
             }
             assert_eq!(fs::read_to_string(&file).expect("a file"), "text");
             fs::remove_file(&file).expect("removed");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 
+use crate::option;
 use crate::packets::{PacketOptions, bind_to_device};
 
 mod multipath;
@@ -51,6 +52,11 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
     if let Some(bind) = options.bind {
         // A port that was asked for may still have a connection of an earlier test.
         socket.set_reuse_address(bind.port() != 0)?;
+        if bind.port() == 0 {
+            // The port is then chosen by the connect, so that it need only be new to that
+            // peer. A kernel that cannot do that chooses now.
+            _ = option::set(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, &1_i32);
+        }
         socket.bind(&bind.into())?;
     }
     let to = options.packets.label(&socket, to)?;
@@ -67,6 +73,12 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
 /// Why it failed, e.g. `ECONNREFUSED`.
 pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
     stream.take_error()?.map_or(Ok(()), Err)
+}
+
+/// Connections that may wait at a listener of this host.
+pub fn backlog() -> u32 {
+    let most = BACKLOG.unsigned_abs();
+    crate::limits::longest_backlog().map_or(most, |limit| limit.min(most))
 }
 
 /// Sets the options of an accepted stream; those that concern its connecting have no

@@ -1,0 +1,93 @@
+//! What the kernel has for many connections: ports, memory of sockets, room at a listener.
+//!
+//! Read from `/proc/sys`, as ip(7), tcp(7), udp(7) and listen(2) describe it.
+
+use std::fs;
+
+/// Ports that the kernel gives to connections that ask for none, both ends included
+/// (`net.ipv4.ip_local_port_range`, which holds for IPv6 too).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// The lowest.
+    pub first: u16,
+    /// The highest.
+    pub last: u16,
+}
+
+impl PortRange {
+    /// That of this network namespace; none if the kernel does not tell.
+    pub fn of_this_host() -> Option<Self> {
+        Self::parse(&read("ipv4/ip_local_port_range")?)
+    }
+
+    /// How many ports it has.
+    pub fn count(self) -> u32 {
+        u32::from(self.last).saturating_sub(self.first.into()) + 1
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(str::parse);
+        let (first, last) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        (first <= last).then_some(Self { first, last })
+    }
+}
+
+/// Bytes that the buffers of all TCP sockets together may take (the third number of
+/// `net.ipv4.tcp_mem`); none if the kernel does not tell.
+pub fn tcp_memory() -> Option<u64> {
+    most_pages(&read("ipv4/tcp_mem")?).map(bytes)
+}
+
+/// The same of UDP (`net.ipv4.udp_mem`).
+pub fn udp_memory() -> Option<u64> {
+    most_pages(&read("ipv4/udp_mem")?).map(bytes)
+}
+
+/// Connections that may wait at a listener (`net.core.somaxconn`); none if the kernel does
+/// not tell.
+pub fn longest_backlog() -> Option<u32> {
+    read("core/somaxconn")?.trim().parse().ok()
+}
+
+fn read(name: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/sys/net/{name}")).ok()
+}
+
+fn most_pages(text: &str) -> Option<u64> {
+    text.split_whitespace().nth(2)?.parse().ok()
+}
+
+fn bytes(pages: u64) -> u64 {
+    // SAFETY: the call takes no pointer.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages.saturating_mul(u64::try_from(size).unwrap_or(4096))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_ports_counts_both_ends() {
+        let range = PortRange::parse("32768\t60999\n").expect("as the kernel writes it");
+        assert_eq!(range.count(), 28_232);
+        assert_eq!(PortRange::parse("7 7").map(PortRange::count), Some(1));
+        for text in ["", "1", "9 8", "1 65536", "a b"] {
+            assert_eq!(PortRange::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_most_of_a_memory_limit_is_its_third_number() {
+        assert_eq!(most_pages("287901\t383868\t575802\n"), Some(575_802));
+        assert_eq!(most_pages("287901 383868"), None);
+        assert_eq!(bytes(2) % 8192, 0);
+    }
+
+    #[test]
+    fn this_host_tells() {
+        assert!(PortRange::of_this_host().is_some_and(|range| range.count() > 0));
+        assert!(tcp_memory().is_some_and(|bytes| bytes > 0));
+        assert!(udp_memory().is_some_and(|bytes| bytes > 0));
+    }
+}
