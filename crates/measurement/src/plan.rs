@@ -267,6 +267,12 @@ impl TestPlan {
         self.sending_streams() + self.receiving_streams()
     }
 
+    /// Whether these are more streams than an iperf3 can have: only two linerates can do
+    /// that (docs/protocol/iperf3.md, clause 13.12).
+    pub fn has_many_streams(&self) -> bool {
+        self.streams > IPERF3_STREAMS
+    }
+
     /// The rate asked of all streams of one direction together.
     pub fn asked(&self) -> Option<BitRate> {
         self.options.rate.map(|rate| rate.times(u64::from(self.streams)))
@@ -403,8 +409,10 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Between two linerates: as many as one address has ports.
+pub const MAX_STREAMS: u16 = u16::MAX;
 /// iperf3's limit of streams per direction, docs/protocol/iperf3.md.
-pub const MAX_STREAMS: u16 = 128;
+pub const IPERF3_STREAMS: u16 = 128;
 /// Largest UDP payload over IPv4: 65,535 less the IP and UDP headers.
 pub const MAX_DATAGRAM: u64 = 65_507;
 /// The datagram header with a 64-bit counter.
@@ -439,9 +447,8 @@ mod tests {
     #[test]
     fn fields_out_of_range_are_named_with_the_range() {
         type Spoil = fn(&mut PlanDraft);
-        let cases: [(&str, Spoil); 6] = [
+        let cases: [(&str, Spoil); 5] = [
             ("number of streams", |d| d.streams = 0),
-            ("number of streams", |d| d.streams = 129),
             ("omitted time", |d| d.omit = Duration::from_secs(601)),
             ("length", |d| d.options.block = Some(ByteSize::from_bytes(15))),
             ("amount", |d| d.end = End::Bytes(ByteSize::from_bytes(0))),
@@ -453,6 +460,15 @@ mod tests {
             let text = draft.check().expect_err(field).to_string();
             assert!(text.contains(field) && text.contains("choose "), "{text}");
         }
+    }
+
+    #[test]
+    fn more_streams_than_an_iperf3_can_have_are_a_plan() {
+        let mut draft = draft();
+        draft.streams = IPERF3_STREAMS;
+        assert!(!draft.clone().check().expect("a plan").has_many_streams());
+        draft.streams = MAX_STREAMS;
+        assert!(draft.check().expect("a plan").has_many_streams());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use client::{Client, ClientEvent, Phase as ClientPhase};
 pub use cookie::Cookie;
 pub use datagram::{CounterWidth, Header};
 pub use error::{ErrorCode, ProtocolError};
-pub use extension::{Announcement, Extension, FinalStream, Place};
+pub use extension::{Announcement, Extension, FinalStream, MOST_FURTHER_PORTS, Place};
 pub use hello::{Hello, HelloToken, is_reply};
 pub use parameters::{Parameters, Token, Wishes};
 pub use results::{Results, ServerOutput, StreamResult};

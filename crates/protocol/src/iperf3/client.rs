@@ -164,6 +164,10 @@ pub struct Client {
     announced: bool,
     /// It has said what it sent.
     told_final: bool,
+    /// Streams that it says it has.
+    arrived: u32,
+    /// It knows more than iperf3 does of many streams.
+    knows_many_streams: bool,
     /// Why it does not serve this client, in its words.
     refusal: Option<String>,
     events: VecDeque<ClientEvent>,
@@ -179,6 +183,8 @@ impl Client {
             parameters,
             announced: false,
             told_final: false,
+            arrived: 0,
+            knows_many_streams: false,
             refusal: None,
             events: VecDeque::new(),
         };
@@ -191,6 +197,11 @@ impl Client {
     /// What the client waits for.
     pub const fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Streams that the server says have come (clause 13.13).
+    pub const fn arrived(&self) -> u32 {
+        self.arrived
     }
 
     /// Bytes to send now.
@@ -271,7 +282,7 @@ impl Client {
     /// Answers [`ClientEvent::ResultsWanted`]. Elsewhere it does nothing.
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Owing {
-            self.wire.write_json(&results.to_json());
+            results.write(&mut self.wire, self.parameters.plan.has_many_streams());
             self.enter(Phase::Hearing, now);
         }
     }
@@ -318,6 +329,9 @@ impl Client {
 
     fn fail_by_server(&mut self, code: ErrorCode, errno: i32) {
         let why = self.refusal.take();
+        if why.is_none() && code == ErrorCode::STREAMS && self.parameters.plan.has_many_streams() {
+            return self.fail(ProtocolError::TooManyStreams);
+        }
         self.fail(ProtocolError::ServerError { code, errno, why });
     }
 
@@ -343,6 +357,10 @@ impl Client {
     fn act(&mut self, state: State) {
         match state {
             State::ParamExchange => self.wire.write_json(&self.parameters.to_json()),
+            State::CreateStreams if self.asks_too_much() => {
+                self.wire.write_state(State::ClientTerminate);
+                self.fail(ProtocolError::TooManyStreams);
+            }
             State::CreateStreams => self.events.push_back(ClientEvent::CreateStreams),
             State::TestStart => self.events.push_back(ClientEvent::Start),
             State::TestRunning => self.events.push_back(ClientEvent::Run),
@@ -354,6 +372,11 @@ impl Client {
             }
             _ => {}
         }
+    }
+
+    /// Clause 13.12: an iperf3 takes any number, and then cannot do it.
+    fn asks_too_much(&self) -> bool {
+        self.parameters.plan.has_many_streams() && !self.knows_many_streams
     }
 
     fn handle_json(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
@@ -376,7 +399,9 @@ impl Client {
                 if std::mem::replace(&mut self.announced, true) {
                     return twice();
                 }
-                self.events.push_back(ClientEvent::PeerAnnounced(announcement.plain()));
+                let announcement = announcement.plain();
+                self.knows_many_streams = announcement.knows_many_streams();
+                self.events.push_back(ClientEvent::PeerAnnounced(announcement));
             }
             Extension::Final { mut streams } => {
                 if std::mem::replace(&mut self.told_final, true) {
@@ -392,6 +417,12 @@ impl Client {
                 // Only the last word counts.
                 self.events.retain(|event| !matches!(event, ClientEvent::Waiting(_)));
                 self.events.push_back(ClientEvent::Waiting(waiting));
+            }
+            Extension::Arrived { arrived } => {
+                self.arrived = self.arrived.max(arrived);
+                if self.phase == Phase::Opening {
+                    self.wire.limit(now, self.phase.limit());
+                }
             }
             Extension::Refusal { refused } => {
                 self.refusal = Some(super::json::printable(&refused, LONGEST_REFUSAL));

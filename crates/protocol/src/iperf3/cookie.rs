@@ -9,6 +9,8 @@ pub struct Cookie([u8; Cookie::LENGTH]);
 impl Cookie {
     /// Bytes on the wire.
     pub const LENGTH: usize = 37;
+    /// Bytes of the number that may follow.
+    pub const INDEX_LENGTH: usize = 4;
 
     /// The cookie that `random` bytes make.
     pub fn from_random(random: [u8; Self::LENGTH - 1]) -> Self {
@@ -36,6 +38,15 @@ impl Cookie {
     pub fn text(&self) -> String {
         let bytes = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         super::json::printable(&String::from_utf8_lossy(bytes), Self::LENGTH)
+    }
+
+    /// What goes over the wire on stream number `index` of a test whose streams tell
+    /// their numbers, from 0 (clause 13.12).
+    pub fn numbered(&self, index: u32) -> [u8; Self::LENGTH + Self::INDEX_LENGTH] {
+        let mut bytes = [0; Self::LENGTH + Self::INDEX_LENGTH];
+        bytes[..Self::LENGTH].copy_from_slice(&self.0);
+        bytes[Self::LENGTH..].copy_from_slice(&index.to_be_bytes());
+        bytes
     }
 
     /// What goes over the wire.
@@ -67,6 +78,9 @@ mod tests {
         assert_eq!(cookie.as_bytes()[36], 0);
         assert!(cookie.as_bytes()[..36].iter().all(|b| ALPHABET.contains(b)));
         assert!(cookie.is_plausible());
+        let numbered = cookie.numbered(0x0102_0304);
+        assert_eq!(numbered[..37], cookie.as_bytes()[..]);
+        assert_eq!(numbered[37..], [1, 2, 3, 4], "big-endian, as all on this wire");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use measurement::plan::IPERF3_STREAMS;
+
 use super::state::State;
 
 /// iperf3's number for an error, as it travels after `SERVER_ERROR` (clause 11.3).
@@ -164,6 +166,12 @@ pub enum ProtocolError {
     /// The server started with half of the streams (clause 7.7).
     #[error("the server is an iperf3 before 3.7, which cannot test both directions at once")]
     NoBidirectional,
+    /// More streams were asked for than an iperf3 can have.
+    #[error(
+        "the server is no linerate that takes more than {IPERF3_STREAMS} streams: ask for less \
+         with -P, or run \"linerate serve\" there"
+    )]
+    TooManyStreams,
     /// A byte that is no state.
     #[error(
         "the other end sent byte {byte:#04x} while {phase}; it does not speak iperf3's protocol"

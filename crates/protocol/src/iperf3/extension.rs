@@ -21,6 +21,20 @@ pub struct Announcement {
     /// From a server: what its hellos are to bear (clause 13.8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hello_token: Option<HelloToken>,
+    /// From a server that knows many streams: how many may be under way (clause 13.13).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_way: Option<u32>,
+    /// From a client: how many further ports it can use (clause 13.15).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub further_ports: u8,
+    /// From a server: those that it opened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<u16>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 impl Announcement {
@@ -29,7 +43,7 @@ impl Announcement {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             extensions: KNOWN.map(str::to_owned).to_vec(),
-            hello_token: None,
+            ..Self::default()
         }
     }
 
@@ -48,6 +62,10 @@ impl Announcement {
         self.version = super::json::version(&self.version);
         self.extensions =
             KNOWN.into_iter().filter(|name| self.knows(name)).map(str::to_owned).collect();
+        self.under_way = self.under_way.map(|count| count.clamp(1, MOST_UNDER_WAY));
+        self.further_ports = self.further_ports.min(MOST_FURTHER_PORTS);
+        self.ports.retain(|port| *port > 0);
+        self.ports.truncate(MOST_FURTHER_PORTS.into());
         self
     }
 
@@ -64,6 +82,11 @@ impl Announcement {
     /// Whether it can be told its place in a queue.
     pub fn knows_queue(&self) -> bool {
         self.knows(QUEUE)
+    }
+
+    /// Whether its streams tell their numbers, and there may be any number of them.
+    pub fn knows_many_streams(&self) -> bool {
+        self.knows(MANY_STREAMS)
     }
 
     /// Whether it can be told in words why it is not served.
@@ -123,6 +146,11 @@ pub enum Extension {
         /// One clause.
         refused: String,
     },
+    /// While the streams are opened: how many have come (clause 13.13).
+    Arrived {
+        /// In all.
+        arrived: u32,
+    },
     /// At the start: who the server is. The last, since no key of it is needed.
     Announcement(Announcement),
 }
@@ -131,7 +159,12 @@ const FINAL_SEQUENCE: &str = "final-sequence";
 const HELLO_TOKEN: &str = "hello-token";
 const QUEUE: &str = "queue";
 const REFUSAL: &str = "refusal";
-const KNOWN: [&str; 4] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL];
+const MANY_STREAMS: &str = "many-streams";
+const KNOWN: [&str; 5] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS];
+/// No listener keeps more connections waiting (`net.core.somaxconn`).
+const MOST_UNDER_WAY: u32 = 4096;
+/// Ports that a server opens for one test beside its own.
+pub const MOST_FURTHER_PORTS: u8 = 15;
 
 #[cfg(test)]
 mod tests {
@@ -143,9 +176,25 @@ mod tests {
         let streams = vec![FinalStream { id: 1, bytes: 2, datagrams: 3 }];
         let waiting = Extension::Waiting { waiting: Place { ahead: 2, running: 1 } };
         let refusal = Extension::Refusal { refused: "no".to_owned() };
-        for message in [own, Extension::Final { streams }, waiting, refusal] {
+        let arrived = Extension::Arrived { arrived: 77 };
+        for message in [own, Extension::Final { streams }, waiting, refusal, arrived] {
             let json = serde_json::to_string(&message).expect("serialises");
             assert_eq!(serde_json::from_str::<Extension>(&json).expect("parses"), message);
         }
+    }
+
+    #[test]
+    fn what_a_peer_offers_is_kept_within_bounds() {
+        let offer = Announcement {
+            under_way: Some(u32::MAX),
+            further_ports: u8::MAX,
+            ports: (0..100).collect(),
+            ..Announcement::own()
+        };
+        let plain = offer.plain();
+        assert_eq!((plain.under_way, plain.further_ports), (Some(4096), 15));
+        assert_eq!(plain.ports, (1..=15).collect::<Vec<_>>());
+        let idle = Announcement { under_way: Some(0), ..Announcement::own() }.plain();
+        assert_eq!(idle.under_way, Some(1), "a client that waits for nothing waits for ever");
     }
 }

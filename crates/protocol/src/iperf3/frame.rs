@@ -38,16 +38,18 @@ impl JsonKind {
     }
 
     /// Clause 5.4; results are about so many `streams`.
-    const fn limit(self, streams: u32) -> u32 {
+    fn limit(self, streams: u32) -> u32 {
         match self {
             Self::Parameters => 16 * 1024,
-            Self::Extension => 64 * 1024,
-            Self::Results => 32 * 1024 + streams.saturating_mul(2 * 1024),
-            // From 16 MiB on the first byte of the length would not be zero.
-            Self::ResultsOfServer => 15 * 1024 * 1024,
+            Self::Extension => 64 * 1024 + streams.saturating_mul(96),
+            Self::Results => (32 * 1024 + streams.saturating_mul(2 * 1024)).min(LONGEST),
+            Self::ResultsOfServer => LONGEST,
         }
     }
 }
+
+/// From 16 MiB on the first byte of the length would not be zero.
+const LONGEST: u32 = 15 * 1024 * 1024;
 
 /// One message.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,6 +11,8 @@ pub enum Hello {
     Current,
     /// The same, then the token that the server gave this test (clause 13.8).
     Tokened(HelloToken),
+    /// The same, then the number of the stream, from 0 (clause 13.12).
+    Numbered(HelloToken, u32),
     /// Before, from a little-endian host: the number 123456789.
     LegacyLittleEndian,
     /// Before, from a big-endian host.
@@ -19,7 +21,7 @@ pub enum Hello {
 
 impl Hello {
     /// The longest hello in bytes.
-    pub const LONGEST: usize = HELLO.len() + HelloToken::LENGTH;
+    pub const LONGEST: usize = HELLO.len() + HelloToken::LENGTH + INDEX_LENGTH;
 
     /// What a linerate client says, with the token that it was given.
     pub const fn own(token: Option<HelloToken>) -> Self {
@@ -34,6 +36,7 @@ impl Hello {
         match self {
             Self::Current => HELLO.to_vec(),
             Self::Tokened(token) => [&HELLO[..], &token.0].concat(),
+            Self::Numbered(token, index) => [&HELLO[..], &token.0, &index.to_be_bytes()].concat(),
             Self::LegacyLittleEndian => LEGACY_HELLO.to_le_bytes().to_vec(),
             Self::LegacyBigEndian => LEGACY_HELLO.to_be_bytes().to_vec(),
         }
@@ -43,8 +46,7 @@ impl Hello {
     pub fn recognise(datagram: &[u8]) -> Option<Self> {
         let (words, rest) = datagram.split_first_chunk::<4>()?;
         if !rest.is_empty() {
-            let token = rest.try_into().ok().filter(|_| *words == HELLO)?;
-            return Some(Self::Tokened(HelloToken(token)));
+            return if *words == HELLO { Self::with_token(rest) } else { None };
         }
         match *words {
             HELLO => Some(Self::Current),
@@ -54,10 +56,29 @@ impl Hello {
         }
     }
 
+    /// What follows the words of iperf3.
+    fn with_token(rest: &[u8]) -> Option<Self> {
+        let (token, index) = rest.split_first_chunk::<{ HelloToken::LENGTH }>()?;
+        let token = HelloToken(*token);
+        if index.is_empty() {
+            return Some(Self::Tokened(token));
+        }
+        let index = u32::from_be_bytes(index.try_into().ok()?);
+        Some(Self::Numbered(token, index))
+    }
+
+    /// The number of the stream, if it bears one.
+    pub const fn index(self) -> Option<u32> {
+        match self {
+            Self::Numbered(_, index) => Some(index),
+            _ => None,
+        }
+    }
+
     /// The answer in the words of the one who asked (clause 8.5).
     pub const fn reply(self) -> [u8; 4] {
         match self {
-            Self::Current | Self::Tokened(_) => REPLY,
+            Self::Current | Self::Tokened(_) | Self::Numbered(..) => REPLY,
             Self::LegacyLittleEndian => LEGACY_REPLY.to_le_bytes(),
             Self::LegacyBigEndian => LEGACY_REPLY.to_be_bytes(),
         }
@@ -107,6 +128,7 @@ impl fmt::Debug for HelloToken {
 }
 
 const HELLO: [u8; 4] = *b"9876";
+const INDEX_LENGTH: usize = super::cookie::Cookie::INDEX_LENGTH;
 const REPLY: [u8; 4] = *b"6789";
 
 /// Whether a datagram is a server's answer to a hello, new or old (clause 8.4).
@@ -136,9 +158,14 @@ mod tests {
     fn a_token_survives_the_wire_and_json() {
         let token = HelloToken::from_random(*b"0123456789abcde\xff");
         let hello = Hello::own(Some(token));
-        assert_eq!(hello.to_bytes().len(), Hello::LONGEST);
         assert_eq!(Hello::recognise(&hello.to_bytes()), Some(hello));
         assert_eq!(Hello::recognise(&hello.to_bytes()[..19]), None);
+        let numbered = Hello::Numbered(token, 65_536);
+        assert_eq!(numbered.to_bytes().len(), Hello::LONGEST);
+        assert_eq!(Hello::recognise(&numbered.to_bytes()), Some(numbered));
+        for length in 21..24 {
+            assert_eq!(Hello::recognise(&numbered.to_bytes()[..length]), None);
+        }
         assert_eq!(Hello::recognise(&[&hello.to_bytes()[..], b"x"].concat()), None);
         let json = serde_json::to_string(&token).expect("serialises");
         assert_eq!(json, "\"303132333435363738396162636465ff\"");

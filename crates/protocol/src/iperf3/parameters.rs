@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::plan::{MAX_STREAMS, PlanDraft, PlanError, PlanField};
+use measurement::plan::{IPERF3_STREAMS, MAX_STREAMS, PlanDraft, PlanError, PlanField};
 use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
 use serde_json::{Map, Value, json};
 
@@ -123,19 +123,19 @@ impl Parameters {
     pub fn from_json(text: &[u8]) -> Result<Self, ErrorCode> {
         let object = json::parse_object(text).map_err(|_| ErrorCode::PARAMETERS)?;
         let transport = transport(&object)?;
+        let announcement = object.get("linerate").map(|value| {
+            // A newer linerate may say more or other things here: it is one all the same.
+            serde_json::from_value::<Announcement>(value.clone()).unwrap_or_default().plain()
+        });
         let draft = PlanDraft {
             transport,
             direction: direction(&object),
-            streams: streams(&object)?,
+            streams: streams(&object, announcement.as_ref())?,
             end: end(&object),
             omit: Duration::from_secs(json::unsigned(&object, "omit").unwrap_or(0)),
             interval: Duration::from_secs(1),
             options: options(&object, transport),
         };
-        let announcement = object.get("linerate").map(|value| {
-            // A newer linerate may say more or other things here: it is one all the same.
-            serde_json::from_value::<Announcement>(value.clone()).unwrap_or_default().plain()
-        });
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
             plan: draft.check().map_err(|error| refusal(&error))?,
@@ -263,10 +263,16 @@ fn direction(object: &Map<String, Value>) -> Direction {
     }
 }
 
-fn streams(object: &Map<String, Value>) -> Result<u16, ErrorCode> {
+/// Clause 13.12: only who knows of it may ask for more than an iperf3.
+fn streams(
+    object: &Map<String, Value>,
+    announcement: Option<&Announcement>,
+) -> Result<u16, ErrorCode> {
     let count = json::unsigned(object, "parallel").unwrap_or(1);
+    let knows_many = announcement.is_some_and(Announcement::knows_many_streams);
+    let most = if knows_many { MAX_STREAMS } else { IPERF3_STREAMS };
     match u16::try_from(count) {
-        Ok(count) if count <= MAX_STREAMS => Ok(count),
+        Ok(count) if count <= most => Ok(count),
         _ => Err(ErrorCode::STREAMS),
     }
 }
@@ -358,6 +364,19 @@ mod tests {
         assert!(!format!("{parameters:?}").contains("c2VjcmV0"));
         // As 3.21 computes them: whole datagrams in what UDP can carry at once.
         assert_eq!(parameters.to_json()["gso_bf_size"], json!(64_240));
+    }
+
+    #[test]
+    fn only_who_knows_of_many_streams_may_ask_for_them() {
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
+        draft.streams = MAX_STREAMS;
+        let plan = draft.check().expect("a plan");
+        let mut parameters = Parameters::new(&plan, ByteSize::from_bytes(1000));
+        assert_eq!(read(&parameters.to_json()), Ok(parameters.clone()));
+        let mut older = Announcement::own();
+        older.extensions.retain(|name| name != "many-streams");
+        parameters.announcement = Some(older);
+        assert_eq!(read(&parameters.to_json()), Err(ErrorCode::STREAMS));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What both ends tell each other at the end (section 10).
 
+use std::collections::BTreeMap;
+
 use measurement::StreamSample;
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
@@ -7,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::json;
+use super::wire::Wire;
+
+mod rows;
 
 /// One end's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,6 +89,15 @@ impl Results {
         object
     }
 
+    /// Writes them; those of `many` streams as rows of numbers (clause 13.14).
+    pub(super) fn write(&self, wire: &mut Wire, many: bool) {
+        if many {
+            wire.write_json(&rows::Document::of(self));
+        } else {
+            wire.write_json(&self.to_json());
+        }
+    }
+
     /// Reads what a peer sent.
     ///
     /// # Errors
@@ -92,16 +106,20 @@ impl Results {
         let mut object = json::parse_object(text)?;
         // Taken, not copied: either can be as large as the rest together.
         let server_output = server_output(&mut object);
-        let truth: Option<Truth> =
-            object.remove("linerate").and_then(|value| serde_json::from_value(value).ok());
+        let mut truth = object.remove("linerate");
+        let rows = truth.as_mut().and_then(rows::take);
+        let truth: Option<Truth> = truth.and_then(|value| serde_json::from_value(value).ok());
         let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
         let Truth { streams: counted, mut shared } = truth.unwrap_or_default();
         shared.truncate(MOST_NEIGHBOURS);
         let list =
             object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
-        if list.len().max(counted.len()) > MOST_STREAMS {
+        let told = rows.as_ref().map_or(0, Vec::len);
+        if list.len().max(counted.len()).max(told) > MOST_STREAMS {
             return Err(format!("it lists more than {MOST_STREAMS} streams"));
         }
+        let counted = counted.iter().filter(|sample| can_be(sample));
+        let counted = counted.map(|sample| (sample.id, sample)).collect();
         Ok(Self {
             cpu: CpuUse {
                 total: need("cpu_util_total")?,
@@ -111,10 +129,13 @@ impl Results {
             sender_has_retransmits: json::signed(&object, "sender_has_retransmits")
                 .ok_or_else(|| missing("sender_has_retransmits"))?,
             congestion_used: json::text(&object, "congestion_used").map(|name| json::plain(&name)),
-            streams: list
-                .iter()
-                .map(|value| StreamResult::from_json(value, &counted))
-                .collect::<Result<_, _>>()?,
+            streams: match rows {
+                Some(rows) => rows::read(&rows)?,
+                None => list
+                    .iter()
+                    .map(|value| StreamResult::from_json(value, &counted))
+                    .collect::<Result<_, _>>()?,
+            },
             server_output,
             shared,
         })
@@ -138,7 +159,7 @@ impl StreamResult {
         })
     }
 
-    fn from_json(value: &Value, counted: &[StreamSample]) -> Result<Self, String> {
+    fn from_json(value: &Value, counted: &BTreeMap<u32, &StreamSample>) -> Result<Self, String> {
         let object = value.as_object().ok_or_else(|| "a stream is no object".to_owned())?;
         let need = |key: &str| required(object, key);
         let id = need("id").and_then(|id| u32::try_from(id).map_err(|_| missing("id")))?;
@@ -157,7 +178,7 @@ impl StreamResult {
             packets: count(object, "packets")?,
             omitted_packets: json::unsigned(object, "omitted_packets"),
             seconds: if span.is_finite() { span.max(0.0) } else { 0.0 },
-            counted: counted.iter().find(|sample| sample.id == id && can_be(sample)).copied(),
+            counted: counted.get(&id).copied().copied(),
         })
     }
 }
@@ -182,6 +203,7 @@ impl From<StreamResult> for PeerStream {
 /// What travels under the key `linerate`.
 #[derive(Default, Serialize, Deserialize)]
 struct Truth {
+    #[serde(default)]
     streams: Vec<StreamSample>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared: Vec<Neighbour>,

@@ -126,6 +126,8 @@ pub struct Server {
     phase: Phase,
     /// What the client and this end both know (clause 13.2).
     shared: Option<Announcement>,
+    /// The test has more streams than an iperf3 can have.
+    has_many_streams: bool,
     /// How often the client has said what means nothing.
     idle_talk: u32,
     events: VecDeque<ServerEvent>,
@@ -138,6 +140,7 @@ impl Server {
             wire: Wire::default(),
             phase: Phase::Asking,
             shared: None,
+            has_many_streams: false,
             idle_talk: 0,
             events: VecDeque::new(),
         };
@@ -219,6 +222,23 @@ impl Server {
         }
     }
 
+    /// Before [`Self::accept`]: at most `under_way` streams may be on their way, to these
+    /// further ports too (clauses 13.13 and 13.15). A client that does not know of that is
+    /// told nothing.
+    pub fn offer(&mut self, under_way: u32, ports: Vec<u16>) {
+        if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_many_streams()) {
+            (shared.under_way, shared.ports) = (Some(under_way), ports);
+        }
+    }
+
+    /// Tells a client that can hear it how many of its streams have come (clause 13.13).
+    pub fn tell_arrived(&mut self, arrived: u32) {
+        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_many_streams);
+        if self.phase == Phase::Opening && can_hear {
+            self.write_extension(&Extension::Arrived { arrived });
+        }
+    }
+
     /// While [`ServerEvent::Asked`] is not answered: tells a client that can hear it which
     /// place it has in the queue (clause 13.9).
     pub fn tell_place(&mut self, place: Place) {
@@ -285,7 +305,7 @@ impl Server {
     /// Answers [`ServerEvent::Results`].
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Answering {
-            self.wire.write_json(&results.to_json());
+            results.write(&mut self.wire, self.has_many_streams);
             self.wire.write_state(State::DisplayResults);
             self.enter(Phase::Closing, now);
         }
@@ -377,6 +397,7 @@ impl Server {
             Ok(parameters) => {
                 // Clause 13.7: nothing of this to a peer that did not announce itself.
                 self.shared = parameters.announcement.as_ref().map(Announcement::shared);
+                self.has_many_streams = parameters.plan.has_many_streams();
                 self.wire.expect_streams(parameters.plan.streams_in_all());
                 self.events.push_back(ServerEvent::Asked(Box::new(parameters)));
             }

@@ -14,6 +14,8 @@ pub(super) struct Wire {
     reader: FrameReader,
     out: Vec<u8>,
     deadline: Option<Timestamp>,
+    /// Streams of the test.
+    streams: u32,
 }
 
 impl Wire {
@@ -28,6 +30,7 @@ impl Wire {
     /// The peer's results will be about so many streams.
     pub(super) const fn expect_streams(&mut self, count: u32) {
         self.reader.expect_streams(count);
+        self.streams = count;
     }
 
     pub(super) fn truncated_error(&mut self) -> Option<Frame> {
@@ -53,7 +56,7 @@ impl Wire {
 
     /// Restarts the clock of the phase; none: it may last for ever.
     pub(super) fn limit(&mut self, now: Timestamp, limit: Option<Duration>) {
-        self.deadline = limit.map(|limit| now.after(limit));
+        self.deadline = limit.map(|limit| now.after(limit + self.streams * EACH_STREAM));
     }
 
     pub(super) const fn deadline(&self) -> Option<Timestamp> {
@@ -68,5 +71,7 @@ impl Wire {
 /// How long a peer may take for one step of the protocol. iperf3 itself gives up
 /// after 10 s for each piece (clause 2.8).
 pub(super) const STEP_LIMIT: Duration = Duration::from_secs(10);
+/// What each stream adds to that: to be opened, or told about.
+const EACH_STREAM: Duration = Duration::from_millis(1);
 /// How long a client waits for all streams to be open.
 pub(super) const OPENING_LIMIT: Duration = Duration::from_secs(30);

@@ -7,7 +7,7 @@ use linerate_protocol::iperf3::{
     Announcement, Client, ClientEvent, Cookie, CounterWidth, FinalStream, Parameters, Results,
     Server, ServerEvent, StreamResult, stream_id,
 };
-use measurement::plan::{MAX_STREAMS, PlanDraft};
+use measurement::plan::{IPERF3_STREAMS, PlanDraft};
 use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -137,7 +137,7 @@ fn plan() -> impl Strategy<Value = TestPlan> {
         Just(End::Open),
     ];
     let omit = (0..600_u64).prop_map(Duration::from_secs);
-    (transport, direction, 1..=MAX_STREAMS, end, omit, options()).prop_map(
+    (transport, direction, 1..=IPERF3_STREAMS, end, omit, options()).prop_map(
         |(transport, direction, streams, end, omit, options)| {
             let interval = Duration::from_secs(1);
             PlanDraft { transport, direction, streams, end, omit, interval, options }

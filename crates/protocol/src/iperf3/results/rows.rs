@@ -1,0 +1,240 @@
+//! Results of many streams: a row of numbers for each (clause 13.14).
+//!
+//! iperf3's own form takes a kilobyte for a stream, and tens of times that in memory while
+//! it is read. No iperf3 has so many.
+
+use measurement::outcome::CpuUse;
+use measurement::record::Neighbour;
+use measurement::{StreamCounters, StreamSample, TcpSample, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Results, StreamResult, json, missing};
+
+/// The results as they travel.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    cpu_util_total: f64,
+    cpu_util_user: f64,
+    cpu_util_system: f64,
+    sender_has_retransmits: i64,
+    /// iperf3's list is there and empty.
+    streams: [(); 0],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    congestion_used: Option<&'a str>,
+    linerate: Table<'a>,
+}
+
+#[derive(Serialize)]
+struct Table<'a> {
+    rows: Vec<Row>,
+    #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
+    shared: &'a [Neighbour],
+}
+
+/// The numbers of one stream; -1: unknown.
+type Row = [i64; COLUMNS];
+
+impl<'a> Document<'a> {
+    pub(super) fn of(results: &'a Results) -> Self {
+        let CpuUse { total, user, system } = results.cpu;
+        Self {
+            cpu_util_total: total,
+            cpu_util_user: user,
+            cpu_util_system: system,
+            sender_has_retransmits: results.sender_has_retransmits,
+            streams: [],
+            congestion_used: results.congestion_used.as_deref(),
+            linerate: Table {
+                rows: results.streams.iter().map(row).collect(),
+                shared: &results.shared,
+            },
+        }
+    }
+}
+
+fn row(stream: &StreamResult) -> Row {
+    let StreamSample { counters, tcp, .. } = stream.counted.unwrap_or_default();
+    let omitted = |count: Option<u64>| number(count.unwrap_or(0));
+    let of_tcp = |of: fn(TcpSample) -> u64| tcp.map_or(-1, |tcp| number(of(tcp)));
+    [
+        number(stream.id.into()),
+        number(stream.bytes),
+        stream.retransmits,
+        nanos(stream.jitter),
+        number(stream.errors),
+        omitted(stream.omitted_errors),
+        number(stream.packets),
+        omitted(stream.omitted_packets),
+        nanos(stream.seconds),
+        number(counters.blocks),
+        number(counters.sequence),
+        number(counters.unique),
+        number(counters.reordered),
+        number(counters.duplicate),
+        number(counters.late),
+        number(counters.malformed),
+        of_tcp(|tcp| tcp.acknowledged),
+        of_tcp(|tcp| tcp.bytes_retransmitted),
+        of_tcp(|tcp| tcp.rtt_micros.into()),
+        of_tcp(|tcp| tcp.min_rtt_micros.into()),
+    ]
+}
+
+/// The rows in what stands under the key `linerate`.
+pub(super) fn take(linerate: &mut Value) -> Option<Vec<Value>> {
+    match linerate.get_mut("rows")?.take() {
+        Value::Array(rows) => Some(rows),
+        _ => None,
+    }
+}
+
+/// Reads the rows; a newer peer may say more at the end of each.
+pub(super) fn read(rows: &[Value]) -> Result<Vec<StreamResult>, String> {
+    let numbers = |row: &Value| {
+        let row = row.as_array().filter(|row| row.len() >= COLUMNS)?;
+        let mut numbers = [0; COLUMNS];
+        for (number, value) in numbers.iter_mut().zip(row) {
+            *number = value.as_i64().filter(|number| *number <= json::MOST.cast_signed())?;
+        }
+        Some(numbers)
+    };
+    rows.iter().map(|row| numbers(row).and_then(stream).ok_or_else(|| missing("rows"))).collect()
+}
+
+fn stream(row: Row) -> Option<StreamResult> {
+    let [
+        id,
+        bytes,
+        retransmits,
+        jitter,
+        errors,
+        omitted_errors,
+        packets,
+        omitted_packets,
+        span,
+        blocks,
+        sequence,
+        unique,
+        reordered,
+        duplicate,
+        late,
+        malformed,
+        acknowledged,
+        bytes_retransmitted,
+        rtt_micros,
+        min_rtt_micros,
+    ] = row.map(|number| u64::try_from(number).ok());
+    let id = u32::try_from(id?).ok()?;
+    let counters = StreamCounters {
+        bytes: bytes?,
+        blocks: blocks?,
+        sequence: sequence?,
+        unique: unique?,
+        reordered: reordered?,
+        duplicate: duplicate?,
+        late: late?,
+        malformed: malformed?,
+        jitter_nanos: jitter?,
+        last: Timestamp::default(),
+    };
+    let micros = |number: Option<u64>| u32::try_from(number.unwrap_or(0)).unwrap_or(u32::MAX);
+    let tcp = acknowledged.map(|acknowledged| TcpSample {
+        acknowledged,
+        retransmits: retransmits.unwrap_or(0),
+        bytes_retransmitted: bytes_retransmitted.unwrap_or(0),
+        rtt_micros: micros(rtt_micros),
+        min_rtt_micros: micros(min_rtt_micros),
+        ..TcpSample::default()
+    });
+    Some(StreamResult {
+        id,
+        bytes: bytes?,
+        retransmits: retransmits.map_or(-1, u64::cast_signed),
+        jitter: seconds(jitter?),
+        errors: errors?,
+        omitted_errors,
+        packets: packets?,
+        omitted_packets,
+        seconds: seconds(span?),
+        counted: Some(StreamSample { id, counters, tcp }),
+    })
+}
+
+fn number(count: u64) -> i64 {
+    count.min(json::MOST).cast_signed()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a float beyond the range becomes its end")]
+fn nanos(seconds: f64) -> i64 {
+    ((seconds * 1e9) as i64).clamp(0, json::MOST.cast_signed())
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+/// As many as clause 13.14 lists.
+const COLUMNS: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(streams: u32) -> Results {
+        let stream = |id: u32| {
+            let bytes = u64::from(id) << 30;
+            let counters = StreamCounters { bytes, sequence: 9, unique: 8, ..Default::default() };
+            let tcp = (id % 2 == 0).then(|| TcpSample {
+                acknowledged: 7,
+                retransmits: 3,
+                rtt_micros: 5,
+                ..TcpSample::default()
+            });
+            StreamResult {
+                id,
+                bytes,
+                retransmits: if tcp.is_some() { 3 } else { -1 },
+                errors: 2,
+                omitted_errors: Some(1),
+                packets: 9,
+                omitted_packets: Some(4),
+                seconds: 1.5,
+                counted: Some(StreamSample { id, counters, tcp }),
+                ..StreamResult::default()
+            }
+        };
+        Results { streams: (1..=streams).map(stream).collect(), ..Results::default() }
+    }
+
+    fn text(results: &Results) -> String {
+        serde_json::to_string(&Document::of(results)).expect("serialises")
+    }
+
+    #[test]
+    fn rows_survive_the_wire_and_are_short() {
+        let results = results(1000);
+        let text = text(&results);
+        assert_eq!(Results::from_json(text.as_bytes()), Ok(results));
+        assert!(text.len() < 1000 * 115, "{} bytes: 131,070 streams fit 15 MiB", text.len());
+    }
+
+    #[test]
+    fn a_row_that_makes_no_sense_is_named() {
+        let text = text(&results(2));
+        let cases = [
+            text.replace("[[1,", "[[-1,"),
+            text.replace("[[1,", "[[4294967296,"),
+            text.replace("[[1,", "[[1.5,"),
+            text.replace("[[1,", "[[9007199254740993,"),
+            text.replace("[[1,", "[[],[1,"),
+            text.replace("[[1,", "[null,[1,"),
+        ];
+        for case in cases {
+            let error = Results::from_json(case.as_bytes()).expect_err(&case);
+            assert!(error.contains("rows"), "{error}");
+        }
+        let longer = text.replace("[[1,", "[[1,").replace("]]", ",7]]");
+        assert_eq!(Results::from_json(longer.as_bytes()), Ok(results(2)), "of a newer one");
+    }
+}
