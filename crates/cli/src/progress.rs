@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measurement::record::StreamRecord;
+use measurement::units::group_thousands;
 use measurement::{Course, End, Peer, TestPlan};
 use session::{Observer, Place};
 
@@ -53,6 +55,19 @@ impl Observer for Progress {
         self.bar.set_message(message);
     }
 
+    fn opening(&mut self, open: u32, of: u32) {
+        let (open, of) = (group_thousands(open.into()), group_thousands(of.into()));
+        self.bar.set_message(format!("{}: {open} of {of} streams are open", self.title));
+    }
+
+    fn opened(&mut self, streams: &[StreamRecord]) {
+        if self.detail == Detail::Intervals {
+            for line in report::terminal::placement(streams) {
+                self.bar.suspend(|| eprintln(&format!("{} {line}", self.title)));
+            }
+        }
+    }
+
     fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
         let End::Time(time) = plan.end else {
             self.bar.set_message(self.title.clone());
@@ -67,9 +82,9 @@ impl Observer for Progress {
     }
 
     fn sampled(&mut self, course: &Course<'_>) {
-        let intervals = course.intervals();
+        let intervals = course.intervals;
         let mut rates = Vec::new();
-        for direction in &intervals {
+        for direction in intervals {
             let Some(last) = direction.intervals.last() else { continue };
             let way = if direction.sender { "sent" } else { "received" };
             rates.push(format!("{way} {}", last.rate));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::outcome::CpuUse;
 use crate::plan::TestPlan;
 use crate::record::{DirectionIntervals, StreamRecord};
-use crate::sample::{Interval, Sample};
+use crate::sample::Sample;
 use crate::units::Timestamp;
 
 /// What one end has measured so far.
@@ -18,6 +18,9 @@ pub struct Course<'a> {
     /// The counters over time, each sample in the order of the streams; the first is
     /// taken at the start.
     pub samples: &'a [Sample],
+    /// What lies between the samples that were taken, for each direction. Of many streams
+    /// these are more than those that were kept.
+    pub intervals: &'a [DirectionIntervals],
     /// Index of the sample from which the result counts. While the omitted start lasts
     /// there is none such, and it is the number of samples.
     pub base: usize,
@@ -28,24 +31,6 @@ pub struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// The intervals of each direction that this end takes part in.
-    pub fn intervals(&self) -> Vec<DirectionIntervals> {
-        let Some(first) = self.samples.first() else { return Vec::new() };
-        [true, false]
-            .into_iter()
-            .filter(|sender| self.streams.iter().any(|stream| stream.sender == *sender))
-            .map(|sender| {
-                let includes = |id| self.streams.iter().any(|s| s.id == id && s.sender == sender);
-                let pairs = self.samples.windows(2).enumerate();
-                let intervals = pairs.map(|(index, pair)| Interval {
-                    omitted: index < self.base,
-                    ..Interval::between(&pair[0], &pair[1], first.at, sender, includes)
-                });
-                DirectionIntervals { sender, intervals: intervals.collect() }
-            })
-            .collect()
-    }
-
     /// How long this end has measured in the role of a sender, or of a receiver, the
     /// omitted start taken off. A sender's measurement ends when it stops, a receiver's
     /// with the last byte.

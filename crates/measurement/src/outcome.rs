@@ -75,6 +75,53 @@ pub struct CpuUse {
     pub system: f64,
 }
 
+/// How evenly the streams of one direction shared it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fairness {
+    /// Streams that were compared.
+    pub streams: u32,
+    /// Those of them on which nothing got through.
+    pub idle: u32,
+    /// Jain's index of their rates: 1 when all are alike, 1/n when one has everything
+    /// (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
+    pub jain: f64,
+    /// Rate of the slowest.
+    pub least: BitRate,
+    /// Rate of the one in the middle.
+    pub median: BitRate,
+    /// Rate of the fastest.
+    pub most: BitRate,
+}
+
+impl Fairness {
+    /// Of streams that moved so many `bytes` each in `span`; none: there is nothing to
+    /// compare.
+    pub fn of(mut bytes: Vec<u64>, span: Duration) -> Option<Self> {
+        if bytes.len() < 2 {
+            return None;
+        }
+        bytes.sort_unstable();
+        let rate = |bytes: u64| BitRate::of(bytes, span);
+        let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        Some(Self {
+            streams: count(bytes.len()),
+            idle: count(bytes.partition_point(|bytes| *bytes == 0)),
+            jain: jain(&bytes),
+            least: rate(bytes[0]),
+            median: rate(bytes[bytes.len() / 2]),
+            most: rate(bytes[bytes.len() - 1]),
+        })
+    }
+}
+
+/// The square of the sum over the sum of the squares, for each of them; of nothing but
+/// zeroes, which are all alike, 1.
+fn jain(shares: &[u64]) -> f64 {
+    let sum: f64 = shares.iter().map(|share| *share as f64).sum();
+    let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
+    if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 1.0 }
+}
+
 /// One direction's result. The headline is [`DirectionOutcome::delivered`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionOutcome {
@@ -101,6 +148,9 @@ pub struct DirectionOutcome {
     /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_seconds: Option<f64>,
+    /// Several streams: how they shared what was delivered, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fairness: Option<Fairness>,
 }
 
 impl DirectionOutcome {
@@ -145,6 +195,22 @@ pub struct Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_that_are_alike_are_fair() {
+        let second = Duration::from_secs(1);
+        let fair = Fairness::of(vec![5; 4], second).expect("four streams");
+        assert!((fair.jain - 1.0).abs() < 1e-12);
+        let unfair = Fairness::of(vec![0, 8_000, 0, 0], second).expect("four streams");
+        assert!((unfair.jain - 0.25).abs() < 1e-12);
+        assert_eq!((unfair.streams, unfair.idle), (4, 3));
+        assert_eq!(unfair.most.bits_per_second(), 64_000);
+        let ramp = Fairness::of(vec![3, 1, 2], second).expect("three streams");
+        assert_eq!(ramp.median.bits_per_second(), 16);
+        assert!((ramp.jain - 36.0 / 42.0).abs() < 1e-12);
+        assert!((Fairness::of(vec![0; 2], second).expect("two").jain - 1.0).abs() < 1e-12);
+        assert_eq!(Fairness::of(vec![1], second), None);
+    }
 
     #[test]
     fn loss_is_a_share_of_what_was_sent() {

@@ -142,7 +142,8 @@ pub struct TestRecord {
     pub streams: Vec<StreamRecord>,
     /// When the test began, on this host's clock.
     pub start: Timestamp,
-    /// This end's counters over time; the first is taken at the start.
+    /// This end's counters over time; the first is taken at the start. Of more streams
+    /// than an iperf3 can have only this one, that of `base` and the last are kept.
     pub samples: Vec<Sample>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     pub base: usize,
@@ -175,6 +176,7 @@ impl TestRecord {
             plan: &self.plan,
             streams: self.streams.as_slice(),
             samples: self.samples.as_slice(),
+            intervals: self.intervals.as_slice(),
             base: self.base,
             stopped: Some(self.stopped),
             cpu: self.outcome.cpu,
@@ -201,6 +203,46 @@ pub struct RecordSet {
     /// With several runs of each row: their spread.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub summaries: Vec<RepeatSummary>,
+}
+
+impl DirectionIntervals {
+    /// What lies between each of `samples` and the next one, for the directions that
+    /// `streams` have; those before `base` are omitted ones.
+    pub fn between(streams: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<Self> {
+        let mut directions = Self::none_yet(streams);
+        for (index, pair) in samples.windows(2).enumerate() {
+            let start = samples[0].at;
+            for direction in &mut directions {
+                direction.add(streams, (&pair[0], &pair[1]), start, index < base);
+            }
+        }
+        directions
+    }
+
+    /// The directions that `streams` have, without intervals.
+    pub fn none_yet(streams: &[StreamRecord]) -> Vec<Self> {
+        let takes_part = |sender| streams.iter().any(|stream| stream.sender == sender);
+        let directions = [true, false].into_iter().filter(|sender| takes_part(*sender));
+        directions.map(|sender| Self { sender, intervals: Vec::new() }).collect()
+    }
+
+    /// Adds what lies between two samples of a test that began at `start`.
+    pub fn add(
+        &mut self,
+        streams: &[StreamRecord],
+        (earlier, later): (&Sample, &Sample),
+        start: Timestamp,
+        omitted: bool,
+    ) {
+        // Samples are in the order of the streams.
+        let mut order = streams.iter();
+        let sender = self.sender;
+        let pairs = earlier.streams.iter().zip(&later.streams);
+        let own = pairs.filter(|_| order.next().is_some_and(|stream| stream.sender == sender));
+        let span = (earlier.at, later.at);
+        let interval = Interval::over(own, span, start, sender);
+        self.intervals.push(Interval { omitted, ..interval });
+    }
 }
 
 impl RecordSet {

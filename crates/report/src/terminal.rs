@@ -1,10 +1,11 @@
 //! The table that people read.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use measurement::outcome::Ending;
-use measurement::record::Neighbour;
-use measurement::units::show_duration;
+use measurement::outcome::{Ending, Fairness};
+use measurement::record::{Neighbour, StreamRecord};
+use measurement::units::{group_thousands, show_duration};
 use measurement::{
     BitRate, Direction, DirectionOutcome, End, Peer, RecordSet, TestPlan, TestRecord, Transport,
 };
@@ -27,6 +28,7 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     columns.write(out, 2)?;
+    write_fairness(records, out)?;
     write_summaries(records, out)?;
     write_notes(records, out)
 }
@@ -85,8 +87,11 @@ fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
 
 fn row_title(plan: &TestPlan, direction: Direction) -> String {
     let both = if plan.direction == Direction::Both { " (both ways)" } else { "" };
-    let streams =
-        if plan.streams > 1 { format!(", {} streams", plan.streams) } else { String::new() };
+    let streams = if plan.streams > 1 {
+        format!(", {} streams", group_thousands(plan.streams.into()))
+    } else {
+        String::new()
+    };
     format!("{} {direction}{both}{streams}", plan.transport)
 }
 
@@ -139,6 +144,71 @@ fn reordered(outcome: &DirectionOutcome) -> String {
 
 fn jitter(seconds: f64) -> String {
     format!("{:.3} ms", seconds * 1e3)
+}
+
+/// How the streams of each row shared it.
+fn write_fairness(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    let head = ["each stream", "slowest", "median", "fastest", "Jain's index", "idle"];
+    columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
+    let mut is_empty = true;
+    for record in &records.records {
+        for outcome in &record.outcome.directions {
+            if let Some(fairness) = outcome.fairness {
+                columns.push(fairness_row(&record.plan, outcome.direction, fairness));
+                is_empty = false;
+            }
+        }
+    }
+    if is_empty {
+        return Ok(());
+    }
+    writeln!(out)?;
+    columns.write(out, 2)
+}
+
+fn fairness_row(plan: &TestPlan, direction: Direction, fairness: Fairness) -> Vec<Cell> {
+    let is_uneven = fairness.jain < EVEN;
+    let (emphasis, mark) = if is_uneven { (Emphasis::Warning, " !") } else { (Emphasis::None, "") };
+    let idle = group_thousands(fairness.idle.into());
+    let idle = if fairness.idle > 0 { Cell::new(idle, Emphasis::Warning) } else { idle.into() };
+    vec![
+        Cell::from(row_title(plan, direction)),
+        Cell::from(fairness.least.to_string()),
+        Cell::from(fairness.median.to_string()),
+        Cell::from(fairness.most.to_string()),
+        Cell::new(format!("{:.3}{mark}", fairness.jain), emphasis),
+        idle,
+    ]
+}
+
+/// Which worker ran which streams on which CPU, a line for each worker.
+pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
+    let mut workers: BTreeMap<u32, (Vec<usize>, Option<u32>)> = BTreeMap::new();
+    for (index, stream) in streams.iter().enumerate() {
+        let (own, cpu) = workers.entry(stream.worker).or_default();
+        own.push(index + 1);
+        *cpu = stream.cpu;
+    }
+    let line = |(worker, (own, cpu)): (u32, (Vec<usize>, Option<u32>))| {
+        let cpu = cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        format!("{} -> MPU {worker} -> {cpu}", numbers(&own))
+    };
+    workers.into_iter().map(line).collect()
+}
+
+/// Numbers of streams, from 1, as short as they can be said.
+fn numbers(own: &[usize]) -> String {
+    let step = if own.len() > 2 { own[1] - own[0] } else { 1 };
+    let is_regular = own.windows(2).all(|pair| pair[1] - pair[0] == step);
+    match own {
+        [only] => format!("stream {only}"),
+        [first, .., last] if is_regular && step == 1 => format!("streams {first}-{last}"),
+        [first, second, .., last] if is_regular => {
+            format!("streams {first}, {second}, ... {last}")
+        }
+        _ => format!("{} streams", group_thousands(own.len() as u64)),
+    }
 }
 
 fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
@@ -227,5 +297,7 @@ fn neighbour_notes(record: &TestRecord) -> Vec<String> {
     most.chain(rest).collect()
 }
 
+/// Below this index of Jain's streams that should be alike are not.
+const EVEN: f64 = 0.9;
 /// Clients that are named under a result.
 const MOST_NEIGHBOURS: usize = 3;

@@ -24,8 +24,10 @@ use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side};
 use crate::observer::{Introduction, Observer};
+use crate::opening::crowd::{Crowd, Gathered, Order};
 use crate::opening::{Opener, connect};
 use crate::outcome::directions;
+use crate::preflight::Host;
 use crate::resolve::{Family, resolve};
 use crate::sockets::Opened;
 use crate::trial::{Setting, Trial};
@@ -113,6 +115,10 @@ pub fn run(
     observer: &mut dyn Observer,
     interrupts: Option<&Interrupts>,
 ) -> Result<TestRecord, SessionError> {
+    let host = Host::this(request.plan.transport);
+    if let Some(shortage) = host.lacks_as_client(&request.plan) {
+        return Err(SessionError::Shortage(shortage));
+    }
     let (socket, server) = connect_control(request, interrupts)?;
     let local = socket.local_addr().map_err(SessionError::system("an address"))?;
     // Where the kernel does not tell, the defaults must do.
@@ -123,6 +129,9 @@ pub fn run(
     let wishes = request.manners.wishes.clone();
     let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
     parameters.counter_width = request.manners.counter_width;
+    if let Some(announcement) = &mut parameters.announcement {
+        announcement.further_ports = host.further_ports(&request.plan);
+    }
     let machine = Client::new(parameters.clone(), &cookie, dataplane::now());
     let mut conversation = Conversation {
         request,
@@ -143,6 +152,7 @@ pub fn run(
         peer_congestion: None,
         shared: Vec::new(),
         breakdown: None,
+        doubts: Vec::new(),
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
         introduced: false,
@@ -174,6 +184,8 @@ struct Conversation<'a> {
     shared: Vec<Neighbour>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
+    /// What was not as it was meant to be, each one sentence.
+    doubts: Vec<String>,
     /// A signal ended the test before its time.
     interrupted: bool,
     started_at: String,
@@ -268,22 +280,38 @@ impl Conversation<'_> {
             hello: Hello::own(self.announcement.as_ref().and_then(|peer| peer.hello_token)),
             rtt: self.rtt,
         };
-        let mut streams = Vec::new();
-        for index in 0..count {
-            // Clause 7.5: client to server first.
-            let (id, sender) = (stream_id(index), index < plan.sending_streams());
-            opener.check_phase()?;
-            let socket = match plan.transport {
-                Transport::Tcp => opener.tcp(index),
-                Transport::Udp => opener.udp(index, index + 1 == count),
-            };
-            // The server's own reason, if it gave one, is the better one.
-            let socket = match socket {
-                Err(error) => return Err(opener.reason().unwrap_or(error)),
-                Ok(socket) => socket,
-            };
-            streams.push(Opened { id, sender, socket });
-        }
+        let announcement = self.announcement.as_ref().filter(|peer| peer.knows_many_streams());
+        let sockets = match announcement.and_then(|peer| Some((peer, peer.under_way?))) {
+            Some((peer, under_way)) => {
+                let (token, ports) = (peer.hello_token, peer.ports.clone());
+                let order = Order { transport: plan.transport, count, under_way, token, ports };
+                let mut said = dataplane::now();
+                let observer = &mut *self.observer;
+                let gathered = Crowd::new(&mut opener, order)?.gather(|open| {
+                    if dataplane::now() >= said.after(SAY_EVERY) {
+                        said = dataplane::now();
+                        observer.opening(open, count);
+                    }
+                });
+                gathered.map(|Gathered { sockets, shut }| {
+                    self.doubts.extend(shut.iter().map(|(port, error)| shut_port(*port, error)));
+                    sockets
+                })
+            }
+            None => opener.one_after_another(plan.transport, count),
+        };
+        // The server's own reason, if it gave one, is the better one.
+        let sockets = match sockets {
+            Err(SessionError::Interrupted) => return Err(SessionError::Interrupted),
+            Err(error) => return Err(opener.reason().unwrap_or(error)),
+            Ok(sockets) => sockets,
+        };
+        // Clause 7.5: client to server first.
+        let sending = plan.sending_streams();
+        let numbered = (0..).zip(sockets);
+        let streams = numbered
+            .map(|(index, socket)| Opened { id: stream_id(index), sender: index < sending, socket })
+            .collect();
         let setting = Setting {
             side: Side::Client,
             pinned: self.request.cpus.clone(),
@@ -418,6 +446,7 @@ impl Conversation<'_> {
         let directions = directions(&measured, &self.peer_streams, Side::Client);
         let mut notes = notes(&measured, &self.peer_streams);
         notes.extend(other_congestion(&measured.plan, self.peer_congestion.as_deref()));
+        notes.append(&mut self.doubts);
         notes.extend(contradictions(&directions));
         let outcome =
             Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
@@ -428,7 +457,7 @@ impl Conversation<'_> {
             environment: environment(self.started_at)?,
             peer: self.peer,
             plan: self.request.plan.clone(),
-            intervals: measured.course().intervals(),
+            intervals: measured.intervals,
             start: measured.samples.first().map(|sample| sample.at).unwrap_or_default(),
             stopped: measured.stopped.unwrap_or_default(),
             streams: measured.records,
@@ -444,10 +473,20 @@ impl Conversation<'_> {
     }
 }
 
+/// A further port that could not be reached.
+fn shut_port(port: u16, error: &std::io::Error) -> String {
+    let why = crate::reason(error);
+    format!(
+        "the server's further port {port} cannot be reached ({why}), so that its first port took \
+         those streams; does a firewall let only that one through?"
+    )
+}
+
 /// When to look whether the last bytes are acknowledged: nothing reports that.
 fn next_look(trial: &Trial) -> Option<Timestamp> {
     trial.awaits_the_last().then(|| {
         let pause = if trial.progress().is_empty() { LOOK_OFTEN } else { LOOK_SELDOM };
+        let pause = pause.max(trial.pause() / 20);
         dataplane::now().after(pause)
     })
 }
@@ -576,5 +615,7 @@ const GRACE: Duration = Duration::from_millis(5);
 /// How long the server may take to close after the last word.
 const GOODBYE: Duration = Duration::from_secs(2);
 const GOODBYE_TO_THE_FAILED: Duration = Duration::from_millis(200);
+/// How often it is told how many streams are open.
+const SAY_EVERY: Duration = Duration::from_millis(100);
 const LOOK_OFTEN: Duration = Duration::from_millis(1);
 const LOOK_SELDOM: Duration = Duration::from_millis(100);

@@ -9,6 +9,8 @@ use measurement::ByteSize;
 use measurement::units::show_duration;
 use protocol::iperf3::ProtocolError;
 
+use crate::preflight::Shortage;
+
 /// What failed, on what; the text says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -48,6 +50,9 @@ pub enum SessionError {
         /// The limit.
         limit: usize,
     },
+    /// This host has too little of what so many streams need.
+    #[error("{0}")]
+    Shortage(Shortage),
     /// A stream could not be opened.
     #[error("cannot open stream {id}: {}; {}", reason(.error), stream_hint(.error))]
     OpenStream {
@@ -208,7 +213,8 @@ fn stream_hint(error: &io::Error) -> &'static str {
              Multipath TCP see /proc/sys/net/mptcp/enabled"
         }
         (io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable, _) => {
-            "check the address and the port to send from"
+            "check the address and the port to send from; for many streams see \
+             net.ipv4.ip_local_port_range"
         }
         (_, Some(EMFILE)) => "raise the limit of open files (ulimit -n) or use fewer streams",
         (io::ErrorKind::InvalidInput, _) => "check the options of the stream, such as --mss",

@@ -16,6 +16,7 @@ mod measured;
 mod observer;
 mod opening;
 mod outcome;
+mod preflight;
 mod resolve;
 mod runtime;
 mod sampler;
@@ -25,6 +26,7 @@ mod trial;
 
 pub use error::{SessionError, reason};
 pub use observer::{Introduction, Observer};
+pub use preflight::Shortage;
 pub use resolve::{Family, resolve_ip};
 
 /// What clients and servers can say to each other beside the plan.

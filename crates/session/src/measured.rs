@@ -1,8 +1,8 @@
 //! A test that is over, as this end saw it.
 
 use measurement::outcome::CpuUse;
-use measurement::record::StreamRecord;
-use measurement::{Course, Runtime, Sample, TestPlan, Timestamp};
+use measurement::record::{DirectionIntervals, StreamRecord};
+use measurement::{Runtime, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,23 +16,10 @@ pub(crate) struct Measured {
     pub(crate) plan: TestPlan,
     pub(crate) records: Vec<StreamRecord>,
     pub(crate) samples: Vec<Sample>,
+    pub(crate) intervals: Vec<DirectionIntervals>,
     pub(crate) base: usize,
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) cpu: CpuUse,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) stream_error: Option<String>,
-}
-
-impl Measured {
-    /// The same, for those who only look.
-    pub(crate) fn course(&self) -> Course<'_> {
-        Course {
-            plan: &self.plan,
-            streams: &self.records,
-            samples: &self.samples,
-            base: self.base,
-            stopped: self.stopped,
-            cpu: self.cpu,
-        }
-    }
 }

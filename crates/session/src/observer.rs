@@ -26,6 +26,8 @@ pub trait Observer {
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}
     /// At a client: the server runs other tests first.
     fn waiting(&mut self, _server: &Peer, _place: Place) {}
+    /// At a client: so many streams are open, of so many. Called now and then.
+    fn opening(&mut self, _open: u32, _of: u32) {}
     /// All streams are open.
     fn opened(&mut self, _streams: &[StreamRecord]) {}
     /// The test runs.

@@ -1,4 +1,5 @@
-//! Opens the client's streams: always outwards, one after another (sections 7 and 8).
+//! Opens the client's streams: always outwards (sections 7 and 8); one after another to an
+//! iperf3, many at a time to a linerate.
 
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -9,7 +10,7 @@ use linux::event::Interrupts;
 use linux::packets::PacketOptions;
 use linux::poll::{Watch, wait};
 use linux::tcp::TcpOptions;
-use measurement::{StreamOptions, Timestamp};
+use measurement::{StreamOptions, Timestamp, Transport};
 use protocol::iperf3::{
     Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, State, is_reply, stream_id,
 };
@@ -18,6 +19,8 @@ use crate::client::Manners;
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
+
+pub(crate) mod crowd;
 
 /// Connects within `limit`, unless a signal comes first.
 pub(crate) fn connect(
@@ -103,25 +106,52 @@ impl Opener<'_> {
         None
     }
 
+    /// Opens `count` streams one by one.
+    pub(crate) fn one_after_another(
+        &mut self,
+        transport: Transport,
+        count: u32,
+    ) -> Result<Vec<StreamSocket>, SessionError> {
+        let open = |index| {
+            self.check_phase()?;
+            match transport {
+                Transport::Tcp => self.tcp(index),
+                Transport::Udp => self.udp(index, index + 1 == count),
+            }
+        };
+        (0..count).map(open).collect()
+    }
+
     /// The `index`th stream over TCP: connect, then the cookie (clauses 7.1 and 7.2).
-    pub(crate) fn tcp(&self, index: u32) -> Result<StreamSocket, SessionError> {
+    fn tcp(&self, index: u32) -> Result<StreamSocket, SessionError> {
         let failed = |error| self.tcp_failure(stream_id(index), error);
-        let options = TcpOptions {
-            bind: self.local(index).map_err(failed)?,
+        let options = self.tcp_options(index).map_err(failed)?;
+        let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
+            .map_err(failed)?;
+        let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64);
+        self.introduce(&stream, self.cookie.as_bytes()).map_err(failed)?;
+        Ok(stream)
+    }
+
+    /// Says on a stream whose it is.
+    fn introduce(&self, stream: &StreamSocket, words: &[u8]) -> io::Result<()> {
+        match stream {
+            // An empty send buffer takes some 40 bytes at once.
+            StreamSocket::Tcp { socket, .. } => (&**socket).write_all(words),
+            StreamSocket::Udp { .. } => Ok(()),
+        }
+    }
+
+    /// The settings of the `index`th stream.
+    fn tcp_options(&self, index: u32) -> io::Result<TcpOptions> {
+        Ok(TcpOptions {
+            bind: self.local(index)?,
             device: self.manners.device.clone(),
             multipath: self.options.multipath,
             mss: self.options.mss,
             send_timeout: self.manners.send_timeout,
             ..tcp_options(self.options)
-        };
-        let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
-            .map_err(failed)?;
-        let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64);
-        if let StreamSocket::Tcp { socket, .. } = &stream {
-            // An empty send buffer takes 37 bytes at once.
-            (&**socket).write_all(self.cookie.as_bytes()).map_err(failed)?;
-        }
-        Ok(stream)
+        })
     }
 
     /// Where the `index`th stream is sent from: clause 2.7. None: anywhere.
@@ -148,7 +178,7 @@ impl Opener<'_> {
 
     /// The `index`th stream over UDP: hello and reply (clause 8.1); the hello is repeated
     /// (clause 13.5).
-    pub(crate) fn udp(&mut self, index: u32, last: bool) -> Result<StreamSocket, SessionError> {
+    fn udp(&mut self, index: u32, last: bool) -> Result<StreamSocket, SessionError> {
         let failed = |error| SessionError::OpenStream { id: stream_id(index), error };
         let socket = self.udp_socket(index).map_err(failed)?;
         let deadline = dataplane::now().after(HELLO_LIMIT);

@@ -1,7 +1,9 @@
 //! From what both ends counted to one result per direction.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use measurement::outcome::Fairness;
 use measurement::record::PeerStream;
 use measurement::{
     DatagramLedger, Direction, DirectionOutcome, StreamSample, Throughput, Timestamp, Transport,
@@ -36,18 +38,23 @@ struct View<'a> {
     /// Since the very start, at this end.
     whole: Vec<StreamSample>,
     there: Vec<&'a PeerStream>,
+    /// The same by their ids.
+    told: HashMap<u32, &'a PeerStream>,
     span_here: Duration,
 }
 
 impl<'a> View<'a> {
     fn new(measured: &'a Measured, peer: &'a [PeerStream], sender: bool) -> Self {
-        let includes = |id| measured.records.iter().any(|r| r.id == id && r.sender == sender);
+        let own = measured.records.iter().filter(|record| record.sender == sender);
+        let own: HashSet<u32> = own.map(|record| record.id).collect();
+        let includes = |id| own.contains(&id);
         let mut view = Self {
             measured,
             sender,
             here: Vec::new(),
             whole: Vec::new(),
             there: peer.iter().filter(|stream| includes(stream.id)).collect(),
+            told: HashMap::new(),
             span_here: Duration::ZERO,
         };
         let (base, last) = (measured.samples.get(measured.base), measured.samples.last());
@@ -56,6 +63,10 @@ impl<'a> View<'a> {
             view.here = pairs.clone().map(|(from, to)| to.since(from)).collect();
             view.whole = pairs.map(|(_, to)| *to).collect();
             view.span_here = view.end(last.at).since(base.at);
+        }
+        // Of a peer that tells of a stream twice the first word counts.
+        for stream in view.there.iter().rev() {
+            view.told.insert(stream.id, stream);
         }
         view
     }
@@ -82,7 +93,19 @@ impl<'a> View<'a> {
             retransmits: if is_tcp { self.retransmits() } else { None },
             datagrams: if is_tcp { None } else { self.ledger() },
             jitter_seconds: if is_tcp { None } else { self.jitter() },
+            fairness: self.fairness(),
         }
+    }
+
+    /// By what the receiver got of each stream, else by what it acknowledged.
+    fn fairness(&self) -> Option<Fairness> {
+        let here = |stream: &StreamSample| stream.moved(self.sender);
+        let bytes = if self.sender && !self.there.is_empty() {
+            self.there.iter().map(|stream| stream.bytes).collect()
+        } else {
+            self.here.iter().map(here).collect()
+        };
+        Fairness::of(bytes, self.span_here)
     }
 
     fn throughput_here(&self) -> Option<Throughput> {
@@ -152,7 +175,7 @@ impl<'a> View<'a> {
         let mut ledger = DatagramLedger::default();
         let (mut tail, mut reordered, mut duplicate, mut late) = (0, 0, 0, 0);
         for (since, whole) in self.here.iter().zip(&self.whole) {
-            let told = self.there.iter().find(|stream| stream.id == whole.id);
+            let told = self.told.get(&whole.id);
             let beyond =
                 told.map_or(0, |peer| peer.datagrams.saturating_sub(whole.counters.sequence));
             tail += beyond;
@@ -179,9 +202,7 @@ impl<'a> View<'a> {
         let mut ledger = DatagramLedger { sent, ..DatagramLedger::default() };
         let (mut tail, mut unaccounted) = (0, 0);
         for whole in &self.whole {
-            let Some(peer) = self.there.iter().find(|stream| stream.id == whole.id) else {
-                continue;
-            };
+            let Some(peer) = self.told.get(&whole.id) else { continue };
             let last = whole.counters.sequence;
             ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0));
             if let Some(counted) = peer.counted {

@@ -33,6 +33,7 @@ mod admission;
 mod conversation;
 mod correspondents;
 mod desk;
+mod doors;
 mod hellos;
 mod limits;
 mod lobby;
@@ -48,6 +49,7 @@ use admission::Cost;
 pub use admission::Order;
 use conversation::Venue;
 use desk::Desk;
+use doors::Doors;
 use hellos::Hellos;
 pub use limits::{Limits, RateLimit};
 use lobby::Lobby;
@@ -269,6 +271,7 @@ impl Server {
             },
             options: self.options,
             tcp: self.tcp,
+            doors: Doors::default(),
             log,
             registry,
             tally: self.tally,

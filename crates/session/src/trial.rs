@@ -1,11 +1,12 @@
 //! One running test: its streams, its samples, its end. The same at both ends.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::{Counters, Pool};
-use measurement::record::StreamRecord;
+use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
     ByteSize, Course, End, Runtime, Sample, StreamSample, TestPlan, Timestamp, Transport,
 };
@@ -44,7 +45,9 @@ pub(crate) struct Trial {
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
     amount: Amount,
+    /// Of many streams only the first, that of `base` and the last.
     samples: Vec<Sample>,
+    intervals: Vec<DirectionIntervals>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     base: usize,
     stopped: Option<Timestamp>,
@@ -90,6 +93,7 @@ impl Trial {
             setting,
             pool,
             opened,
+            intervals: DirectionIntervals::none_yet(&records),
             records,
             amount,
             samples: Vec::new(),
@@ -136,7 +140,7 @@ impl Trial {
         if !self.setting.watched || self.plan.interval.is_zero() {
             return omit_ends;
         }
-        let regular = self.samples.last()?.at.after(self.plan.interval);
+        let regular = self.samples.last()?.at.after(self.plan.interval.max(self.pause()));
         let next = omit_ends.map_or(regular, |omit_ends| regular.min(omit_ends));
         // A last sliver joins the interval before it.
         let sliver = self.plan.interval / 20;
@@ -149,7 +153,7 @@ impl Trial {
             return false;
         }
         let was_omitting = self.is_omitting();
-        self.samples.push(sample(&self.pool, &self.opened));
+        self.keep(sample(&self.pool, &self.opened));
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
             self.amount.begin();
@@ -325,7 +329,28 @@ impl Trial {
         }
         let mut last = sample(&self.pool, &self.opened);
         last.at = self.last_arrival().max(stopped).min(last.at);
-        self.samples.push(last);
+        self.keep(last);
+    }
+
+    /// Keeps a sample, and what lies between it and the one before.
+    fn keep(&mut self, sample: Sample) {
+        if let (Some(first), Some(last)) = (self.samples.first(), self.samples.last()) {
+            let omitted = self.is_omitting();
+            for direction in &mut self.intervals {
+                direction.add(&self.records, (last, &sample), first.at, omitted);
+            }
+        }
+        let index = self.samples.len().saturating_sub(1);
+        if self.plan.has_many_streams() && index > 0 && index != self.base {
+            self.samples.pop();
+        }
+        self.samples.push(sample);
+    }
+
+    /// The least time between two looks at all streams: it takes the kernel a microsecond
+    /// or two to tell of one, and the looks are to cost no more than a hundredth.
+    pub(crate) fn pause(&self) -> Duration {
+        EACH_LOOK * u32::try_from(self.opened.len()).unwrap_or(u32::MAX)
     }
 
     fn drain(&self, stopped: Timestamp, sent: Option<&[FinalStream]>) {
@@ -337,7 +362,7 @@ impl Trial {
             if self.has_all(sent) || quiet >= patience || now.since(stopped) >= LONGEST_DRAIN {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(DRAIN_LOOK.max(self.pause() / 20));
         }
     }
 
@@ -346,9 +371,9 @@ impl Trial {
         if receivers.peek().is_none() {
             return true;
         }
-        let Some(sent) = sent else { return false };
+        let Some(sent) = sent.map(by_id) else { return false };
         receivers.all(|(id, _, counters)| {
-            sent.iter().find(|stream| stream.id == id).is_some_and(|stream| {
+            sent.get(&id).is_some_and(|stream| {
                 if self.plan.transport == Transport::Udp {
                     counters.unique >= stream.datagrams
                 } else {
@@ -375,6 +400,7 @@ impl Trial {
             plan: self.plan,
             records: self.records,
             samples: self.samples,
+            intervals: self.intervals,
             base: self.base,
             stopped: self.stopped,
             cpu,
@@ -392,6 +418,7 @@ impl Trial {
         let is_tcp = self.plan.transport == Transport::Tcp;
         let sends = self.opened.iter().any(|one| one.sender);
         let streams = self.opened.iter().zip(base.streams.iter().zip(&last.streams));
+        let sent = sent.map(by_id).unwrap_or_default();
         Results {
             cpu: self.cpu.usage(),
             sender_has_retransmits: if sends { i64::from(is_tcp) } else { -1 },
@@ -399,7 +426,7 @@ impl Trial {
             streams: streams
                 .map(|(one, (from, to))| {
                     let end = if one.sender { self.stopped.unwrap_or(last.at) } else { last.at };
-                    let told = sent.and_then(|sent| sent.iter().find(|s| s.id == one.id));
+                    let told = sent.get(&one.id).copied();
                     stream_result(one.sender, from, to, end.since(base.at), told)
                 })
                 .collect(),
@@ -427,12 +454,18 @@ impl Trial {
             plan: &self.plan,
             streams: &self.records,
             samples: &self.samples,
+            intervals: &self.intervals,
             // As long as it lasts, all there is belongs to the omitted start.
             base: if self.is_omitting() { self.samples.len() } else { self.base },
             stopped: self.stopped,
             cpu: self.cpu.usage(),
         }
     }
+}
+
+/// For tests of many streams: each is looked up.
+fn by_id(streams: &[FinalStream]) -> HashMap<u32, &FinalStream> {
+    streams.iter().map(|stream| (stream.id, stream)).collect()
 }
 
 /// One stream in the words of clause 10.6.
@@ -471,12 +504,15 @@ fn stream_result(
     }
 }
 
+/// What one stream adds to the time between two looks at all.
+const EACH_LOOK: Duration = Duration::from_micros(100);
 /// After so long without a byte a test is dead.
 const IDLE: Duration = Duration::from_secs(120);
 /// How long the last datagrams may be late, beside two round trips.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// The same when the number sent is not known, which most tests then wait for in vain.
 const PATIENCE_UNTOLD: Duration = Duration::from_millis(50);
+const DRAIN_LOOK: Duration = Duration::from_millis(1);
 /// iperf3 waits 10 s for results (clause 2.8).
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// After so long without a datagram the rest of an amount is lost.

@@ -25,7 +25,7 @@ use readiness::Readiness;
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let confinement = Confinement::plan(flags.service.user.as_deref())?;
-    linux::host::raise_file_limit();
+    linux::host::raise_file_limit_to(WANTED_FILES);
     linux::heap::keep_large_blocks_apart();
     let server = Server::bind(options(flags))?;
     let metrics = flags.service.metrics.map(MetricsListener::bind).transpose()?;
@@ -68,6 +68,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
                     .map(|most| RateLimit { most, window: RATE_WINDOW }),
                 bytes: limits.bytes.filter(|most| most.bytes() > 0),
                 streams: limits.streams,
+                streams_each_way: None,
             },
             stall: Some(STALL),
             grace: STALL,
@@ -100,6 +101,8 @@ fn default_memory() -> u64 {
     linux::host::available_memory().map_or(DEFAULT_MEMORY, |bytes| bytes / 2)
 }
 
+/// For two clients with 10,000 streams each way, if this process may have them.
+const WANTED_FILES: usize = 65_536;
 const MOST_SESSIONS: u32 = 256;
 const MOST_WAITING: usize = 256;
 /// Should the kernel not tell how much is free.

@@ -20,6 +20,8 @@ use crate::progress::{Detail, Progress};
 
 pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
+    let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
+    linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let detail = match (flags.output.quiet, flags.output.verbose) {
         (true, _) => Detail::Quiet,
@@ -167,6 +169,8 @@ fn median(sorted: &[BitRate]) -> Option<BitRate> {
     Some(BitRate::from_bits_per_second(sorted[middle - 1].bits_per_second().midpoint(upper)))
 }
 
+/// Beside those of the streams.
+const OWN_FILES: usize = 256;
 /// How long a server may take between two tests.
 const TURNAROUND: Duration = Duration::from_secs(2);
 

@@ -60,6 +60,7 @@ impl Scene {
             plan: &self.plan,
             streams: &self.streams,
             samples: &self.samples[..samples],
+            intervals: &[],
             base: if samples > self.base { self.base } else { samples },
             stopped: self.samples.last().map(|last| last.at).filter(|_| is_over),
             cpu: CpuUse { total: 12.5, user: 0.4, system: 12.1 },

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use measurement::ByteSize;
+use measurement::units::group_thousands;
 use protocol::iperf3::Place;
 
 use super::address::Household;
@@ -144,6 +146,27 @@ impl Admission {
         Ok(())
     }
 
+    /// A refusal in words: of what there is too little for a test that needs `cost`, even
+    /// for one that were alone.
+    pub(super) fn words(&self, why: Refusal, cost: &Cost) -> String {
+        let half = self.most.half();
+        match why {
+            Refusal::Descriptors if cost.descriptors > half.descriptors => format!(
+                "the test needs {} open files at the server, which has {} for one client: raise \
+                 its limit (ulimit -n, LimitNOFILE=) or use fewer streams",
+                group_thousands(cost.descriptors),
+                group_thousands(half.descriptors)
+            ),
+            Refusal::Memory if cost.memory > half.memory => format!(
+                "the test needs {} at the server, which has {} for one client: raise its \
+                 --max-memory or use fewer streams",
+                ByteSize::from_bytes(cost.memory),
+                ByteSize::from_bytes(half.memory)
+            ),
+            _ => why.to_string(),
+        }
+    }
+
     /// A test has ended, or waits no more.
     pub(super) fn leave(&mut self, number: u64, client: Household, cost: Cost) {
         if !self.running.remove(&number) {
@@ -239,6 +262,10 @@ mod tests {
         admission.leave(3, client(3), large);
         let wide = Cost { descriptors: 51, ..COST };
         assert_eq!(admission.enter(4, client(4), wide), Err(Refusal::Descriptors));
+        let words = admission.words(Refusal::Descriptors, &wide);
+        assert!(words.contains("needs 51 open files at the server, which has 50"), "{words}");
+        let words = admission.words(Refusal::Descriptors, &COST);
+        assert_eq!(words, Refusal::Descriptors.to_string(), "others have them");
         let busy = Cost { threads: 51, ..COST };
         assert_eq!(admission.enter(4, client(4), busy), Err(Refusal::Threads));
         admission.leave(1, client(1), COST);

@@ -27,10 +27,14 @@ use crate::error::SessionError;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::outcome::directions;
-use crate::sockets::{Opened, StreamSocket};
+use crate::preflight::Host;
+use crate::sockets::Opened;
 use crate::trial::{Setting, Trial};
 
+mod gathering;
 mod streams;
+
+use gathering::Gathering;
 
 /// What all tests of a server have in common.
 #[derive(Clone)]
@@ -47,6 +51,10 @@ pub(super) struct Client {
     pub(super) from: SocketAddr,
     pub(super) ticket: Ticket,
     pub(super) parameters: Parameters,
+    /// Further ports that were opened for it.
+    pub(super) ports: Vec<u16>,
+    /// Streams that it may have on their way.
+    pub(super) under_way: u32,
 }
 
 /// Serves one client.
@@ -88,6 +96,7 @@ struct Conversation<'a> {
     /// When the last of them came.
     arrived: Timestamp,
     opened: Vec<Opened>,
+    gathering: Gathering,
     trial: Option<Trial>,
     stay: Option<Stay>,
     peer_streams: Vec<PeerStream>,
@@ -99,7 +108,7 @@ struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     fn new(client: Client, venue: &'a Venue, log: &'a dyn Log) -> Self {
-        let Client { control, from, ticket, mut parameters } = client;
+        let Client { control, from, ticket, mut parameters, ports, under_way } = client;
         let options = &venue.options;
         let path = control.path();
         let software = match &parameters.announcement {
@@ -113,6 +122,7 @@ impl<'a> Conversation<'a> {
             draft.interval = interval;
             parameters.plan = draft.check().unwrap_or(parameters.plan);
         }
+        let gathering = Gathering::new(&parameters, ports, under_way);
         Self {
             cookie: ticket.cookie().text(),
             segment: Some(path.snd_mss).filter(|segment| *segment > 0),
@@ -137,6 +147,7 @@ impl<'a> Conversation<'a> {
             opening_since: Timestamp::default(),
             arrived: Timestamp::default(),
             opened: Vec::new(),
+            gathering,
             trial: None,
             stay: None,
             peer_streams: Vec::new(),
@@ -213,7 +224,10 @@ impl<'a> Conversation<'a> {
             }
             self.setting.pinned = vec![cpu];
         }
-        options.limits.excess(parameters).map(|excess| (excess, 0))
+        let excess = options.limits.excess(parameters);
+        let host = || Host::this(parameters.plan.transport);
+        let shortage = || host().lacks_memory(&parameters.plan).map(Excess::shortage);
+        excess.or_else(shortage).map(|excess| (excess, 0))
     }
 
     /// Lets the client open its streams when its turn has come.
@@ -231,16 +245,23 @@ impl<'a> Conversation<'a> {
         let plan = &self.parameters.plan;
         let token = self.hello_token();
         match plan.transport {
-            Transport::Tcp => self.ticket.open_tcp(plan.streams_in_all()),
+            Transport::Tcp => {
+                self.ticket.open_tcp(plan.streams_in_all(), self.gathering.numbering());
+            }
             Transport::Udp if token.is_none() && !self.ticket.takes_turn() => return,
             Transport::Udp => {
-                self.ticket.open_udp(plan.streams_in_all(), &plan.options, token);
+                if token.is_none() {
+                    self.gathering.count_arrivals();
+                }
+                let numbering = self.gathering.numbering();
+                self.ticket.open_udp(plan.streams_in_all(), &plan.options, token, numbering);
             }
         }
         self.admitted = true;
         self.venue.tally.waiting.fetch_sub(1, Relaxed);
         self.venue.tally.running.fetch_add(1, Relaxed);
         (self.opening_since, self.arrived) = (now, now);
+        self.gathering.offer(&mut self.control.machine);
         self.control.machine.accept(token, now);
     }
 
@@ -304,10 +325,7 @@ impl<'a> Conversation<'a> {
 
     fn wait(&mut self) -> std::io::Result<()> {
         let mut others = vec![self.ticket.wake().as_fd()];
-        others.extend(self.opened.iter().filter_map(|one| match &one.socket {
-            StreamSocket::Udp { socket } => Some(socket.as_fd()),
-            StreamSocket::Tcp { .. } => None,
-        }));
+        others.extend(self.gathering.repeated_hellos());
         let until = match self.control.machine.phase() {
             ServerPhase::Judging => self.told.map(|(_, at)| at.after(REMIND_EVERY)),
             ServerPhase::Opening => Some(self.opening_limit()),

@@ -10,15 +10,16 @@ use std::time::Duration;
 use linux::epoll::{Epoll, Events, Interest};
 use linux::event::Interrupts;
 use measurement::outcome::Ending;
-use measurement::{Peer, Timestamp};
+use measurement::{Peer, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
 
 use super::address::Household;
 use super::conversation::{self, Client, Venue};
+use super::doors::Doors;
 use super::hellos::Hellos;
 use super::limits;
-use super::lobby::Lobby;
+use super::lobby::{self, Lobby};
 use super::newcomer::{Newcomer, Progress, send_away};
 use super::pace::Pace;
 use super::registry::Registry;
@@ -32,6 +33,8 @@ pub(super) struct Desk {
     pub(super) options: ServerOptions,
     pub(super) tcp: TcpListener,
     pub(super) hellos: Hellos,
+    /// Further ports of the tests that asked for them.
+    pub(super) doors: Doors,
     pub(super) registry: Arc<Registry>,
     pub(super) venue: Venue,
     pub(super) log: Arc<dyn Log>,
@@ -75,6 +78,7 @@ impl Desk {
             self.registry.changed().clear();
             ready.drain(..).filter(|token| *token < CHANGED).for_each(|number| self.go_on(number));
             self.accept();
+            self.accept_at_doors();
             self.behind |= self.hellos.answer();
             self.see_off();
             self.mind_the_time();
@@ -188,6 +192,18 @@ impl Desk {
         self.behind = true;
     }
 
+    /// The further ports are for the streams of their tests.
+    fn accept_at_doors(&mut self) {
+        let registry = Arc::clone(&self.registry);
+        self.doors.shut_those_of_the_gone(|cookie| registry.knows(cookie));
+        let (came, more) = self.doors.accept();
+        self.behind |= more;
+        for newcomer in came {
+            self.tally.connections.fetch_add(1, Relaxed);
+            self.greet(newcomer);
+        }
+    }
+
     /// The system is short of descriptors or memory: the oldest newcomer makes room, and
     /// if there is none, the next connections wait a little.
     fn make_room(&mut self) {
@@ -247,12 +263,26 @@ impl Desk {
     /// Takes a newcomer as far as it goes; gives it back if more must come. It is watched
     /// under `number` if it has one.
     fn advance(&mut self, newcomer: Newcomer, number: Option<u64>) -> Option<Newcomer> {
-        let from = newcomer.from;
+        let (from, door) = (newcomer.from, newcomer.door);
         match newcomer.progress(dataplane::now()) {
             Progress::Waiting(newcomer) => Some(newcomer),
             Progress::Gone => None,
             Progress::Silent => {
                 self.refuse(from, Refusal::Silent);
+                None
+            }
+            // A further port is for the streams of its test.
+            Progress::Greeted { socket, cookie } if door.is_some_and(|door| door != cookie) => {
+                self.refuse(from, Refusal::Stranger);
+                send_away(&socket);
+                None
+            }
+            Progress::Numbered { socket, cookie, index } => {
+                if number.is_some() {
+                    self.forget(&socket);
+                }
+                // A test that has just ended needs no more streams.
+                _ = self.registry.hand_over(&cookie, Some(index), socket);
                 None
             }
             Progress::Greeted { socket, cookie } => {
@@ -284,10 +314,13 @@ impl Desk {
         cookie: Cookie,
         number: Option<u64>,
     ) -> Option<Newcomer> {
+        if self.registry.numbers(&cookie) {
+            return Some(Newcomer::counted(socket, from, cookie));
+        }
         if number.is_some() && self.registry.knows(&cookie) {
             self.forget(&socket);
         }
-        let socket = self.registry.hand_over(&cookie, socket)?;
+        let socket = self.registry.hand_over(&cookie, None, socket)?;
         let refusal = if !cookie.is_plausible() {
             Some(Refusal::Stranger)
         } else if self.stops_at.is_some() {
@@ -321,12 +354,18 @@ impl Desk {
                 self.refuse(from, why);
                 match why {
                     Refusal::Busy | Refusal::Address => control.machine.deny(),
-                    _ => control.machine.refuse_because(ErrorCode::RESOURCES, &why.to_string()),
+                    _ => {
+                        let words = self.registry.shortage(why, &cost);
+                        control.machine.refuse_because(ErrorCode::RESOURCES, &words);
+                    }
                 }
                 return Some(Newcomer::leaving(control, from));
             }
         };
-        let client = Box::new(Client { control: *control, from, ticket, parameters });
+        let ports = self.open_doors(&parameters, cookie, from);
+        let under_way = self.under_way(parameters.plan.transport);
+        let control = *control;
+        let client = Box::new(Client { control, from, ticket, parameters, ports, under_way });
         match self.begin(client) {
             Ok(()) => None,
             Err(mut client) => {
@@ -334,6 +373,34 @@ impl Desk {
                 client.control.machine.deny();
                 Some(Newcomer::leaving(Box::new(client.control), from))
             }
+        }
+    }
+
+    /// Opens the further ports that a client asks for (clause 13.15).
+    fn open_doors(&mut self, asked: &Parameters, test: Cookie, from: SocketAddr) -> Vec<u16> {
+        let count = limits::doors(asked);
+        let (tcp, device) = (&self.tcp, self.options.session.device.as_deref());
+        let opened = self.doors.open(count, (tcp, device), (test, from.ip()));
+        let mut ports = Vec::with_capacity(opened.len());
+        for (door, port) in opened {
+            let number = self.next;
+            self.next += 1;
+            if self.epoll.watch(door, Interest::Readable, number).is_ok() {
+                ports.push(port);
+            }
+        }
+        ports
+    }
+
+    /// Streams of one client that may be on their way: those by TCP wait at the listener
+    /// and in the lobby, hellos in the socket's buffer.
+    fn under_way(&self, transport: Transport) -> u32 {
+        let of_lobby = u32::try_from(self.most_newcomers / lobby::SHARES).unwrap_or(u32::MAX);
+        match transport {
+            Transport::Tcp => {
+                (linux::tcp::backlog() / 2).min(of_lobby / 2).clamp(1, MOST_UNDER_WAY)
+            }
+            Transport::Udp => HELLOS_UNDER_WAY,
         }
     }
 
@@ -399,6 +466,10 @@ const CHANGED: u64 = u64::MAX - 3;
 const MOST_EVENTS: usize = 256;
 /// Connections that are accepted before it is other work's turn.
 const MOST_AT_ONCE: usize = 64;
+/// Streams of one client on their way to the desk.
+const MOST_UNDER_WAY: u32 = 1024;
+/// Hellos on their way: the kernel's default buffer holds some 250 short datagrams.
+const HELLOS_UNDER_WAY: u32 = 128;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long there are no tests before memory is given back.

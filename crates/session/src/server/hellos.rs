@@ -84,7 +84,7 @@ impl Hellos {
 
     fn greet(&self, hello: Hello, origin: Origin, more: &mut VecDeque<(Hello, Origin)>) {
         match self.registry.owner(origin.source, hello) {
-            Owner::Expected { test, options } => {
+            Owner::Expected { test, options, index } => {
                 let opened = self.stream_socket(origin, more).and_then(|socket| {
                     prepare_udp(&socket, &options, origin.source.ip())?;
                     socket.send(&hello.reply())?;
@@ -92,7 +92,7 @@ impl Hellos {
                 });
                 // If it failed, the client's next hello is the next attempt.
                 if let Ok(socket) = opened {
-                    self.registry.deliver_udp(&test, origin.source, socket);
+                    self.registry.deliver_udp(&test, index, origin.source, socket);
                 }
             }
             // Its own socket gets the next hello and answers that.

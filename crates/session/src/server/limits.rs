@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use measurement::units::show_duration;
-use measurement::{BitRate, ByteSize, End, Timestamp};
+use measurement::{BitRate, ByteSize, End, Timestamp, Transport};
 use protocol::iperf3::{ErrorCode, Parameters};
 
 use super::admission::Cost;
 use super::tally::Refusal;
+use crate::preflight::{STREAM_BYTES, Shortage};
 
 /// How much of the server one test may take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Limits {
     pub bytes: Option<ByteSize>,
     /// Most streams, both directions together.
     pub streams: Option<u32>,
+    /// Most streams in each direction.
+    pub streams_each_way: Option<u16>,
 }
 
 /// A rate that no test may exceed for long.
@@ -52,6 +55,17 @@ impl Excess {
     fn streams(most: u32) -> Self {
         let most = format!("{most}, both directions together");
         Self::new(Refusal::Streams, ErrorCode::STREAMS, &most, "-P")
+    }
+
+    fn streams_each_way(most: u16) -> Self {
+        let most = format!("{most} in each direction");
+        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most, "-P")
+    }
+
+    /// This host has too little of something.
+    pub(super) fn shortage(shortage: Shortage) -> Self {
+        let words = format!("at the server {shortage}");
+        Self { why: Refusal::Memory, code: ErrorCode::RESOURCES, words }
     }
 
     fn rate(limit: RateLimit) -> Self {
@@ -90,6 +104,9 @@ impl Limits {
         if let Some(most) = self.streams.filter(|most| streams > *most) {
             return Some(Excess::streams(most));
         }
+        if let Some(most) = self.streams_each_way.filter(|most| plan.streams > *most) {
+            return Some(Excess::streams_each_way(most));
+        }
         let is_too_long = |longest: &Duration| match plan.end {
             End::Time(time) => plan.omit + time > *longest,
             End::Bytes(_) | End::Blocks(_) | End::Open => true,
@@ -119,10 +136,22 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
     // One block to send and one to receive, or batches of datagrams of about that size.
     let payload = 2 * parameters.block().bytes().max(LEAST_PAYLOAD);
     Cost {
-        memory: SESSION_BYTES + workers * (payload + WORKER_BYTES),
-        descriptors: streams + workers * WORKER_DESCRIPTORS + SESSION_DESCRIPTORS,
+        memory: SESSION_BYTES + streams * STREAM_BYTES + workers * (payload + WORKER_BYTES),
+        descriptors: streams
+            + doors(parameters) as u64
+            + workers * WORKER_DESCRIPTORS
+            + SESSION_DESCRIPTORS,
         threads: workers + 1,
     }
+}
+
+/// Further ports that are opened for a test: those it asks for, but no more than it can
+/// have a use for.
+pub(super) fn doors(parameters: &Parameters) -> usize {
+    let plan = &parameters.plan;
+    let asked = parameters.announcement.as_ref().map_or(0, |peer| peer.further_ports);
+    let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_DOOR } else { 0 };
+    usize::from(u16::from(asked).min(useful))
 }
 
 /// Watches whether a running test keeps to the limits.
@@ -203,6 +232,8 @@ impl RateWatch {
     }
 }
 
+/// Streams for which a further port is worth its while.
+const LEAST_AT_A_DOOR: u16 = 16;
 /// Parts of a window from which on is counted.
 const STEPS: u32 = 5;
 const BYTES_PAUSE: Duration = Duration::from_millis(5);
@@ -217,8 +248,8 @@ const SESSION_BYTES: u64 = 256 * 1024;
 const WORKER_BYTES: u64 = 64 * 1024;
 /// What it waits with: an epoll, an alarm, a wake.
 const WORKER_DESCRIPTORS: u64 = 3;
-/// Its control connection and what tells it of streams and of progress.
-const SESSION_DESCRIPTORS: u64 = 6;
+/// Its control connection and what tells it of streams, of hellos and of progress.
+const SESSION_DESCRIPTORS: u64 = 7;
 
 #[cfg(test)]
 mod tests {

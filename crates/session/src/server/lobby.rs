@@ -67,7 +67,7 @@ impl Lobby {
 }
 
 /// One client has no more than one of so many parts.
-const SHARES: usize = 4;
+pub(super) const SHARES: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -15,12 +15,22 @@ use crate::control::Control;
 /// Collects the cookie (clause 3.1) and then the parameters, and never waits.
 pub(super) struct Newcomer {
     pub(super) from: SocketAddr,
+    /// The test whose further port it came to; none: it came to the server's own.
+    pub(super) door: Option<Cookie>,
     stage: Stage,
 }
 
 enum Stage {
     /// The cookie is not complete.
     Greeting { socket: TcpStream, cookie: [u8; Cookie::LENGTH], filled: usize, until: Timestamp },
+    /// It is a stream, and its number is not complete (clause 13.12).
+    Numbering {
+        socket: TcpStream,
+        cookie: Cookie,
+        index: [u8; Cookie::INDEX_LENGTH],
+        filled: usize,
+        until: Timestamp,
+    },
     /// It is asked for its parameters.
     Asking { control: Box<Control<Server>>, cookie: Cookie },
     /// It has its answer, and is given a moment to read it.
@@ -33,6 +43,8 @@ pub(super) enum Progress {
     Waiting(Newcomer),
     /// The cookie is complete; not one byte more was read.
     Greeted { socket: TcpStream, cookie: Cookie },
+    /// It is a stream with a number.
+    Numbered { socket: TcpStream, cookie: Cookie, index: u32 },
     /// It wants a test.
     Asks { control: Box<Control<Server>>, cookie: Cookie, parameters: Box<Parameters> },
     /// It bore a cookie, and then what it said made no sense, or nothing came.
@@ -47,13 +59,26 @@ impl Newcomer {
     pub(super) fn new(socket: TcpStream, from: SocketAddr) -> Self {
         let until = dataplane::now().after(COOKIE_LIMIT);
         let stage = Stage::Greeting { socket, cookie: [0; Cookie::LENGTH], filled: 0, until };
-        Self { from, stage }
+        Self { from, door: None, stage }
+    }
+
+    /// One that came to a further port of the test that `door` names.
+    pub(super) fn through(self, door: Cookie) -> Self {
+        Self { door: Some(door), ..self }
+    }
+
+    /// A stream that is to tell its number.
+    pub(super) fn counted(socket: TcpStream, from: SocketAddr, cookie: Cookie) -> Self {
+        let until = dataplane::now().after(COOKIE_LIMIT);
+        let index = [0; Cookie::INDEX_LENGTH];
+        let stage = Stage::Numbering { socket, cookie, index, filled: 0, until };
+        Self { from, door: None, stage }
     }
 
     /// One that is asked for its parameters.
     pub(super) fn asked(socket: TcpStream, from: SocketAddr, cookie: Cookie) -> Self {
         let control = Box::new(Control::new(socket, Server::new(dataplane::now())));
-        Self { from, stage: Stage::Asking { control, cookie } }
+        Self { from, door: None, stage: Stage::Asking { control, cookie } }
     }
 
     /// One that has its answer. Closed at once it might never see it: a close with unread
@@ -61,7 +86,7 @@ impl Newcomer {
     pub(super) fn leaving(mut control: Box<Control<Server>>, from: SocketAddr) -> Self {
         control.end_sending();
         let until = dataplane::now().after(GOODBYE);
-        Self { from, stage: Stage::Leaving { control, until } }
+        Self { from, door: None, stage: Stage::Leaving { control, until } }
     }
 
     /// Whether it has its answer, and is owed nothing more.
@@ -72,7 +97,9 @@ impl Newcomer {
     /// When [`Self::progress`] is due although nothing came.
     pub(super) fn deadline(&self) -> Timestamp {
         match &self.stage {
-            Stage::Greeting { until, .. } | Stage::Leaving { until, .. } => *until,
+            Stage::Greeting { until, .. }
+            | Stage::Numbering { until, .. }
+            | Stage::Leaving { until, .. } => *until,
             // The machine limits this phase.
             Stage::Asking { control, .. } => control.machine.deadline().unwrap_or_default(),
         }
@@ -80,22 +107,42 @@ impl Newcomer {
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.stage {
-            Stage::Greeting { socket, .. } => socket.as_fd(),
+            Stage::Greeting { socket, .. } | Stage::Numbering { socket, .. } => socket.as_fd(),
             Stage::Asking { control, .. } | Stage::Leaving { control, .. } => control.as_fd(),
         }
     }
 
     pub(super) fn progress(self, now: Timestamp) -> Progress {
-        let from = self.from;
-        match self.stage {
-            Stage::Greeting { socket, cookie, filled, until } => {
-                greet(from, socket, cookie, filled, until, now)
+        let Self { from, door, stage } = self;
+        let waiting = |stage| Progress::Waiting(Self { from, door, stage });
+        match stage {
+            Stage::Greeting { socket, mut cookie, mut filled, until } => {
+                match fill(&socket, &mut cookie, &mut filled) {
+                    Filled::Whole => {
+                        Progress::Greeted { socket, cookie: Cookie::from_wire(cookie) }
+                    }
+                    Filled::Closed => Progress::Gone,
+                    Filled::Partly if now >= until => Progress::Silent,
+                    Filled::Partly => waiting(Stage::Greeting { socket, cookie, filled, until }),
+                }
+            }
+            Stage::Numbering { socket, cookie, mut index, mut filled, until } => {
+                match fill(&socket, &mut index, &mut filled) {
+                    Filled::Whole => {
+                        Progress::Numbered { socket, cookie, index: u32::from_be_bytes(index) }
+                    }
+                    Filled::Closed => Progress::Gone,
+                    Filled::Partly if now >= until => Progress::Silent,
+                    Filled::Partly => {
+                        waiting(Stage::Numbering { socket, cookie, index, filled, until })
+                    }
+                }
             }
             Stage::Asking { control, cookie } => ask(from, control, cookie),
             Stage::Leaving { mut control, until } => {
                 control.pump();
                 if control.is_open() && now < until {
-                    Progress::Waiting(Self { from, stage: Stage::Leaving { control, until } })
+                    waiting(Stage::Leaving { control, until })
                 } else {
                     Progress::Gone
                 }
@@ -104,39 +151,35 @@ impl Newcomer {
     }
 }
 
-fn greet(
-    from: SocketAddr,
-    socket: TcpStream,
-    mut cookie: [u8; Cookie::LENGTH],
-    mut filled: usize,
-    until: Timestamp,
-    now: Timestamp,
-) -> Progress {
-    loop {
-        match (&socket).read(&mut cookie[filled..]) {
-            Ok(0) => return Progress::Gone,
-            Ok(read) => filled += read,
+/// How far a field of fixed length is there.
+enum Filled {
+    Whole,
+    Partly,
+    Closed,
+}
+
+/// Reads what there is of a field; not one byte more.
+fn fill(mut socket: &TcpStream, field: &mut [u8], filled: &mut usize) -> Filled {
+    while *filled < field.len() {
+        match socket.read(&mut field[*filled..]) {
+            Ok(0) => return Filled::Closed,
+            Ok(read) => *filled += read,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                if now >= until {
-                    return Progress::Silent;
-                }
-                let stage = Stage::Greeting { socket, cookie, filled, until };
-                return Progress::Waiting(Newcomer { from, stage });
-            }
-            Err(_) => return Progress::Gone,
-        }
-        if filled == Cookie::LENGTH {
-            return Progress::Greeted { socket, cookie: Cookie::from_wire(cookie) };
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Filled::Partly,
+            Err(_) => return Filled::Closed,
         }
     }
+    Filled::Whole
 }
 
 fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> Progress {
     // It is watched for what comes anew only; what is wrong or too long ends this.
     while control.pump() && control.machine.phase() == ServerPhase::Asking {}
     match control.machine.poll_event() {
-        None => Progress::Waiting(Newcomer { from, stage: Stage::Asking { control, cookie } }),
+        None => {
+            let stage = Stage::Asking { control, cookie };
+            Progress::Waiting(Newcomer { from, door: None, stage })
+        }
         Some(ServerEvent::Asked(parameters)) => Progress::Asks { control, cookie, parameters },
         Some(ServerEvent::Failed(error)) => Progress::Failed { control, error },
         // No other event comes before the parameters are answered.

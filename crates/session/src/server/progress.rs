@@ -44,7 +44,7 @@ impl Progress {
         if now < self.next_look {
             return false;
         }
-        self.next_look = now.after(LOOK_EVERY);
+        self.next_look = now.after(LOOK_EVERY.max(trial.pause()));
         self.is_late(now, trial.moved_and_acknowledged())
     }
 

@@ -23,7 +23,14 @@ use crate::control::Control;
 pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
 
 /// A stream that arrived for a test.
-pub(super) enum Arrival {
+pub(super) struct Arrival {
+    /// Its number, if it told that; else it is the next one.
+    pub(super) index: Option<u32>,
+    pub(super) socket: ArrivalSocket,
+}
+
+/// What carries it.
+pub(super) enum ArrivalSocket {
     Tcp(TcpStream),
     Udp(UdpSocket),
 }
@@ -64,6 +71,8 @@ struct Opening {
     /// How many more.
     left: u32,
     kind: Kind,
+    /// Streams tell their numbers: which of them have come (clause 13.12).
+    numbers: Option<Vec<bool>>,
 }
 
 enum Kind {
@@ -71,10 +80,19 @@ enum Kind {
     Udp { options: StreamOptions, token: Option<HelloToken> },
 }
 
+/// How streams get their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// In the order in which they come (clause 7.6).
+    ByArrival,
+    /// They tell (clause 13.12).
+    Told,
+}
+
 /// A hello's test.
 pub(super) enum Owner {
     /// It waits for this stream.
-    Expected { test: Cookie, options: StreamOptions },
+    Expected { test: Cookie, options: StreamOptions, index: Option<u32> },
     /// It has it already.
     Known,
     /// Nobody's.
@@ -120,6 +138,11 @@ impl Registry {
         self.lock().admission.objection(Household::of(client))
     }
 
+    /// Why a test that needs `cost` was not taken in, in words for its client.
+    pub(super) fn shortage(&self, why: Refusal, cost: &Cost) -> String {
+        self.lock().admission.words(why, cost)
+    }
+
     /// Takes a new test in.
     pub(super) fn enter(
         self: &Arc<Self>,
@@ -157,13 +180,26 @@ impl Registry {
         self.lock().entries.contains_key(cookie)
     }
 
-    /// Hands a connection to the test whose cookie it bears; gives it back if there is
-    /// none. One that its test does not wait for is sent away.
-    pub(super) fn hand_over(&self, cookie: &Cookie, socket: TcpStream) -> Option<TcpStream> {
+    /// Whether streams of the test with that cookie tell their numbers.
+    pub(super) fn numbers(&self, cookie: &Cookie) -> bool {
+        let tests = self.lock();
+        let opening = tests.entries.get(cookie).and_then(|entry| entry.opening.as_ref());
+        opening.is_some_and(|opening| opening.numbers.is_some())
+    }
+
+    /// Hands a connection to the test whose cookie it bears, as the stream with the number
+    /// `index` if it told one; gives it back if there is no such test. One that its test
+    /// does not wait for is sent away.
+    pub(super) fn hand_over(
+        &self,
+        cookie: &Cookie,
+        index: Option<u32>,
+        socket: TcpStream,
+    ) -> Option<TcpStream> {
         let mut tests = self.lock();
         let Some(entry) = tests.entries.get_mut(cookie) else { return Some(socket) };
-        if matches!(entry.awaits(), Some(Kind::Tcp)) {
-            entry.deliver(Arrival::Tcp(socket));
+        if matches!(entry.awaits(), Some(Kind::Tcp)) && entry.takes(index) {
+            entry.deliver(Arrival { index, socket: ArrivalSocket::Tcp(socket) });
         } else {
             super::newcomer::send_away(&socket);
         }
@@ -186,11 +222,17 @@ impl Registry {
         let expected = tests.entries.iter().find_map(|(test, entry)| match entry.awaits() {
             Some(Kind::Udp { options, token }) if entry.client == client => {
                 let is_meant = match (hello, token) {
-                    (Hello::Tokened(shown), Some(token)) => shown == *token,
-                    (Hello::Tokened(_), None) | (_, Some(_)) => false,
+                    (Hello::Tokened(shown) | Hello::Numbered(shown, _), Some(token)) => {
+                        shown == *token && entry.could_take(hello.index())
+                    }
+                    (Hello::Tokened(_) | Hello::Numbered(..), None) | (_, Some(_)) => false,
                     (_, None) => holder == Some(entry.number),
                 };
-                is_meant.then(|| Owner::Expected { test: *test, options: options.clone() })
+                is_meant.then(|| Owner::Expected {
+                    test: *test,
+                    options: options.clone(),
+                    index: hello.index(),
+                })
             }
             _ => None,
         });
@@ -198,12 +240,20 @@ impl Registry {
     }
 
     /// Hands a UDP stream to the test that waits for it.
-    pub(super) fn deliver_udp(&self, test: &Cookie, source: SocketAddr, socket: UdpSocket) {
+    pub(super) fn deliver_udp(
+        &self,
+        test: &Cookie,
+        index: Option<u32>,
+        source: SocketAddr,
+        socket: UdpSocket,
+    ) {
         let mut tests = self.lock();
         let Tests { entries, correspondents, .. } = &mut *tests;
-        if let Some(entry) = entries.get_mut(test).filter(|entry| entry.opening.is_some()) {
+        if let Some(entry) = entries.get_mut(test).filter(|entry| entry.opening.is_some())
+            && entry.takes(index)
+        {
             correspondents.add(source, entry.number);
-            entry.deliver(Arrival::Udp(socket));
+            entry.deliver(Arrival { index, socket: ArrivalSocket::Udp(socket) });
         }
     }
 
@@ -270,6 +320,26 @@ impl Entry {
         self.opening.as_ref().map(|opening| &opening.kind)
     }
 
+    /// Whether the stream with that number, or without one, is waited for.
+    fn could_take(&self, index: Option<u32>) -> bool {
+        let Some(opening) = &self.opening else { return false };
+        match (&opening.numbers, index) {
+            (Some(come), Some(index)) => come.get(index as usize).is_some_and(|come| !come),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// The same, and from now on it is not any more.
+    fn takes(&mut self, index: Option<u32>) -> bool {
+        let takes = self.could_take(index);
+        let numbers = self.opening.as_mut().and_then(|opening| opening.numbers.as_mut());
+        if let (true, Some(come), Some(index)) = (takes, numbers, index) {
+            come[index as usize] = true;
+        }
+        takes
+    }
+
     fn deliver(&mut self, arrival: Arrival) {
         if let Some(opening) = &mut self.opening {
             opening.left = opening.left.saturating_sub(1);
@@ -332,8 +402,8 @@ impl Ticket {
     }
 
     /// Lets streams come by TCP.
-    pub(super) fn open_tcp(&self, streams: u32) {
-        self.open(streams, Kind::Tcp);
+    pub(super) fn open_tcp(&self, streams: u32, numbering: Numbering) {
+        self.open(streams, Kind::Tcp, numbering);
     }
 
     /// Lets streams come by UDP. Their hellos bear `token`, or none if it is this test's
@@ -343,12 +413,14 @@ impl Ticket {
         streams: u32,
         options: &StreamOptions,
         token: Option<HelloToken>,
+        numbering: Numbering,
     ) {
-        self.open(streams, Kind::Udp { options: options.clone(), token });
+        self.open(streams, Kind::Udp { options: options.clone(), token }, numbering);
     }
 
-    fn open(&self, left: u32, kind: Kind) {
-        let opening = Opening { left, kind };
+    fn open(&self, left: u32, kind: Kind, numbering: Numbering) {
+        let numbers = (numbering == Numbering::Told).then(|| vec![false; left as usize]);
+        let opening = Opening { left, kind, numbers };
         if let Some(entry) = self.registry.lock().entries.get_mut(&self.cookie) {
             entry.opening = Some(opening);
         }

@@ -92,7 +92,7 @@ impl Observer for JsonReport {
         self.json.truth(&json!({
             "linerate": env!("CARGO_PKG_VERSION"),
             "streams": course.streams,
-            "intervals": course.intervals(),
+            "intervals": course.intervals,
         }));
         Some(ServerOutput::Json(Value::from(&self.json.so_far())))
     }

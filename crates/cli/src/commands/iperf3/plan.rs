@@ -159,7 +159,11 @@ fn plan(flags: &Iperf3Flags) -> Result<TestPlan, Failure> {
         interval: Duration::from_secs_f64(flags.interval.unwrap_or(1.0)),
         options: options(flags, transport),
     };
-    draft.check().map_err(|error| Failure::Usage(words::of_plan(&error)))
+    let plan = draft.check().map_err(|error| Failure::Usage(words::of_plan(&error)))?;
+    if plan.has_many_streams() {
+        return Err(Failure::Usage(words::too_many_streams()));
+    }
+    Ok(plan)
 }
 
 const fn direction(flags: &Iperf3Flags) -> Direction {

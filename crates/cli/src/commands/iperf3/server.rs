@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use measurement::plan::IPERF3_STREAMS;
 use measurement::{Peer, TestPlan};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf3::{Role, Text};
@@ -57,6 +58,8 @@ fn options(flags: &Iperf3Flags) -> Result<ServerOptions, Failure> {
                     .server_bitrate_limit
                     .filter(|limit| limit.rate.bits_per_second() > 0)
                     .map(|limit| RateLimit { most: limit.rate, window: limit.window }),
+                // Its reports have a row for each.
+                streams_each_way: Some(IPERF3_STREAMS),
                 ..Limits::default()
             },
             gate: secrets::gate(flags)?,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use measurement::Transport;
-use measurement::plan::{PlanError, PlanField};
+use measurement::plan::{IPERF3_STREAMS, PlanError, PlanField};
 use report::iperf3::Role;
 use session::{ErrorCode, Introduction, Parameters, ProtocolError, SessionError};
 
@@ -109,7 +109,7 @@ fn of_clap(error: &clap::Error) -> String {
 pub(super) fn of_plan(error: &PlanError) -> String {
     let PlanError::OutOfRange { field, least, most, .. } = error else { return error.to_string() };
     match field {
-        PlanField::Streams => format!("number of parallel streams too large (maximum = {most})"),
+        PlanField::Streams => too_many_streams(),
         PlanField::Mss => format!("TCP MSS too large (maximum = {most} bytes)"),
         PlanField::Window => format!("socket buffer size too large (maximum = {most} bytes)"),
         PlanField::Omit => "bogus value for --omit (maximum = 600 seconds)".to_owned(),
@@ -119,6 +119,11 @@ pub(super) fn of_plan(error: &PlanError) -> String {
         PlanField::Length => format!("block size too large (maximum = {most} bytes)"),
         _ => error.to_string(),
     }
+}
+
+/// In iperf3's dialect its limit holds, also between two linerates.
+pub(super) fn too_many_streams() -> String {
+    format!("number of parallel streams too large (maximum = {IPERF3_STREAMS})")
 }
 
 /// Combinations that are allowed and that nobody means.

@@ -11,7 +11,7 @@ use protocol::iperf3::{ErrorCode, Hello, stream_id};
 use super::Conversation;
 use crate::error::SessionError;
 use crate::opening::tcp_options;
-use crate::server::registry::Arrival;
+use crate::server::registry::{Arrival, ArrivalSocket, Numbering};
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::Trial;
 
@@ -38,6 +38,9 @@ impl Conversation<'_> {
         let streams = plan.streams_in_all();
         let in_all = match short {
             Some(short) => short + QUEUED_PATIENCE + streams * (2 * rtt + SHORT_EACH),
+            None if self.gathering.numbering() == Numbering::Told => {
+                OPENING_LIMIT + streams * (2 * rtt).min(OPENING_EACH).max(LEAST_EACH)
+            }
             None => OPENING_LIMIT + streams * OPENING_EACH,
         };
         self.arrived.after(patience).min(self.opening_since.after(in_all))
@@ -46,11 +49,13 @@ impl Conversation<'_> {
     fn take_arrivals(&mut self) {
         while let Some(arrival) = self.ticket.arrival() {
             let plan = &self.parameters.plan;
-            let index = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
+            let Arrival { index, socket } = arrival;
+            let next = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
+            let index = index.unwrap_or(next);
             let send_timeout = self.venue.options.send_timeout;
-            let socket = match arrival {
-                Arrival::Tcp(socket) => accepted(socket, &plan.options, send_timeout),
-                Arrival::Udp(socket) => Ok(StreamSocket::udp(socket)),
+            let socket = match socket {
+                ArrivalSocket::Tcp(socket) => accepted(socket, &plan.options, send_timeout),
+                ArrivalSocket::Udp(socket) => Ok(StreamSocket::udp(socket)),
             };
             let Ok(socket) = socket else {
                 return self.control.machine.refuse(ErrorCode::STREAM_CONNECT, 0);
@@ -66,17 +71,22 @@ impl Conversation<'_> {
             }
             let wanted = plan.streams_in_all();
             self.opened.push(Opened { id: stream_id(index), sender, socket });
-            if index + 1 == wanted {
+            if next + 1 == wanted {
                 return self.start();
             }
+            self.gathering.watch_last(&self.opened);
             self.arrived = dataplane::now();
             self.control.machine.stream_came(self.arrived);
         }
+        self.gathering.tell(self.opened.len(), &mut self.control.machine);
     }
 
     fn start(&mut self) {
         self.ticket.close();
-        let opened = std::mem::take(&mut self.opened);
+        self.gathering.finish();
+        let mut opened = std::mem::take(&mut self.opened);
+        // Those that tell their numbers come in any order.
+        opened.sort_by_key(|one| one.id);
         match Trial::prepare(&self.parameters, opened, self.setting.clone()) {
             Ok(trial) if self.venue.options.exact_window && trial.clamped_window().is_some() => {
                 self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
@@ -106,8 +116,9 @@ impl Conversation<'_> {
 
     /// A client whose reply was lost says hello again, now to the stream's own socket.
     fn answer_repeated_hellos(&self) {
-        for one in &self.opened {
-            let StreamSocket::Udp { socket } = &one.socket else { continue };
+        for index in self.gathering.heard() {
+            let one = self.opened.get(index).map(|one| &one.socket);
+            let Some(StreamSocket::Udp { socket }) = one else { continue };
             let mut datagram = [0; Hello::LONGEST + 1];
             for _ in 0..MOST_AT_ONCE {
                 let Ok(length) = socket.recv(&mut datagram) else { break };
@@ -148,6 +159,8 @@ const QUEUED_PATIENCE: Duration = Duration::from_secs(1);
 /// All of them together.
 const OPENING_LIMIT: Duration = Duration::from_secs(30);
 const OPENING_EACH: Duration = Duration::from_millis(500);
+/// The same of streams that come many at a time.
+const LEAST_EACH: Duration = Duration::from_millis(5);
 /// The same for each stream beside two round trips, when others wait.
 const SHORT_EACH: Duration = Duration::from_millis(10);
 /// A client that acknowledges late makes its turn no longer than this allows.

@@ -1,0 +1,222 @@
+//! Whether this host has what many streams need, before the first of them is opened.
+
+use std::fmt;
+
+use linux::limits::PortRange;
+use measurement::units::group_thousands;
+use measurement::{ByteSize, TestPlan, Transport};
+
+/// What this host has; none: it does not tell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Host {
+    /// Files that this process may have open.
+    files: u64,
+    /// Ports for connections that ask for none.
+    ports: Option<PortRange>,
+    /// Bytes for the buffers of all sockets of the plan's transport.
+    buffers: Option<u64>,
+    /// Bytes of free memory.
+    memory: Option<u64>,
+}
+
+/// What there is too little of, and how to have more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// Descriptors.
+    Files {
+        /// What is needed.
+        need: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Ports to send from.
+    Ports {
+        /// What is needed.
+        need: u64,
+        /// What there is.
+        range: PortRange,
+    },
+    /// The kernel's memory for socket buffers.
+    Buffers {
+        /// Whose.
+        transport: Transport,
+        /// What is needed, in bytes.
+        need: u64,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// Memory.
+    Memory {
+        /// What is needed, in bytes.
+        need: u64,
+        /// What is free, in bytes.
+        free: u64,
+    },
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = |bytes| ByteSize::from_bytes(bytes).to_string();
+        match *self {
+            Self::Files { need, limit } => write!(
+                f,
+                "so many streams need {} open files and {} are allowed: raise the limit \
+                 (ulimit -n) or use fewer streams",
+                group_thousands(need),
+                group_thousands(limit)
+            ),
+            Self::Ports { need, range } => write!(
+                f,
+                "so many streams need {} ports to send from and {} to {} are {}: widen \
+                 net.ipv4.ip_local_port_range or use fewer streams",
+                group_thousands(need),
+                range.first,
+                range.last,
+                group_thousands(range.count().into())
+            ),
+            Self::Buffers { transport, need, limit } => write!(
+                f,
+                "so many streams need {} of socket buffers at least and the kernel allows {}: \
+                 raise net.ipv4.{} or use fewer streams",
+                bytes(need),
+                bytes(limit),
+                if transport == Transport::Tcp { "tcp_mem" } else { "udp_mem" }
+            ),
+            Self::Memory { need, free } => write!(
+                f,
+                "so many streams need about {} of memory and {} are free: use fewer streams",
+                bytes(need),
+                bytes(free)
+            ),
+        }
+    }
+}
+
+impl Host {
+    /// This one, after it has raised its own limits.
+    pub(crate) fn this(transport: Transport) -> Self {
+        Self {
+            files: linux::host::file_limit() as u64,
+            ports: PortRange::of_this_host(),
+            buffers: match transport {
+                Transport::Tcp => linux::limits::tcp_memory(),
+                Transport::Udp => linux::limits::udp_memory(),
+            },
+            memory: linux::host::available_memory(),
+        }
+    }
+
+    /// What it has too little of for the client's end of `plan`.
+    pub(crate) fn lacks_as_client(&self, plan: &TestPlan) -> Option<Shortage> {
+        let need = u64::from(plan.streams_in_all()) + OWN_FILES;
+        let files = (need > self.files).then_some(Shortage::Files { need, limit: self.files });
+        files.or_else(|| self.lacks_ports(plan)).or_else(|| self.lacks_memory(plan))
+    }
+
+    /// Towards one port of the server TCP uses each port once, and then the next port of
+    /// the server; a UDP socket has its port for itself.
+    fn lacks_ports(&self, plan: &TestPlan) -> Option<Shortage> {
+        let range = self.ports?;
+        let need = u64::from(plan.streams_in_all());
+        let ways = match plan.transport {
+            Transport::Tcp => 1 + u64::from(protocol::iperf3::MOST_FURTHER_PORTS),
+            Transport::Udp => 1,
+        };
+        (need > ways * u64::from(range.count())).then_some(Shortage::Ports { need, range })
+    }
+
+    /// What it has too little of for either end of `plan`.
+    pub(crate) fn lacks_memory(&self, plan: &TestPlan) -> Option<Shortage> {
+        let streams = u64::from(plan.streams_in_all());
+        let need = streams * LEAST_BUFFERS;
+        if let Some(limit) = self.buffers.filter(|limit| need > *limit) {
+            return Some(Shortage::Buffers { transport: plan.transport, need, limit });
+        }
+        let need = streams * STREAM_BYTES;
+        let free = self.memory.filter(|free| need > *free)?;
+        Some(Shortage::Memory { need, free })
+    }
+
+    /// How many ports of a server beside its own the streams of `plan` are spread over,
+    /// so that none needs more than half of this end's ports: the kernel finds a free one
+    /// quickly then.
+    pub(crate) fn further_ports(&self, plan: &TestPlan) -> u8 {
+        let (Some(range), Transport::Tcp) = (self.ports, plan.transport) else { return 0 };
+        let each = (range.count() / 2).max(1);
+        let further = plan.streams_in_all().div_ceil(each).saturating_sub(1);
+        u8::try_from(further).unwrap_or(u8::MAX).min(protocol::iperf3::MOST_FURTHER_PORTS)
+    }
+}
+
+/// What one stream takes of either end's memory: the process's own, and the kernel's for
+/// an idle socket.
+pub(crate) const STREAM_BYTES: u64 = 8 * 1024;
+/// The least that the kernel gives a socket to send and to receive (tcp(7), udp(7)).
+const LEAST_BUFFERS: u64 = 2 * 4096;
+/// Workers, the control connection, the terminal.
+const OWN_FILES: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use measurement::Direction;
+    use measurement::plan::PlanDraft;
+
+    use super::*;
+
+    const HOST: Host = Host {
+        files: 20_000,
+        ports: Some(PortRange { first: 32_768, last: 60_999 }),
+        buffers: Some(1 << 30),
+        memory: Some(1 << 30),
+    };
+
+    fn plan(transport: Transport, streams: u16) -> TestPlan {
+        let mut draft = PlanDraft::new(transport, Direction::Send);
+        draft.streams = streams;
+        draft.check().expect("a plan")
+    }
+
+    #[test]
+    fn a_host_that_has_enough_lacks_nothing() {
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000)), None);
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000)), None);
+        let silent = Host { ports: None, buffers: None, memory: None, ..HOST };
+        assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000)), None);
+    }
+
+    #[test]
+    fn what_is_short_is_told_with_the_setting_that_gives_more() {
+        let cases = [
+            (Host { files: 1024, ..HOST }, "need 10,064 open files and 1,024 are allowed"),
+            (
+                Host { ports: Some(PortRange { first: 1, last: 600 }), ..HOST },
+                "need 10,000 ports to send from and 1 to 600 are 600: widen net.ipv4.ip_local",
+            ),
+            (Host { buffers: Some(1 << 20), ..HOST }, "raise net.ipv4.tcp_mem"),
+            (Host { memory: Some(1 << 20), ..HOST }, "of memory and 1.000 MiB are free"),
+        ];
+        for (host, words) in cases {
+            let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000)).expect(words);
+            assert!(shortage.to_string().contains(words), "{shortage}");
+        }
+    }
+
+    #[test]
+    fn udp_needs_a_port_for_each_stream() {
+        let host = Host { files: 1 << 20, ..HOST };
+        assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232)), None);
+        let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233));
+        assert!(matches!(shortage, Some(Shortage::Ports { need: 28_233, .. })));
+        assert_eq!(host.lacks_as_client(&plan(Transport::Tcp, 65_535)), None);
+    }
+
+    #[test]
+    fn further_ports_are_asked_for_when_one_is_not_enough() {
+        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 14_116)), 0);
+        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 14_117)), 1);
+        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 65_535)), 4);
+        assert_eq!(HOST.further_ports(&plan(Transport::Udp, 65_535)), 0);
+        let narrow = Host { ports: Some(PortRange { first: 1, last: 2 }), ..HOST };
+        assert_eq!(narrow.further_ports(&plan(Transport::Tcp, 65_535)), 15);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a test needs while its streams come, and not any longer.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use linux::epoll::{Epoll, Events, Interest};
+use protocol::iperf3::{Announcement, Parameters, Server};
+
+use crate::server::registry::Numbering;
+use crate::sockets::{Opened, StreamSocket};
+
+/// How the streams of one test come.
+pub(super) struct Gathering {
+    numbering: Numbering,
+    /// Further ports for them.
+    ports: Vec<u16>,
+    /// Streams that may be on their way.
+    under_way: u32,
+    /// How many of them the client knows to have come.
+    told: u32,
+    /// Watches the sockets of UDP streams: a client may say hello again.
+    hellos: Option<Epoll>,
+}
+
+impl Gathering {
+    pub(super) fn new(asked: &Parameters, ports: Vec<u16>, under_way: u32) -> Self {
+        let peer = asked.announcement.as_ref();
+        let tells = peer.is_some_and(Announcement::knows_many_streams);
+        Self {
+            numbering: if tells { Numbering::Told } else { Numbering::ByArrival },
+            ports,
+            under_way,
+            told: 0,
+            hellos: None,
+        }
+    }
+
+    pub(super) const fn numbering(&self) -> Numbering {
+        self.numbering
+    }
+
+    /// A hello without a token has no place for a number either.
+    pub(super) const fn count_arrivals(&mut self) {
+        self.numbering = Numbering::ByArrival;
+    }
+
+    /// To be said before the client may open its streams.
+    pub(super) fn offer(&mut self, machine: &mut Server) {
+        if self.numbering == Numbering::Told {
+            machine.offer(self.under_way, std::mem::take(&mut self.ports));
+        }
+    }
+
+    /// `count` streams have come: tells the client, but not of each (clause 13.13).
+    pub(super) fn tell(&mut self, count: usize, machine: &mut Server) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        if count >= self.told + (self.under_way / PARTS).max(1) {
+            self.told = count;
+            machine.tell_arrived(count);
+        }
+    }
+
+    /// Watches the last of `opened` for hellos.
+    pub(super) fn watch_last(&mut self, opened: &[Opened]) {
+        let Some(last) = opened.last() else { return };
+        let StreamSocket::Udp { socket } = &last.socket else { return };
+        if self.hellos.is_none() {
+            self.hellos = Epoll::new().ok();
+        }
+        // Where none can be watched, the client's patience must do.
+        if let Some(epoll) = &self.hellos {
+            _ = epoll.watch(&**socket, Interest::Readable, opened.len() as u64 - 1);
+        }
+    }
+
+    /// Becomes readable when a client says hello again.
+    pub(super) fn repeated_hellos(&self) -> Option<BorrowedFd<'_>> {
+        self.hellos.as_ref().map(AsFd::as_fd)
+    }
+
+    /// On which of the streams, counted as they came.
+    pub(super) fn heard(&self) -> Vec<usize> {
+        let mut heard = Vec::new();
+        if let Some(epoll) = &self.hellos {
+            let mut events = Events::with_capacity(MOST_EVENTS);
+            let note = |token| heard.extend(usize::try_from(token));
+            // What is not reported now is next time.
+            _ = epoll.wait(&mut events, Some(Duration::ZERO), note);
+        }
+        heard
+    }
+
+    /// All are there.
+    pub(super) fn finish(&mut self) {
+        self.hellos = None;
+    }
+}
+
+/// The client hears of arrivals so many times before it has to wait.
+const PARTS: u32 = 4;
+const MOST_EVENTS: usize = 64;
