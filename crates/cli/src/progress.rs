@@ -1,13 +1,13 @@
 //! Shows on a terminal how far a test is.
 
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
 use measurement::{Course, End, Peer, TestPlan};
-use session::{Observer, Place};
+use session::{Introduction, Observer, Place};
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     title: String,
     detail: Detail,
+    /// When the server was asked.
+    since: Instant,
     shown: usize,
     /// It was said that this test waits for its turn.
     waits: bool,
@@ -39,7 +41,7 @@ impl Progress {
         let plain = ProgressStyle::with_template("  {msg}");
         bar.set_style(plain.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.set_message(format!("{title}: connecting"));
-        Self { bar, title, detail, shown: 0, waits: false }
+        Self { bar, title, detail, since: Instant::now(), shown: 0, waits: false }
     }
 }
 
@@ -55,6 +57,10 @@ impl Observer for Progress {
         self.bar.set_message(message);
     }
 
+    fn introduced(&mut self, _introduction: &Introduction<'_>) {
+        self.since = Instant::now();
+    }
+
     fn opening(&mut self, open: u32, of: u32) {
         let (open, of) = (group_thousands(open.into()), group_thousands(of.into()));
         self.bar.set_message(format!("{}: {open} of {of} streams are open", self.title));
@@ -62,6 +68,11 @@ impl Observer for Progress {
 
     fn opened(&mut self, streams: &[StreamRecord]) {
         if self.detail == Detail::Intervals {
+            let (count, took) = (group_thousands(streams.len() as u64), self.since.elapsed());
+            let of = if streams.len() == 1 { "stream" } else { "streams" };
+            let took = took.as_secs_f64();
+            let line = format!("{} {count} {of} opened in {took:.3} s", self.title);
+            self.bar.suspend(|| eprintln(&line));
             for line in report::terminal::placement(streams) {
                 self.bar.suspend(|| eprintln(&format!("{} {line}", self.title)));
             }

@@ -301,3 +301,18 @@ fn neighbour_notes(record: &TestRecord) -> Vec<String> {
 const EVEN: f64 = 0.9;
 /// Clients that are named under a result.
 const MOST_NEIGHBOURS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_streams_are_as_short_as_they_can_be_said() {
+        assert_eq!(numbers(&[7]), "stream 7");
+        assert_eq!(numbers(&[1, 2]), "streams 1-2");
+        assert_eq!(numbers(&[1, 2, 3, 4]), "streams 1-4");
+        assert_eq!(numbers(&[2, 4, 6, 8]), "streams 2, 4, ... 8");
+        assert_eq!(numbers(&[1, 3]), "2 streams");
+        assert_eq!(numbers(&[1, 2, 4]), "3 streams");
+    }
+}

@@ -129,17 +129,8 @@ impl Opener<'_> {
         let socket = connect(self.server, &options, self.connect_timeout, self.interrupts)?
             .map_err(failed)?;
         let stream = StreamSocket::tcp(socket, Cookie::LENGTH as u64);
-        self.introduce(&stream, self.cookie.as_bytes()).map_err(failed)?;
+        introduce(&stream, self.cookie.as_bytes()).map_err(failed)?;
         Ok(stream)
-    }
-
-    /// Says on a stream whose it is.
-    fn introduce(&self, stream: &StreamSocket, words: &[u8]) -> io::Result<()> {
-        match stream {
-            // An empty send buffer takes some 40 bytes at once.
-            StreamSocket::Tcp { socket, .. } => (&**socket).write_all(words),
-            StreamSocket::Udp { .. } => Ok(()),
-        }
     }
 
     /// The settings of the `index`th stream.
@@ -249,6 +240,15 @@ impl Opener<'_> {
             !matches!(phase, ClientPhase::Opening | ClientPhase::Starting | ClientPhase::Running);
         let started = phase != ClientPhase::Opening;
         Ok(has_failed || (started && last && !self.peer_is_linerate))
+    }
+}
+
+/// Says on a stream whose it is.
+fn introduce(stream: &StreamSocket, words: &[u8]) -> io::Result<()> {
+    match stream {
+        // An empty send buffer takes some 40 bytes at once.
+        StreamSocket::Tcp { socket, .. } => (&**socket).write_all(words),
+        StreamSocket::Udp { .. } => Ok(()),
     }
 }
 

@@ -325,7 +325,7 @@ const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 const MOST_NEWCOMERS: usize = 4096;
 /// The listeners, the log, what the tests do not need.
 const OWN_DESCRIPTORS: usize = 64;
-/// What two clients need that test with one stream, each with half of what there is.
+/// What two clients need that test with one stream.
 const LEAST_DESCRIPTORS: u64 = 32;
 /// The desk, the log, the metrics, and other processes of the user.
 const OWN_THREADS: usize = 32;

@@ -10,6 +10,7 @@ mod demo;
 mod errors;
 mod formats;
 mod interruptions;
+mod many;
 mod service;
 mod serving;
 mod several;

@@ -16,7 +16,7 @@ use linux::event::Interrupts;
 use measurement::{Timestamp, Transport};
 use protocol::iperf3::{Cookie, Hello, HelloToken, stream_id};
 
-use super::{ETIMEDOUT, HELLO_LIMIT, Opener, send_hello};
+use super::{ETIMEDOUT, HELLO_LIMIT, Opener, introduce, send_hello};
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
 
@@ -230,8 +230,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
     fn introduce(&mut self, index: u32, socket: TcpStream) -> Result<(), SessionError> {
         let words = self.opener.cookie.numbered(index);
         let stream = StreamSocket::tcp(socket, (Cookie::LENGTH + Cookie::INDEX_LENGTH) as u64);
-        self.opener
-            .introduce(&stream, &words)
+        introduce(&stream, &words)
             .map_err(|error| self.opener.tcp_failure(stream_id(index), error))?;
         self.settle(index, stream);
         Ok(())

@@ -60,10 +60,12 @@ impl Cost {
         }
     }
 
-    const fn half(self) -> Self {
+    /// What one client may have of it: half, and three quarters of the descriptors, of
+    /// which a test of very many streams takes most, and others need few.
+    const fn of_one_client(self) -> Self {
         Self {
             memory: self.memory / 2,
-            descriptors: self.descriptors / 2,
+            descriptors: self.descriptors / 4 * 3,
             threads: self.threads / 2,
         }
     }
@@ -126,7 +128,7 @@ impl Admission {
         (takes_the_queue || tests >= order.per_address).then_some(Refusal::Address)
     }
 
-    /// Takes a test in, to run or to wait. No client gets more than half of what there is.
+    /// Takes a test in, to run or to wait. No client gets more than its part.
     pub(super) fn enter(
         &mut self,
         number: u64,
@@ -135,7 +137,8 @@ impl Admission {
     ) -> Result<(), Refusal> {
         let own = self.of_client.get(&client).copied().unwrap_or_default();
         let (taken, own_taken) = (self.taken.plus(cost), own.taken.plus(cost));
-        let too_much = taken.excess(self.most).or_else(|| own_taken.excess(self.most.half()));
+        let too_much =
+            taken.excess(self.most).or_else(|| own_taken.excess(self.most.of_one_client()));
         if let Some(why) = self.objection(client).or(too_much) {
             return Err(why);
         }
@@ -149,19 +152,19 @@ impl Admission {
     /// A refusal in words: of what there is too little for a test that needs `cost`, even
     /// for one that were alone.
     pub(super) fn words(&self, why: Refusal, cost: &Cost) -> String {
-        let half = self.most.half();
+        let part = self.most.of_one_client();
         match why {
-            Refusal::Descriptors if cost.descriptors > half.descriptors => format!(
+            Refusal::Descriptors if cost.descriptors > part.descriptors => format!(
                 "the test needs {} open files at the server, which has {} for one client: raise \
                  its limit (ulimit -n, LimitNOFILE=) or use fewer streams",
                 group_thousands(cost.descriptors),
-                group_thousands(half.descriptors)
+                group_thousands(part.descriptors)
             ),
-            Refusal::Memory if cost.memory > half.memory => format!(
+            Refusal::Memory if cost.memory > part.memory => format!(
                 "the test needs {} at the server, which has {} for one client: raise its \
                  --max-memory or use fewer streams",
                 ByteSize::from_bytes(cost.memory),
-                ByteSize::from_bytes(half.memory)
+                ByteSize::from_bytes(part.memory)
             ),
             _ => why.to_string(),
         }
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn all_together_have_their_limits_and_each_has_half_of_them() {
+    fn all_together_have_their_limits_and_each_has_a_part_of_them() {
         let order = Order { running: 9, per_address: 9, ..ORDER };
         let mut admission = Admission::new(order, MOST);
         admission.enter(1, client(1), COST).expect("taken");
@@ -260,10 +263,10 @@ mod tests {
         admission.enter(3, client(3), large).expect("taken");
         assert_eq!(admission.enter(4, client(4), COST), Err(Refusal::Memory));
         admission.leave(3, client(3), large);
-        let wide = Cost { descriptors: 51, ..COST };
+        let wide = Cost { descriptors: 76, ..COST };
         assert_eq!(admission.enter(4, client(4), wide), Err(Refusal::Descriptors));
         let words = admission.words(Refusal::Descriptors, &wide);
-        assert!(words.contains("needs 51 open files at the server, which has 50"), "{words}");
+        assert!(words.contains("needs 76 open files at the server, which has 75"), "{words}");
         let words = admission.words(Refusal::Descriptors, &COST);
         assert_eq!(words, Refusal::Descriptors.to_string(), "others have them");
         let busy = Cost { threads: 51, ..COST };

@@ -1,0 +1,176 @@
+//! More streams than an iperf3 can have, and what they need.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{
+    LINERATE, PATIENCE, Running, Server, client, json, linerate, link, program, run, skip, test,
+    unprivileged,
+};
+
+#[test]
+fn a_thousand_streams_move_and_are_compared() {
+    let server = Server::start();
+    let record = json(&server, "--tcp --send -P 1000 -t 2s -i 500ms");
+    assert_eq!(list(&record["streams"]).len(), 1000);
+    assert_eq!(list(&record["peer_streams"]).len(), 1000);
+    let fairness = &record["outcome"]["directions"][0]["fairness"];
+    assert_eq!(fairness["streams"], 1000, "{fairness}");
+    assert_eq!(fairness["idle"], 0, "{fairness}");
+    assert!(fairness["jain"].as_f64().is_some_and(|jain| jain > 0.3), "{fairness}");
+    // Samples of so many streams are kept of the two ends only, intervals all.
+    assert_eq!(list(&record["samples"]).len(), 2);
+    assert!(list(&record["intervals"][0]["intervals"]).len() >= 3, "{}", record["intervals"]);
+    server.line_with("1000 streams: send");
+}
+
+#[test]
+fn both_ends_count_the_same_on_each_of_many_streams() {
+    let server = Server::start();
+    for options in ["--tcp --send -P 200 -n 64M", "--tcp --bidir -P 150 -n 32M"] {
+        let record = json(&server, options);
+        let last = list(&record["samples"]).last().expect("samples");
+        let streams = list(&record["streams"]).iter().zip(list(&last["streams"]));
+        for ((stream, here), there) in streams.zip(list(&record["peer_streams"])) {
+            assert_eq!((&here["id"], &there["id"]), (&stream["id"], &stream["id"]), "{options}");
+            // Every byte of an amount arrives, so that a mix-up of two streams shows.
+            assert_eq!(here["counters"]["bytes"], there["bytes"], "{options}: {stream}");
+        }
+        let senders = list(&record["streams"]).iter().filter(|stream| stream["sender"] == true);
+        assert!([200, 150].contains(&senders.count()), "{options}");
+    }
+}
+
+#[test]
+fn many_streams_of_udp_lose_none_of_their_numbers() {
+    let server = Server::start();
+    let record = json(&server, "--udp --bidir -P 200 -b 20k -l 100 -t 2s");
+    for (stream, there) in list(&record["streams"]).iter().zip(list(&record["peer_streams"])) {
+        assert_eq!(stream["id"], there["id"]);
+        assert!(there["datagrams"].as_u64().is_some_and(|count| count > 0), "{there}");
+    }
+    for outcome in list(&record["outcome"]["directions"]) {
+        assert_eq!(outcome["fairness"]["streams"], 200, "{outcome}");
+        assert_eq!(outcome["fairness"]["idle"], 0, "{outcome}");
+    }
+}
+
+#[test]
+fn the_table_compares_streams_and_verbosity_tells_where_they_ran() {
+    let server = Server::start();
+    let finished = test(&server, "--tcp --send -P 130 -t 1s --verbose");
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for words in ["TCP send, 130 streams", "Jain's index", "slowest", "idle"] {
+        assert!(finished.stdout.contains(words), "no '{words}': {finished:?}");
+    }
+    assert!(finished.stdout.lines().count() < 12, "not a row for each: {finished:?}");
+    assert!(finished.stderr.contains("130 streams opened in"), "{finished:?}");
+    assert!(finished.stderr.contains("-> MPU 0 -> any CPU"), "{finished:?}");
+}
+
+#[test]
+fn iperf3s_limit_holds_in_its_dialect_and_against_it() {
+    let (server, port) = dialect();
+    let finished = run(linerate(&format!("test 127.0.0.1 --port {port} --tcp -P 129")));
+    finished.assert_refusal(1, &["at most 128 in each direction", "-P"]);
+    drop(server);
+    let finished = run(linerate("iperf3 -c 127.0.0.1 -P 129"));
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    let words = "number of parallel streams too large (maximum = 128)";
+    assert!(finished.stderr.contains(words), "{finished:?}");
+    let Some((_iperf3, port)) = plain_iperf3() else { return };
+    let finished = run(linerate(&format!("test 127.0.0.1 --port {port} --tcp --send -P 129")));
+    finished.assert_refusal(1, &["no linerate that takes more than 128 streams", "-P"]);
+}
+
+#[test]
+fn who_has_too_few_descriptors_says_so_before_the_test() {
+    let server = Server::start();
+    let options = format!("test 127.0.0.1 --port {} --tcp --send -P 300", server.address.port());
+    let Some(few) = with_descriptors(200, &options) else { return };
+    run(few).assert_refusal(1, &["need 364 open files and 200 are allowed", "ulimit -n"]);
+    drop(server);
+    let Some(few) = with_descriptors(400, "serve --verbose --port 0 --bind 127.0.0.1") else {
+        return;
+    };
+    let server = Server::spawn(few);
+    let finished = test(&server, "--tcp --send -P 300 -t 1s");
+    finished.assert_refusal(1, &["open files at the server, which has", "LimitNOFILE="]);
+    test(&server, "--tcp --send -P 50 -t 200ms").assert_success();
+}
+
+#[test]
+fn further_ports_serve_more_streams_than_a_client_has_ports() {
+    let Some(link) = link() else { return };
+    let mut narrow = link.near.command("sh");
+    let set = "echo '40000 40099' > /proc/sys/net/ipv4/ip_local_port_range";
+    if !narrow.args(["-c", set]).status().is_ok_and(|status| status.success()) {
+        _ = skip::<()>("the range of ports cannot be set");
+        return;
+    }
+    let mut serve = program(link.far.command(LINERATE));
+    serve.args("serve --verbose --port 5201".split(' '));
+    let server = Server::spawn(serve);
+    let mut test = program(link.near.command(LINERATE));
+    let host = link.far.ipv4().to_string();
+    test.args(["test", &host]).args("--tcp --send -P 400 -t 1s --json".split(' '));
+    let finished = run(test);
+    finished.assert_success();
+    let record = finished.json();
+    let port = |stream: &Value| stream["peer"].as_str().map(str::to_owned);
+    let doors: BTreeSet<_> = list(&record["streams"]).iter().filter_map(port).collect();
+    assert_eq!(doors.len(), 8, "400 streams, 50 for each port: {doors:?}");
+    let fairness = &record["outcome"]["directions"][0]["fairness"];
+    assert_eq!(fairness["streams"], 400, "{fairness}");
+    drop(server);
+}
+
+#[test]
+fn an_interrupt_ends_a_test_of_many_streams_in_order() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "--tcp --send -P 500 -t 30s --json"));
+    server.await_test();
+    running.signal("INT");
+    let finished = running.finish(PATIENCE);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
+    assert_eq!(list(&record["peer_streams"]).len(), 500);
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The program, without privileges, as one that may have so many files open.
+fn with_descriptors(most: u32, arguments: &str) -> Option<Command> {
+    let inner = unprivileged(arguments)?;
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -n {most} && exec \"$@\"");
+    command.args(["-c", &script, "sh"]).arg(inner.get_program()).args(inner.get_args());
+    Some(program(command))
+}
+
+/// A real iperf3 that serves, and its port.
+fn plain_iperf3() -> Option<(Running, u16)> {
+    let port = crate::support::free_port();
+    let mut command = program(Command::new("iperf3"));
+    command.args(["-s", "-1", "-B", "127.0.0.1", "-p", &port.to_string()]);
+    if Command::new("iperf3").arg("--version").output().is_err() {
+        return skip("no iperf3");
+    }
+    let running = Running::start(command);
+    std::thread::sleep(Duration::from_millis(500));
+    Some((running, port))
+}
+
+/// A server that speaks iperf3's dialect, and its port.
+fn dialect() -> (Running, u16) {
+    let port = crate::support::free_port();
+    let running = Running::start(linerate(&format!("iperf3 -s -B 127.0.0.1 -p {port}")));
+    std::thread::sleep(Duration::from_millis(500));
+    (running, port)
+}
