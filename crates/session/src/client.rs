@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use linux::event::Interrupts;
-use linux::tcp::{Keepalive, TcpInfo, TcpOptions};
+use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
-use measurement::plan::MAX_DATAGRAM;
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    BitRate, ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord,
-    Timestamp, Transport,
+    ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord, Timestamp,
+    Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
     Parameters, ProtocolError, Wishes, stream_id,
 };
 
+use crate::blocks::block_length;
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side};
@@ -294,7 +294,9 @@ impl Conversation<'_> {
                     }
                 });
                 gathered.map(|Gathered { sockets, shut }| {
-                    self.doubts.extend(shut.iter().map(|(port, error)| shut_port(*port, error)));
+                    let server = self.server;
+                    let shut = shut.iter().map(|(port, error)| shut_port(server, *port, error));
+                    self.doubts.extend(shut);
                     sockets
                 })
             }
@@ -474,11 +476,12 @@ impl Conversation<'_> {
 }
 
 /// A further port that could not be reached.
-fn shut_port(port: u16, error: &std::io::Error) -> String {
+fn shut_port(server: SocketAddr, port: u16, error: &std::io::Error) -> String {
     let why = crate::reason(error);
     format!(
-        "the server's further port {port} cannot be reached ({why}), so that its first port took \
-         those streams; does a firewall let only that one through?"
+        "the server's further port {port} cannot be reached ({why}), so that port {} took its \
+         streams; does a firewall let only that one through?",
+        server.port()
     )
 }
 
@@ -520,29 +523,6 @@ fn connect_control(
 fn control_keepalive(manners: &Manners) -> Keepalive {
     let user_timeout = manners.send_timeout.unwrap_or(manners.keepalive.user_timeout);
     Keepalive { user_timeout, ..manners.keepalive }
-}
-
-/// The block length asked, else the default of the transport.
-fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo) -> ByteSize {
-    let (plan, path_mtu) = (&request.plan, path.pmtu);
-    plan.options.block.unwrap_or_else(|| match plan.transport {
-        Transport::Tcp => ByteSize::from_bytes(tcp_block(plan.options.rate)),
-        Transport::Udp if request.manners.datagram == DatagramDefault::ControlSegment => {
-            let segment = u64::from(path.snd_mss);
-            ByteSize::from_bytes(if segment < 16 { UDP_PAYLOAD } else { segment.min(MAX_DATAGRAM) })
-        }
-        Transport::Udp => {
-            // IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
-            let headers = if server.ip().to_canonical().is_ipv4() { 28 } else { 48 };
-            let fits = u64::from(path_mtu).saturating_sub(headers);
-            ByteSize::from_bytes(if fits < 16 { UDP_PAYLOAD } else { fits.min(MAX_DATAGRAM) })
-        }
-    })
-}
-
-/// Large blocks save system calls; at a low rate they would make long bursts.
-fn tcp_block(rate: Option<BitRate>) -> u64 {
-    rate.map_or(TCP_BLOCK, |rate| (rate.bits_per_second() / 8 / 100).clamp(1024, TCP_BLOCK))
 }
 
 fn environment(started_at: String) -> Result<Environment, SessionError> {
@@ -604,10 +584,6 @@ fn contradictions(directions: &[DirectionOutcome]) -> Vec<String> {
     directions.iter().filter(more).map(|outcome| format!("{}: {text}", outcome.direction)).collect()
 }
 
-/// Twice iperf3's: about a tenth faster where memory is not the limit.
-const TCP_BLOCK: u64 = 256 * 1024;
-/// What fits an Ethernet frame, should the kernel not know the path MTU.
-const UDP_PAYLOAD: u64 = 1460;
 /// iperf3's (clause 2.8).
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Beside two round trips, for the last datagrams to be read by an iperf3.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod amount;
+mod blocks;
 pub mod client;
 mod control;
 mod cpu;

@@ -89,13 +89,13 @@ pub(crate) struct AmountFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamFlags {
-    /// Parallel streams in each direction
+    /// Parallel streams in each direction; more than 128 between two linerates only
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT")]
     pub(crate) streams: u16,
     /// Rate of each stream, e.g. 100M [default: unlimited]
     #[arg(short = 'b', long, env = "LINERATE_RATE")]
     pub(crate) rate: Option<BitRate>,
-    /// Bytes per write or datagram [default: 256K, or what fits the path MTU]
+    /// Bytes per write or datagram [default: 256K, less for thousands of streams, or what fits the path MTU]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
     /// Socket buffer, e.g. 4M

@@ -172,7 +172,9 @@ fn intervals_are_shown_on_request() {
     let server = Server::start();
     let finished = test(&server, "--tcp --send -O 1s -t 500ms -i 250ms --verbose");
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    let lines: Vec<_> = finished.stderr.lines().collect();
+    assert!(finished.stderr.starts_with("TCP send 1 stream opened in "), "{finished:?}");
+    assert!(finished.stderr.contains("\nTCP send stream 1 -> MPU 0 -> any CPU\n"), "{finished:?}");
+    let lines: Vec<_> = finished.stderr.lines().skip(2).collect();
     assert!(lines.len() >= 4, "{finished:?}");
     assert!(lines.iter().all(|line| line.starts_with("TCP send ") && line.contains("bit/s")));
     let (first, last) = (lines[0], lines[lines.len() - 1]);
@@ -308,6 +310,8 @@ fn with_redactions(check: impl FnOnce()) {
     settings.add_filter(r"\d+ \([\d.]+ %\)", "[loss]");
     settings.add_filter(r"[\d.]+ ms", "[jitter]");
     settings.add_filter(r" [\d.]+[mu]?s\b", " [time]");
+    // Jain's index.
+    settings.add_filter(r" [01]\.\d{3}\b( !)?", " [index]");
     settings.add_filter(r" {2,}\d+\b", "  [count]");
     settings.add_filter(r" {2,}", "  ");
     settings.bind(check);

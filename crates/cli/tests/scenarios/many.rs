@@ -1,9 +1,11 @@
 //! More streams than an iperf3 can have, and what they need.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
+use lab::Link;
 use serde_json::Value;
 
 use crate::support::{
@@ -105,27 +107,32 @@ fn who_has_too_few_descriptors_says_so_before_the_test() {
 #[test]
 fn further_ports_serve_more_streams_than_a_client_has_ports() {
     let Some(link) = link() else { return };
-    let mut narrow = link.near.command("sh");
-    let set = "echo '40000 40099' > /proc/sys/net/ipv4/ip_local_port_range";
-    if !narrow.args(["-c", set]).status().is_ok_and(|status| status.success()) {
-        _ = skip::<()>("the range of ports cannot be set");
+    if !as_root(&link, &narrow("40000 40099")) {
         return;
     }
-    let mut serve = program(link.far.command(LINERATE));
-    serve.args("serve --verbose --port 5201".split(' '));
-    let server = Server::spawn(serve);
-    let mut test = program(link.near.command(LINERATE));
-    let host = link.far.ipv4().to_string();
-    test.args(["test", &host]).args("--tcp --send -P 400 -t 1s --json".split(' '));
-    let finished = run(test);
-    finished.assert_success();
-    let record = finished.json();
-    let port = |stream: &Value| stream["peer"].as_str().map(str::to_owned);
-    let doors: BTreeSet<_> = list(&record["streams"]).iter().filter_map(port).collect();
-    assert_eq!(doors.len(), 8, "400 streams, 50 for each port: {doors:?}");
+    let record = across(&link, "--tcp --send -P 400 -t 1s");
+    assert_eq!(doors(&record).len(), 8, "400 streams, 50 for each port: {:?}", doors(&record));
     let fairness = &record["outcome"]["directions"][0]["fairness"];
     assert_eq!(fairness["streams"], 400, "{fairness}");
-    drop(server);
+    assert!(record["outcome"]["notes"].is_null(), "{}", record["outcome"]);
+}
+
+#[test]
+fn further_ports_behind_a_firewall_are_done_without_and_that_is_said() {
+    let Some(link) = link() else { return };
+    // The server's kernel chooses its further ports from the usual range.
+    let wall = "ip rule add ipproto tcp dport 32768-60999 prohibit";
+    if !as_root(&link, &narrow("10000 10399")) || !as_root(&link, wall) {
+        return;
+    }
+    let record = across(&link, "--tcp --send -P 300 -t 1s");
+    assert_eq!(doors(&record), [5201]);
+    let notes = list(&record["outcome"]["notes"]);
+    let told = |note: &Value| {
+        note.as_str()
+            .is_some_and(|note| note.contains("cannot be reached") && note.contains("5201"))
+    };
+    assert!(notes.iter().any(told), "{}", record["outcome"]);
 }
 
 #[test]
@@ -139,6 +146,36 @@ fn an_interrupt_ends_a_test_of_many_streams_in_order() {
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
     assert_eq!(list(&record["peer_streams"]).len(), 500);
+}
+
+/// The record of a test from the near end of a link to the far one.
+fn across(link: &Link, options: &str) -> Value {
+    let mut serve = program(link.far.command(LINERATE));
+    serve.args("serve --verbose --port 5201".split(' '));
+    let _server = Server::spawn(serve);
+    let mut test = program(link.near.command(LINERATE));
+    test.args(["test", &link.far.ipv4().to_string(), "--json"]).args(options.split(' '));
+    let finished = run(test);
+    finished.assert_success();
+    finished.json()
+}
+
+/// Runs a line of shell in the near end; whether it worked.
+fn as_root(link: &Link, script: &str) -> bool {
+    let status = link.near.command("sh").args(["-c", script]).status();
+    let works = status.is_ok_and(|status| status.success());
+    works || skip::<()>(&format!("this does not work here: {script}")).is_some()
+}
+
+fn narrow(range: &str) -> String {
+    format!("echo '{range}' > /proc/sys/net/ipv4/ip_local_port_range")
+}
+
+/// The server's ports to which the streams went.
+fn doors(record: &Value) -> Vec<u16> {
+    let address = |stream: &Value| stream["peer"].as_str()?.parse::<SocketAddr>().ok();
+    let ports = list(&record["streams"]).iter().filter_map(address).map(|peer| peer.port());
+    ports.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn list(value: &Value) -> &[Value] {

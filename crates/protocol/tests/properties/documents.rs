@@ -81,6 +81,12 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
+/// A row of about as many numbers as it should have, most of them likely.
+fn row() -> impl Strategy<Value = Vec<i64>> {
+    let number = prop_oneof![8 => 0..1_i64 << 40, 1 => Just(-1), 1 => any::<i64>()];
+    prop::collection::vec(number, 18..23)
+}
+
 /// Some of the keys with any values; none: the key is taken away.
 fn changes(keys: &'static [&'static str]) -> impl Strategy<Value = Vec<(&'static str, Change)>> {
     prop::collection::vec((select(keys), prop::option::weighted(0.9, value())), 0..5)
@@ -152,6 +158,22 @@ proptest! {
         let mut client = client_after(8);
         client.handle_bytes(&framed(&json), START);
         prop_assert!(matches!(client.phase(), ClientPhase::Closing | ClientPhase::Failed));
+    }
+
+    #[test]
+    fn no_rows_make_absurd_results(
+        rows in prop::collection::vec(prop_oneof![value(), row().prop_map(Value::from)], 0..5),
+    ) {
+        // Clause 13.14.
+        let mut json = results(&parameters(), 2).to_json();
+        json["linerate"] = json!({ "rows": rows });
+        if let Ok(read) = Results::from_json(json.to_string().as_bytes()) {
+            prop_assert_eq!(read.streams.len(), rows.len());
+            for stream in &read.streams {
+                prop_assert!(stream.seconds.is_finite() && stream.seconds >= 0.0);
+                prop_assert!(stream.jitter.is_finite() && stream.bytes <= 1 << 53);
+            }
+        }
     }
 
     #[test]

@@ -162,7 +162,7 @@ impl Admission {
             ),
             Refusal::Memory if cost.memory > part.memory => format!(
                 "the test needs {} at the server, which has {} for one client: raise its \
-                 --max-memory or use fewer streams",
+                 --max-memory or ask for less",
                 ByteSize::from_bytes(cost.memory),
                 ByteSize::from_bytes(part.memory)
             ),

@@ -225,8 +225,11 @@ impl<'a> Conversation<'a> {
             self.setting.pinned = vec![cpu];
         }
         let excess = options.limits.excess(parameters);
-        let host = || Host::this(parameters.plan.transport);
-        let shortage = || host().lacks_memory(&parameters.plan).map(Excess::shortage);
+        let plan = &parameters.plan;
+        let shortage = || {
+            let host = plan.has_many_streams().then(|| Host::this(plan.transport))?;
+            host.lacks_memory(plan).map(Excess::shortage)
+        };
         excess.or_else(shortage).map(|excess| (excess, 0))
     }
 

@@ -16,7 +16,7 @@ use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
 
 use super::address::Household;
 use super::conversation::{self, Client, Venue};
-use super::doors::Doors;
+use super::doors::{Doors, Left};
 use super::hellos::Hellos;
 use super::limits;
 use super::lobby::{self, Lobby};
@@ -196,8 +196,12 @@ impl Desk {
     fn accept_at_doors(&mut self) {
         let registry = Arc::clone(&self.registry);
         self.doors.shut_those_of_the_gone(|cookie| registry.knows(cookie));
-        let (came, more) = self.doors.accept();
-        self.behind |= more;
+        let (came, left) = self.doors.accept();
+        match left {
+            Left::Nobody => {}
+            Left::Others => self.behind = true,
+            Left::NoRoom => self.make_room(),
+        }
         for newcomer in came {
             self.tally.connections.fetch_add(1, Relaxed);
             self.greet(newcomer);
@@ -454,7 +458,7 @@ pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-fn is_shortage(error: &io::Error) -> bool {
+pub(super) fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOMEM | ENOBUFS))
 }
 

@@ -8,11 +8,21 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use protocol::iperf3::Cookie;
 
+use super::desk::is_shortage;
 use super::newcomer::Newcomer;
 
 /// All doors of a server.
 #[derive(Default)]
 pub(super) struct Doors(Vec<Door>);
+
+/// Who may wait at the doors still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Left {
+    Nobody,
+    Others,
+    /// Somebody, for whom the system has no descriptor.
+    NoRoom,
+}
 
 struct Door {
     listener: TcpListener,
@@ -47,31 +57,28 @@ impl Doors {
         self.0.retain(|door| is_there(&door.test));
     }
 
-    /// Takes who came, but no more than a flood's worth at a time; whether there may be
-    /// more.
-    pub(super) fn accept(&self) -> (Vec<Newcomer>, bool) {
-        let (mut came, mut more) = (Vec::new(), false);
-        for door in &self.0 {
-            more |= door.accept(&mut came);
-        }
-        (came, more)
+    /// Takes who came, but no more than a flood's worth at a time; and what is left.
+    pub(super) fn accept(&self) -> (Vec<Newcomer>, Left) {
+        let mut came = Vec::new();
+        let left = self.0.iter().map(|door| door.accept(&mut came)).max();
+        (came, left.unwrap_or(Left::Nobody))
     }
 }
 
 impl Door {
-    fn accept(&self, came: &mut Vec<Newcomer>) -> bool {
+    fn accept(&self, came: &mut Vec<Newcomer>) -> Left {
         for _ in 0..MOST_AT_ONCE {
             match linux::tcp::accept(&self.listener) {
                 Ok((socket, from)) if from.ip().to_canonical() == self.client => {
                     came.push(Newcomer::new(socket, from).through(self.test));
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-                // A stranger is not heard, and one connection that is gone is gone. When
-                // descriptors are short the desk makes room at its own port.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Left::Nobody,
+                Err(error) if is_shortage(&error) => return Left::NoRoom,
+                // A stranger is not heard, and one connection that is gone is gone.
                 Ok(_) | Err(_) => {}
             }
         }
-        true
+        Left::Others
     }
 }
 

@@ -1,0 +1,127 @@
+//! More streams than an iperf3 can have (clauses 13.12 to 13.14).
+
+use linerate_protocol::iperf3::{
+    Announcement, Client, ClientEvent, Cookie, ErrorCode, Parameters, ProtocolError, Results,
+    Server, ServerEvent, State, StreamResult, stream_id,
+};
+use measurement::plan::PlanDraft;
+use measurement::{ByteSize, Direction, StreamSample, Timestamp, Transport};
+
+const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
+
+#[test]
+fn two_linerates_open_count_and_compare_any_number() {
+    let (mut client, mut server) = (client(1000), Server::new(NOW));
+    client.take_output();
+    exchange(&mut client, &mut server);
+    assert!(
+        matches!(server.poll_event(), Some(ServerEvent::Asked(asked)) if asked.plan.streams == 1000)
+    );
+    server.offer(64, vec![40_000, 40_001]);
+    server.accept(None, NOW);
+    exchange(&mut client, &mut server);
+    let Some(ClientEvent::PeerAnnounced(peer)) = client.poll_event() else { panic!("who?") };
+    assert_eq!((peer.under_way, peer.ports), (Some(64), vec![40_000, 40_001]));
+    assert_eq!(client.poll_event(), Some(ClientEvent::CreateStreams));
+    for arrived in [16, 48, 32] {
+        server.tell_arrived(arrived);
+    }
+    exchange(&mut client, &mut server);
+    assert_eq!(client.arrived(), 48, "what has come does not go");
+    server.streams_open(NOW);
+    exchange(&mut client, &mut server);
+    client.end_test(NOW);
+    exchange(&mut client, &mut server);
+    server.request_results(Vec::new(), NOW);
+    exchange(&mut client, &mut server);
+    client.send_results(&results(1000), NOW);
+    exchange(&mut client, &mut server);
+    assert_eq!(server.poll_event(), Some(ServerEvent::Ended));
+    assert_eq!(server.poll_event(), Some(ServerEvent::Results(results(1000))));
+    server.send_results(&results(1000), NOW);
+    exchange(&mut client, &mut server);
+    let told = std::iter::from_fn(|| client.poll_event())
+        .find(|event| matches!(event, ClientEvent::Results(_)));
+    assert_eq!(told, Some(ClientEvent::Results(results(1000))));
+    assert_eq!(server.poll_event(), Some(ServerEvent::Done));
+}
+
+#[test]
+fn an_iperf3_that_would_try_is_left_in_order() {
+    let mut client = client(129);
+    client.handle_bytes(&[State::ParamExchange.byte()], NOW);
+    client.take_output();
+    client.handle_bytes(&[State::CreateStreams.byte()], NOW);
+    assert_eq!(client.poll_event(), Some(ClientEvent::Failed(ProtocolError::TooManyStreams)));
+    assert_eq!(client.take_output(), [State::ClientTerminate.byte()]);
+}
+
+#[test]
+fn an_iperf3s_refusal_is_told_in_our_words() {
+    let mut client = client(129);
+    client.handle_bytes(&[State::ParamExchange.byte()], NOW);
+    let code = ErrorCode::STREAMS.0.to_be_bytes();
+    client.handle_bytes(&[&[State::ServerError.byte()][..], &code, &[0; 4]].concat(), NOW);
+    assert_eq!(client.poll_event(), Some(ClientEvent::Failed(ProtocolError::TooManyStreams)));
+}
+
+#[test]
+fn who_does_not_know_of_it_is_neither_offered_nor_told_anything() {
+    let mut older = parameters(1);
+    let mut announcement = Announcement::own();
+    announcement.extensions.retain(|name| name != "many-streams");
+    older.announcement = Some(announcement);
+    let (mut client, mut server) = (of(older), Server::new(NOW));
+    client.take_output();
+    exchange(&mut client, &mut server);
+    server.offer(64, vec![40_000]);
+    server.accept(None, NOW);
+    server.tell_arrived(1);
+    let said = String::from_utf8_lossy(&server.take_output()).into_owned();
+    assert!(!said.contains("under_way") && !said.contains("arrived"), "{said}");
+}
+
+fn parameters(streams: u16) -> Parameters {
+    let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+    draft.streams = streams;
+    Parameters::new(&draft.check().expect("a plan"), ByteSize::from_bytes(1000))
+}
+
+fn of(parameters: Parameters) -> Client {
+    Client::new(parameters, &Cookie::from_random([7; 36]), NOW)
+}
+
+fn client(streams: u16) -> Client {
+    of(parameters(streams))
+}
+
+fn results(streams: u32) -> Results {
+    let stream = |index| {
+        let (id, bytes) = (stream_id(index), u64::from(index) << 20);
+        let mut counted = StreamSample { id, ..StreamSample::default() };
+        counted.counters.bytes = bytes;
+        StreamResult {
+            id,
+            bytes,
+            retransmits: -1,
+            omitted_errors: Some(0),
+            omitted_packets: Some(0),
+            seconds: 2.5,
+            counted: Some(counted),
+            ..StreamResult::default()
+        }
+    };
+    Results { streams: (0..streams).map(stream).collect(), ..Results::default() }
+}
+
+/// Carries everything both ways until nobody has more to say.
+fn exchange(client: &mut Client, server: &mut Server) {
+    loop {
+        let (up, down) = (client.take_output(), server.take_output());
+        if up.is_empty() && down.is_empty() {
+            return;
+        }
+        server.handle_bytes(&up, NOW);
+        client.handle_bytes(&down, NOW);
+    }
+}
