@@ -22,6 +22,7 @@ pub mod privileges;
 pub mod process;
 pub mod seal;
 pub mod tcp;
+pub mod topology;
 pub mod udp;
 
 /// Size of `T` as socket calls want it.

@@ -110,7 +110,8 @@ pub(crate) struct StreamFlags {
     /// Set TCP_NODELAY
     #[arg(short = 'N', long, env = "LINERATE_NO_DELAY", value_parser = BoolishValueParser::new())]
     pub(crate) no_delay: bool,
-    /// CPUs to pin the workers to, e.g. 0,2-3
+    /// CPUs to pin the workers to, e.g. 0,2-3; cores: one of each core; siblings: those of one
+    /// core; away-from:eth0: those that serve no interrupts of that interface
     #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = usable_cpus)]
     pub(crate) cpus: Option<CpuList>,
 }
@@ -175,14 +176,39 @@ pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, String> {
     Ok(CpuList(cpus))
 }
 
-/// The same, if the process may run on all of them.
+/// The same, or a word for some of those on which the process may run, if it may run on
+/// all of them.
 pub(crate) fn usable_cpus(text: &str) -> Result<CpuList, String> {
-    let list = parse_cpus(text)?;
     let allowed = linux::host::allowed_cpus().map_err(|error| error.to_string())?;
+    let list = match (text, text.split_once(':')) {
+        ("cores", _) => CpuList(linux::topology::one_of_each_core(&allowed)),
+        ("siblings", _) => {
+            let first = allowed.first().copied().unwrap_or_default();
+            CpuList(linux::topology::siblings(first, &allowed))
+        }
+        (_, Some(("away-from", interface))) => away_from(interface, &allowed)?,
+        _ => parse_cpus(text)?,
+    };
     match list.0.iter().find(|cpu| !allowed.contains(cpu)) {
         Some(cpu) => Err(format!("this process may not run on CPU {cpu}: see taskset -p $$")),
         None => Ok(list),
     }
+}
+
+/// The CPUs that an interface leaves alone.
+fn away_from(interface: &str, allowed: &[usize]) -> Result<CpuList, String> {
+    let busy = linux::topology::cpus_of_interrupts(interface)
+        .map_err(|error| format!("interrupts cannot be read: {}", session::reason(&error)))?;
+    if busy.is_empty() {
+        return Err(format!(
+            "'{interface}' has no interrupts of its own, as lo and veth: give a list of CPUs"
+        ));
+    }
+    let rest: Vec<_> = allowed.iter().copied().filter(|cpu| !busy.contains(cpu)).collect();
+    if rest.is_empty() {
+        return Err(format!("every CPU serves interrupts of '{interface}': give a list of CPUs"));
+    }
+    Ok(CpuList(rest))
 }
 
 fn parse_tag(text: &str) -> Result<(String, String), String> {
@@ -212,6 +238,17 @@ mod tests {
         for text in ["", "x", "3-2", "1-", "4096"] {
             assert!(parse_cpus(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn words_name_cpus_on_which_this_process_may_run() {
+        let allowed = linux::host::allowed_cpus().expect("an affinity");
+        for word in ["cores", "siblings"] {
+            let CpuList(cpus) = usable_cpus(word).expect(word);
+            assert!(!cpus.is_empty() && cpus.iter().all(|cpu| allowed.contains(cpu)), "{word}");
+        }
+        let refusal = usable_cpus("away-from:lo").expect_err("no interrupts");
+        assert!(refusal.contains("'lo' has no interrupts of its own"), "{refusal}");
     }
 
     #[test]
