@@ -132,7 +132,7 @@ impl Host {
         if let Some(limit) = self.buffers.filter(|limit| need > *limit) {
             return Some(Shortage::Buffers { transport: plan.transport, need, limit });
         }
-        let need = streams * STREAM_BYTES;
+        let need = streams * stream_bytes(plan.transport);
         let free = self.memory.filter(|free| need > *free)?;
         Some(Shortage::Memory { need, free })
     }
@@ -149,8 +149,14 @@ impl Host {
 }
 
 /// What one stream takes of either end's memory: the process's own, and the kernel's for
-/// an idle socket.
-pub(crate) const STREAM_BYTES: u64 = 8 * 1024;
+/// an idle socket. One of UDP remembers which datagrams came.
+pub(crate) const fn stream_bytes(transport: Transport) -> u64 {
+    match transport {
+        Transport::Tcp => 8 * 1024,
+        Transport::Udp => 16 * 1024,
+    }
+}
+
 /// The least that the kernel gives a socket to send and to receive (tcp(7), udp(7)).
 const LEAST_BUFFERS: u64 = 2 * 4096;
 /// Workers, the control connection, the terminal.

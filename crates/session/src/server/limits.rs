@@ -9,7 +9,7 @@ use protocol::iperf3::{ErrorCode, Parameters};
 
 use super::admission::Cost;
 use super::tally::Refusal;
-use crate::preflight::{STREAM_BYTES, Shortage};
+use crate::preflight::{Shortage, stream_bytes};
 
 /// How much of the server one test may take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,7 +136,9 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
     // One block to send and one to receive, or batches of datagrams of about that size.
     let payload = 2 * parameters.block().bytes().max(LEAST_PAYLOAD);
     Cost {
-        memory: SESSION_BYTES + streams * STREAM_BYTES + workers * (payload + WORKER_BYTES),
+        memory: SESSION_BYTES
+            + streams * stream_bytes(parameters.plan.transport)
+            + workers * (payload + WORKER_BYTES),
         descriptors: streams
             + doors(parameters) as u64
             + workers * WORKER_DESCRIPTORS
