@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use linux::event::Wake;
 
@@ -49,7 +48,6 @@ pub struct Builder {
     name: String,
     mpus: usize,
     cpus: Vec<usize>,
-    spin_tail: Duration,
     modules: Vec<Make>,
 }
 
@@ -67,7 +65,6 @@ impl Builder {
             name: "mpu".to_owned(),
             mpus: mpus.max(1),
             cpus: Vec::new(),
-            spin_tail: SPIN_TAIL,
             modules: Vec::new(),
         };
         builder.module(|_| Ok(()))
@@ -84,14 +81,6 @@ impl Builder {
     #[must_use]
     pub fn pin(mut self, cpus: &[usize]) -> Self {
         cpus.clone_into(&mut self.cpus);
-        self
-    }
-
-    /// How long before an exact deadline an MPU wakes up to spin: longer than the kernel
-    /// is late.
-    #[must_use]
-    pub const fn spin_tail(mut self, span: Duration) -> Self {
-        self.spin_tail = span;
         self
     }
 
@@ -145,7 +134,6 @@ impl Builder {
                 shared: Arc::clone(&context.workloads.shared),
                 modules: Arc::clone(&modules),
                 cpu: self.cpus.get(index % self.cpus.len().max(1)).copied(),
-                spin_tail: self.spin_tail,
             };
             let (tell, told) = channel();
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
@@ -163,7 +151,6 @@ struct Birth {
     shared: Arc<Shared>,
     modules: Arc<Vec<Make>>,
     cpu: Option<usize>,
-    spin_tail: Duration,
 }
 
 impl Birth {
@@ -186,7 +173,7 @@ impl Birth {
         linux::host::sharpen_timers();
         let modules = self.modules.iter().map(|module| (module.call)(self.index));
         let modules = modules.collect::<io::Result<Vec<_>>>()?;
-        Kernel::new(self.index, Arc::clone(&self.shared), modules, self.spin_tail)
+        Kernel::new(self.index, Arc::clone(&self.shared), modules)
     }
 }
 
@@ -287,6 +274,3 @@ impl<W: Workload> Runs for Typed<W> {
         self.0.run(&mut Mpu { module, core })
     }
 }
-
-/// Longer than a thread of an idle machine wakes up late.
-const SPIN_TAIL: Duration = Duration::from_micros(60);

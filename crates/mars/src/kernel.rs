@@ -19,6 +19,7 @@ use linux::epoll::{Epoll, Events, Interest};
 
 use crate::locals::{Local, Locals, Place};
 use crate::mpu::Core;
+use crate::punctuality::{Precision, Punctuality};
 use crate::ready::{NONE, Ready};
 use crate::shared::{Shared, Unit};
 use crate::sleeper::Bed;
@@ -50,8 +51,8 @@ pub(crate) struct Kernel {
     prefers_shared: bool,
     /// Revocations that were looked after.
     revocations: u32,
-    /// How long before an exact deadline it wakes up to spin.
-    spin_tail: Duration,
+    /// How late it wakes when it sleeps until a time.
+    punctuality: Punctuality,
 }
 
 impl Kernel {
@@ -59,7 +60,6 @@ impl Kernel {
         index: usize,
         shared: Arc<Shared>,
         modules: Vec<Box<dyn Any>>,
-        spin_tail: Duration,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         epoll.watch(&shared.units[index].wake, Interest::Readable, WAKE)?;
@@ -89,7 +89,7 @@ impl Kernel {
             kind: 0,
             prefers_shared: true,
             revocations: 0,
-            spin_tail,
+            punctuality: Punctuality::default(),
         })
     }
 
@@ -230,7 +230,7 @@ impl Kernel {
         let token = self.core.armed.take();
         let local = self.locals.at(slot);
         local.place = Place::Stalled { readiness: wait.readiness, token };
-        local.exactly = wait.exactly;
+        local.precision = if wait.exactly { Precision::Exact } else { Precision::About };
         self.watched += local.newly_watched();
         if let Some(at) = wait.until {
             self.wheel.set(slot, at, &mut self.locals);
@@ -376,33 +376,43 @@ impl Kernel {
         }
     }
 
-    /// Sleeps until there is something to do.
+    /// Sleeps until there is something to do. A thread that sleeps until a time wakes after
+    /// it, so that it asks for less and spins the rest.
     fn rest(&mut self) -> io::Result<()> {
         let now = self.core.read_clock();
         self.settle();
-        let alarm = match self.wheel.next(&mut self.locals) {
-            Some((at, _)) if at <= now => return Ok(()),
-            Some((at, slot)) if self.locals.at(slot).exactly => {
-                let early = at.before(self.spin_tail);
-                if early <= now {
-                    self.spin_until(at);
-                    return Ok(());
-                }
-                Some(early)
-            }
-            next => next.map(|(at, _)| at),
-        };
-        self.sleep(alarm.map(|at| at.since(now)))
+        let Some((at, slot)) = self.wheel.next(&mut self.locals) else { return self.sleep(None) };
+        if at <= now {
+            return Ok(());
+        }
+        let lead = self.punctuality.lead(self.locals.at(slot).precision);
+        let early = at.before(lead);
+        if early <= now {
+            return self.spin_until(at);
+        }
+        self.sleep(Some(early.since(now)))?;
+        if self.core.now >= early {
+            self.punctuality.woke(self.core.now.since(early));
+        }
+        Ok(())
     }
 
-    fn spin_until(&mut self, at: Time) {
+    fn spin_until(&mut self, at: Time) -> io::Result<()> {
         let began = self.core.now;
-        while self.core.now < at && self.unit().inbox.is_empty() {
+        // The one that waits for the time watches a descriptor itself.
+        let has_others = self.watched > 1;
+        let mut looks = 0_u32;
+        while self.core.now < at && self.ready.is_empty() && self.unit().inbox.is_empty() {
+            looks += 1;
+            if has_others && looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
+                self.poll(Some(Duration::ZERO))?;
+            }
             std::hint::spin_loop();
             self.core.read_clock();
         }
         self.unit().account.spin(self.core.now.since(began));
         self.settle();
+        Ok(())
     }
 
     fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
@@ -480,5 +490,7 @@ const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
 /// The others may have become ready in the meantime.
 const TURNS_BETWEEN_POLLS: u32 = 16;
+/// While it spins it looks at the clock about 30 million times a second.
+const LOOKS_BETWEEN_POLLS: u32 = 64;
 /// Deadlines may be late by that many turns of workloads that do not read the clock.
 const TURNS_BETWEEN_CLOCKS: u64 = 8;

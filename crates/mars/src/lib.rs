@@ -66,6 +66,8 @@ mod mpu;
 #[cfg(not(loom))]
 mod object;
 #[cfg(not(loom))]
+mod punctuality;
+#[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
 mod table;

@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use crate::mpu::Core;
+use crate::punctuality::Precision;
 use crate::ready::{Links, NONE};
 use crate::table::Body;
 use crate::turnstile::Token;
@@ -15,8 +16,8 @@ pub(crate) struct Local {
     pub(crate) body: Body,
     pub(crate) priority: u8,
     pub(crate) place: Place,
-    /// Its deadline is to be met exactly.
-    pub(crate) exactly: bool,
+    /// How well its deadline is to be kept.
+    pub(crate) precision: Precision,
     /// It shall not run any more.
     pub(crate) is_revoked: bool,
     /// It runs here and nowhere else.
@@ -47,7 +48,7 @@ impl Local {
             body,
             priority,
             place: Place::Running,
-            exactly: false,
+            precision: Precision::About,
             is_revoked: false,
             pinned,
             watched: 0,
