@@ -87,6 +87,8 @@ pub(super) struct TrafficControlMessage {
 }
 
 impl TrafficControlMessage {
+    pub(super) const BYTES: usize = 20;
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         bytes.extend(self.index.to_ne_bytes());
