@@ -11,6 +11,7 @@ mod budget;
 mod counters;
 mod pacing;
 mod pool;
+mod punctuality;
 mod scratch;
 mod stream;
 pub mod tcp;
@@ -19,7 +20,7 @@ mod worker;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
-pub use pacing::Pacer;
+pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};

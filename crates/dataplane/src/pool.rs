@@ -10,6 +10,7 @@ use linux::event::Wake;
 use measurement::StreamCounters;
 
 use crate::counters::Counters;
+use crate::pacing::PacingTally;
 use crate::scratch::{Memory, Scratch};
 use crate::stream::Stream;
 use crate::worker::{Orders, Worker};
@@ -33,6 +34,8 @@ pub struct Pool {
     gate: Arc<Gate>,
     done: Arc<Wake>,
     streams: Vec<Watched>,
+    /// One per worker.
+    tallies: Vec<Arc<PacingTally>>,
 }
 
 /// What the pool's owner keeps of a stream.
@@ -63,6 +66,7 @@ impl Pool {
             gate: Arc::default(),
             done: Arc::new(Wake::new()?),
             streams: Vec::with_capacity(streams.len()),
+            tallies: Vec::with_capacity(count),
         };
         let mut shares: Vec<Vec<Box<dyn Stream>>> = (0..count).map(|_| Vec::new()).collect();
         for (index, stream) in streams.into_iter().enumerate() {
@@ -83,6 +87,7 @@ impl Pool {
         scratch: Scratch,
         cpu: Option<usize>,
     ) -> io::Result<()> {
+        self.tallies.push(Arc::clone(&scratch.pacing));
         let wake = Arc::new(Wake::new()?);
         let (orders, done) = (Arc::clone(&self.orders), Arc::clone(&self.done));
         let mut worker = Worker::new(streams, scratch, orders, Arc::clone(&wake), done)?;
@@ -156,6 +161,11 @@ impl Pool {
     /// Every stream's id, whether it sends, and its counters now.
     pub fn read(&self) -> impl Iterator<Item = (u32, bool, StreamCounters)> + '_ {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
+    }
+
+    /// How the paced senders of each worker keep their times.
+    pub fn pacing(&self) -> impl Iterator<Item = &PacingTally> {
+        self.tallies.iter().map(|tally| &**tally)
     }
 
     /// What every stream counts, for those who watch it from afar.

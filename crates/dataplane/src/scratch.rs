@@ -1,8 +1,11 @@
 //! Memory that all streams of one worker use in turn.
 
 use std::io;
+use std::sync::Arc;
 
 use linux::udp::{MOST_SEGMENTS, ReceiveBatch, SendBatch};
+
+use crate::pacing::PacingTally;
 
 /// What the memory of a worker is to suit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub struct Scratch {
     pub outgoing: SendBatch,
     /// What UDP receivers read into; empty in a TCP test.
     pub incoming: ReceiveBatch,
+    /// Where paced senders note how they keep their times.
+    pub pacing: Arc<PacingTally>,
 }
 
 impl Scratch {
@@ -73,6 +78,7 @@ impl Scratch {
             outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
             payload,
+            pacing: Arc::default(),
         })
     }
 }

@@ -12,6 +12,7 @@ use linux::event::{Alarm, Wake};
 use measurement::Timestamp;
 use portable_atomic::AtomicBool;
 
+use crate::punctuality::{Precision, Punctuality};
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
@@ -40,7 +41,7 @@ enum Place {
     /// Waits for its socket.
     Socket,
     /// Waits for the time.
-    Time,
+    Time(Precision),
     /// Will not go on.
     Done,
 }
@@ -63,6 +64,11 @@ pub(crate) struct Worker {
     alarm: Alarm,
     /// When the alarm is set to go off.
     alarm_at: Option<Timestamp>,
+    /// When it was to go off that just did.
+    rang: Option<Timestamp>,
+    /// When it began to spin.
+    spinning: Option<Timestamp>,
+    punctuality: Punctuality,
     wake: Arc<Wake>,
     orders: Arc<Orders>,
     sending_stopped: bool,
@@ -94,6 +100,9 @@ impl Worker {
             times: BinaryHeap::with_capacity(count + 1),
             events: Events::with_capacity((count + 2).min(MOST_EVENTS)),
             alarm_at: None,
+            rang: None,
+            spinning: None,
+            punctuality: Punctuality::default(),
             sending_stopped: false,
             slots,
             scratch,
@@ -113,9 +122,13 @@ impl Worker {
                 self.stop_senders();
             }
             let now = crate::now();
+            if let Some(time) = self.rang.take() {
+                self.punctuality.woke(now.since(time));
+            }
             self.collect_due(now);
             match self.ready.pop_front() {
                 Some(index) => {
+                    self.stop_spinning(now);
                     self.step(index, now);
                     turns = turns.wrapping_add(1);
                     // The others may have become ready in the meantime; with none ready
@@ -126,7 +139,7 @@ impl Worker {
                         self.wait(Some(Duration::ZERO))?;
                     }
                 }
-                None => self.sleep()?,
+                None => self.rest(now)?,
             }
         }
         Ok(())
@@ -145,7 +158,11 @@ impl Worker {
             Step::Readable | Step::Writable => Place::Socket,
             Step::Until(time) => {
                 self.times.push(Reverse((time, index)));
-                Place::Time
+                Place::Time(Precision::About)
+            }
+            Step::Exactly(time) => {
+                self.times.push(Reverse((time, index)));
+                Place::Time(Precision::Exact)
             }
             Step::Done => {
                 self.done.notify();
@@ -170,29 +187,58 @@ impl Worker {
                 return;
             }
             self.times.pop();
-            if self.slots[index].place == Place::Time {
+            if matches!(self.slots[index].place, Place::Time(_)) {
                 self.slots[index].place = Place::Ready;
                 self.ready.push_back(index);
             }
         }
     }
 
-    /// Waits for a socket, the next time or an order.
-    fn sleep(&mut self) -> io::Result<()> {
-        if let Some(Reverse((time, _))) = self.times.peek().copied()
-            && self.alarm_at.replace(time) != Some(time)
-        {
-            self.alarm.set(Duration::from_nanos(time.nanos()))?;
+    /// Waits for a socket, the next time or an order: sleeps if there is time for that.
+    fn rest(&mut self, now: Timestamp) -> io::Result<()> {
+        let Some(wake_at) = self.wake_at() else { return self.wait(None) };
+        if wake_at <= now {
+            return self.spin(now);
+        }
+        self.stop_spinning(now);
+        if self.alarm_at.replace(wake_at) != Some(wake_at) {
+            self.alarm.set(Duration::from_nanos(wake_at.nanos()))?;
         }
         self.wait(None)
     }
 
+    /// A thread that sleeps until a time wakes after it, so that it has to ask for less.
+    fn wake_at(&self) -> Option<Timestamp> {
+        let Reverse((time, index)) = self.times.peek().copied()?;
+        let Place::Time(precision) = self.slots[index].place else { return Some(time) };
+        let lead = self.punctuality.lead(precision).as_nanos();
+        Some(Timestamp::from_nanos(
+            time.nanos().saturating_sub(u64::try_from(lead).unwrap_or(u64::MAX)),
+        ))
+    }
+
+    /// Passes a moment; the next turn looks at the clock again.
+    fn spin(&mut self, now: Timestamp) -> io::Result<()> {
+        self.spinning.get_or_insert(now);
+        if self.slots.len() > 1 {
+            return self.wait(Some(Duration::ZERO));
+        }
+        std::hint::spin_loop();
+        Ok(())
+    }
+
+    fn stop_spinning(&mut self, now: Timestamp) {
+        if let Some(since) = self.spinning.take() {
+            self.scratch.pacing.spun(now.since(since));
+        }
+    }
+
     fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let Self { slots, ready, epoll, events, alarm_at, wake, .. } = self;
+        let Self { slots, ready, epoll, events, alarm_at, rang, wake, .. } = self;
         epoll.wait(events, timeout, |token| match token {
             WAKE => wake.clear(),
             // The next sleep sets it anew, which also makes it unreadable.
-            ALARM => *alarm_at = None,
+            ALARM => *rang = alarm_at.take(),
             index => {
                 let index = usize::try_from(index).unwrap_or(usize::MAX);
                 if let Some(slot) = slots.get_mut(index)
