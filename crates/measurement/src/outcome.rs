@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pacing::PacingReport;
 use crate::plan::Direction;
 use crate::units::BitRate;
 
@@ -101,6 +102,10 @@ pub struct DirectionOutcome {
     /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_seconds: Option<f64>,
+    /// How the sender kept the rate that was asked; none: none was, or the sender does not
+    /// tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pacing: Option<PacingReport>,
 }
 
 impl DirectionOutcome {

@@ -12,8 +12,8 @@ use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::plan::MAX_DATAGRAM;
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    BitRate, ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord,
-    Timestamp, Transport,
+    BitRate, ByteSize, Direction, DirectionOutcome, Environment, PacingReport, Peer, TestPlan,
+    TestRecord, Timestamp, Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
@@ -142,6 +142,7 @@ pub fn run(
         peer_cpu: None,
         peer_congestion: None,
         shared: Vec::new(),
+        peer_pacing: None,
         breakdown: None,
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
@@ -172,6 +173,8 @@ struct Conversation<'a> {
     peer_congestion: Option<String>,
     /// Who else used the server.
     shared: Vec<Neighbour>,
+    /// How the server's senders kept their rate.
+    peer_pacing: Option<PacingReport>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// A signal ended the test before its time.
@@ -239,6 +242,7 @@ impl Conversation<'_> {
                     self.observer.answered(output);
                 }
                 self.shared = results.shared;
+                self.peer_pacing = results.pacing.map(|report| *report);
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -399,7 +403,8 @@ impl Conversation<'_> {
             return Err(ending.err().unwrap_or(SessionError::Interrupted));
         };
         trial.finish(self.finals.as_deref());
-        let measured = trial.close();
+        let mut measured = trial.close();
+        measured.peer_pacing = self.peer_pacing.take();
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,

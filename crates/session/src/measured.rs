@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::StreamRecord;
-use measurement::{Course, Sample, TestPlan, Timestamp};
+use measurement::{Course, PacingReport, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,10 @@ pub(crate) struct Measured {
     pub(crate) base: usize,
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) cpu: CpuUse,
+    /// How this end's senders kept their rate.
+    pub(crate) pacing: Option<PacingReport>,
+    /// The same of the peer's, if it told.
+    pub(crate) peer_pacing: Option<PacingReport>,
     pub(crate) stream_error: Option<String>,
 }
 

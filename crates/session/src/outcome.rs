@@ -82,6 +82,11 @@ impl<'a> View<'a> {
             retransmits: if is_tcp { self.retransmits() } else { None },
             datagrams: if is_tcp { None } else { self.ledger() },
             jitter_seconds: if is_tcp { None } else { self.jitter() },
+            pacing: if self.sender {
+                self.measured.pacing.clone()
+            } else {
+                self.measured.peer_pacing.clone()
+            },
         }
     }
 

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use dataplane::{Counters, Pool};
 use measurement::record::StreamRecord;
-use measurement::{ByteSize, Course, End, Sample, StreamSample, TestPlan, Timestamp, Transport};
+use measurement::{
+    ByteSize, Course, End, PacingReport, PacingWay, Sample, StreamSample, TestPlan, Timestamp,
+    Transport,
+};
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
 use crate::amount::Amount;
@@ -14,7 +17,7 @@ use crate::cpu::CpuClock;
 use crate::error::SessionError;
 use crate::measured::{Measured, Side};
 use crate::sampler::sample;
-use crate::sockets::{Opened, Workshop};
+use crate::sockets::{Opened, Workshop, arrange_pacing};
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -41,6 +44,7 @@ pub(crate) struct Trial {
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
     amount: Amount,
+    way: PacingWay,
     samples: Vec<Sample>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     base: usize,
@@ -69,6 +73,7 @@ impl Trial {
             setting.pinned.clone()
         };
         let pin = !setting.pinned.is_empty();
+        let way = arrange_pacing(&plan.options, block, &opened);
         let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin)
             .map_err(SessionError::system("worker threads"))?;
         let mut records = Vec::with_capacity(opened.len());
@@ -87,6 +92,7 @@ impl Trial {
             opened,
             records,
             amount,
+            way,
             samples: Vec::new(),
             base: 0,
             stopped: None,
@@ -360,7 +366,7 @@ impl Trial {
     pub(crate) fn close(self) -> Measured {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
-        let cpu = self.cpu.usage();
+        let (cpu, pacing) = (self.cpu.usage(), self.pacing());
         // A worker that failed has left its streams' counters; the control connection
         // tells the rest.
         _ = self.pool.close();
@@ -371,6 +377,8 @@ impl Trial {
             base: self.base,
             stopped: self.stopped,
             cpu,
+            pacing,
+            peer_pacing: None,
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
@@ -397,7 +405,18 @@ impl Trial {
                 .collect(),
             server_output: None,
             shared: Vec::new(),
+            pacing: self.pacing().map(Box::new),
         }
+    }
+
+    /// How this end's senders kept the rate that was asked; none: none was, or they have
+    /// hardly begun.
+    fn pacing(&self) -> Option<PacingReport> {
+        let rate = self.plan.options.rate?;
+        let senders = self.opened.iter().filter(|one| one.sender).count();
+        let tallies: Vec<_> = self.pool.pacing().collect();
+        let manner = (self.plan.options.pacing, self.way);
+        dataplane::pacing_report(&tallies, u32::try_from(senders).ok()?, rate, manner)
     }
 
     /// The streams as they were opened.
