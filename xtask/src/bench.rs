@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::output::say;
 use crate::packages;
@@ -17,6 +17,7 @@ mod congestion;
 mod contest;
 mod dialect;
 mod measure;
+mod pacing;
 mod process;
 mod program;
 mod promise;
@@ -30,7 +31,10 @@ use program::Program;
 
 /// Compares linerate with the installed iperf3 over loopback
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
+    #[command(subcommand)]
+    special: Option<Special>,
     /// A further program to compare with: another linerate or iperf3
     #[arg(long, value_name = "PATH")]
     peer: Vec<PathBuf>,
@@ -54,8 +58,21 @@ pub(crate) struct Bench {
     strict: bool,
 }
 
+/// Comparisons of one thing each.
+#[derive(Debug, Subcommand)]
+enum Special {
+    Pacing(pacing::Pacing),
+}
+
 impl Bench {
     pub(crate) fn run(self) -> Result<String> {
+        match self.special {
+            Some(Special::Pacing(pacing)) => pacing.run(),
+            None => self.compare(),
+        }
+    }
+
+    fn compare(self) -> Result<String> {
         let programs = self.programs()?;
         let (rounds, seconds) = if self.quick { (2, 1) } else { (self.rounds, self.time) };
         let contest = Contest { rounds, seconds, congestion: congestion::common(&programs)? };

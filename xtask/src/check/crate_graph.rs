@@ -47,7 +47,7 @@ const TABLE: [(&str, Allowed); 11] = [
     ("authentication", Allowed::Only(&[])),
     ("cli", Allowed::All),
     ("conformance", Allowed::All),
-    ("xtask", Allowed::Only(&["measurement"])),
+    ("xtask", Allowed::Only(&["measurement", "lab"])),
 ];
 
 #[cfg(test)]
