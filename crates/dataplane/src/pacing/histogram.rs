@@ -121,7 +121,8 @@ mod tests {
     fn quantiles_are_those_of_all_histograms_together() {
         let (one, two) = (Histogram::default(), Histogram::default());
         (0..98).for_each(|_| one.add(4));
-        [5, 1_000].into_iter().for_each(|value| two.add(value));
+        two.add(5);
+        two.add(1_000);
         let reading = Reading::of([&one, &two].into_iter());
         assert_eq!(reading.quantiles(), Quantiles { p50: 4, p99: 5, max: 1_000 });
         assert_eq!(reading.powers_of_two(), [0, 0, 99, 0, 0, 0, 0, 0, 0, 1]);

@@ -142,10 +142,12 @@ mod tests {
 
     #[test]
     fn two_streams_send_at_once_and_not_one_after_the_other() {
-        let tallies = [PacingTally::default(), PacingTally::default()];
-        tallies.iter().for_each(|tally| tally.note(&batch(0)));
-        tallies[0].spun(Duration::from_micros(500));
-        let tallies: Vec<_> = tallies.iter().collect();
+        let (one, two) = (PacingTally::default(), PacingTally::default());
+        let tallies = [&one, &two];
+        for tally in tallies {
+            tally.note(&batch(0));
+        }
+        one.spun(Duration::from_micros(500));
         let each = BitRate::from_bits_per_second(8_000_000);
         let manner = (Pacing::Even, PacingWay::TimerAndSpin);
         let report = pacing_report(&tallies, 2, each, manner).expect("they sent");

@@ -184,7 +184,9 @@ fn nothing_is_caught_up_in_a_heap() {
         let pacer = Pacer::of_datagrams(rate, 1460).with_pacing(pacing);
         let mut noise = noise();
         // Stalls of any length up to 30 ms as well.
-        let late = move || if noise() % 100 == 0 { noise() % 30_000_000 } else { noise() % 3_000 };
+        let late = move || {
+            if noise().is_multiple_of(100) { noise() % 30_000_000 } else { noise() % 3_000 }
+        };
         let batches = play(pacer, 2, 2_000, late);
         for pair in batches.windows(2) {
             let (from, count) = pair[0];

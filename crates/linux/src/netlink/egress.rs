@@ -18,11 +18,13 @@ impl Route {
         egress(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The kind of the queueing discipline at the root of an interface, e.g. `fq`.
-    pub fn root_discipline(&mut self, index: u32) -> io::Result<String> {
+    /// The kind of the queueing discipline at the root of an interface, e.g. `fq`; none: the
+    /// kernel does not tell, as of an interface that never was up.
+    pub fn root_discipline(&mut self, index: u32) -> io::Result<Option<String>> {
         let index = i32::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?;
-        let answer = self.ask(discipline_request(index))?;
-        discipline(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        let mut kind = None;
+        self.exchange(discipline_request(index), |reply| kind = discipline(reply.payload))?;
+        Ok(kind)
     }
 }
 
@@ -39,7 +41,9 @@ fn egress(answer: &[u8]) -> Option<u32> {
 
 fn discipline_request(index: i32) -> Message {
     let body = TrafficControlMessage { index, parent: kernel::TC_H_ROOT };
-    Message::new(libc::RTM_GETQDISC, 0, &body.encode())
+    // The kernel tells it as it tells of a change: to all that listen, and to the one that
+    // asks only with this flag (net/sched/sch_api.c).
+    Message::new(libc::RTM_GETQDISC, kernel::NLM_F_ECHO, &body.encode())
 }
 
 fn discipline(answer: &[u8]) -> Option<String> {
@@ -65,7 +69,7 @@ mod tests {
     fn an_interface_has_a_discipline_and_a_number_without_one_none() {
         let mut route = Route::open().expect("netlink is there");
         let loopback = route.interface_index("lo").expect("loopback is there");
-        assert!(!route.root_discipline(loopback).expect("one that does not queue, too").is_empty());
+        assert_eq!(route.root_discipline(loopback).expect("asked").as_deref(), Some("noqueue"));
         let error = route.root_discipline(0x7fff_fff0).expect_err("no such interface");
         assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
     }

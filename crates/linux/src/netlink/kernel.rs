@@ -145,6 +145,7 @@ impl TokenBucketOptions {
 // linux/netlink.h
 pub(super) const NLM_F_REQUEST: u16 = 0x1;
 pub(super) const NLM_F_ACK: u16 = 0x4;
+pub(super) const NLM_F_ECHO: u16 = 0x8;
 pub(super) const NLM_F_REPLACE: u16 = 0x100;
 pub(super) const NLM_F_EXCL: u16 = 0x200;
 pub(super) const NLM_F_CREATE: u16 = 0x400;

@@ -196,8 +196,13 @@ fn rarer() -> impl Strategy<Value = StreamOptions> {
 /// What a linerate, or an iperf3 with these wishes, asks for.
 pub(crate) fn asked() -> impl Strategy<Value = Parameters> {
     (plan(), any::<bool>()).prop_map(|(plan, plain)| {
-        let mut asked = Parameters::new(&plan, plan.options.block.expect("always set"));
+        let block = plan.options.block.expect("always set");
+        let mut asked = Parameters::new(&plan, block);
         if plain {
+            let mut draft = PlanDraft::clone(&plan);
+            // An iperf3 knows but one.
+            draft.options.pacing = Pacing::default();
+            asked = Parameters::new(&draft.check().expect("still valid"), block);
             asked.announcement = None;
             asked.counter_width = CounterWidth::Bits32;
         }
