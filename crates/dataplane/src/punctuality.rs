@@ -22,7 +22,8 @@ pub(crate) struct Punctuality {
 impl Default for Punctuality {
     fn default() -> Self {
         Self {
-            // Two of five wake-ups are less late: the early ones spin for the difference.
+            // Three of five wake-ups are less late, and spin for the difference; with fewer the
+            // rest comes late so often that the rate is not kept.
             usual: Estimate { nanos: 4_000, up: 30, down: 20, least: 0, most: 20_000 },
             // All but three of a hundred.
             seldom_later: Estimate { nanos: 20_000, up: 485, down: 15, least: 5_000, most: 60_000 },
@@ -48,7 +49,7 @@ impl Punctuality {
 }
 
 /// A quantile of values that are seen one by one and not kept: it rests where the steps up
-/// and the steps down cancel out, at up / (up + down).
+/// and the steps down cancel out, at the share of up / (up + down).
 #[derive(Debug)]
 struct Estimate {
     nanos: u64,
