@@ -17,6 +17,7 @@ mod congestion;
 mod contest;
 mod dialect;
 mod measure;
+mod pacing;
 mod process;
 mod program;
 mod promise;
@@ -63,12 +64,14 @@ pub(crate) struct Bench {
 #[derive(Debug, Subcommand)]
 enum Special {
     Streams(streams::Streams),
+    Pacing(pacing::Pacing),
 }
 
 impl Bench {
     pub(crate) fn run(self) -> Result<String> {
         match self.special {
             Some(Special::Streams(streams)) => streams.run(),
+            Some(Special::Pacing(pacing)) => pacing.run(),
             None => self.compare(),
         }
     }

@@ -49,6 +49,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             block: stream.length,
             // As with iperf3, 0 is unlimited.
             rate: stream.rate.filter(|rate| rate.bits_per_second() > 0),
+            pacing: stream.pacing.unwrap_or_default(),
             window: stream.window,
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),

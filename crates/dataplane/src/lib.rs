@@ -21,7 +21,7 @@ pub mod udp;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
-pub use pacing::Pacer;
+pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};

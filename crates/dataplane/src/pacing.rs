@@ -1,179 +1,266 @@
-//! When the next block is due at a given rate.
+//! When the next blocks are due at a given rate. It is told the time and never waits.
+//!
+//! A batch that was late moves those after it: they follow a little closer than the rate
+//! has it until the average is right again, and never in one heap.
 
 use std::time::Duration;
 
-use measurement::{BitRate, Timestamp};
+use measurement::{BitRate, Pacing, Timestamp};
 
-/// Spaces blocks evenly in time. A short stall is made up for; the deficit of a
-/// long one is dropped, because a burst at line rate is not the rate asked for.
+use crate::stream::Step;
+
+mod grid;
+mod histogram;
+mod tally;
+
+pub use tally::{PacingTally, pacing_report};
+
+use grid::Grid;
+
+/// Spaces the blocks of one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    gap: Duration,
-    /// Blocks that go back to back when the first of them is due.
-    burst: usize,
-    /// What is left of a burst that has begun.
-    begun: usize,
-    /// What it makes up for at the most; a block that is due is none.
-    longest_deficit: Duration,
+    grid: Grid,
+    pacing: Pacing,
+    /// Bytes of a block.
+    block: u64,
+    /// Blocks that go back to back.
+    batch: usize,
+    limits: &'static Limits,
+    /// What is left of a batch that has begun.
+    left: usize,
+    /// What has gone of it.
+    gone: usize,
+    /// When the batch is due.
     due: Option<Timestamp>,
-    stalled: Duration,
+    /// When the last one began.
+    began: Option<Timestamp>,
+    /// Nobody has looked since its last block went.
+    fresh: bool,
+    /// By how much its sending was late already when it ended.
+    held_up: Duration,
+    news: Option<Batch>,
+}
+
+/// What a pacer makes up for, and how.
+#[derive(Debug)]
+struct Limits {
+    /// A batch that is later than this met a stall.
+    stall: Duration,
+    /// A sender that is farther behind than this is too slow; the excess is given up.
+    debt: Duration,
+    /// How fast it catches up, in percent of the rate.
+    haste: u64,
+    /// A batch that takes so much longer to send than it may was interrupted: what is left of
+    /// it goes at its end, so that the next one has to keep away from there. None: it is
+    /// the network that takes its time.
+    interruption: Option<Duration>,
+}
+
+/// A batch that has begun, for the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// How long after its time.
+    pub lateness: Duration,
+    /// Part of it that is not made up for, or will be by [`Pacing::Repay`].
+    pub stalled: Duration,
+    /// Time whose blocks were given up since the sender is too slow.
+    pub forgone: Duration,
+    /// The batch before it, which has ended.
+    pub before: Option<Ended>,
+}
+
+/// A batch that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How many blocks it had.
+    pub blocks: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Time from its beginning to that of the next.
+    pub took: Duration,
+    /// The time that it should have taken at the rate.
+    pub ideal: Duration,
 }
 
 impl Pacer {
-    /// Datagrams of `length` bytes at `rate`. After a stall of more than 10 ms it does
-    /// not catch up: the receiver's buffer may hold no more.
+    /// Datagrams of `length` bytes at `rate`.
     pub fn of_datagrams(rate: BitRate, length: u64) -> Self {
-        Self::new(rate, length, Duration::from_millis(10))
+        Self::new(rate, length, &DATAGRAMS).in_batches()
     }
 
-    /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them
-    /// now and then; it does not catch up with more than 100 ms.
+    /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them now and
+    /// then: more is made up for, and as fast as the kernel sends after a loss (120 %,
+    /// `tcp_pacing_ca_ratio` in Documentation/networking/ip-sysctl.rst).
     pub fn of_blocks(rate: BitRate, block: u64) -> Self {
-        Self::new(rate, block, Duration::from_millis(100))
+        Self::new(rate, block, &BLOCKS)
     }
 
-    fn new(rate: BitRate, block: u64, longest: Duration) -> Self {
-        let gap = rate.time_for(block);
-        let longest_deficit = longest.max(gap);
-        Self { gap, burst: 1, begun: 0, longest_deficit, due: None, stalled: Duration::ZERO }
+    fn new(rate: BitRate, block: u64, limits: &'static Limits) -> Self {
+        Self {
+            grid: Grid::new(rate, block),
+            pacing: Pacing::Smooth,
+            block,
+            batch: 1,
+            limits,
+            left: 0,
+            gone: 0,
+            due: None,
+            began: None,
+            fresh: false,
+            held_up: Duration::ZERO,
+            news: None,
+        }
+    }
+
+    /// With as many datagrams in a batch as keep the price of a wake-up low.
+    fn in_batches(mut self) -> Self {
+        let within = |span: Duration| self.grid.blocks_within(span);
+        self.batch = within(LONG_BATCH).min(FEW).max(within(SHORT_BATCH)).max(1);
+        self
+    }
+
+    /// Spaces them so; a burst that was asked keeps its length.
+    #[must_use]
+    pub fn with_pacing(mut self, pacing: Pacing) -> Self {
+        self.pacing = pacing;
+        if pacing == Pacing::Even {
+            self.batch = 1;
+        }
+        self
     }
 
     /// Lets `burst` blocks go back to back whenever the rate allows the first of them; it
     /// then waits until the average is the rate again. At least one.
     #[must_use]
     pub fn with_burst(mut self, burst: usize) -> Self {
-        self.burst = burst.max(1);
-        let whole = self.gap.saturating_mul(u32::try_from(self.burst).unwrap_or(u32::MAX));
-        self.longest_deficit = self.longest_deficit.max(whole);
+        self.batch = burst.max(1);
         self
+    }
+
+    /// How its blocks are spaced.
+    pub const fn pacing(&self) -> Pacing {
+        self.pacing
     }
 
     /// How many of `most` blocks may go now; none: when the next one is due.
     pub fn allowance(&mut self, now: Timestamp, most: usize) -> Result<usize, Timestamp> {
-        let due = *self.due.get_or_insert(now);
-        if now < due && self.begun == 0 {
-            return Err(due);
+        if self.left == 0 {
+            let due = self.next_due(now);
+            if now < due {
+                return Err(due);
+            }
+            self.begin(now, due);
         }
-        let owed = self.owed(now, due);
-        if owed > 0 && self.begun == 0 {
-            self.begun = self.burst;
-        }
-        Ok(owed.max(self.begun).min(most))
+        Ok(self.left.min(most))
     }
 
-    /// How many blocks are due, if any.
-    fn owed(&mut self, now: Timestamp, due: Timestamp) -> usize {
-        if now < due {
-            return 0;
+    /// How many of `most` blocks may go now; none: what to wait for. A batch that begins
+    /// goes into `tally`.
+    pub(crate) fn step(
+        &mut self,
+        now: Timestamp,
+        most: usize,
+        tally: &PacingTally,
+    ) -> Result<usize, Step> {
+        let allowed = self.allowance(now, most).map_err(|due| match self.pacing {
+            Pacing::Even => Step::Exactly(due),
+            Pacing::Smooth | Pacing::Repay => Step::Until(due),
+        })?;
+        if let Some(batch) = self.news() {
+            tally.note(&batch);
         }
-        let behind = now.since(due);
-        if behind > self.longest_deficit {
-            self.stalled += behind;
-            self.due = Some(now);
-            return 1;
-        }
-        let gap = self.gap.as_nanos().max(1);
-        usize::try_from(behind.as_nanos() / gap).unwrap_or(usize::MAX).saturating_add(1)
+        Ok(allowed)
     }
 
     /// `count` blocks went.
     pub fn sent(&mut self, count: usize) {
-        self.begun = self.begun.saturating_sub(count);
-        if let Some(due) = &mut self.due {
-            *due = due.after(self.gap * u32::try_from(count).unwrap_or(u32::MAX));
+        self.gone += count;
+        self.left = self.left.saturating_sub(count);
+        self.grid.advance(count);
+        if self.left > 0 {
+            return;
         }
+        // Counted from where the batch began: what it took to send belongs to its time.
+        let soonest = self.began.unwrap_or_default().after(self.shortest(self.gone));
+        self.due = Some(self.grid.next().max(soonest));
+        self.fresh = true;
     }
 
-    /// Time whose blocks were dropped because the sender had stalled.
-    pub const fn stalled(&self) -> Duration {
-        self.stalled
+    /// The batch that has begun since the last call.
+    pub const fn news(&mut self) -> Option<Batch> {
+        self.news.take()
+    }
+
+    /// When the next batch is due, put off if the last one was interrupted.
+    fn next_due(&mut self, now: Timestamp) -> Timestamp {
+        let due = *self.due.get_or_insert(now);
+        let fresh = std::mem::take(&mut self.fresh);
+        let late = now.since(due);
+        if !fresh || self.limits.interruption.is_none_or(|longest| late <= longest) {
+            return due;
+        }
+        self.held_up = late;
+        *self.due.insert(now.after(self.shortest(self.gone)))
+    }
+
+    fn begin(&mut self, now: Timestamp, due: Timestamp) {
+        let lateness = now.since(due) + std::mem::take(&mut self.held_up);
+        if self.began.is_none() {
+            self.grid.start(now);
+        }
+        let stall = self.limits.stall.max(self.grid.span(self.batch));
+        let stalled = if lateness > stall { lateness } else { Duration::ZERO };
+        let forgone = self.give_up(now, stalled);
+        let before = self.began.map(|began| Ended {
+            blocks: self.gone,
+            bytes: self.block.saturating_mul(self.gone as u64),
+            took: now.since(began),
+            ideal: self.grid.span(self.gone),
+        });
+        self.news = Some(Batch { lateness, stalled, forgone, before });
+        self.began = Some(now);
+        (self.left, self.gone) = (self.batch, 0);
+    }
+
+    /// Moves the times that lie ahead by what is not to be made up for; how much of it is
+    /// more than a stall.
+    fn give_up(&mut self, now: Timestamp, stalled: Duration) -> Duration {
+        if self.pacing == Pacing::Repay {
+            return Duration::ZERO;
+        }
+        self.grid.delay(stalled);
+        let longest = self.limits.debt.max(self.grid.span(self.batch));
+        let forgone = now.since(self.grid.next()).saturating_sub(longest);
+        self.grid.delay(forgone);
+        forgone
+    }
+
+    /// The least time from the beginning of a batch of `count` blocks to the next.
+    fn shortest(&self, count: usize) -> Duration {
+        let nanos = self.grid.span(count).as_nanos() * 100 / u128::from(self.limits.haste);
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
+
+const DATAGRAMS: Limits = Limits {
+    stall: Duration::from_millis(1),
+    debt: Duration::from_millis(20),
+    haste: 105,
+    interruption: Some(Duration::from_micros(100)),
+};
+const BLOCKS: Limits = Limits {
+    stall: Duration::from_millis(100),
+    debt: Duration::from_millis(100),
+    haste: 120,
+    interruption: None,
+};
+/// So many datagrams are no burst that a queue would notice.
+const FEW: usize = 4;
+/// Fewer datagrams make a batch if these would span more than this.
+const LONG_BATCH: Duration = Duration::from_micros(500);
+/// More make one if these would span less: about ten times what a wake-up costs.
+const SHORT_BATCH: Duration = Duration::from_micros(47);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(micros: u64) -> Timestamp {
-        Timestamp::from_nanos(1_000_000_000 + micros * 1_000)
-    }
-
-    /// One block of 125 bytes each 100 microseconds.
-    fn pacer() -> Pacer {
-        Pacer::of_datagrams(BitRate::from_bits_per_second(10_000_000), 125)
-    }
-
-    #[test]
-    fn blocks_are_due_one_gap_apart() {
-        let mut pacer = pacer();
-        assert_eq!(pacer.allowance(at(0), 64), Ok(1));
-        pacer.sent(1);
-        assert_eq!(pacer.allowance(at(40), 64), Err(at(100)));
-        assert_eq!(pacer.allowance(at(100), 64), Ok(1));
-    }
-
-    #[test]
-    fn a_short_stall_is_made_up_for_and_a_long_one_is_not() {
-        let mut pacer = pacer();
-        assert_eq!(pacer.allowance(at(0), 64), Ok(1));
-        pacer.sent(1);
-        assert_eq!(pacer.allowance(at(450), 64), Ok(4));
-        assert_eq!(pacer.allowance(at(450), 2), Ok(2));
-        pacer.sent(4);
-        assert_eq!(pacer.allowance(at(900_000), 64), Ok(1));
-        assert!(pacer.stalled() > Duration::from_millis(800));
-        pacer.sent(1);
-        assert_eq!(pacer.allowance(at(900_001), 64), Err(at(900_100)));
-    }
-
-    #[test]
-    fn slow_datagrams_are_not_taken_for_stalls() {
-        let mut pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(8_000), 100);
-        for step in 0..10 {
-            assert_eq!(pacer.allowance(at(step * 100_000 + 15_000), 64), Ok(1));
-            pacer.sent(1);
-        }
-        assert_eq!(pacer.stalled(), Duration::ZERO);
-    }
-
-    #[test]
-    fn a_burst_goes_at_once_when_its_first_block_is_due() {
-        let mut pacer = pacer().with_burst(10);
-        assert_eq!(pacer.allowance(at(0), 64), Ok(10));
-        pacer.sent(10);
-        assert_eq!(pacer.allowance(at(999), 64), Err(at(1_000)));
-        assert_eq!(pacer.allowance(at(1_000), 4), Ok(4));
-        pacer.sent(4);
-        // The rest of a burst waits for nothing, though the average is above the rate.
-        assert_eq!(pacer.allowance(at(1_001), 64), Ok(6));
-        pacer.sent(6);
-        assert_eq!(pacer.allowance(at(1_002), 64), Err(at(2_000)));
-    }
-
-    #[test]
-    fn the_average_of_bursts_is_the_rate_even_block_by_block() {
-        let mut pacer = pacer().with_burst(7);
-        let mut sent = 0;
-        for step in 0..10_000 {
-            if pacer.allowance(at(step * 10), 1).is_ok() {
-                pacer.sent(1);
-                sent += 1;
-            }
-        }
-        assert!((1_000..=1_007).contains(&sent), "{sent} blocks in 100 ms");
-        assert_eq!(pacer.stalled(), Duration::ZERO);
-    }
-
-    #[test]
-    fn the_average_is_the_rate() {
-        let mut pacer = pacer();
-        let mut sent = 0;
-        for step in 0..1_000 {
-            if let Ok(count) = pacer.allowance(at(step * 70), 64) {
-                pacer.sent(count);
-                sent += count;
-            }
-        }
-        assert!((698..=701).contains(&sent), "{sent} blocks in 70 ms");
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ use measurement::{StreamCounters, Timestamp};
 use portable_atomic::AtomicU64;
 
 use crate::counters::Counters;
+use crate::pacing::PacingTally;
 use crate::running::{Phase, Running};
 use crate::scratch::Memory;
 use crate::station::{Log, Station};
@@ -51,6 +52,8 @@ pub struct Pool {
     late_reports: AtomicU64,
     /// Where the MPUs' time had gone when the streams started.
     before: OnceLock<Vec<Utilisation>>,
+    /// How the paced streams of each MPU keep their times.
+    tallies: Vec<Arc<PacingTally>>,
     done: Arc<Wake>,
 }
 
@@ -84,7 +87,10 @@ impl Pool {
         pin: bool,
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
-        let builder = Builder::new(mpus).name("worker").module(move |_| Station::new(memory));
+        let tallies: Vec<Arc<PacingTally>> = (0..mpus).map(|_| Arc::default()).collect();
+        let noted = tallies.clone();
+        let station = move |mpu: usize| Station::new(memory, Arc::clone(&noted[mpu]));
+        let builder = Builder::new(mpus).name("worker").module(station);
         let builder = if pin { builder.pin(cpus) } else { builder };
         let context = builder.start()?;
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
@@ -100,6 +106,7 @@ impl Pool {
             }),
             late_reports: AtomicU64::new(0),
             before: OnceLock::new(),
+            tallies,
             done: Arc::new(Wake::new()?),
             context,
         };
@@ -243,6 +250,11 @@ impl Pool {
     /// What every stream counts, for those who watch it from afar.
     pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
         self.streams.iter().map(|stream| Arc::clone(&stream.counters))
+    }
+
+    /// What the pacers of each MPU count.
+    pub fn pacing(&self) -> impl Iterator<Item = &PacingTally> {
+        self.tallies.iter().map(|tally| &**tally)
     }
 
     /// MPU of the stream that was given as number `index`.

@@ -10,7 +10,7 @@ use linux::event::Wake;
 use mars::{Barrier, Mpu, Next, Wait, Workload};
 
 use crate::counters::Counters;
-use crate::station::{Log, Station, timestamp};
+use crate::station::{Log, Station, instant, timestamp};
 use crate::stream::{Step, Stream};
 
 /// One stream and how far it is.
@@ -74,10 +74,13 @@ impl Running {
 
     fn step(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
         let now = timestamp(mpu.now());
+        let spun = mpu.spun();
+        mpu.module.note_spinning(spun);
         match self.engine.step(now, &mut mpu.module.scratch) {
             Step::Again => Next::Yield,
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
-            Step::Until(time) => Next::Stalled(Wait::until(mars::Time::from_nanos(time.nanos()))),
+            Step::Until(time) => Next::Stalled(Wait::until(instant(time))),
+            Step::Exactly(time) => Next::Stalled(Wait::exactly_until(instant(time))),
             Step::Done => {
                 self.done.notify();
                 Next::Finished

@@ -1,9 +1,12 @@
 //! Memory that all streams of one worker use in turn.
 
 use std::io;
+use std::sync::Arc;
 
 use linux::memory::Region;
 use linux::udp::{MOST_SEGMENTS, ReceiveBatch, SendBatch};
+
+use crate::pacing::PacingTally;
 
 /// What the memory of a worker is to suit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +64,12 @@ pub struct Scratch {
     pub outgoing: SendBatch,
     /// What UDP receivers read into; empty in a TCP test.
     pub incoming: ReceiveBatch,
+    /// Where paced senders note how they keep their times.
+    pub pacing: Arc<PacingTally>,
 }
 
 impl Scratch {
-    pub(crate) fn new(memory: Memory) -> io::Result<Self> {
+    pub(crate) fn new(memory: Memory, pacing: Arc<PacingTally>) -> io::Result<Self> {
         let block = memory.block.max(1);
         let payload = memory.filling.bytes(block)?;
         let (slots, slot) = incoming(memory.kind, block);
@@ -77,6 +82,7 @@ impl Scratch {
             payload: sent,
             outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
+            pacing,
         })
     }
 

@@ -1,11 +1,14 @@
 //! What each MPU keeps for all streams that it runs: the module of their kind.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use measurement::Timestamp;
 use portable_atomic::AtomicU64;
 
+use crate::pacing::PacingTally;
 use crate::scratch::{Memory, Scratch};
 
 /// One hot payload and one hot buffer, instead of one for each stream, and what concerns
@@ -16,6 +19,8 @@ pub(crate) struct Station {
     pub(crate) is_sending_over: bool,
     /// When its first and its last stream started.
     pub(crate) started: Option<(Timestamp, Timestamp)>,
+    /// How long the MPU had spun at the last look.
+    spun: Duration,
 }
 
 impl mars::Module for Station {
@@ -23,8 +28,21 @@ impl mars::Module for Station {
 }
 
 impl Station {
-    pub(crate) fn new(memory: Memory) -> io::Result<Self> {
-        Ok(Self { scratch: Scratch::new(memory)?, is_sending_over: false, started: None })
+    pub(crate) fn new(memory: Memory, pacing: Arc<PacingTally>) -> io::Result<Self> {
+        Ok(Self {
+            scratch: Scratch::new(memory, pacing)?,
+            is_sending_over: false,
+            started: None,
+            spun: Duration::ZERO,
+        })
+    }
+
+    /// The MPU has spun for `spun` so far, until something was due.
+    pub(crate) fn note_spinning(&mut self, spun: Duration) {
+        if spun > self.spun {
+            self.scratch.pacing.spun(spun.saturating_sub(self.spun));
+            self.spun = spun;
+        }
     }
 
     /// One of its streams starts.
@@ -54,4 +72,9 @@ impl Log {
 /// The runtime's time as everybody else's.
 pub(crate) const fn timestamp(time: mars::Time) -> Timestamp {
     Timestamp::from_nanos(time.nanos())
+}
+
+/// Everybody else's time as the runtime's.
+pub(crate) const fn instant(time: Timestamp) -> mars::Time {
+    mars::Time::from_nanos(time.nanos())
 }

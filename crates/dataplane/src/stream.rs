@@ -16,8 +16,11 @@ pub enum Step {
     Readable,
     /// Room to write.
     Writable,
-    /// The time to come.
+    /// The time to come, more or less: the worker sleeps until then.
     Until(Timestamp),
+    /// The time to come, to the microsecond: the worker sleeps until shortly before it, and
+    /// spins for the rest.
+    Exactly(Timestamp),
     /// Nothing: it is finished.
     Done,
 }

@@ -18,7 +18,7 @@ use linerate_dataplane::{
 };
 use linux::epoll::Interest;
 use linux::payload::SealedPayload;
-use measurement::{BitRate, Timestamp};
+use measurement::{BitRate, Pacing, Timestamp};
 use portable_atomic::AtomicU64;
 use protocol::iperf3::CounterWidth;
 
@@ -52,6 +52,14 @@ fn udp_streams_without_a_limit_allocate_nothing() {
 fn paced_udp_streams_allocate_nothing() {
     let tally = Arc::new(Tally::default());
     let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64);
+    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
+    assert_quiet(setup.start(), &tally);
+}
+
+#[test]
+fn streams_that_spin_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64).with_pacing(Pacing::Even);
     let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
     assert_quiet(setup.start(), &tally);
 }

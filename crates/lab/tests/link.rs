@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
         ("a_child_runs_in_the_namespace_of_its_host", a_child_runs_in_the_namespace_of_its_host),
         ("tcp_passes_over_every_address_at_once", tcp_passes_over_every_address_at_once),
         ("a_shape_limits_both_directions", a_shape_limits_both_directions),
+        ("what_queues_the_packets_to_a_host_is_found", what_queues_the_packets_to_a_host_is_found),
         ("an_mtu_is_that_of_both_ends", an_mtu_is_that_of_both_ends),
         ("a_link_too_small_for_ipv6_has_none", a_link_too_small_for_ipv6_has_none),
         ("two_links_do_not_know_each_other", two_links_do_not_know_each_other),
@@ -72,6 +73,18 @@ fn a_shape_limits_both_directions() -> Outcome {
         println!("  {direction}: {megabits:.1} Mbit/s");
         assert!((80.0..105.0).contains(&megabits), "{direction}: {megabits:.1} Mbit/s");
         std::mem::swap(&mut link.near, &mut link.far);
+    }
+    Ok(())
+}
+
+fn what_queues_the_packets_to_a_host_is_found() -> Outcome {
+    let shape = Rate::from_bits_per_second(100_000_000).map(Shape::with_rate);
+    for (shape, expected) in [(shape, "tbf"), (None, "noqueue")] {
+        let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() })?;
+        let mut route = link.near.run(Route::open)??;
+        let interface = route.egress_to(link.far.ipv4().into())?;
+        assert_eq!(interface, link.near.scope_id());
+        assert_eq!(route.root_discipline(interface)?.as_deref(), Some(expected));
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use std::os::fd::AsRawFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
 mod address;
+mod egress;
 mod kernel;
 mod link;
 mod message;

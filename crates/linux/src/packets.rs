@@ -30,8 +30,7 @@ impl PacketOptions {
             set_type_of_service(socket, peer, self.type_of_service)?;
         }
         if let Some(rate) = self.pacing_rate {
-            let rate = c_ulong::try_from(rate).unwrap_or(c_ulong::MAX);
-            option::set(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)?;
+            pace(socket, rate)?;
         }
         Ok(())
     }
@@ -58,6 +57,16 @@ impl PacketOptions {
             }
         }
     }
+}
+
+/// Lets the kernel space what leaves a socket, at so many bytes per second
+/// (`SO_MAX_PACING_RATE`, socket(7)): always for TCP, for UDP where it leaves through fq.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn pace(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
+    let rate = c_ulong::try_from(bytes_per_second).unwrap_or(c_ulong::MAX);
+    option::set(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
 }
 
 /// An IPv6 socket may carry IPv4, whose packets heed the option of IPv4 only. Some

@@ -66,6 +66,10 @@ impl Account {
         add(&self.spun, nanos(span));
     }
 
+    pub(crate) fn spun(&self) -> Duration {
+        Duration::from_nanos(self.spun.load(Relaxed))
+    }
+
     /// For `span` workloads of `kind` ran, in `turns` turns, while `waiting` others were
     /// ready.
     pub(crate) fn run(&self, kind: usize, span: Duration, turns: u64, waiting: usize) {

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
 
 use linux::epoll::{Epoll, Interest};
 
@@ -86,6 +87,11 @@ impl<M> Mpu<'_, M> {
     /// The time, read anew.
     pub fn clock(&mut self) -> Time {
         self.core.read_clock()
+    }
+
+    /// How long this MPU has spun until deadlines.
+    pub fn spun(&self) -> Duration {
+        self.core.shared.units[self.core.index].account.spun()
     }
 
     /// Watches `fd` for this workload, which from now on stays on this MPU. When it

@@ -8,6 +8,7 @@
 pub mod course;
 pub mod environment;
 pub mod outcome;
+pub mod pacing;
 pub mod plan;
 pub mod record;
 pub mod runtime;
@@ -19,6 +20,7 @@ pub mod units;
 pub use course::Course;
 pub use environment::{Environment, Peer};
 pub use outcome::{DatagramLedger, DirectionOutcome, Outcome, Throughput};
+pub use pacing::{Pacing, PacingReport, PacingWay, Quantiles};
 pub use plan::{Direction, End, StreamOptions, TestPlan, Transport};
 pub use record::{RecordSet, StreamRecord, TestRecord};
 pub use runtime::{MpuUse, Runtime};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pacing::PacingReport;
 use crate::plan::Direction;
 use crate::units::BitRate;
 
@@ -151,6 +152,10 @@ pub struct DirectionOutcome {
     /// Several streams: how they shared what was delivered, as far as that is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
+    /// How the sender kept the rate that was asked; none: none was, or the sender does not
+    /// tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pacing: Option<PacingReport>,
 }
 
 impl DirectionOutcome {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pacing::Pacing;
 use crate::units::{BitRate, ByteSize, group_thousands, show_duration};
 
 /// What carries the payload.
@@ -98,6 +99,9 @@ pub struct StreamOptions {
     /// Rate of each stream in bit/s of payload; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<BitRate>,
+    /// How that rate is kept.
+    #[serde(skip_serializing_if = "is_default", default)]
+    pub pacing: Pacing,
     /// Socket buffer asked for (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub window: Option<ByteSize>,
@@ -146,6 +150,11 @@ pub struct StreamOptions {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
 const fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_default(pacing: &Pacing) -> bool {
+    *pacing == Pacing::default()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
@@ -224,6 +233,9 @@ impl PlanDraft {
                     Transport::Udp => MIN_DATAGRAM..=MAX_DATAGRAM,
                 },
             )?;
+        }
+        if options.pacing != Pacing::default() && options.rate.is_none() {
+            return Err(PlanError::PacingWithoutRate(options.pacing));
         }
         if let Some(window) = options.window {
             PlanField::Window.check(window.bytes(), 1..=MAX_WINDOW)?;
@@ -374,6 +386,8 @@ pub enum PlanError {
     OmittedFraction(Duration),
     /// No kernel takes such a name (`TCP_CA_NAME_MAX` in `net/tcp.h`).
     CongestionName(String),
+    /// Blocks that go as fast as they can are not spaced.
+    PacingWithoutRate(Pacing),
 }
 
 impl fmt::Display for PlanError {
@@ -399,6 +413,9 @@ impl fmt::Display for PlanError {
                 "'{name}' cannot name a congestion control: see \
                  /proc/sys/net/ipv4/tcp_available_congestion_control"
             ),
+            Self::PacingWithoutRate(pacing) => {
+                write!(f, "{pacing} pacing needs a rate to keep: choose one with -b")
+            }
         }
     }
 }
@@ -484,6 +501,16 @@ mod tests {
         draft.omit = Duration::from_millis(1_500);
         let text = draft.check().expect_err("a fraction").to_string();
         assert!(text.starts_with("the omitted time cannot be 1.5s"), "{text}");
+    }
+
+    #[test]
+    fn pacing_needs_a_rate() {
+        let mut draft = draft();
+        draft.options.pacing = Pacing::Even;
+        let text = draft.clone().check().expect_err("no rate").to_string();
+        assert_eq!(text, "even pacing needs a rate to keep: choose one with -b");
+        draft.options.rate = Some(BitRate::from_bits_per_second(1));
+        assert!(draft.check().is_ok());
     }
 
     #[test]

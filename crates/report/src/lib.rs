@@ -6,6 +6,7 @@
 mod columns;
 pub mod iperf3;
 pub mod json;
+mod pacing;
 pub mod terminal;
 
 pub use columns::{Cell, Columns, Emphasis};

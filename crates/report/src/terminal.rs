@@ -11,6 +11,7 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::pacing;
 
 /// Writes one row per record and direction, then what a reader must know.
 ///
@@ -29,6 +30,7 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     }
     columns.write(out, 2)?;
     write_fairness(records, out)?;
+    write_pacing(records, out)?;
     write_summaries(records, out)?;
     write_notes(records, out)
 }
@@ -233,6 +235,22 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     columns.write(out, 2)
+}
+
+/// How each rate that was asked was kept.
+fn write_pacing(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for record in &records.records {
+        for outcome in &record.outcome.directions {
+            let title = row_title(&record.plan, outcome.direction);
+            let line = outcome.pacing.as_ref().map(pacing::line);
+            lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
+        }
+    }
+    if !lines.is_empty() {
+        writeln!(out)?;
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {

@@ -11,8 +11,8 @@ use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    ByteSize, Direction, DirectionOutcome, Environment, Peer, TestPlan, TestRecord, Timestamp,
-    Transport,
+    ByteSize, Direction, DirectionOutcome, Environment, PacingReport, Peer, TestPlan, TestRecord,
+    Timestamp, Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
@@ -151,6 +151,7 @@ pub fn run(
         peer_cpu: None,
         peer_congestion: None,
         shared: Vec::new(),
+        peer_pacing: None,
         breakdown: None,
         doubts: Vec::new(),
         interrupted: false,
@@ -182,6 +183,8 @@ struct Conversation<'a> {
     peer_congestion: Option<String>,
     /// Who else used the server.
     shared: Vec<Neighbour>,
+    /// How the server's senders kept their rate.
+    peer_pacing: Option<PacingReport>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// What was not as it was meant to be, each one sentence.
@@ -251,6 +254,7 @@ impl Conversation<'_> {
                     self.observer.answered(output);
                 }
                 self.shared = results.shared;
+                self.peer_pacing = results.pacing.map(|report| *report);
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -429,7 +433,8 @@ impl Conversation<'_> {
             return Err(ending.err().unwrap_or(SessionError::Interrupted));
         };
         trial.finish(self.finals.as_deref());
-        let measured = trial.close();
+        let mut measured = trial.close();
+        measured.peer_pacing = self.peer_pacing.take();
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,

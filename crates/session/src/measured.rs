@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{Runtime, Sample, TestPlan, Timestamp};
+use measurement::{PacingReport, Runtime, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,5 +21,9 @@ pub(crate) struct Measured {
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) cpu: CpuUse,
     pub(crate) runtime: Option<Runtime>,
+    /// How this end's senders kept their rate.
+    pub(crate) pacing: Option<PacingReport>,
+    /// The same of the peer's, if it told.
+    pub(crate) peer_pacing: Option<PacingReport>,
     pub(crate) stream_error: Option<String>,
 }

@@ -94,6 +94,11 @@ impl<'a> View<'a> {
             datagrams: if is_tcp { None } else { self.ledger() },
             jitter_seconds: if is_tcp { None } else { self.jitter() },
             fairness: self.fairness(),
+            pacing: if self.sender {
+                self.measured.pacing.clone()
+            } else {
+                self.measured.peer_pacing.clone()
+            },
         }
     }
 

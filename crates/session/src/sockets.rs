@@ -9,8 +9,10 @@ use measurement::record::{ArrivalClock, StreamRecord};
 use measurement::{ByteSize, TcpSample};
 
 mod engine;
+mod pacing;
 
 pub(crate) use engine::Workshop;
+pub(crate) use pacing::arrange as arrange_pacing;
 
 /// A connected socket that carries one stream.
 #[derive(Clone, Debug)]

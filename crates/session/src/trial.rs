@@ -8,7 +8,8 @@ use std::time::Duration;
 use dataplane::{Counters, Pool};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
-    ByteSize, Course, End, Runtime, Sample, StreamSample, TestPlan, Timestamp, Transport,
+    ByteSize, Course, End, PacingReport, PacingWay, Runtime, Sample, StreamSample, TestPlan,
+    Timestamp, Transport,
 };
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
@@ -18,7 +19,7 @@ use crate::error::SessionError;
 use crate::measured::{Measured, Side};
 use crate::runtime::runtime;
 use crate::sampler::sample;
-use crate::sockets::{Opened, Workshop};
+use crate::sockets::{Opened, Workshop, arrange_pacing};
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -45,6 +46,7 @@ pub(crate) struct Trial {
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
     amount: Amount,
+    way: PacingWay,
     /// Of many streams only the first, that of `base` and the last.
     samples: Vec<Sample>,
     intervals: Vec<DirectionIntervals>,
@@ -77,6 +79,7 @@ impl Trial {
             setting.pinned.clone()
         };
         let pin = !setting.pinned.is_empty();
+        let way = arrange_pacing(&plan.options, block, &opened);
         let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin)
             .map_err(SessionError::system("worker threads"))?;
         let mut records = Vec::with_capacity(opened.len());
@@ -96,6 +99,7 @@ impl Trial {
             intervals: DirectionIntervals::none_yet(&records),
             records,
             amount,
+            way,
             samples: Vec::new(),
             base: 0,
             stopped: None,
@@ -392,7 +396,7 @@ impl Trial {
     pub(crate) fn close(self) -> Measured {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
-        let cpu = self.cpu.usage();
+        let (cpu, pacing) = (self.cpu.usage(), self.pacing());
         // A worker that failed has left its streams' counters; the control connection
         // tells the rest.
         _ = self.pool.close();
@@ -405,6 +409,8 @@ impl Trial {
             stopped: self.stopped,
             cpu,
             runtime: self.runtime,
+            pacing,
+            peer_pacing: None,
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
@@ -432,7 +438,18 @@ impl Trial {
                 .collect(),
             server_output: None,
             shared: Vec::new(),
+            pacing: self.pacing().map(Box::new),
         }
+    }
+
+    /// How this end's senders kept the rate that was asked; none: none was, or they have
+    /// hardly begun.
+    fn pacing(&self) -> Option<PacingReport> {
+        let rate = self.plan.options.rate?;
+        let senders = self.opened.iter().filter(|one| one.sender).count();
+        let tallies: Vec<_> = self.pool.pacing().collect();
+        let manner = (self.plan.options.pacing, self.way);
+        dataplane::pacing_report(&tallies, u32::try_from(senders).ok()?, rate, manner)
     }
 
     /// The streams as they were opened.

@@ -15,7 +15,9 @@ use linerate_session::server::{
 use linerate_session::{Family, SessionError};
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, ByteSize, Direction, End, Peer, TestPlan, TestRecord, Transport};
+use measurement::{
+    BitRate, ByteSize, Direction, End, Pacing, PacingWay, Peer, TestPlan, TestRecord, Transport,
+};
 
 #[test]
 fn the_engines_that_were_asked_run_at_both_ends() {
@@ -68,6 +70,35 @@ fn a_burst_does_not_change_the_rate() {
     draft.end = End::Bytes(ByteSize::from_bytes(300_000));
     let (record, _) = Bench::default().run(&draft);
     assert!(record.stopped.since(record.start) >= Duration::from_millis(200));
+}
+
+#[test]
+fn each_end_that_sends_tells_how_it_kept_its_rate() {
+    let cases = [
+        (Transport::Udp, Pacing::Smooth, PacingWay::Timer),
+        (Transport::Udp, Pacing::Even, PacingWay::TimerAndSpin),
+        (Transport::Udp, Pacing::Repay, PacingWay::Timer),
+        (Transport::Tcp, Pacing::Repay, PacingWay::Kernel),
+    ];
+    for (transport, pacing, way) in cases {
+        let mut draft = draft(transport, Direction::Both);
+        draft.options.block = Some(ByteSize::from_bytes(1_000));
+        draft.options.rate = Some(BitRate::from_bits_per_second(8_000_000));
+        draft.options.pacing = pacing;
+        let (record, _) = Bench::default().run(&draft);
+        for outcome in &record.outcome.directions {
+            let report = outcome.pacing.as_ref().expect("both ends sent at a rate");
+            assert_eq!((report.pacing, report.way), (pacing, way), "{}", outcome.direction);
+            assert_eq!(Some(report.asked), outcome.asked);
+            assert!(report.achieved.bits_per_second() > 0 && !report.lateness.is_empty());
+        }
+    }
+}
+
+#[test]
+fn who_was_asked_for_no_rate_tells_of_none() {
+    let (record, _) = Bench::default().run(&draft(Transport::Tcp, Direction::Both));
+    assert!(record.outcome.directions.iter().all(|outcome| outcome.pacing.is_none()));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use measurement::units::parse_duration;
-use measurement::{BitRate, ByteSize};
+use measurement::{BitRate, ByteSize, Pacing};
 use session::Family;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
@@ -95,6 +95,9 @@ pub(crate) struct StreamFlags {
     /// Rate of each stream, e.g. 100M [default: unlimited]
     #[arg(short = 'b', long, env = "LINERATE_RATE")]
     pub(crate) rate: Option<BitRate>,
+    /// How each end keeps the rate when it sends [default: smooth]
+    #[arg(long, requires = "rate", env = "LINERATE_PACING", value_name = "HOW", value_parser = pacings())]
+    pub(crate) pacing: Option<Pacing>,
     /// Bytes per write or datagram [default: 256K, less for thousands of streams, or what fits the path MTU]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
@@ -211,6 +214,21 @@ fn away_from(interface: &str, allowed: &[usize]) -> Result<CpuList, String> {
     Ok(CpuList(rest))
 }
 
+/// What `--pacing` takes.
+fn pacings() -> impl TypedValueParser<Value = Pacing> {
+    let describe = |pacing: Pacing| match pacing {
+        Pacing::Smooth => {
+            "Up to four datagrams at once, never above 105 % of the rate; drop a stall of over 1 ms"
+        }
+        Pacing::Even => "UDP one by one, to the microsecond: spins, which can take a whole CPU",
+        Pacing::Repay => "As smooth, but send later what a stall held up, at 105 % of the rate",
+    };
+    PossibleValuesParser::new(
+        Pacing::ALL.map(|pacing| PossibleValue::new(pacing.name()).help(describe(pacing))),
+    )
+    .map(|name| Pacing::named(&name).unwrap_or_default())
+}
+
 fn parse_tag(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
@@ -226,6 +244,7 @@ Examples:
   linerate test 10.0.0.2                            four rows: TCP and UDP, send and receive
   linerate test 10.0.0.2 --tcp --send -P 4 -t 10s   one row, four streams
   linerate test fe80::1%eth0 --udp -b 500M --json   UDP at 500 Mbit/s, both ways in turn
+  linerate test 10.0.0.2 -u -b 100M --pacing even   datagrams evenly spaced, whatever CPU that takes
   linerate test 10.0.0.2 --repeat 5                 medians of five runs";
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ fn option(mut options: &[u8], kind: u8) -> Option<&[u8]> {
 const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 const ETHERNET_HEADER: usize = 14;
-const TCP: u8 = 6;
+pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 const MULTIPATH: u8 = 30;

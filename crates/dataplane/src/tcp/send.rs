@@ -127,9 +127,9 @@ impl<S: Source> Stream for Sender<S> {
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         if self.rest == 0 {
             if let Some(pacer) = &mut self.pacer {
-                match pacer.allowance(now, 1) {
+                match pacer.step(now, 1, &scratch.pacing) {
                     Ok(_) => pacer.sent(1),
-                    Err(due) => return Step::Until(due),
+                    Err(wait) => return wait,
                 }
             }
             self.rest = self.begin_block();

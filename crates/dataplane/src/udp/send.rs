@@ -87,9 +87,12 @@ impl<O: Outlet> Sender<O> {
         self
     }
 
-    /// How many datagrams may go now, at most `most`; 0: the budget is spent.
-    fn allowance(&mut self, now: Timestamp, most: usize) -> Result<usize, Timestamp> {
-        let most = self.pacer.as_mut().map_or(Ok(most), |pacer| pacer.allowance(now, most))?;
+    /// How many datagrams may go now; 0: the budget is spent.
+    fn allowance(&mut self, now: Timestamp, scratch: &Scratch) -> Result<usize, Step> {
+        let mut most = scratch.outgoing.capacity();
+        if let Some(pacer) = &mut self.pacer {
+            most = pacer.step(now, most, &scratch.pacing)?;
+        }
         let Some(budget) = &self.datagrams else { return Ok(most) };
         if self.held < most {
             let granted = budget.take((most - self.held) as u64);
@@ -147,13 +150,13 @@ impl<O: Outlet> Stream for Sender<O> {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let count = match self.allowance(now, scratch.outgoing.capacity()) {
+        let count = match self.allowance(now, scratch) {
             Ok(0) => {
                 self.published.finish(None);
                 return Step::Done;
             }
             Ok(count) => count,
-            Err(due) => return Step::Until(due),
+            Err(wait) => return wait,
         };
         self.prepare(scratch, count);
         match O::send(&mut scratch.outgoing, &self.socket, count) {

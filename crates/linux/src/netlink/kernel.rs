@@ -87,6 +87,8 @@ pub(super) struct TrafficControlMessage {
 }
 
 impl TrafficControlMessage {
+    pub(super) const BYTES: usize = 20;
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; 4];
         bytes.extend(self.index.to_ne_bytes());
@@ -143,6 +145,7 @@ impl TokenBucketOptions {
 // linux/netlink.h
 pub(super) const NLM_F_REQUEST: u16 = 0x1;
 pub(super) const NLM_F_ACK: u16 = 0x4;
+pub(super) const NLM_F_ECHO: u16 = 0x8;
 pub(super) const NLM_F_REPLACE: u16 = 0x100;
 pub(super) const NLM_F_EXCL: u16 = 0x200;
 pub(super) const NLM_F_CREATE: u16 = 0x400;

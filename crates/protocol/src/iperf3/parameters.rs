@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::plan::{IPERF3_STREAMS, MAX_STREAMS, PlanDraft, PlanError, PlanField};
-use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
+use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 use serde_json::{Map, Value, json};
 
 use super::datagram::CounterWidth;
@@ -109,7 +109,7 @@ impl Parameters {
         put("pacing_timer", json!(self.wishes.pacing_timer.unwrap_or(1000)));
         put("client_version", json!(self.client_version));
         if let Some(announcement) = &self.announcement {
-            put("linerate", json!(announcement));
+            put("linerate", announced(announcement, plan.options.pacing));
         }
         put_options(&mut object, plan.transport, &plan.options, self.block());
         put_wishes(&mut object, &self.wishes);
@@ -134,7 +134,7 @@ impl Parameters {
             end: end(&object),
             omit: Duration::from_secs(json::unsigned(&object, "omit").unwrap_or(0)),
             interval: Duration::from_secs(1),
-            options: options(&object, transport),
+            options: StreamOptions { pacing: pacing(&object), ..options(&object, transport) },
         };
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
@@ -147,6 +147,22 @@ impl Parameters {
             wishes: wishes(&object),
         })
     }
+}
+
+/// Clause 13.16: what is iperf3's habit, or nearest to it, is not said.
+fn announced(announcement: &Announcement, pacing: Pacing) -> Value {
+    let mut object = json!(announcement);
+    if pacing != Pacing::default() {
+        object["pacing"] = json!(pacing.name());
+    }
+    object
+}
+
+/// What this crate does not know of, or what has no rate to keep, is left at the default.
+fn pacing(object: &Map<String, Value>) -> Pacing {
+    let paced = json::unsigned(object, "bandwidth").is_some_and(|rate| rate > 0);
+    let name = object.get("linerate").and_then(|value| value.get("pacing")?.as_str());
+    name.filter(|_| paced).and_then(Pacing::named).unwrap_or_default()
 }
 
 fn put_options(
@@ -220,6 +236,7 @@ fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
     StreamOptions {
         block: Some(block.unwrap_or(DEFAULT_BLOCK)),
         rate: some("bandwidth").map(BitRate::from_bits_per_second),
+        pacing: Pacing::default(),
         window: some("window").map(ByteSize::from_bytes),
         mss: some("MSS").map(narrow),
         congestion: json::text(object, "congestion"),
@@ -296,6 +313,7 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanError::OutOfRange { field, .. } => *field,
         PlanError::OmittedFraction(_) => PlanField::Omit,
         PlanError::CongestionName(_) => return ErrorCode::CONGESTION,
+        PlanError::PacingWithoutRate(_) => return ErrorCode::PARAMETERS,
     };
     match field {
         PlanField::Streams => ErrorCode::STREAMS,
@@ -340,9 +358,21 @@ mod tests {
         draft.options.congestion = Some("cubic".to_owned());
         draft.options.window = Some(ByteSize::from_bytes(4096));
         draft.options.no_delay = true;
+        draft.options.pacing = Pacing::Even;
         let plan = draft.check().expect("valid");
         let parameters = Parameters::new(&plan, ByteSize::from_bytes(1460));
         assert_eq!(read(&parameters.to_json()), Ok(parameters));
+    }
+
+    #[test]
+    fn pacing_that_is_unknown_or_has_no_rate_is_the_default() {
+        let pacing = |value| read(&value).expect("readable").plan.options.pacing;
+        let with = |name: &str| json!({ "bandwidth": 5, "linerate": { "pacing": name } });
+        assert_eq!(pacing(with("repay")), Pacing::Repay);
+        assert_eq!(pacing(with("as-a-newer-one-does")), Pacing::Smooth);
+        assert_eq!(pacing(json!({ "linerate": { "pacing": "even" } })), Pacing::Smooth);
+        assert_eq!(pacing(json!({ "bandwidth": 5, "linerate": { "pacing": 1 } })), Pacing::Smooth);
+        assert_eq!(pacing(json!({ "bandwidth": 5, "linerate": 1 })), Pacing::Smooth);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use measurement::StreamSample;
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
+use measurement::{PacingReport, StreamSample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -28,6 +28,8 @@ pub struct Results {
     pub server_output: Option<ServerOutput>,
     /// From a linerate server: who else used it meanwhile (clause 13.4).
     pub shared: Vec<Neighbour>,
+    /// From a linerate that sends at a rate: how it kept it (clause 13.16).
+    pub pacing: Option<Box<PacingReport>>,
 }
 
 /// What a server printed of the test.
@@ -84,7 +86,8 @@ impl Results {
         }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
-            object["linerate"] = json!(Truth { streams, shared: self.shared.clone() });
+            let pacing = self.pacing.as_ref().map(|report| json!(report));
+            object["linerate"] = json!(Truth { streams, shared: self.shared.clone(), pacing });
         }
         object
     }
@@ -110,7 +113,7 @@ impl Results {
         let rows = truth.as_mut().and_then(rows::take);
         let truth: Option<Truth> = truth.and_then(|value| serde_json::from_value(value).ok());
         let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
-        let Truth { streams: counted, mut shared } = truth.unwrap_or_default();
+        let Truth { streams: counted, mut shared, pacing } = truth.unwrap_or_default();
         shared.truncate(MOST_NEIGHBOURS);
         let list =
             object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
@@ -138,6 +141,7 @@ impl Results {
             },
             server_output,
             shared,
+            pacing: pacing.and_then(plausible),
         })
     }
 }
@@ -207,6 +211,15 @@ struct Truth {
     streams: Vec<StreamSample>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared: Vec<Neighbour>,
+    /// A newer linerate may tell it in other words, which spoils nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pacing: Option<Value>,
+}
+
+/// The report of a peer, if it can be true.
+fn plausible(value: Value) -> Option<Box<PacingReport>> {
+    let report: Box<PacingReport> = serde_json::from_value(value).ok()?;
+    report.can_be(json::MOST).then_some(report)
 }
 
 /// Servers tell of fewer.
@@ -257,6 +270,10 @@ fn missing(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use measurement::{BitRate, Pacing, PacingWay, Quantiles};
+
     use super::*;
 
     fn results() -> Results {
@@ -294,6 +311,49 @@ mod tests {
             json["streams"][0].as_object_mut().expect("an object").remove(key);
             let error = Results::from_json(json.to_string().as_bytes()).expect_err(key);
             assert!(error.contains(key), "{error}");
+        }
+    }
+
+    fn report() -> PacingReport {
+        let rate = BitRate::from_bits_per_second(1_000_000);
+        PacingReport {
+            pacing: Pacing::Even,
+            way: PacingWay::TimerAndSpin,
+            asked: rate,
+            achieved: rate,
+            achieved_outside_stalls: rate,
+            sending: Duration::from_secs(2),
+            stalled: Duration::from_millis(3),
+            stalls: 1,
+            forgone: Duration::ZERO,
+            batches: Quantiles { p50: 1, p99: 1, max: 1 },
+            gap_error_nanos: Quantiles::default(),
+            lateness: vec![0, 3, 9],
+            spin_share: 0.5,
+        }
+    }
+
+    #[test]
+    fn a_pacing_report_survives_the_wire_and_an_impossible_one_spoils_nothing() {
+        let told = Results { pacing: Some(Box::new(report())), ..results() };
+        let json = told.to_json();
+        let read = |json: &Value| {
+            Results::from_json(json.to_string().as_bytes()).expect("the rest is readable")
+        };
+        assert_eq!(read(&json), told);
+        let lies = [
+            ("spin_share", json!(2)),
+            ("lateness", json!(vec![1; 65])),
+            ("lateness", json!([u64::MAX])),
+            ("stalled_seconds", json!(-1)),
+            ("sending_seconds", json!(1e300)),
+            ("way", json!("warp")),
+            ("asked", json!(u64::MAX)),
+        ];
+        for (key, lie) in lies {
+            let mut json = json.clone();
+            json["linerate"]["pacing"][key] = lie;
+            assert_eq!(read(&json), results(), "{key}");
         }
     }
 

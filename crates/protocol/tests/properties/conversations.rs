@@ -8,7 +8,7 @@ use linerate_protocol::iperf3::{
     Server, ServerEvent, StreamResult, stream_id,
 };
 use measurement::plan::{IPERF3_STREAMS, PlanDraft};
-use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
+use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -147,6 +147,11 @@ fn plan() -> impl Strategy<Value = TestPlan> {
     )
 }
 
+/// Each of them at some rates.
+fn paced_like(rate: BitRate) -> Pacing {
+    Pacing::ALL[usize::try_from(rate.bits_per_second() % 3).unwrap_or(0)]
+}
+
 fn options() -> impl Strategy<Value = StreamOptions> {
     let rate = prop::option::of((1..1_u64 << 53).prop_map(BitRate::from_bits_per_second));
     let window = prop::option::of((1_u64..1 << 29).prop_map(ByteSize::from_bytes));
@@ -157,6 +162,7 @@ fn options() -> impl Strategy<Value = StreamOptions> {
         |(block, rate, window, mss, congestion, no_delay, rarer)| StreamOptions {
             block,
             rate,
+            pacing: rate.map_or(Pacing::Smooth, paced_like),
             window,
             mss,
             congestion,
@@ -190,8 +196,13 @@ fn rarer() -> impl Strategy<Value = StreamOptions> {
 /// What a linerate, or an iperf3 with these wishes, asks for.
 pub(crate) fn asked() -> impl Strategy<Value = Parameters> {
     (plan(), any::<bool>()).prop_map(|(plan, plain)| {
-        let mut asked = Parameters::new(&plan, plan.options.block.expect("always set"));
+        let block = plan.options.block.expect("always set");
+        let mut asked = Parameters::new(&plan, block);
         if plain {
+            let mut draft = PlanDraft::clone(&plan);
+            // An iperf3 knows but one.
+            draft.options.pacing = Pacing::default();
+            asked = Parameters::new(&draft.check().expect("still valid"), block);
             asked.announcement = None;
             asked.counter_width = CounterWidth::Bits32;
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, tcp, udp};
 use linux::payload::SealedPayload;
-use measurement::{StreamOptions, Transport};
+use measurement::{BitRate, StreamOptions, Transport};
 use protocol::iperf3::{CounterWidth, Parameters};
 use tcp::{FromFile, Sendfile, Sink, Source, ToFile, Truncated};
 use udp::{Outlet, Segmented, Separate};
@@ -113,10 +113,9 @@ impl Workshop {
         counters: Arc<Counters>,
     ) -> Named {
         let block = self.block as u64;
-        let pacer = self.options.rate.map(|rate| Pacer::of_blocks(rate, block));
         let sender = tcp::Sender::from_source(source, Arc::clone(socket), block, counters)
             .with_bytes(self.amount.budget.clone())
-            .with_pacer(pacer.map(|pacer| pacer.with_burst(self.burst())));
+            .with_pacer(self.pacer(Pacer::of_blocks, 1));
         (Box::new(sender), S::NAME)
     }
 
@@ -167,9 +166,7 @@ impl Workshop {
         sender: udp::Sender<O>,
         together: usize,
     ) -> Box<dyn Stream> {
-        let pacer = self.options.rate.map(|rate| Pacer::of_datagrams(rate, self.block as u64));
-        let burst = self.burst().saturating_mul(together);
-        let pacer = pacer.map(|pacer| pacer.with_burst(burst));
+        let pacer = self.pacer(Pacer::of_datagrams, together);
         Box::new(sender.with_datagrams(self.amount.budget.clone()).with_pacer(pacer))
     }
 
@@ -185,8 +182,14 @@ impl Workshop {
         (Box::new(receiver.with_goal(self.amount.goal.clone())), name)
     }
 
-    fn burst(&self) -> usize {
-        self.options.burst.map_or(1, |burst| usize::try_from(burst).unwrap_or(usize::MAX))
+    /// The pacer as the plan has it, for a sender that sends `together` blocks at once.
+    fn pacer(&self, of: fn(BitRate, u64) -> Pacer, together: usize) -> Option<Pacer> {
+        let pacer = of(self.options.rate?, self.block as u64).with_pacing(self.options.pacing);
+        let pieces = self.options.burst.map(|burst| usize::try_from(burst).unwrap_or(usize::MAX));
+        Some(match pieces {
+            None if together == 1 => pacer,
+            pieces => pacer.with_burst(pieces.unwrap_or(1).saturating_mul(together)),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use linux::tcp::Keepalive;
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, ByteSize, Direction, End, StreamOptions, TestPlan, Transport};
+use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 use session::client::{DatagramDefault, Manners, Request};
 use session::{CounterWidth, Family, Wishes};
 
@@ -201,6 +201,7 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
             None
         }),
         rate: flags.bitrate.map_or(default_rate, |bitrate| limited(bitrate.rate)),
+        pacing: Pacing::Smooth,
         burst: flags.bitrate.and_then(|bitrate| bitrate.burst),
         socket_rate: flags.fq_rate.filter(|_| !flags.no_fq_socket_pacing).and_then(limited),
         window: flags.window.filter(|window| window.bytes() > 0),

@@ -1,0 +1,160 @@
+//! How a rate was kept: what a sender was asked for, and what it did from block to block.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::BitRate;
+
+/// How blocks are spaced to keep a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// A few at a time, never faster than 105 % of the rate. The blocks of a stall of more
+    /// than a millisecond are not sent later.
+    #[default]
+    Smooth,
+    /// UDP: one at a time, each at its own time; the sender spins where it cannot sleep.
+    Even,
+    /// As [`Self::Smooth`], and the blocks of a stall are sent later, at 105 % of the rate.
+    Repay,
+}
+
+impl Pacing {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Smooth, Self::Even, Self::Repay];
+
+    /// Its name on the command line, on the wire and in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Smooth => "smooth",
+            Self::Even => "even",
+            Self::Repay => "repay",
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pacing| pacing.name() == name)
+    }
+}
+
+impl fmt::Display for Pacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What spaced the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PacingWay {
+    /// The sender hands out blocks in time, and the kernel spaces what becomes of them
+    /// (`SO_MAX_PACING_RATE`, socket(7)).
+    #[serde(rename = "kernel")]
+    Kernel,
+    /// The sender sleeps until a block is due.
+    #[serde(rename = "timer")]
+    Timer,
+    /// The sender sleeps until shortly before a block is due, and spins for the rest.
+    #[serde(rename = "timer+spin")]
+    TimerAndSpin,
+}
+
+impl fmt::Display for PacingWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Kernel => "kernel",
+            Self::Timer => "timer",
+            Self::TimerAndSpin => "timer+spin",
+        })
+    }
+}
+
+/// Where the values of one kind lie, to within an eighth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Quantiles {
+    /// Half of the values are no larger.
+    pub p50: u64,
+    /// 99 of 100 values are no larger.
+    pub p99: u64,
+    /// The largest, exactly.
+    pub max: u64,
+}
+
+/// How the sender of one direction kept its rate, over all its streams and from the first
+/// block on, the omitted start included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PacingReport {
+    /// How the blocks were to be spaced.
+    pub pacing: Pacing,
+    /// What spaced them.
+    pub way: PacingWay,
+    /// The rate asked of all streams together.
+    pub asked: BitRate,
+    /// The rate of all streams together at which blocks were handed to the sockets.
+    pub achieved: BitRate,
+    /// The same in the time that was not stalled.
+    pub achieved_outside_stalls: BitRate,
+    /// How long the streams sent; of several streams the mean.
+    #[serde(rename = "sending_seconds", with = "crate::seconds")]
+    #[schemars(with = "f64")]
+    pub sending: Duration,
+    /// Time in which a batch waited for the sender by more than a millisecond, or by more
+    /// than the batch takes at the rate if that is longer; of several streams the sum.
+    #[serde(rename = "stalled_seconds", with = "crate::seconds")]
+    #[schemars(with = "f64")]
+    pub stalled: Duration,
+    /// How often that happened.
+    pub stalls: u64,
+    /// Time whose blocks were given up because the sender, or its link, was too slow all
+    /// along; of several streams the sum.
+    #[serde(rename = "forgone_seconds", with = "crate::seconds")]
+    #[schemars(with = "f64")]
+    pub forgone: Duration,
+    /// Blocks or datagrams that went at once.
+    pub batches: Quantiles,
+    /// By how many nanoseconds the time from one batch to the next differed from what it
+    /// takes at the rate.
+    pub gap_error_nanos: Quantiles,
+    /// How many batches were late by 2^i to 2^(i+1) nanoseconds, for i from 0; the first
+    /// includes those that were not late.
+    pub lateness: Vec<u64>,
+    /// Share of its time that a sending thread spun in wait for the next block, 0 to 1.
+    pub spin_share: f64,
+}
+
+impl PacingReport {
+    /// Whether no number is beyond what a peer can mean: `most` is the largest.
+    pub fn can_be(&self, most: u64) -> bool {
+        let quantiles = [self.batches, self.gap_error_nanos];
+        let numbers = quantiles.into_iter().flat_map(|q| [q.p50, q.p99, q.max]);
+        let rates = [self.asked, self.achieved, self.achieved_outside_stalls];
+        let spans = [self.sending, self.stalled, self.forgone];
+        (0.0..=1.0).contains(&self.spin_share)
+            && spans.iter().all(|span| span.as_nanos() <= most.into())
+            && self.lateness.len() <= MOST_BUCKETS
+            && numbers
+                .chain(rates.map(BitRate::bits_per_second))
+                .chain(self.lateness.iter().copied())
+                .chain([self.stalls])
+                .all(|number| number <= most)
+    }
+}
+
+/// Powers of two of a time in nanoseconds.
+pub const MOST_BUCKETS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_others_are_not() {
+        assert!(Pacing::ALL.iter().all(|pacing| Pacing::named(pacing.name()) == Some(*pacing)));
+        assert_eq!(Pacing::named("fast"), None);
+        let json = serde_json::to_string(&Pacing::ALL).expect("serialises");
+        assert_eq!(json, r#"["smooth","even","repay"]"#);
+    }
+}
