@@ -114,7 +114,7 @@ impl Builder {
     ///
     /// # Errors
     /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
-    /// this process may not run; else the first error of a module.
+    /// this process may not run; else the first error, or panic, of a module.
     pub fn start(self) -> io::Result<Context> {
         let names: Vec<_> = self.modules.iter().map(|module| module.name).collect();
         let unit = || -> io::Result<Unit> {
@@ -150,8 +150,8 @@ impl Builder {
             let (tell, told) = channel();
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
             context.threads.push(thread.spawn(move || birth.live(&tell))?);
-            // A thread that ends without a word has panicked, which the join tells.
-            told.recv().unwrap_or(Ok(()))?;
+            // A thread that ends without a word has panicked.
+            told.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
         }
         Ok(context)
     }

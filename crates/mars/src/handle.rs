@@ -119,6 +119,11 @@ impl<W: Workload> Handle<W> {
             return Ok(ending(before));
         }
         let waiter = mpu.core.waiter();
+        if followers.len() == followers.capacity() {
+            // Before it grows: without those whose deadlines have ended their waits.
+            let table = &self.shared.table;
+            followers.retain(|one| table.record(one.id).turnstile.waiting() == Some(one.token));
+        }
         followers.push(waiter);
         Err(Wait::for_object(Ticket::of(waiter)))
     }

@@ -1,6 +1,7 @@
 //! What the host and all MPUs of a context share.
 
 use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use linux::event::Wake;
 
 use crate::account::Account;
-use crate::atomic::AtomicU32;
+use crate::atomic::{AtomicU32, fence};
 use crate::inbox::Inbox;
 use crate::ready::{Links, NONE, Ready};
 use crate::sleeper::{Bed, Sleeper};
@@ -65,8 +66,12 @@ impl Shared {
             Placement::Mpu(index) => u32::try_from(index).unwrap_or(NONE),
         };
         record.home.store(home, Release);
-        record.state.fetch_and(!state::ENDING, Relaxed);
-        record.state.fetch_or(state::BUSY, Release);
+        record.gift.store(0, Relaxed);
+        record.state.store(state::BUSY, SeqCst);
+        // Whoever stops the context looks for busy ones afterwards.
+        if self.stopping.load(SeqCst) {
+            return self.conclude(id, Ending::Unscheduled);
+        }
         self.deliver(id);
     }
 
@@ -106,7 +111,7 @@ impl Shared {
         self.conclude(id, ending);
     }
 
-    /// The same for one that is in its cell.
+    /// The same for one that is in its cell. Of several that do it at once, one does.
     pub(crate) fn conclude(&self, id: u32, ending: Ending) {
         let record = self.table.record(id);
         let how = match ending {
@@ -119,25 +124,25 @@ impl Shared {
         }
         let ended = state::BUSY | state::AWAITED | state::UNSCHEDULED;
         let before = record.state.fetch_and(!ended, SeqCst);
+        if before & state::BUSY == 0 {
+            return;
+        }
         if before & state::AWAITED != 0 {
             linux::futex::wake(&record.state, u32::MAX);
-            let followers = std::mem::take(
-                &mut *record.followers.lock().unwrap_or_else(PoisonError::into_inner),
-            );
-            for follower in followers {
-                follower.wake(self, 0);
-            }
+            let mut followers = record.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            followers.drain(..).for_each(|follower| _ = follower.wake(self, 0));
         }
         if before & state::ABANDONED != 0 {
-            self.forget(id);
+            // Nobody is there to see a panic of the workload's `Drop`.
+            _ = catch_unwind(AssertUnwindSafe(|| self.forget(id)));
         }
     }
 
     /// Drops a workload that nobody holds.
     pub(crate) fn forget(&self, id: u32) {
         let record = self.table.record(id);
-        drop(record.cell.lock().unwrap_or_else(PoisonError::into_inner).take());
-        record.gift.store(0, Relaxed);
+        let body = record.cell.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(body);
         record.state.store(0, Relaxed);
         self.table.release(id);
     }
@@ -146,14 +151,18 @@ impl Shared {
     pub(crate) fn unschedule(&self, id: u32) {
         let record = self.table.record(id);
         let mut now = record.state.load(Acquire);
-        // One that has finished stays as it is.
-        while now & state::BUSY != 0 {
+        loop {
+            if now & state::BUSY == 0 {
+                return;
+            }
             let revoked = now | state::UNSCHEDULED;
             match record.state.compare_exchange_weak(now, revoked, SeqCst, Acquire) {
                 Ok(_) => break,
                 Err(other) => now = other,
             }
         }
+        // Whoever begins to wait, and goes to its cell, looks at the state afterwards.
+        fence(SeqCst);
         if let Some(token) = record.turnstile.waiting()
             && record.turnstile.claim(token)
         {
@@ -166,7 +175,10 @@ impl Shared {
     /// After the MPUs have stopped: ends what nobody had fetched.
     pub(crate) fn unschedule_the_rest(&self) {
         for id in 0..self.table.len() {
-            if self.table.record(id).state.load(Acquire) & state::BUSY != 0 {
+            let record = self.table.record(id);
+            if record.state.load(SeqCst) & state::BUSY != 0 {
+                // No object is to let it go on any more.
+                record.turnstile.waiting().map(|token| record.turnstile.claim(token));
                 self.conclude(id, Ending::Unscheduled);
             }
         }
@@ -182,8 +194,10 @@ impl Shared {
     }
 }
 
-/// The workload queue: from it MPUs pull by priority, then age.
+/// The workload queue: from it MPUs pull by priority, then age. What all write is on cache
+/// lines of its own.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct SharedQueue {
     ready: Mutex<Ready>,
     /// The highest priority in it, plus one; 0: it is empty.

@@ -70,16 +70,19 @@ pub(crate) mod state {
     pub(crate) const CUT_SHORT: u32 = 16;
     /// It ended by a panic.
     pub(crate) const PANICKED: u32 = 32;
-    /// How it ended.
-    pub(crate) const ENDING: u32 = CUT_SHORT | PANICKED;
 }
 
 /// All records: chunks that double in size.
 #[derive(Debug)]
 pub(crate) struct Table {
     chunks: [OnceLock<Box<[Record]>>; CHUNKS],
-    free: Mutex<Free>,
+    free: Own<Mutex<Free>>,
 }
+
+/// On cache lines of its own, since all write it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Own<T>(T);
 
 #[derive(Debug, Default)]
 struct Free {
@@ -91,14 +94,14 @@ struct Free {
 
 impl Default for Table {
     fn default() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::default() }
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Own::default() }
     }
 }
 
 impl Table {
     /// A record that nobody uses.
     pub(crate) fn allocate(&self) -> u32 {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
         let id = free.returned.pop().unwrap_or_else(|| {
             free.fresh += 1;
             free.fresh - 1
@@ -113,7 +116,7 @@ impl Table {
 
     /// Gives a record back.
     pub(crate) fn release(&self, id: u32) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push(id);
+        self.free.0.lock().unwrap_or_else(PoisonError::into_inner).returned.push(id);
     }
 
     /// The record of `id`, which is in use.
@@ -124,7 +127,7 @@ impl Table {
 
     /// How many ids were ever given out: all are below.
     pub(crate) fn len(&self) -> u32 {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).fresh
+        self.free.0.lock().unwrap_or_else(PoisonError::into_inner).fresh
     }
 }
 

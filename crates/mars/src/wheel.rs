@@ -153,11 +153,9 @@ impl Wheel {
             }
             self.tick = self.tick.max(start);
             if level == 0 {
-                let (at, id) = self.next(nodes)?;
-                return (at <= now).then(|| {
-                    self.cancel(id, nodes);
-                    id
-                });
+                let id = self.levels[0].slots[slot as usize].first_due(now, nodes)?;
+                self.cancel(id, nodes);
+                return Some(id);
             }
             self.sink(level, slot as usize, nodes);
         }
@@ -184,6 +182,18 @@ impl Wheel {
             self.set(id, node.at, nodes);
             id = node.next;
         }
+    }
+}
+
+impl Slot {
+    /// Any member whose deadline is not after `now`. The first one is, unless it is this
+    /// very tick: however many deadlines are the same, each costs the same.
+    fn first_due(&self, now: Time, nodes: &mut impl Nodes) -> Option<u32> {
+        let mut id = self.first;
+        while id != NONE && nodes.node(id).at > now {
+            id = nodes.node(id).next;
+        }
+        (id != NONE).then_some(id)
     }
 }
 
