@@ -1,0 +1,42 @@
+//! Turns and schedulings, with criterion's statistics: for whoever changes the kernel and
+//! wants to see by how much. `cargo bench -p linerate-mars --bench turns`.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use linerate_mars::{Builder, Mpu, Next, Placement, Priority, Workload};
+
+/// Yields so many times.
+struct Yields(u32);
+
+impl Workload for Yields {
+    type Module = ();
+
+    fn run(&mut self, _mpu: &mut Mpu<'_, ()>) -> Next {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 == 0 { Next::Finished } else { Next::Yield }
+    }
+}
+
+fn turns(criterion: &mut Criterion) {
+    let context = Builder::new(1).start().expect("starts");
+    let mut pair = [context.add(Yields(0)), context.add(Yields(0))];
+    criterion.bench_function("10,000 turns of two", |bencher| {
+        bencher.iter(|| {
+            for one in &mut pair {
+                let mut scheduling = one.begin();
+                scheduling.0 = 5_000;
+                scheduling.end(Priority::NORMAL, Placement::Anywhere);
+            }
+            pair.iter().for_each(|one| _ = one.wait());
+        });
+    });
+    let mut many: Vec<_> = (0..1_000).map(|_| context.add(Yields(1))).collect();
+    criterion.bench_function("1,000 scheduled again", |bencher| {
+        bencher.iter(|| {
+            many.iter_mut().for_each(|one| one.schedule(Priority::NORMAL));
+            many.iter().for_each(|one| _ = one.wait());
+        });
+    });
+}
+
+criterion_group!(benches, turns);
+criterion_main!(benches);
