@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::output::say;
 use crate::packages;
@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 mod congestion;
 mod contest;
 mod dialect;
+mod mars;
 mod measure;
 mod process;
 mod program;
@@ -30,7 +31,10 @@ use program::Program;
 
 /// Compares linerate with the installed iperf3 over loopback
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
+    #[command(subcommand)]
+    part: Option<Part>,
     /// A further program to compare with: another linerate or iperf3
     #[arg(long, value_name = "PATH")]
     peer: Vec<PathBuf>,
@@ -54,8 +58,21 @@ pub(crate) struct Bench {
     strict: bool,
 }
 
+/// What else can be measured.
+#[derive(Debug, Subcommand)]
+enum Part {
+    Mars(mars::Mars),
+}
+
 impl Bench {
-    pub(crate) fn run(self) -> Result<String> {
+    pub(crate) fn run(mut self) -> Result<String> {
+        match self.part.take() {
+            None => self.compare(),
+            Some(Part::Mars(part)) => part.run(),
+        }
+    }
+
+    fn compare(self) -> Result<String> {
         let programs = self.programs()?;
         let (rounds, seconds) = if self.quick { (2, 1) } else { (self.rounds, self.time) };
         let contest = Contest { rounds, seconds, congestion: congestion::common(&programs)? };

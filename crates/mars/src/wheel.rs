@@ -285,6 +285,27 @@ mod tests {
         }
     }
 
+    /// Counts how often it is asked.
+    struct Counted(Vec<Node>, usize);
+
+    impl Nodes for Counted {
+        fn node(&mut self, id: u32) -> &mut Node {
+            self.1 += 1;
+            &mut self.0[id as usize]
+        }
+    }
+
+    #[test]
+    fn however_many_are_due_at_once_each_costs_the_same() {
+        let mut nodes = Counted(vec![Node::default(); 10_000], 0);
+        let mut wheel = Wheel::new(Time::from_nanos(0));
+        let at = Time::from_nanos(7_000_000);
+        (0..10_000).for_each(|id| wheel.set(id, at, &mut nodes));
+        let fired = std::iter::from_fn(|| wheel.due(at, &mut nodes)).count();
+        assert_eq!(fired, 10_000);
+        assert!(nodes.1 < 500_000, "{}", nodes.1);
+    }
+
     #[test]
     fn a_deadline_that_has_passed_is_due_at_once() {
         let mut nodes = vec![Node::default(); 2];

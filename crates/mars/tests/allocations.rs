@@ -4,9 +4,9 @@
 #![deny(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use linerate_mars::{Ending, Next, Placement, Priority, Queue, Wait};
@@ -16,7 +16,33 @@ mod support;
 use support::{calls, context, ended};
 
 #[test]
+fn a_workload_may_follow_another_with_a_deadline_for_ever() {
+    let _alone = ALONE.lock().expect("lock");
+    let context = context(1);
+    let forever = linerate_mars::Time::from_nanos(u64::MAX);
+    let mut leader = context.add(calls(move |_| Next::Stalled(Wait::until(forever))));
+    leader.schedule(Priority::NORMAL);
+    let mut left = 0;
+    let mut follower = context.add(calls(move |mpu| {
+        left += 1;
+        match leader.wait_on(mpu) {
+            Err(wait) if left % 5_000 != 0 => {
+                Next::Stalled(wait.or_until(mpu.now().after(Duration::from_micros(1))))
+            }
+            _ => Next::Finished,
+        }
+    }));
+    follower.schedule(Priority::NORMAL);
+    assert_eq!(ended(&follower), Ending::Finished);
+    let before = ALLOCATIONS.load(SeqCst);
+    follower.schedule(Priority::NORMAL);
+    assert_eq!(ended(&follower), Ending::Finished);
+    assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
+}
+
+#[test]
 fn nothing_is_allocated_after_the_first_rounds() {
+    let _alone = ALONE.lock().expect("lock");
     let context = context(2);
     let queue = Arc::new(Queue::new(&context, 4));
     let known = Arc::clone(&queue);
@@ -50,6 +76,9 @@ fn nothing_is_allocated_after_the_first_rounds() {
     rounds(1_000);
     assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
 }
+
+/// The tests count each other's allocations.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Counts what all threads of this binary allocate.
 struct Counting;
