@@ -197,7 +197,8 @@ impl Kernel {
             return None;
         };
         let (priority, pinned) = (record.priority.load(Relaxed), record.pinned.load(Relaxed));
-        let slot = self.locals.insert(Local::new(id, body, priority, pinned));
+        let kind = record.kind.load(Relaxed).into();
+        let slot = self.locals.insert(Local::new(id, body, kind, priority, pinned));
         record.slot.store(slot, Relaxed);
         #[expect(clippy::cast_possible_truncation, reason = "there are no 2^32 CPUs")]
         record.home.store(self.core.index as u32, Release);
@@ -207,8 +208,8 @@ impl Kernel {
     /// Runs one workload once.
     fn turn(&mut self, slot: u32) {
         let local = self.locals.at(slot);
-        if local.kind() != self.kind {
-            let kind = local.kind();
+        if local.kind != self.kind {
+            let kind = local.kind;
             self.core.read_clock();
             self.settle();
             self.kind = kind;
@@ -240,16 +241,21 @@ impl Kernel {
 
     /// A workload can go on: here, unless another MPU has nothing to do.
     fn go_on(&mut self, slot: u32) {
-        let local = self.locals.at(slot);
-        let is_bound = local.is_bound();
-        local.place = Place::Ready;
-        let priority = local.priority;
+        let is_bound = self.locals.at(slot).is_bound();
         if !is_bound && !self.ready.is_empty() && self.core.shared.idle.load(Relaxed) > 0 {
             let id = self.park(slot);
             self.core.shared.offer(id);
         } else {
-            self.ready.push(slot, priority, &mut self.locals);
+            self.enlist(slot);
         }
+    }
+
+    /// A workload can go on here.
+    fn enlist(&mut self, slot: u32) {
+        let local = self.locals.at(slot);
+        local.place = Place::Ready;
+        let priority = local.priority;
+        self.ready.push(slot, priority, &mut self.locals);
     }
 
     fn stall(&mut self, slot: u32, wait: &Wait) {
@@ -304,7 +310,7 @@ impl Kernel {
         let record = shared.table.record(local.id);
         record.slot.store(NONE, Relaxed);
         *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(local.body);
-        record.home.store(NONE, SeqCst);
+        record.home.store(NONE, Release);
         local.id
     }
 
@@ -358,10 +364,7 @@ impl Kernel {
             return self.core.shared.offer(id);
         }
         if let Some(slot) = self.admit(id) {
-            let local = self.locals.at(slot);
-            local.place = Place::Ready;
-            let priority = local.priority;
-            self.ready.push(slot, priority, &mut self.locals);
+            self.enlist(slot);
         }
     }
 

@@ -13,6 +13,8 @@ use crate::workload::{Ending, Next};
 pub(crate) struct Local {
     pub(crate) id: u32,
     pub(crate) body: Body,
+    /// Which of the context's modules runs it.
+    pub(crate) kind: usize,
     pub(crate) priority: u8,
     pub(crate) place: Place,
     /// Its deadline is to be met exactly.
@@ -46,10 +48,11 @@ pub(crate) enum Place {
 }
 
 impl Local {
-    pub(crate) fn new(id: u32, body: Body, priority: u8, pinned: bool) -> Self {
+    pub(crate) fn new(id: u32, body: Body, kind: usize, priority: u8, pinned: bool) -> Self {
         Self {
             id,
             body,
+            kind,
             priority,
             place: Place::Running,
             exactly: false,
@@ -64,10 +67,6 @@ impl Local {
         }
     }
 
-    pub(crate) fn kind(&self) -> usize {
-        self.body.kind
-    }
-
     /// Whether it stays here: its descriptors are watched here, or a message comes here.
     pub(crate) const fn is_bound(&self) -> bool {
         self.pinned || self.watched > 0 || self.stray.is_some()
@@ -77,7 +76,7 @@ impl Local {
         if self.is_revoked {
             return Next::Finished;
         }
-        self.body.workload.run(module, core)
+        self.body.run(module, core)
     }
 
     /// Under what its descriptors are watched: the slot, and the id against those that

@@ -56,7 +56,14 @@ impl Unit {
 
 impl Shared {
     /// Schedules a workload that is in its cell and is not busy.
-    pub(crate) fn schedule(&self, id: u32, priority: Priority, placement: Placement) {
+    /// `holder` is nothing, or that nobody holds it.
+    ///
+    /// # Panics
+    /// If there is no such MPU.
+    pub(crate) fn schedule(&self, id: u32, priority: Priority, placement: Placement, holder: u32) {
+        if let Placement::Mpu(index) = placement {
+            assert!(index < self.units.len(), "the context has no MPU {index}");
+        }
         let record = self.table.record(id);
         record.priority.store(priority.0, Relaxed);
         record.signalled.store(false, Relaxed);
@@ -67,7 +74,7 @@ impl Shared {
         };
         record.home.store(home, Release);
         record.gift.store(0, Relaxed);
-        record.state.store(state::BUSY, SeqCst);
+        record.state.store(state::BUSY | holder, SeqCst);
         // Whoever stops the context looks for busy ones afterwards.
         if self.stopping.load(SeqCst) {
             return self.conclude(id, Ending::Unscheduled);
@@ -87,19 +94,35 @@ impl Shared {
         }
     }
 
-    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
-    pub(crate) fn offer(&self, id: u32) {
-        self.queue.push(id, &self.table);
-        if self.idle.load(SeqCst) > 0 {
-            self.rouse_one();
+    /// The same for many.
+    pub(crate) fn deliver_all(&self, ids: impl Iterator<Item = u32>) {
+        let (mut offers, mut count) = ([NONE; OFFERS], 0);
+        for id in ids {
+            if self.table.record(id).home.load(Acquire) != NONE {
+                self.deliver(id);
+                continue;
+            }
+            offers[count] = id;
+            count += 1;
+            if count == OFFERS {
+                self.offer_all(&offers);
+                count = 0;
+            }
         }
+        self.offer_all(&offers[..count]);
     }
 
-    fn rouse_one(&self) {
-        for unit in &self.units {
-            if unit.rouse() {
-                return;
-            }
+    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
+    pub(crate) fn offer(&self, id: u32) {
+        self.offer_all(&[id]);
+    }
+
+    /// The same for several.
+    fn offer_all(&self, ids: &[u32]) {
+        self.queue.push(ids, &self.table);
+        if self.idle.load(SeqCst) > 0 {
+            let sleepers = self.units.iter().filter(|unit| unit.rouse());
+            sleepers.take(ids.len()).for_each(drop);
         }
     }
 
@@ -107,7 +130,11 @@ impl Shared {
     pub(crate) fn end(&self, id: u32, body: Body, ending: Ending) {
         let record = self.table.record(id);
         record.slot.store(NONE, Relaxed);
-        *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        if record.state.load(Acquire) & state::ABANDONED == 0 {
+            *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        } else {
+            drop_quietly(body);
+        }
         self.conclude(id, ending);
     }
 
@@ -133,17 +160,27 @@ impl Shared {
             followers.drain(..).for_each(|follower| _ = follower.wake(self, 0));
         }
         if before & state::ABANDONED != 0 {
-            // Nobody is there to see a panic of the workload's `Drop`.
-            _ = catch_unwind(AssertUnwindSafe(|| self.forget(id)));
+            let body = self.take(id);
+            if let Some(body) = body {
+                drop_quietly(body);
+            }
+            self.release(id);
         }
     }
 
-    /// Drops a workload that nobody holds.
+    /// Drops a workload that is not busy and that nobody holds any more.
     pub(crate) fn forget(&self, id: u32) {
-        let record = self.table.record(id);
-        let body = record.cell.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let body = self.take(id);
+        self.release(id);
         drop(body);
-        record.state.store(0, Relaxed);
+    }
+
+    fn take(&self, id: u32) -> Option<Body> {
+        self.table.record(id).cell.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn release(&self, id: u32) {
+        self.table.record(id).state.store(0, Relaxed);
         self.table.release(id);
     }
 
@@ -209,10 +246,15 @@ impl SharedQueue {
         self.highest.load(SeqCst).checked_sub(1).and_then(|priority| u8::try_from(priority).ok())
     }
 
-    fn push(&self, id: u32, table: &Table) {
-        let priority = table.record(id).priority.load(Relaxed);
+    fn push(&self, ids: &[u32], table: &Table) {
+        if ids.is_empty() {
+            return;
+        }
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.push(id, priority, &mut RecordLinks(table));
+        for id in ids {
+            let priority = table.record(*id).priority.load(Relaxed);
+            ready.push(*id, priority, &mut RecordLinks(table));
+        }
         self.publish(&ready);
     }
 
@@ -230,6 +272,14 @@ impl SharedQueue {
         }
     }
 }
+
+/// Nobody is there to see a panic of the workload's `Drop`.
+fn drop_quietly(body: Body) {
+    _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+}
+
+/// How many are put into the shared queue at once.
+const OFFERS: usize = 64;
 
 struct RecordLinks<'a>(&'a Table);
 

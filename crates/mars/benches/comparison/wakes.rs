@@ -12,9 +12,8 @@ use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns};
 
 pub(crate) fn rows(sink: Sink) {
-    if linux::host::pin_thread(0).is_err()
-        || std::thread::available_parallelism().map_or(1, usize::from) < 2
-    {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 || linux::host::pin_thread(0).is_err() {
         return;
     }
     for gap in [20, 100, 300] {
