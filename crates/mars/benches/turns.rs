@@ -1,7 +1,7 @@
 //! Turns and schedulings, with criterion's statistics: for whoever changes the kernel and
 //! wants to see by how much. `cargo bench -p linerate-mars --bench turns`.
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::Criterion;
 use linerate_mars::{Builder, Mpu, Next, Placement, Priority, Workload};
 
 /// Yields so many times.
@@ -26,17 +26,26 @@ fn turns(criterion: &mut Criterion) {
                 scheduling.0 = 5_000;
                 scheduling.end(Priority::NORMAL, Placement::Anywhere);
             }
-            pair.iter().for_each(|one| _ = one.wait());
+            for one in &pair {
+                _ = one.wait();
+            }
         });
     });
     let mut many: Vec<_> = (0..1_000).map(|_| context.add(Yields(1))).collect();
     criterion.bench_function("1,000 scheduled again", |bencher| {
         bencher.iter(|| {
-            many.iter_mut().for_each(|one| one.schedule(Priority::NORMAL));
-            many.iter().for_each(|one| _ = one.wait());
+            for one in &mut many {
+                one.schedule(Priority::NORMAL);
+            }
+            for one in &many {
+                _ = one.wait();
+            }
         });
     });
 }
 
-criterion_group!(benches, turns);
-criterion_main!(benches);
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    turns(&mut criterion);
+    criterion.final_summary();
+}

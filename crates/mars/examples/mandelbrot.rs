@@ -89,8 +89,12 @@ fn main() -> std::io::Result<()> {
         inside: 0,
     };
     let mut painters: Vec<_> = (0..count).map(|_| context.add(painter())).collect();
-    painters.iter_mut().for_each(|painter| painter.schedule(Priority::NORMAL));
-    painters.iter().for_each(|painter| _ = painter.wait());
+    for painter in &mut painters {
+        painter.schedule(Priority::NORMAL);
+    }
+    for painter in &painters {
+        _ = painter.wait();
+    }
     for (number, mpu) in context.utilisation().iter().enumerate() {
         println!("MPU {number}: {:.1} % busy, {} turns", mpu.share() * 100.0, mpu.turns);
     }

@@ -59,6 +59,7 @@ impl<W: Workload> Handle<W> {
     }
 
     /// Takes it out of its cell, where it is while it is not busy.
+    #[expect(clippy::unnecessary_box_returns, reason = "it goes back into its cell as it is")]
     fn take(&self) -> Box<Typed<W>> {
         let body = self.record().cell.lock().unwrap_or_else(PoisonError::into_inner).take();
         let workload: Box<dyn Any> = body.expect("in its cell when it is not busy");

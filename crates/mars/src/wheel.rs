@@ -188,7 +188,7 @@ impl Wheel {
 impl Slot {
     /// Any member whose deadline is not after `now`. The first one is, unless it is this
     /// very tick: however many deadlines are the same, each costs the same.
-    fn first_due(&self, now: Time, nodes: &mut impl Nodes) -> Option<u32> {
+    fn first_due(self, now: Time, nodes: &mut impl Nodes) -> Option<u32> {
         let mut id = self.first;
         while id != NONE && nodes.node(id).at > now {
             id = nodes.node(id).next;

@@ -298,13 +298,14 @@ fn distracted(
 ) -> impl linerate_mars::Workload {
     let (flag, meet) = (Arc::clone(flag), Arc::clone(meet));
     calls(move |mpu| {
-        let Err(wait) = flag.wait(mpu, 1, Masking::All) else { return Next::Finished };
+        if flag.wait(mpu, 1, Masking::All).is_ok() {
+            return Next::Finished;
+        }
         // The other thread sets the flag now, which ends the wait.
         _ = meet.compare_exchange(0, 1, SeqCst, SeqCst);
         while meet.load(SeqCst) == 1 {
             std::hint::spin_loop();
         }
-        drop(wait);
         match what {
             0 => Next::Finished,
             1 => panic!("on purpose"),

@@ -138,12 +138,11 @@ fn ten_thousand_workloads_all_run() {
                     return Next::Stalled(wait);
                 }
             }
-            match barrier.wait(mpu) {
-                Err(wait) => Next::Stalled(wait),
-                Ok(()) => {
-                    count.fetch_add(1, SeqCst);
-                    Next::Finished
-                }
+            if let Err(wait) = barrier.wait(mpu) {
+                Next::Stalled(wait)
+            } else {
+                count.fetch_add(1, SeqCst);
+                Next::Finished
             }
         }));
         handle.schedule(Priority::NORMAL);

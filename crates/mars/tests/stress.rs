@@ -25,12 +25,16 @@ impl Chance {
         self.0 % limit
     }
 
+    fn index(&mut self, limit: u64) -> usize {
+        usize::try_from(self.below(limit)).expect("small")
+    }
+
     fn placement(&mut self) -> Placement {
         if self.below(4) == 0 { Placement::Mpu(0) } else { Placement::Anywhere }
     }
 
     fn priority(&mut self) -> Priority {
-        Priority([0, 128, 255][self.below(3) as usize])
+        Priority([0, 128, 255][self.index(3)])
     }
 }
 
@@ -135,7 +139,7 @@ fn victim(world: &Arc<World>, seed: u64) -> impl Workload {
 fn siege<V: Workload>(victims: &mut [Handle<V>], actors: &[Handle<Actor>], end: Instant) {
     let mut chance = Chance(99);
     while Instant::now() < end {
-        let (one, another) = (chance.below(20) as usize, chance.below(20) as usize);
+        let (one, another) = (chance.index(20), chance.index(20));
         actors[another].signal();
         victims[one].unschedule();
         if chance.below(2) == 0 {
@@ -168,8 +172,12 @@ fn nothing_is_lost_in_a_crowd() {
         })
         .collect();
     let mut victims: Vec<_> = (21..=40).map(|seed| context.add(victim(&world, seed))).collect();
-    actors.iter_mut().for_each(|one| one.schedule_at(chance.priority(), chance.placement()));
-    victims.iter_mut().for_each(|one| one.schedule_at(chance.priority(), chance.placement()));
+    for one in &mut actors {
+        one.schedule_at(chance.priority(), chance.placement());
+    }
+    for one in &mut victims {
+        one.schedule_at(chance.priority(), chance.placement());
+    }
     siege(&mut victims, &actors, Instant::now() + Duration::from_millis(1_500));
     assert!(world.turns.load(SeqCst) > 1_000);
     world.stop.store(true, SeqCst);

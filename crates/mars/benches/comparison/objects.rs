@@ -48,8 +48,12 @@ fn barrier() -> f64 {
         })
         .collect();
     let cycle = nanos_each(CYCLES, || {
-        handles.iter_mut().for_each(|one| one.schedule(Priority::NORMAL));
-        handles.iter().for_each(|one| _ = one.wait());
+        for one in &mut handles {
+            one.schedule(Priority::NORMAL);
+        }
+        for one in &handles {
+            _ = one.wait();
+        }
     });
     cycle / 1e6
 }
@@ -72,10 +76,14 @@ fn ring() -> f64 {
             }))
         })
         .collect();
-    handles.iter_mut().for_each(|one| one.schedule(Priority::NORMAL));
+    for one in &mut handles {
+        one.schedule(Priority::NORMAL);
+    }
     nanos_each(HOPS, || {
         flag.set(1);
-        handles.iter().for_each(|one| _ = one.wait());
+        for one in &handles {
+            _ = one.wait();
+        }
     })
 }
 
@@ -94,7 +102,9 @@ fn notify_ring(runtime: &tokio::runtime::Runtime) -> f64 {
         .collect();
     nanos_each(HOPS, || {
         places[0].notify_one();
-        tasks.into_iter().for_each(|one| runtime.block_on(one).expect("ends"));
+        for one in tasks {
+            runtime.block_on(one).expect("ends");
+        }
     })
 }
 
@@ -102,30 +112,30 @@ fn queue() -> f64 {
     let context = Builder::new(2).start().expect("starts");
     let queue = Arc::new(Queue::new(&context, DEPTH));
     let (from, to) = (Arc::clone(&queue), queue);
-    let (mut popped, mut pushed) = (0, 0);
-    let mut pops = context.add(calls(move |mpu| {
-        while popped < ENTRIES {
+    let (mut taken, mut put_in) = (0, 0);
+    let mut receiver = context.add(calls(move |mpu| {
+        while taken < ENTRIES {
             match from.pop(mpu) {
-                Ok(entry) => assert_eq!(entry, popped),
+                Ok(entry) => assert_eq!(entry, taken),
                 Err(wait) => return Next::Stalled(wait),
             }
-            popped += 1;
+            taken += 1;
         }
         Next::Finished
     }));
-    let mut pushes = context.add(calls(move |mpu| {
-        while pushed < ENTRIES {
-            match to.push(mpu, pushed) {
-                Ok(()) => pushed += 1,
+    let mut sender = context.add(calls(move |mpu| {
+        while put_in < ENTRIES {
+            match to.push(mpu, put_in) {
+                Ok(()) => put_in += 1,
                 Err((_, wait)) => return Next::Stalled(wait),
             }
         }
         Next::Finished
     }));
     nanos_each(ENTRIES, || {
-        pops.schedule(Priority::NORMAL);
-        pushes.schedule(Priority::NORMAL);
-        pops.wait();
+        receiver.schedule(Priority::NORMAL);
+        sender.schedule(Priority::NORMAL);
+        receiver.wait();
     })
 }
 

@@ -20,8 +20,12 @@ pub(crate) fn rows(sink: Sink) {
     });
     let mut mars = || {
         nanos_each(SWITCHES, || {
-            pair.iter_mut().for_each(|one| one.schedule(Priority::NORMAL));
-            pair.iter().for_each(|one| _ = one.wait());
+            for one in &mut pair {
+                one.schedule(Priority::NORMAL);
+            }
+            for one in &pair {
+                _ = one.wait();
+            }
         })
     };
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
@@ -34,7 +38,9 @@ pub(crate) fn rows(sink: Sink) {
                 }
             };
             let pair = [runtime.spawn(yields()), runtime.spawn(yields())];
-            pair.into_iter().for_each(|one| runtime.block_on(one).expect("ends"));
+            for one in pair {
+                runtime.block_on(one).expect("ends");
+            }
         })
     };
     let [mars, tokio] = in_turns(7, [&mut mars, &mut tokio]);
