@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 mod congestion;
 mod contest;
 mod dialect;
+mod mars;
 mod measure;
 mod pacing;
 mod process;
@@ -65,6 +66,7 @@ pub(crate) struct Bench {
 enum Special {
     Streams(streams::Streams),
     Pacing(pacing::Pacing),
+    Mars(mars::Mars),
 }
 
 impl Bench {
@@ -72,6 +74,7 @@ impl Bench {
         match self.special {
             Some(Special::Streams(streams)) => streams.run(),
             Some(Special::Pacing(pacing)) => pacing.run(),
+            Some(Special::Mars(mars)) => mars.run(),
             None => self.compare(),
         }
     }

@@ -11,6 +11,7 @@ mod command;
 mod conformance;
 mod cross;
 mod fuzz;
+mod models;
 mod output;
 mod packages;
 mod schema;
@@ -52,6 +53,7 @@ enum Task {
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
     Fuzz(fuzz::Fuzz),
+    Models(models::Models),
     Schema(schema::Schema),
     Test(test::Test),
 }
@@ -64,6 +66,7 @@ impl Task {
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),
             Self::Fuzz(task) => task.run(),
+            Self::Models(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Test(task) => task.run(),
         }

@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::io;
 use std::ops::Deref;
 use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
@@ -15,7 +16,7 @@ use crate::handle::Handle;
 use crate::kernel::Kernel;
 use crate::mpu::{Core, Mpu};
 use crate::shared::{Shared, SharedQueue, Unit};
-use crate::table::{Body, Runs, Table};
+use crate::table::{Runs, Table, state};
 use crate::time::Time;
 use crate::workload::{Module, Next, Placement, Priority, Workload};
 
@@ -103,7 +104,7 @@ impl Builder {
     ///
     /// # Errors
     /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
-    /// this process may not run; else the first error of a module.
+    /// this process may not run; else the first error, or panic, of a module.
     pub fn start(self) -> io::Result<Context> {
         let names: Vec<_> = self.modules.iter().map(|module| module.name).collect();
         let unit = || -> io::Result<Unit> {
@@ -138,8 +139,8 @@ impl Builder {
             let (tell, told) = channel();
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
             context.threads.push(thread.spawn(move || birth.live(&tell))?);
-            // A thread that ends without a word has panicked, which the join tells.
-            told.recv().unwrap_or(Ok(()))?;
+            // A thread that ends without a word has panicked.
+            told.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
         }
         Ok(context)
     }
@@ -242,20 +243,30 @@ impl Workloads {
     /// # Panics
     /// If the context has no module for this kind of workload.
     pub fn add<W: Workload>(&self, workload: W) -> Handle<W> {
+        Handle::new(Arc::clone(&self.shared), self.insert(workload))
+    }
+
+    /// Puts a workload into a cell; its id.
+    fn insert<W: Workload>(&self, workload: W) -> u32 {
         let kind = TypeId::of::<W::Module>();
         let kind = self.shared.kinds.iter().position(|module| *module == kind);
         let kind = kind.unwrap_or_else(|| panic!("the context has no module {}", W::Module::NAME));
         let id = self.shared.table.allocate();
-        let body = Body { workload: Box::new(Typed(workload)), kind };
-        let cell = &self.shared.table.record(id).cell;
-        *cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
-        Handle::new(Arc::clone(&self.shared), id)
+        let record = self.shared.table.record(id);
+        record.kind.store(u16::try_from(kind).expect("few modules"), Relaxed);
+        let body = Box::new(Typed(workload));
+        *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        id
     }
 
     /// Adds a workload and schedules it. Nobody can wait for it; it goes when it has
     /// finished.
+    ///
+    /// # Panics
+    /// If the context has no module for this kind of workload, or no such MPU.
     pub fn spawn<W: Workload>(&self, workload: W, priority: Priority, placement: Placement) {
-        self.add(workload).schedule_at(priority, placement);
+        let id = self.insert(workload);
+        self.shared.schedule(id, priority, placement, state::ABANDONED);
     }
 
     /// Where the time of each MPU went since it began.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::context::Typed;
 use crate::mpu::Mpu;
 use crate::shared::Shared;
-use crate::table::{Body, Record, Runs, state};
+use crate::table::{Record, state};
 use crate::time::Time;
 use crate::waiter::Ticket;
 use crate::workload::{Ending, Placement, Priority, Wait, Workload};
@@ -47,26 +47,23 @@ impl<W: Workload> Handle<W> {
     /// If the context has no such MPU.
     pub fn schedule_at(&mut self, priority: Priority, placement: Placement) {
         self.wait();
-        if let Placement::Mpu(index) = placement {
-            assert!(index < self.shared.units.len(), "the context has no MPU {index}");
-        }
-        self.shared.schedule(self.id, priority, placement);
+        self.shared.schedule(self.id, priority, placement, 0);
     }
 
     /// Begins to schedule it: what it is can be looked at and changed until
     /// [`Scheduling::end`]. If it was scheduled and has not finished, waits for that first.
     pub fn begin(&mut self) -> Scheduling<'_, W> {
         self.wait();
-        let (workload, kind) = self.take();
-        Scheduling { handle: self, workload: Some(workload), kind }
+        let workload = self.take();
+        Scheduling { handle: self, workload: Some(workload) }
     }
 
     /// Takes it out of its cell, where it is while it is not busy.
-    fn take(&self) -> (Box<Typed<W>>, usize) {
+    #[expect(clippy::unnecessary_box_returns, reason = "it goes back into its cell as it is")]
+    fn take(&self) -> Box<Typed<W>> {
         let body = self.record().cell.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Body { workload, kind } = body.expect("in its cell when it is not busy");
-        let workload: Box<dyn Any> = workload;
-        (workload.downcast().expect("of its handle's type"), kind)
+        let workload: Box<dyn Any> = body.expect("in its cell when it is not busy");
+        workload.downcast().expect("of its handle's type")
     }
 
     /// Waits until it is finished; how it ended. Not to be called by a workload.
@@ -119,6 +116,11 @@ impl<W: Workload> Handle<W> {
             return Ok(ending(before));
         }
         let waiter = mpu.core.waiter();
+        if followers.len() == followers.capacity() {
+            // Before it grows: without those whose deadlines have ended their waits.
+            let table = &self.shared.table;
+            followers.retain(|one| table.record(one.id).turnstile.waiting() == Some(one.token));
+        }
         followers.push(waiter);
         Err(Wait::for_object(Ticket::of(waiter)))
     }
@@ -143,8 +145,7 @@ impl<W: Workload> Handle<W> {
     /// Gives the workload back. If it has not finished, waits for that first.
     pub fn into_inner(self) -> W {
         self.wait();
-        let (workload, _) = self.take();
-        workload.0
+        self.take().0
     }
 
     fn record(&self) -> &Record {
@@ -165,7 +166,6 @@ impl<W> Drop for Handle<W> {
 pub struct Scheduling<'a, W: Workload> {
     handle: &'a mut Handle<W>,
     workload: Option<Box<Typed<W>>>,
-    kind: usize,
 }
 
 impl<W: Workload> Scheduling<'_, W> {
@@ -175,11 +175,8 @@ impl<W: Workload> Scheduling<'_, W> {
     /// If the context has no such MPU.
     pub fn end(self, priority: Priority, placement: Placement) {
         let (shared, id) = (Arc::clone(&self.handle.shared), self.handle.id);
-        if let Placement::Mpu(index) = placement {
-            assert!(index < shared.units.len(), "the context has no MPU {index}");
-        }
         drop(self);
-        shared.schedule(id, priority, placement);
+        shared.schedule(id, priority, placement, 0);
     }
 }
 
@@ -200,10 +197,8 @@ impl<W: Workload> DerefMut for Scheduling<'_, W> {
 impl<W: Workload> Drop for Scheduling<'_, W> {
     fn drop(&mut self) {
         let Some(workload) = self.workload.take() else { return };
-        let workload: Box<dyn Runs> = workload;
         let cell = &self.handle.record().cell;
-        let body = Body { workload, kind: self.kind };
-        *cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        *cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(workload);
     }
 }
 

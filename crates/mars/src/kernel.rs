@@ -8,11 +8,13 @@
 //! ```
 
 use std::any::Any;
+use std::cmp::Ordering;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::fence;
 use std::time::Duration;
 
 use linux::epoll::{Epoll, Events, Interest};
@@ -25,6 +27,7 @@ use crate::shared::{Shared, Unit};
 use crate::sleeper::Bed;
 use crate::table::state;
 use crate::time::Time;
+use crate::waiter::Ticket;
 use crate::wheel::Wheel;
 use crate::workload::{Ending, Next, Wait};
 
@@ -143,32 +146,59 @@ impl Kernel {
 
     /// The slot of the workload that is to run next.
     fn fetch(&mut self) -> Option<u32> {
+        while self.pulls() {
+            let shared = &self.core.shared;
+            let Some(id) = shared.queue.pull(&shared.table) else { break };
+            if let Some(slot) = self.admit(id) {
+                return Some(slot);
+            }
+        }
+        let slot = self.ready.pop(&mut self.locals)?;
+        self.donate();
+        Some(slot)
+    }
+
+    /// Whether the shared queue has the best workload.
+    fn pulls(&mut self) -> bool {
         let (own, others) = (self.ready.highest(), self.core.shared.queue.highest());
-        let pulls = match others.cmp(&own) {
-            std::cmp::Ordering::Greater => true,
-            std::cmp::Ordering::Less => false,
-            std::cmp::Ordering::Equal => {
+        match others.cmp(&own) {
+            Ordering::Greater => true,
+            Ordering::Less => false,
+            Ordering::Equal => {
                 self.prefers_shared = !self.prefers_shared;
                 others.is_some() && self.prefers_shared
             }
-        };
-        if pulls && let Some(id) = self.core.shared.queue.pull(&self.core.shared.table) {
-            return self.admit(id);
         }
-        self.ready.pop(&mut self.locals)
+    }
+
+    /// Gives the next workload to an MPU that has nothing to do, if there is one.
+    fn donate(&mut self) {
+        if self.core.shared.idle.load(Relaxed) > 0
+            && let Some(next) = self.ready.first()
+            && !self.locals.at(next).is_bound()
+        {
+            self.ready.pop(&mut self.locals);
+            let id = self.park(next);
+            self.core.shared.offer(id);
+        }
     }
 
     /// Takes a workload out of its cell; none: it is not to run any more.
     fn admit(&mut self, id: u32) -> Option<u32> {
-        let shared = Arc::clone(&self.core.shared);
+        let shared = &*self.core.shared;
         let record = shared.table.record(id);
-        if record.state.load(Acquire) & state::UNSCHEDULED != 0 {
+        let is_wanted = record.state.load(Acquire) & state::UNSCHEDULED == 0;
+        let mut cell = record.cell.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever forgot that he had taken it out to look at it does not want it either.
+        let body = if is_wanted { cell.take() } else { None };
+        drop(cell);
+        let Some(body) = body else {
             shared.conclude(id, Ending::Unscheduled);
             return None;
-        }
-        let body = record.cell.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        };
         let (priority, pinned) = (record.priority.load(Relaxed), record.pinned.load(Relaxed));
-        let slot = self.locals.insert(Local::new(id, body, priority, pinned));
+        let kind = record.kind.load(Relaxed).into();
+        let slot = self.locals.insert(Local::new(id, body, kind, priority, pinned));
         record.slot.store(slot, Relaxed);
         #[expect(clippy::cast_possible_truncation, reason = "there are no 2^32 CPUs")]
         record.home.store(self.core.index as u32, Release);
@@ -178,8 +208,8 @@ impl Kernel {
     /// Runs one workload once.
     fn turn(&mut self, slot: u32) {
         let local = self.locals.at(slot);
-        if local.kind() != self.kind {
-            let kind = local.kind();
+        if local.kind != self.kind {
+            let kind = local.kind;
             self.core.read_clock();
             self.settle();
             self.kind = kind;
@@ -189,6 +219,7 @@ impl Kernel {
         local.place = Place::Running;
         self.core.id = local.id;
         self.core.watch_token = local.watch_token(slot);
+        self.core.armed = local.stray;
         let next = local.run(&mut *self.modules[self.kind], &mut self.core);
         self.unaccounted += 1;
         if self.core.is_fresh {
@@ -202,30 +233,39 @@ impl Kernel {
             }
             Next::Stalled(wait) => self.stall(slot, &wait),
             Next::Finished => {
-                self.disarm(slot);
                 let is_revoked = self.locals.at(slot).is_revoked;
-                self.leave(slot, if is_revoked { Ending::Unscheduled } else { Ending::Finished });
+                self.finish(slot, if is_revoked { Ending::Unscheduled } else { Ending::Finished });
             }
         }
     }
 
     /// A workload can go on: here, unless another MPU has nothing to do.
     fn go_on(&mut self, slot: u32) {
-        let local = self.locals.at(slot);
-        let is_bound = local.is_bound();
-        local.place = Place::Ready;
-        let priority = local.priority;
+        let is_bound = self.locals.at(slot).is_bound();
         if !is_bound && !self.ready.is_empty() && self.core.shared.idle.load(Relaxed) > 0 {
             let id = self.park(slot);
             self.core.shared.offer(id);
         } else {
-            self.ready.push(slot, priority, &mut self.locals);
+            self.enlist(slot);
         }
     }
 
+    /// A workload can go on here.
+    fn enlist(&mut self, slot: u32) {
+        let local = self.locals.at(slot);
+        local.place = Place::Ready;
+        let priority = local.priority;
+        self.ready.push(slot, priority, &mut self.locals);
+    }
+
     fn stall(&mut self, slot: u32, wait: &Wait) {
-        if wait.ticket.is_none() {
+        let ticket = wait.ticket.as_ref().map(Ticket::token);
+        if ticket != self.core.armed {
             self.disarm(slot);
+            if ticket.is_some() {
+                // It is a wait of another turn, or of another workload: nobody would end it.
+                return self.go_on(slot);
+            }
         }
         let token = self.core.armed.take();
         let local = self.locals.at(slot);
@@ -242,9 +282,10 @@ impl Kernel {
     /// Takes back a wait that was begun but is not waited for.
     fn disarm(&mut self, slot: u32) {
         let Some(token) = self.core.armed.take() else { return };
-        let id = self.locals.at(slot).id;
-        // If somebody was faster the inbox has a message that will find nobody waiting.
-        self.core.shared.table.record(id).turnstile.claim(token);
+        let local = self.locals.at(slot);
+        if !self.core.shared.table.record(local.id).turnstile.claim(token) {
+            local.stray = Some(token);
+        }
     }
 
     /// Whoever lets this workload go on may bring it to any MPU.
@@ -253,6 +294,7 @@ impl Kernel {
         let shared = &self.core.shared;
         // Who unscheduled it in the meantime may have found it nowhere.
         let record = shared.table.record(id);
+        fence(SeqCst);
         if record.state.load(SeqCst) & state::UNSCHEDULED != 0
             && let Some(token) = record.turnstile.waiting()
             && record.turnstile.claim(token)
@@ -268,11 +310,23 @@ impl Kernel {
         let record = shared.table.record(local.id);
         record.slot.store(NONE, Relaxed);
         *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(local.body);
-        record.home.store(NONE, SeqCst);
+        record.home.store(NONE, Release);
         local.id
     }
 
-    /// A workload ended.
+    /// A workload ended: it leaves, as soon as no message is on its way to it.
+    fn finish(&mut self, slot: u32, ending: Ending) {
+        self.disarm(slot);
+        let local = self.locals.at(slot);
+        if local.stray.is_none() {
+            return self.leave(slot, ending);
+        }
+        local.ending = Some(ending);
+        local.place = Place::Stalled { readiness: false, token: local.stray };
+        self.wheel.cancel(slot, &mut self.locals);
+    }
+
+    /// A workload goes.
     fn leave(&mut self, slot: u32, ending: Ending) {
         self.wheel.cancel(slot, &mut self.locals);
         let local = self.locals.remove(slot);
@@ -283,19 +337,18 @@ impl Kernel {
     /// The workload that ran has panicked.
     fn bury(&mut self) {
         let slot = self.core.shared.table.record(self.core.id).slot.load(Relaxed);
-        self.disarm(slot);
         self.core.watched = 0;
-        self.leave(slot, Ending::Panicked);
+        self.finish(slot, Ending::Panicked);
     }
 
     /// Takes what others have put in.
     fn empty_inbox(&mut self) {
-        let shared = Arc::clone(&self.core.shared);
-        let mut id = self.unit().inbox.take(|id| &shared.table.record(id).link);
+        let table = &self.core.shared.table;
+        let mut id = self.unit().inbox.take(|id| &table.record(id).link);
         while id != NONE {
-            let record = shared.table.record(id);
-            let next = record.link.load(Relaxed);
-            self.receive(id, record.slot.load(Relaxed));
+            let record = self.core.shared.table.record(id);
+            let (next, slot) = (record.link.load(Relaxed), record.slot.load(Relaxed));
+            self.receive(id, slot);
             id = next;
         }
     }
@@ -311,16 +364,18 @@ impl Kernel {
             return self.core.shared.offer(id);
         }
         if let Some(slot) = self.admit(id) {
-            let local = self.locals.at(slot);
-            local.place = Place::Ready;
-            let priority = local.priority;
-            self.ready.push(slot, priority, &mut self.locals);
+            self.enlist(slot);
         }
     }
 
     /// An object has let a workload go on.
     fn awaken(&mut self, slot: u32) {
         let local = self.locals.at(slot);
+        local.stray = None;
+        if let Some(ending) = local.ending {
+            return self.leave(slot, ending);
+        }
+        // Else it has gone on without.
         let Place::Stalled { token: Some(_), .. } = local.place else { return };
         let id = local.id;
         self.wheel.cancel(slot, &mut self.locals);
@@ -357,21 +412,21 @@ impl Kernel {
     /// Ends the workloads that were unscheduled.
     fn revoke(&mut self) {
         self.revocations = self.core.shared.revocations.load(SeqCst);
-        let shared = Arc::clone(&self.core.shared);
         for slot in 0..self.locals.len() {
             let Some(id) = self.locals.id(slot) else { continue };
-            if shared.table.record(id).state.load(Relaxed) & state::UNSCHEDULED == 0 {
+            let record = self.core.shared.table.record(id);
+            if record.state.load(Relaxed) & state::UNSCHEDULED == 0 {
                 continue;
             }
             match self.locals.at(slot).place {
                 // It ends when it is fetched.
                 Place::Ready | Place::Running => self.locals.at(slot).is_revoked = true,
                 Place::Stalled { token: Some(token), .. } => {
-                    if shared.table.record(id).turnstile.claim(token) {
+                    if record.turnstile.claim(token) {
                         self.leave(slot, Ending::Unscheduled);
                     }
                 }
-                Place::Stalled { token: None, .. } => self.leave(slot, Ending::Unscheduled),
+                Place::Stalled { token: None, .. } => self.finish(slot, Ending::Unscheduled),
             }
         }
     }
@@ -402,7 +457,7 @@ impl Kernel {
         // The one that waits for the time watches a descriptor itself.
         let has_others = self.watched > 1;
         let mut looks = 0_u32;
-        while self.core.now < at && self.ready.is_empty() && self.unit().inbox.is_empty() {
+        while self.core.now < at && self.ready.is_empty() && !self.has_news() {
             looks += 1;
             if has_others && looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
                 self.poll(Some(Duration::ZERO))?;
@@ -415,34 +470,38 @@ impl Kernel {
         Ok(())
     }
 
-    fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
-        let shared = Arc::clone(&self.core.shared);
-        let unit = &shared.units[self.core.index];
-        let bed = if self.watched > 0 { Bed::Descriptors } else { Bed::Word };
-        shared.idle.fetch_add(1, SeqCst);
-        unit.sleeper.lie_down(bed);
-        let has_work = !unit.inbox.is_empty()
+    /// Whether others have something for this MPU.
+    fn has_news(&self) -> bool {
+        let shared = &self.core.shared;
+        !self.unit().inbox.is_empty()
             || shared.queue.highest().is_some()
             || shared.revocations.load(Relaxed) != self.revocations
-            || shared.stopping.load(Relaxed);
-        let result = if has_work {
-            Ok(())
-        } else {
-            unit.account.fall_asleep(self.core.now);
-            let result = match bed {
-                Bed::Descriptors => self.poll(longest),
-                Bed::Word => {
-                    let (word, asleep) = unit.sleeper.word();
-                    linux::futex::wait(word, asleep, longest);
-                    Ok(())
-                }
-            };
-            self.accounted = self.core.read_clock();
-            unit.account.wake_up(self.core.now);
-            result
+            || shared.stopping.load(Relaxed)
+    }
+
+    fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        let bed = if self.watched > 0 { Bed::Descriptors } else { Bed::Word };
+        self.core.shared.idle.fetch_add(1, SeqCst);
+        self.unit().sleeper.lie_down(bed);
+        let result = if self.has_news() { Ok(()) } else { self.doze(bed, longest) };
+        self.unit().sleeper.rise();
+        self.core.shared.idle.fetch_sub(1, SeqCst);
+        result
+    }
+
+    /// Sleeps until somebody rouses it, or for `longest`.
+    fn doze(&mut self, bed: Bed, longest: Option<Duration>) -> io::Result<()> {
+        self.unit().account.fall_asleep(self.core.now);
+        let result = match bed {
+            Bed::Descriptors => self.poll(longest),
+            Bed::Word => {
+                let (word, asleep) = self.unit().sleeper.word();
+                linux::futex::wait(word, asleep, longest);
+                Ok(())
+            }
         };
-        unit.sleeper.rise();
-        shared.idle.fetch_sub(1, SeqCst);
+        self.accounted = self.core.read_clock();
+        self.unit().account.wake_up(self.core.now);
         result
     }
 
@@ -479,7 +538,10 @@ impl Kernel {
 /// What an MPU has is dropped on its own thread.
 impl Drop for Kernel {
     fn drop(&mut self) {
-        while let Some((_, local)) = self.locals.pop() {
+        for local in self.locals.drain() {
+            let turnstile = &self.core.shared.table.record(local.id).turnstile;
+            // No object is to let it go on any more.
+            turnstile.waiting().map(|token| turnstile.claim(token));
             self.core.shared.end(local.id, local.body, Ending::Unscheduled);
         }
     }

@@ -38,7 +38,7 @@
 //! No network code is in here, and no limit but memory.
 
 #![forbid(unsafe_code)]
-#![cfg_attr(loom, expect(dead_code, unused_imports, reason = "only parts of it are modelled"))]
+#![cfg_attr(loom, expect(dead_code, reason = "only parts of it are modelled"))]
 
 mod atomic;
 mod inbox;

@@ -8,18 +8,25 @@ use crate::ready::{Links, NONE};
 use crate::table::Body;
 use crate::turnstile::Token;
 use crate::wheel::{Node, Nodes};
-use crate::workload::Next;
+use crate::workload::{Ending, Next};
 
 /// One workload at its MPU.
 pub(crate) struct Local {
     pub(crate) id: u32,
     pub(crate) body: Body,
+    /// Which of the context's modules runs it.
+    pub(crate) kind: usize,
     pub(crate) priority: u8,
     pub(crate) place: Place,
     /// How well its deadline is to be kept.
     pub(crate) precision: Precision,
     /// It shall not run any more.
     pub(crate) is_revoked: bool,
+    /// A wait that somebody ended after the workload had gone on without it: until the
+    /// message has come the workload neither begins another one nor leaves.
+    pub(crate) stray: Option<Token>,
+    /// It has ended so, and leaves when the message has come.
+    pub(crate) ending: Option<Ending>,
     /// It runs here and nowhere else.
     pinned: bool,
     /// How many descriptors it watches, and how many of them the MPU has counted.
@@ -42,14 +49,17 @@ pub(crate) enum Place {
 }
 
 impl Local {
-    pub(crate) fn new(id: u32, body: Body, priority: u8, pinned: bool) -> Self {
+    pub(crate) fn new(id: u32, body: Body, kind: usize, priority: u8, pinned: bool) -> Self {
         Self {
             id,
             body,
+            kind,
             priority,
             place: Place::Running,
             precision: Precision::About,
             is_revoked: false,
+            stray: None,
+            ending: None,
             pinned,
             watched: 0,
             counted: 0,
@@ -58,20 +68,16 @@ impl Local {
         }
     }
 
-    pub(crate) fn kind(&self) -> usize {
-        self.body.kind
-    }
-
-    /// Whether it stays here: its descriptors are watched here.
+    /// Whether it stays here: its descriptors are watched here, or a message comes here.
     pub(crate) const fn is_bound(&self) -> bool {
-        self.pinned || self.watched > 0
+        self.pinned || self.watched > 0 || self.stray.is_some()
     }
 
     pub(crate) fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {
         if self.is_revoked {
             return Next::Finished;
         }
-        self.body.workload.run(module, core)
+        self.body.run(module, core)
     }
 
     /// Under what its descriptors are watched: the slot, and the id against those that
@@ -114,11 +120,9 @@ impl Locals {
         self.slots[slot as usize].take().expect("a slot in use")
     }
 
-    /// Any of those that are left.
-    pub(crate) fn pop(&mut self) -> Option<(u32, Local)> {
-        let slot = self.slots.iter().position(Option::is_some)?;
-        let slot = u32::try_from(slot).unwrap_or(NONE);
-        Some((slot, self.remove(slot)))
+    /// Takes those that are left.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Local> {
+        self.slots.drain(..).flatten()
     }
 
     pub(crate) fn at(&mut self, slot: u32) -> &mut Local {

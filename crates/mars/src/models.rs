@@ -1,34 +1,81 @@
-//! Models of what wakes sleepers, for every order of events (loom). To run them:
-//! `RUSTFLAGS="--cfg loom" cargo test -p linerate-mars --lib --release`.
+//! Models of what wakes sleepers, for every order of events (loom): `cargo xtask models`.
 
-use loom::sync::Arc;
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use crate::atomic::AtomicU32;
-use crate::atomic::Ordering::{AcqRel, Relaxed};
+use crate::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use crate::atomic::{AtomicU32, fence};
 use crate::inbox::Inbox;
 use crate::ready::NONE;
 use crate::sleeper::{Bed, Sleeper};
 use crate::turnstile::{Ender, Turnstile};
 
-/// An MPU as others see it: its inbox, its sleep, and the word of a semaphore in place of
-/// the kernel's.
+/// As the kernel keeps a futex: whether the word still holds what the sleeper expects is
+/// looked at under the same lock as wakers take. Loom reports a deadlock if nobody wakes.
+struct Futex {
+    lock: Mutex<()>,
+    bed: Condvar,
+}
+
+impl Futex {
+    fn new() -> Self {
+        Self { lock: Mutex::new(()), bed: Condvar::new() }
+    }
+
+    fn wait(&self, word: &AtomicU32, expected: u32) {
+        let mut guard = self.lock.lock().expect("lock");
+        while word.load(Relaxed) == expected {
+            guard = self.bed.wait(guard).expect("lock");
+        }
+    }
+
+    fn wake(&self) {
+        let _guard = self.lock.lock().expect("lock");
+        self.bed.notify_all();
+    }
+}
+
+/// An MPU as others see it: its inbox and its sleep, and the shared queue's mark.
 struct Unit {
     inbox: Inbox,
     links: [AtomicU32; 2],
     sleeper: Sleeper,
+    futex: Futex,
+    /// How many are in the shared queue, as its `highest` tells.
+    shared: AtomicU32,
+    idle: AtomicU32,
 }
 
 impl Unit {
     fn new() -> Self {
-        let links = [AtomicU32::new(NONE), AtomicU32::new(NONE)];
-        Self { inbox: Inbox::default(), links, sleeper: Sleeper::default() }
+        Self {
+            inbox: Inbox::default(),
+            links: [AtomicU32::new(NONE), AtomicU32::new(NONE)],
+            sleeper: Sleeper::default(),
+            futex: Futex::new(),
+            shared: AtomicU32::new(0),
+            idle: AtomicU32::new(0),
+        }
     }
 
-    fn put(&self, id: u32) {
+    fn rouse(&self) {
+        if self.sleeper.rouse().is_some() {
+            self.futex.wake();
+        }
+    }
+
+    /// As `Shared::deliver` does.
+    fn deliver(&self, id: u32) {
         self.inbox.put(id, &self.links[id as usize]);
-        // The futex: what wakes is that the word changes, which `rouse` does.
-        _ = self.sleeper.rouse();
+        self.rouse();
+    }
+
+    /// As `Shared::offer` does.
+    fn offer(&self) {
+        self.shared.fetch_add(1, SeqCst);
+        if self.idle.load(SeqCst) > 0 {
+            self.rouse();
+        }
     }
 
     /// Everything in the inbox, the first one first.
@@ -42,48 +89,76 @@ impl Unit {
         all
     }
 
-    /// As the kernel of an MPU rests: loom calls it a deadlock if it sleeps for ever.
-    fn rest(&self) {
+    /// As the kernel of an MPU sleeps.
+    fn sleep(&self) {
+        self.idle.fetch_add(1, SeqCst);
         self.sleeper.lie_down(Bed::Word);
-        if self.inbox.is_empty() {
+        if self.inbox.is_empty() && self.shared.load(SeqCst) == 0 {
             let (word, asleep) = self.sleeper.word();
-            while word.load(Relaxed) == asleep {
-                thread::yield_now();
-            }
+            self.futex.wait(word, asleep);
         }
         self.sleeper.rise();
+        self.idle.fetch_sub(1, SeqCst);
     }
 }
 
+/// Every order with up to three preemptions, which "Finding and reproducing Heisenbugs in
+/// concurrent programs" (OSDI 2008) finds to be more than bugs need.
+fn model(check: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(check);
+}
+
 #[test]
-fn no_work_is_slept_through() {
-    loom::model(|| {
+fn no_message_is_slept_through() {
+    model(|| {
         let unit = Arc::new(Unit::new());
-        let putters: Vec<_> = (0..2)
+        let senders: Vec<_> = (0..2)
             .map(|id| {
                 let unit = Arc::clone(&unit);
-                thread::spawn(move || unit.put(id))
+                thread::spawn(move || unit.deliver(id))
             })
             .collect();
         let mut seen = Vec::new();
         while seen.len() < 2 {
             let taken = unit.take();
             if taken.is_empty() {
-                unit.rest();
+                unit.sleep();
             }
             seen.extend(taken);
         }
         seen.sort_unstable();
         assert_eq!(seen, [0, 1]);
-        for putter in putters {
-            putter.join().expect("put");
+        senders.into_iter().for_each(|sender| sender.join().expect("sent"));
+    });
+}
+
+#[test]
+fn no_offer_is_slept_through() {
+    model(|| {
+        let unit = Arc::new(Unit::new());
+        let host = Arc::clone(&unit);
+        let host = thread::spawn(move || {
+            host.offer();
+            host.deliver(0);
+        });
+        let (mut pulled, mut taken) = (0, 0);
+        while pulled + taken < 2 {
+            let (offers, messages) = (unit.shared.swap(0, SeqCst), unit.take().len());
+            if offers == 0 && messages == 0 {
+                unit.sleep();
+            }
+            (pulled, taken) = (pulled + offers, taken + u32::try_from(messages).expect("few"));
         }
+        assert_eq!((pulled, taken), (1, 1));
+        host.join().expect("offered");
     });
 }
 
 #[test]
 fn of_all_who_want_to_end_a_wait_one_does() {
-    loom::model(|| {
+    model(|| {
         let turnstile = Arc::new(Turnstile::default());
         let token = turnstile.arm(Ender::Object);
         let ended = Arc::new(AtomicU32::new(0));
@@ -97,10 +172,55 @@ fn of_all_who_want_to_end_a_wait_one_does() {
                 })
             })
             .collect();
-        for ender in enders {
-            ender.join().expect("tried");
-        }
+        enders.into_iter().for_each(|ender| ender.join().expect("tried"));
         assert_eq!(ended.load(Relaxed), 1);
         assert!(turnstile.waiting().is_none());
+    });
+}
+
+/// The signal as `Handle::signal` and `Mpu::wait_for_signal` have it.
+#[test]
+fn a_signal_is_seen_or_ends_the_wait() {
+    model(|| {
+        let shared = Arc::new((Turnstile::default(), AtomicU32::new(0), AtomicU32::new(0)));
+        let sender = Arc::clone(&shared);
+        let sender = thread::spawn(move || {
+            let (turnstile, signalled, delivered) = &*sender;
+            signalled.store(1, SeqCst);
+            fence(SeqCst);
+            if let Some(token) = turnstile.waiting_for_signal()
+                && turnstile.claim(token)
+            {
+                delivered.store(1, SeqCst);
+            }
+        });
+        let (turnstile, signalled, delivered) = &*shared;
+        turnstile.arm(Ender::Signal);
+        fence(SeqCst);
+        let is_seen = signalled.load(SeqCst) == 1;
+        sender.join().expect("sent");
+        assert!(is_seen || delivered.load(SeqCst) == 1);
+    });
+}
+
+/// Unscheduling one that goes to its cell: `Shared::unschedule` and `Kernel::park_stalled`.
+#[test]
+fn one_that_is_unscheduled_while_it_begins_to_wait_is_found() {
+    model(|| {
+        let shared = Arc::new((Turnstile::default(), AtomicU32::new(0)));
+        let host = Arc::clone(&shared);
+        let host = thread::spawn(move || {
+            let (turnstile, state) = &*host;
+            state.fetch_or(1, AcqRel);
+            fence(SeqCst);
+            turnstile.waiting().is_some_and(|token| turnstile.claim(token))
+        });
+        let (turnstile, state) = &*shared;
+        turnstile.arm(Ender::Object);
+        fence(SeqCst);
+        let finds = state.load(Acquire) == 1
+            && turnstile.waiting().is_some_and(|token| turnstile.claim(token));
+        let is_found = host.join().expect("unscheduled");
+        assert!(finds != is_found, "exactly one of them ends it");
     });
 }

@@ -37,7 +37,7 @@ pub(crate) struct Core {
     pub(crate) watch_token: u64,
     /// How many descriptors it began to watch in this turn.
     pub(crate) watched: u32,
-    /// The wait that it began in this turn.
+    /// The wait that it began in this turn, or one of before whose message is on its way.
     pub(crate) armed: Option<Token>,
 }
 
@@ -48,9 +48,16 @@ impl Core {
         self.now
     }
 
-    /// Begins a wait of the workload that runs.
+    /// Begins a wait of the workload that runs, in place of the one that it began before.
     pub(crate) fn arm(&mut self, ender: Ender) -> Waiter {
         let turnstile = &self.shared.table.record(self.id).turnstile;
+        if let Some(token) = self.armed
+            && !turnstile.claim(token)
+        {
+            // Somebody has ended that one: the message is on its way, and until it has come
+            // nobody may send another. It will end this wait too.
+            return Waiter { id: self.id, token };
+        }
         let token = turnstile.arm(ender);
         self.armed = Some(token);
         Waiter { id: self.id, token }

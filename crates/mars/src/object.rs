@@ -67,7 +67,7 @@ impl Line {
         // Whoever changes the object from now on looks at the line afterwards.
         self.length.fetch_add(1, SeqCst);
         fence(SeqCst);
-        Door { line: self, waiters }
+        Door { line: self, waiters, has_joined: false }
     }
 
     /// What this object gave the workload that runs, if it ended its last wait.
@@ -107,12 +107,9 @@ impl Line {
         }
         first();
         let before = waiters.len();
-        waiters.retain(|entry| {
-            if entry.is_claimed {
-                self.shared.deliver(entry.waiter.id);
-            }
-            !entry.is_claimed
-        });
+        let claimed = waiters.iter().filter(|entry| entry.is_claimed);
+        self.shared.deliver_all(claimed.map(|entry| entry.waiter.id));
+        waiters.retain(|entry| !entry.is_claimed);
         self.length.fetch_sub(before - waiters.len(), SeqCst);
     }
 
@@ -126,6 +123,8 @@ impl Line {
 struct Door<'a> {
     line: &'a Line,
     waiters: MutexGuard<'a, VecDeque<Entry>>,
+    /// It stays counted.
+    has_joined: bool,
 }
 
 impl Door<'_> {
@@ -133,7 +132,7 @@ impl Door<'_> {
     fn join<M>(&mut self, mpu: &mut Mpu<'_, M>, note: u64) -> Wait {
         self.make_room();
         let waiter = mpu.core.waiter();
-        self.line.length.fetch_add(1, SeqCst);
+        self.has_joined = true;
         self.waiters.push_back(Entry { waiter, note, is_claimed: false });
         Wait::for_object(Ticket::of(waiter))
     }
@@ -142,7 +141,7 @@ impl Door<'_> {
     fn rejoin<M>(&mut self, mpu: &mut Mpu<'_, M>) -> Wait {
         self.make_room();
         let waiter = mpu.core.waiter();
-        self.line.length.fetch_add(1, SeqCst);
+        self.has_joined = true;
         self.waiters.push_front(Entry { waiter, note: 0, is_claimed: false });
         Wait::for_object(Ticket::of(waiter))
     }
@@ -170,7 +169,9 @@ impl Door<'_> {
 
 impl Drop for Door<'_> {
     fn drop(&mut self) {
-        self.line.length.fetch_sub(1, SeqCst);
+        if !self.has_joined {
+            self.line.length.fetch_sub(1, SeqCst);
+        }
     }
 }
 

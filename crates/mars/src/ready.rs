@@ -56,6 +56,11 @@ impl Ready {
         })
     }
 
+    /// The oldest of the highest priority.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.highest().map(|priority| self.lists[usize::from(priority)].first)
+    }
+
     /// Puts `id`, which is in no list, behind all of its priority.
     pub(crate) fn push(&mut self, id: u32, priority: u8, links: &mut impl Links) {
         links.link(id, NONE);

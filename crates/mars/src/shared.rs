@@ -1,6 +1,7 @@
 //! What the host and all MPUs of a context share.
 
 use std::any::TypeId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use linux::event::Wake;
 
 use crate::account::Account;
-use crate::atomic::AtomicU32;
+use crate::atomic::{AtomicU32, fence};
 use crate::inbox::Inbox;
 use crate::ready::{Links, NONE, Ready};
 use crate::sleeper::{Bed, Sleeper};
@@ -55,7 +56,14 @@ impl Unit {
 
 impl Shared {
     /// Schedules a workload that is in its cell and is not busy.
-    pub(crate) fn schedule(&self, id: u32, priority: Priority, placement: Placement) {
+    /// `holder` is nothing, or that nobody holds it.
+    ///
+    /// # Panics
+    /// If there is no such MPU.
+    pub(crate) fn schedule(&self, id: u32, priority: Priority, placement: Placement, holder: u32) {
+        if let Placement::Mpu(index) = placement {
+            assert!(index < self.units.len(), "the context has no MPU {index}");
+        }
         let record = self.table.record(id);
         record.priority.store(priority.0, Relaxed);
         record.signalled.store(false, Relaxed);
@@ -65,8 +73,12 @@ impl Shared {
             Placement::Mpu(index) => u32::try_from(index).unwrap_or(NONE),
         };
         record.home.store(home, Release);
-        record.state.fetch_and(!state::ENDING, Relaxed);
-        record.state.fetch_or(state::BUSY, Release);
+        record.gift.store(0, Relaxed);
+        record.state.store(state::BUSY | holder, SeqCst);
+        // Whoever stops the context looks for busy ones afterwards.
+        if self.stopping.load(SeqCst) {
+            return self.conclude(id, Ending::Unscheduled);
+        }
         self.deliver(id);
     }
 
@@ -82,19 +94,35 @@ impl Shared {
         }
     }
 
-    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
-    pub(crate) fn offer(&self, id: u32) {
-        self.queue.push(id, &self.table);
-        if self.idle.load(SeqCst) > 0 {
-            self.rouse_one();
+    /// The same for many.
+    pub(crate) fn deliver_all(&self, ids: impl Iterator<Item = u32>) {
+        let (mut offers, mut count) = ([NONE; OFFERS], 0);
+        for id in ids {
+            if self.table.record(id).home.load(Acquire) != NONE {
+                self.deliver(id);
+                continue;
+            }
+            offers[count] = id;
+            count += 1;
+            if count == OFFERS {
+                self.offer_all(&offers);
+                count = 0;
+            }
         }
+        self.offer_all(&offers[..count]);
     }
 
-    fn rouse_one(&self) {
-        for unit in &self.units {
-            if unit.rouse() {
-                return;
-            }
+    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
+    pub(crate) fn offer(&self, id: u32) {
+        self.offer_all(&[id]);
+    }
+
+    /// The same for several.
+    fn offer_all(&self, ids: &[u32]) {
+        self.queue.push(ids, &self.table);
+        if self.idle.load(SeqCst) > 0 {
+            let sleepers = self.units.iter().filter(|unit| unit.rouse());
+            sleepers.take(ids.len()).for_each(drop);
         }
     }
 
@@ -102,11 +130,15 @@ impl Shared {
     pub(crate) fn end(&self, id: u32, body: Body, ending: Ending) {
         let record = self.table.record(id);
         record.slot.store(NONE, Relaxed);
-        *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        if record.state.load(Acquire) & state::ABANDONED == 0 {
+            *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        } else {
+            drop_quietly(body);
+        }
         self.conclude(id, ending);
     }
 
-    /// The same for one that is in its cell.
+    /// The same for one that is in its cell. Of several that do it at once, one does.
     pub(crate) fn conclude(&self, id: u32, ending: Ending) {
         let record = self.table.record(id);
         let how = match ending {
@@ -119,26 +151,36 @@ impl Shared {
         }
         let ended = state::BUSY | state::AWAITED | state::UNSCHEDULED;
         let before = record.state.fetch_and(!ended, SeqCst);
+        if before & state::BUSY == 0 {
+            return;
+        }
         if before & state::AWAITED != 0 {
             linux::futex::wake(&record.state, u32::MAX);
-            let followers = std::mem::take(
-                &mut *record.followers.lock().unwrap_or_else(PoisonError::into_inner),
-            );
-            for follower in followers {
-                follower.wake(self, 0);
-            }
+            let mut followers = record.followers.lock().unwrap_or_else(PoisonError::into_inner);
+            followers.drain(..).for_each(|follower| _ = follower.wake(self, 0));
         }
         if before & state::ABANDONED != 0 {
-            self.forget(id);
+            let body = self.take(id);
+            if let Some(body) = body {
+                drop_quietly(body);
+            }
+            self.release(id);
         }
     }
 
-    /// Drops a workload that nobody holds.
+    /// Drops a workload that is not busy and that nobody holds any more.
     pub(crate) fn forget(&self, id: u32) {
-        let record = self.table.record(id);
-        drop(record.cell.lock().unwrap_or_else(PoisonError::into_inner).take());
-        record.gift.store(0, Relaxed);
-        record.state.store(0, Relaxed);
+        let body = self.take(id);
+        self.release(id);
+        drop(body);
+    }
+
+    fn take(&self, id: u32) -> Option<Body> {
+        self.table.record(id).cell.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn release(&self, id: u32) {
+        self.table.record(id).state.store(0, Relaxed);
         self.table.release(id);
     }
 
@@ -146,14 +188,18 @@ impl Shared {
     pub(crate) fn unschedule(&self, id: u32) {
         let record = self.table.record(id);
         let mut now = record.state.load(Acquire);
-        // One that has finished stays as it is.
-        while now & state::BUSY != 0 {
+        loop {
+            if now & state::BUSY == 0 {
+                return;
+            }
             let revoked = now | state::UNSCHEDULED;
             match record.state.compare_exchange_weak(now, revoked, SeqCst, Acquire) {
                 Ok(_) => break,
                 Err(other) => now = other,
             }
         }
+        // Whoever begins to wait, and goes to its cell, looks at the state afterwards.
+        fence(SeqCst);
         if let Some(token) = record.turnstile.waiting()
             && record.turnstile.claim(token)
         {
@@ -166,7 +212,10 @@ impl Shared {
     /// After the MPUs have stopped: ends what nobody had fetched.
     pub(crate) fn unschedule_the_rest(&self) {
         for id in 0..self.table.len() {
-            if self.table.record(id).state.load(Acquire) & state::BUSY != 0 {
+            let record = self.table.record(id);
+            if record.state.load(SeqCst) & state::BUSY != 0 {
+                // No object is to let it go on any more.
+                record.turnstile.waiting().map(|token| record.turnstile.claim(token));
                 self.conclude(id, Ending::Unscheduled);
             }
         }
@@ -182,8 +231,10 @@ impl Shared {
     }
 }
 
-/// The workload queue: from it MPUs pull by priority, then age.
+/// The workload queue: from it MPUs pull by priority, then age. What all write is on cache
+/// lines of its own.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct SharedQueue {
     ready: Mutex<Ready>,
     /// The highest priority in it, plus one; 0: it is empty.
@@ -195,10 +246,15 @@ impl SharedQueue {
         self.highest.load(SeqCst).checked_sub(1).and_then(|priority| u8::try_from(priority).ok())
     }
 
-    fn push(&self, id: u32, table: &Table) {
-        let priority = table.record(id).priority.load(Relaxed);
+    fn push(&self, ids: &[u32], table: &Table) {
+        if ids.is_empty() {
+            return;
+        }
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.push(id, priority, &mut RecordLinks(table));
+        for id in ids {
+            let priority = table.record(*id).priority.load(Relaxed);
+            ready.push(*id, priority, &mut RecordLinks(table));
+        }
         self.publish(&ready);
     }
 
@@ -216,6 +272,14 @@ impl SharedQueue {
         }
     }
 }
+
+/// Nobody is there to see a panic of the workload's `Drop`.
+fn drop_quietly(body: Body) {
+    _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+}
+
+/// How many are put into the shared queue at once.
+const OFFERS: usize = 64;
 
 struct RecordLinks<'a>(&'a Table);
 

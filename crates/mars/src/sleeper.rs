@@ -11,6 +11,8 @@
 //! The two fences order each side's write before its read, so that at least one of them
 //! sees what the other wrote: no work is slept through. Only the waker that took the bed
 //! pays for a system call, and nobody pays while the MPU is awake.
+//!
+//! The state is only ever exchanged, never just stored, so that all agree on its order.
 
 use crate::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 use crate::atomic::{AtomicU32, fence};
@@ -39,13 +41,13 @@ impl Default for Sleeper {
 impl Sleeper {
     /// The MPU is about to sleep. It has to look for work once more before it does.
     pub(crate) fn lie_down(&self, bed: Bed) {
-        self.state.store(bed.word(), Relaxed);
+        self.state.swap(bed.word(), AcqRel);
         fence(SeqCst);
     }
 
     /// The MPU is awake.
     pub(crate) fn rise(&self) {
-        self.state.store(AWAKE, Relaxed);
+        self.state.swap(AWAKE, AcqRel);
     }
 
     /// There is work, which has been put in: who is to be woken from which bed; none:

@@ -2,19 +2,22 @@
 //! that finding a record takes no lock.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU8};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::atomic::{AtomicU32, AtomicU64};
+use crate::inbox::Inbox;
 use crate::mpu::Core;
 use crate::ready::NONE;
 use crate::turnstile::Turnstile;
 use crate::waiter::Waiter;
 use crate::workload::Next;
 
-/// What the context knows of one workload, wherever that is.
+/// What the context knows of one workload, wherever that is. All but the last is on one
+/// cache line.
 #[derive(Debug, Default)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Record {
     /// Its current wait.
     pub(crate) turnstile: Turnstile,
@@ -32,6 +35,8 @@ pub(crate) struct Record {
     /// It runs only at its home.
     pub(crate) pinned: AtomicBool,
     pub(crate) signalled: AtomicBool,
+    /// Which of the context's modules runs it.
+    pub(crate) kind: AtomicU16,
     /// The workload itself while no MPU has it.
     pub(crate) cell: Mutex<Option<Body>>,
     /// Workloads that wait for its end.
@@ -39,15 +44,11 @@ pub(crate) struct Record {
 }
 
 /// A workload of any type.
-pub(crate) struct Body {
-    pub(crate) workload: Box<dyn Runs>,
-    /// Which of the context's modules runs it.
-    pub(crate) kind: usize,
-}
+pub(crate) type Body = Box<dyn Runs>;
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for dyn Runs {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "a workload of kind {}", self.kind)
+        write!(formatter, "a workload")
     }
 }
 
@@ -70,50 +71,61 @@ pub(crate) mod state {
     pub(crate) const CUT_SHORT: u32 = 16;
     /// It ended by a panic.
     pub(crate) const PANICKED: u32 = 32;
-    /// How it ended.
-    pub(crate) const ENDING: u32 = CUT_SHORT | PANICKED;
 }
 
 /// All records: chunks that double in size.
 #[derive(Debug)]
 pub(crate) struct Table {
     chunks: [OnceLock<Box<[Record]>>; CHUNKS],
-    free: Mutex<Free>,
+    free: Own<Mutex<Free>>,
+    /// Those that come back, until somebody needs one: giving back takes no lock.
+    returns: Own<Inbox>,
 }
 
+/// On cache lines of its own, since all write it.
 #[derive(Debug, Default)]
+#[repr(align(128))]
+struct Own<T>(T);
+
+#[derive(Debug)]
 struct Free {
-    /// Those that were used and are not any more.
-    returned: Vec<u32>,
+    /// The first of those that were used and are not any more.
+    returned: u32,
     /// The first that was never used.
     fresh: u32,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free: Mutex::default() }
+        let free = Own(Mutex::new(Free { returned: NONE, fresh: 0 }));
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free, returns: Own::default() }
     }
 }
 
 impl Table {
     /// A record that nobody uses.
     pub(crate) fn allocate(&self) -> u32 {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = free.returned.pop().unwrap_or_else(|| {
+        let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.returned == NONE && !self.returns.0.is_empty() {
+            free.returned = self.returns.0.take(|id| &self.record(id).link);
+        }
+        let mut id = free.returned;
+        if id == NONE {
+            id = free.fresh;
             free.fresh += 1;
-            free.fresh - 1
-        });
-        let (chunk, _) = locate(id);
-        let length = FIRST_CHUNK << chunk;
-        self.chunks[chunk].get_or_init(|| (0..length).map(|_| Record::default()).collect());
-        let record = self.record(id);
-        record.slot.store(NONE, std::sync::atomic::Ordering::Relaxed);
+            let (chunk, _) = locate(id);
+            let length = FIRST_CHUNK << chunk;
+            self.chunks[chunk].get_or_init(|| (0..length).map(|_| Record::default()).collect());
+        } else {
+            free.returned = self.record(id).link.load(Relaxed);
+        }
+        self.record(id).slot.store(NONE, Relaxed);
         id
     }
 
     /// Gives a record back.
     pub(crate) fn release(&self, id: u32) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).returned.push(id);
+        self.returns.0.put(id, &self.record(id).link);
     }
 
     /// The record of `id`, which is in use.
@@ -124,7 +136,7 @@ impl Table {
 
     /// How many ids were ever given out: all are below.
     pub(crate) fn len(&self) -> u32 {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).fresh
+        self.free.0.lock().unwrap_or_else(PoisonError::into_inner).fresh
     }
 }
 
@@ -153,6 +165,11 @@ mod tests {
                 expected = (expected.0 + 1, 0);
             }
         }
+    }
+
+    #[test]
+    fn what_is_often_used_of_a_record_is_on_one_line() {
+        assert_eq!(std::mem::offset_of!(Record, followers), 64);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::shared::Shared;
+use crate::table::state;
 use crate::turnstile::Token;
 
 /// One wait of one workload.
@@ -13,14 +14,14 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Ends the wait and hands `gift` over; false: the workload waits no more, and
-    /// somebody else may have what was meant for it.
+    /// Ends the wait and hands `gift` over; false: the workload waits no more, or will not
+    /// run any more, and somebody else may have what was meant for it.
     pub(crate) fn wake(self, shared: &Shared, gift: u64) -> bool {
         let is_ours = self.claim(shared, gift);
         if is_ours {
             shared.deliver(self.id);
         }
-        is_ours
+        is_ours && shared.table.record(self.id).state.load(Relaxed) & state::UNSCHEDULED == 0
     }
 
     /// The same, but the workload goes on only when it is delivered.
@@ -36,11 +37,16 @@ impl Waiter {
 
 /// Proof that an object knows that a workload waits.
 #[derive(Debug)]
-pub struct Ticket(());
+pub struct Ticket(Token);
 
 impl Ticket {
-    pub(crate) const fn of(_waiter: Waiter) -> Self {
-        Self(())
+    pub(crate) const fn of(waiter: Waiter) -> Self {
+        Self(waiter.token)
+    }
+
+    /// The wait that the object knows of.
+    pub(crate) const fn token(&self) -> Token {
+        self.0
     }
 }
 

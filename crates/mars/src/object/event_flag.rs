@@ -69,7 +69,8 @@ impl EventFlag {
         let release = |note| {
             let (mask, masking) = read(note);
             let is_met = masking.is_met(now, mask);
-            taken.set(taken.get() | if is_met { mask } else { 0 });
+            // What is set from now on is for others.
+            taken.set(taken.get() | if is_met { mask & now } else { 0 });
             is_met.then_some(now)
         };
         self.line.wake_those(release, || self.take(taken.get()));
@@ -107,7 +108,9 @@ impl EventFlag {
     /// # Errors
     /// The wait to stall for; the workload then asks again.
     pub fn wait<M>(&self, mpu: &mut Mpu<'_, M>, mask: u32, masking: Masking) -> Result<u32, Wait> {
-        if let Some(bits) = self.line.take_gift(mpu).or_else(|| self.try_wait(mask, masking)) {
+        // The gift may be for a wait of before, which was for other bits.
+        let gift = self.line.take_gift(mpu).filter(|bits| masking.is_met(*bits, mask));
+        if let Some(bits) = gift.or_else(|| self.try_wait(mask, masking)) {
             return Ok(bits);
         }
         let mut door = self.line.open();

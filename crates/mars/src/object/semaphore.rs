@@ -61,13 +61,15 @@ impl Semaphore {
 
     /// Gives a token back.
     pub fn release(&self) {
-        if self.line.wake_one(0) {
-            return;
-        }
-        self.tokens.fetch_add(1, SeqCst);
-        // Somebody may have begun to wait before the token was back.
-        if !self.line.is_empty() && self.take() && !self.line.wake_one(0) {
+        loop {
+            if self.line.wake_one(0) {
+                return;
+            }
             self.tokens.fetch_add(1, SeqCst);
+            // Somebody may have begun to wait before the token was back.
+            if self.line.is_empty() || !self.take() {
+                break;
+            }
         }
         self.bell.ring();
     }

@@ -1,0 +1,87 @@
+//! What the runtime promises, measured beside a bare thread, tokio and rayon:
+//! `cargo xtask bench mars`. Rivals take turns within a row; each figure is a median.
+
+#![expect(clippy::print_stdout, reason = "it is what a bench is for")]
+
+use std::fmt;
+
+mod busy;
+mod calls;
+mod objects;
+mod spawns;
+mod switches;
+mod wakes;
+
+fn main() {
+    // Cargo tells a bench that it is one; a test run of it has nothing to measure.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    println!("{:<44} {:>12}  {:>12}  kept", "", "measured", "target");
+    for measure in [switches::rows, spawns::rows, objects::rows, busy::rows, wakes::rows] {
+        measure(&mut |row| println!("{row}"));
+    }
+}
+
+/// Where rows go.
+type Sink<'a> = &'a mut dyn FnMut(Row);
+
+/// One figure.
+struct Row {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    target: Option<Target>,
+}
+
+#[derive(Clone, Copy)]
+enum Target {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Row {
+    fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self { what: what.into(), value, unit, target: None }
+    }
+
+    fn aims(self, target: Target) -> Self {
+        Self { target: Some(target), ..self }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<44} {:>9.2} {:<3}", self.what, self.value, self.unit)?;
+        let (sign, limit, is_kept) = match self.target {
+            None => return Ok(()),
+            Some(Target::AtMost(limit)) => ("<=", limit, self.value <= limit),
+            Some(Target::AtLeast(limit)) => (">=", limit, self.value >= limit),
+        };
+        let verdict = if is_kept { "kept" } else { "MISSED" };
+        write!(f, " {sign} {limit:>6.2} {:<3} {verdict}", self.unit)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Measures rivals in turns; each one's median.
+fn in_turns<const N: usize>(rounds: usize, mut rivals: [&mut dyn FnMut() -> f64; N]) -> [f64; N] {
+    let mut values = [const { Vec::new() }; N];
+    for _ in 0..rounds {
+        for (rival, values) in rivals.iter_mut().zip(&mut values) {
+            values.push(rival());
+        }
+    }
+    values.map(median)
+}
+
+/// Nanoseconds of each of `count` things that `act` does.
+fn nanos_each(count: u32, act: impl FnOnce()) -> f64 {
+    let start = std::time::Instant::now();
+    act();
+    start.elapsed().as_secs_f64() * 1e9 / f64::from(count)
+}

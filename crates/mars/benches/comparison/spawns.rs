@@ -1,0 +1,138 @@
+//! Workloads that come, run once and go.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+use std::thread::Thread;
+
+use linerate_mars::{Builder, Next, Placement, Priority, Workloads};
+
+use crate::calls::calls;
+use crate::{Row, Sink, Target, in_turns, nanos_each};
+
+/// Wakes the host when all have finished.
+struct Countdown {
+    left: AtomicU32,
+    host: Thread,
+}
+
+impl Countdown {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { left: AtomicU32::new(0), host: std::thread::current() })
+    }
+
+    fn finish(&self) {
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            self.host.unpark();
+        }
+    }
+
+    /// Nanoseconds of each, until the last one has finished.
+    fn measure(&self, start: impl FnOnce()) -> f64 {
+        nanos_each(SPAWNS, || {
+            self.left.store(SPAWNS, Release);
+            start();
+            while self.left.load(Acquire) > 0 {
+                std::thread::park();
+            }
+        })
+    }
+}
+
+fn spawn_all(workloads: &Workloads, countdown: &Arc<Countdown>) {
+    for _ in 0..SPAWNS {
+        let countdown = Arc::clone(countdown);
+        let once = calls(move |_| {
+            countdown.finish();
+            Next::Finished
+        });
+        workloads.spawn(once, Priority::NORMAL, Placement::Anywhere);
+    }
+}
+
+fn spawn_all_tasks(countdown: &Arc<Countdown>) {
+    for _ in 0..SPAWNS {
+        let countdown = Arc::clone(countdown);
+        tokio::spawn(async move { countdown.finish() });
+    }
+}
+
+pub(crate) fn rows(sink: Sink) {
+    let countdown = Countdown::new();
+    let context = Builder::new(2).start().expect("starts");
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).build().expect("starts");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("starts");
+
+    let [mars, tokio, rayon] = in_turns(
+        9,
+        [
+            &mut || countdown.measure(|| spawn_all(&context, &countdown)),
+            &mut || {
+                let _guard = runtime.enter();
+                countdown.measure(|| spawn_all_tasks(&countdown))
+            },
+            &mut || {
+                countdown.measure(|| {
+                    for _ in 0..SPAWNS {
+                        let countdown = Arc::clone(&countdown);
+                        pool.spawn(move || countdown.finish());
+                    }
+                })
+            },
+        ],
+    );
+    sink(Row::new("spawn and finish, by the host", mars, "ns").aims(Target::AtMost(200.0)));
+    sink(Row::new("spawn and finish, by the host, tokio", tokio, "ns"));
+    sink(Row::new("spawn and finish, by the host, rayon", rayon, "ns"));
+
+    let [mars, tokio, rayon] = in_turns(
+        9,
+        [
+            &mut || {
+                countdown.measure(|| {
+                    let known = Arc::clone(&countdown);
+                    let spawner = calls(move |mpu| {
+                        spawn_all(&mpu.workloads(), &known);
+                        Next::Finished
+                    });
+                    context.spawn(spawner, Priority::NORMAL, Placement::Anywhere);
+                })
+            },
+            &mut || {
+                countdown.measure(|| {
+                    let known = Arc::clone(&countdown);
+                    runtime.spawn(async move { spawn_all_tasks(&known) });
+                })
+            },
+            &mut || {
+                countdown.measure(|| {
+                    pool.scope(|scope| {
+                        for _ in 0..SPAWNS {
+                            scope.spawn(|_| countdown.finish());
+                        }
+                    });
+                })
+            },
+        ],
+    );
+    sink(Row::new("spawn and finish, by a workload", mars, "ns").aims(Target::AtMost(200.0)));
+    sink(Row::new("spawn and finish, by a task, tokio", tokio, "ns"));
+    sink(Row::new("spawn and finish, by a job, rayon", rayon, "ns"));
+
+    let mut handles: Vec<_> = (0..SPAWNS)
+        .map(|_| {
+            let countdown = Arc::clone(&countdown);
+            context.add(calls(move |_| {
+                countdown.finish();
+                Next::Finished
+            }))
+        })
+        .collect();
+    let mut again =
+        || countdown.measure(|| handles.iter_mut().for_each(|one| one.schedule(Priority::NORMAL)));
+    let [again] = in_turns(9, [&mut again]);
+    sink(Row::new("schedule a finished one again", again, "ns").aims(Target::AtMost(200.0)));
+}
+
+const SPAWNS: u32 = 20_000;
