@@ -73,6 +73,7 @@ impl Unit {
     /// As `Shared::offer` does.
     fn offer(&self) {
         self.shared.fetch_add(1, SeqCst);
+        fence(SeqCst);
         if self.idle.load(SeqCst) > 0 {
             self.rouse();
         }
