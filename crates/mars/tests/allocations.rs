@@ -13,7 +13,7 @@ use linerate_mars::{Ending, Next, Placement, Priority, Queue, Wait};
 
 mod support;
 
-use support::{calls, context, ended};
+use support::{calls, context, ended, eventually};
 
 /// One test: the harness allocates between two.
 #[test]
@@ -38,7 +38,7 @@ fn a_workload_may_follow_another_with_a_deadline_for_ever() {
         }
     }));
     follower.schedule(Priority::NORMAL);
-    assert_eq!(ended(&follower), Ending::Finished);
+    eventually("it finishes", || follower.try_wait() == Some(Ending::Finished));
     let before = ALLOCATIONS.load(SeqCst);
     follower.schedule(Priority::NORMAL);
     assert_eq!(ended(&follower), Ending::Finished);
