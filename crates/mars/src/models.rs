@@ -73,6 +73,7 @@ impl Unit {
     /// As `Shared::offer` does.
     fn offer(&self) {
         self.shared.fetch_add(1, SeqCst);
+        fence(SeqCst);
         if self.idle.load(SeqCst) > 0 {
             self.rouse();
         }
@@ -140,8 +141,8 @@ fn no_offer_is_slept_through() {
         let unit = Arc::new(Unit::new());
         let host = Arc::clone(&unit);
         let host = thread::spawn(move || {
-            host.offer();
             host.deliver(0);
+            host.offer();
         });
         let (mut pulled, mut taken) = (0, 0);
         while pulled + taken < 2 {
@@ -222,5 +223,60 @@ fn one_that_is_unscheduled_while_it_begins_to_wait_is_found() {
             && turnstile.waiting().is_some_and(|token| turnstile.claim(token));
         let is_found = host.join().expect("unscheduled");
         assert!(finds != is_found, "exactly one of them ends it");
+    });
+}
+
+/// Waiting for an object: `Line::open` and `Line::is_empty`.
+#[test]
+fn whoever_begins_to_wait_sees_the_object_change_or_is_woken() {
+    model(|| {
+        let object = Arc::new((AtomicU32::new(0), AtomicU32::new(0), Mutex::new(false)));
+        let waker = Arc::clone(&object);
+        let waker = thread::spawn(move || {
+            let (word, length, waits) = &*waker;
+            word.store(1, Relaxed);
+            fence(SeqCst);
+            length.load(Relaxed) > 0 && *waits.lock().expect("lock")
+        });
+        let (word, length, waits) = &*object;
+        let mut waits = waits.lock().expect("lock");
+        length.fetch_add(1, Relaxed);
+        fence(SeqCst);
+        let is_seen = word.load(Relaxed) == 1;
+        *waits = !is_seen;
+        drop(waits);
+        let is_woken = waker.join().expect("woke");
+        assert!(is_seen || is_woken);
+    });
+}
+
+/// A host that listens: `Bell::ring` and `Bell::look_until`.
+#[test]
+fn whoever_listens_hears_the_bell() {
+    model(|| {
+        let bell =
+            Arc::new((AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0), Futex::new()));
+        let ringer = Arc::clone(&bell);
+        let ringer = thread::spawn(move || {
+            let (word, listeners, rings, futex) = &*ringer;
+            word.store(1, Relaxed);
+            fence(SeqCst);
+            if listeners.load(SeqCst) > 0 {
+                rings.fetch_add(1, SeqCst);
+                futex.wake();
+            }
+        });
+        let (word, listeners, rings, futex) = &*bell;
+        listeners.fetch_add(1, SeqCst);
+        loop {
+            let heard = rings.load(SeqCst);
+            fence(SeqCst);
+            if word.load(Relaxed) == 1 {
+                break;
+            }
+            futex.wait(rings, heard);
+        }
+        listeners.fetch_sub(1, SeqCst);
+        ringer.join().expect("rang");
     });
 }

@@ -120,6 +120,8 @@ impl Shared {
     /// The same for several.
     fn offer_all(&self, ids: &[u32]) {
         self.queue.push(ids, &self.table);
+        // Whoever lies down counts as idle first, and looks at the queue afterwards.
+        fence(SeqCst);
         if self.idle.load(SeqCst) > 0 {
             let sleepers = self.units.iter().filter(|unit| unit.rouse());
             sleepers.take(ids.len()).for_each(drop);

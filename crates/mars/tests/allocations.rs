@@ -4,20 +4,25 @@
 #![deny(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use linerate_mars::{Ending, Next, Placement, Priority, Queue, Wait};
 
 mod support;
 
-use support::{calls, context, ended};
+use support::{calls, context, ended, eventually};
 
+/// One test: the harness allocates between two.
 #[test]
+fn nothing_is_allocated_for_ever() {
+    nothing_is_allocated_after_the_first_rounds();
+    a_workload_may_follow_another_with_a_deadline_for_ever();
+}
+
 fn a_workload_may_follow_another_with_a_deadline_for_ever() {
-    let _alone = ALONE.lock().expect("lock");
     let context = context(1);
     let forever = linerate_mars::Time::from_nanos(u64::MAX);
     let mut leader = context.add(calls(move |_| Next::Stalled(Wait::until(forever))));
@@ -33,16 +38,14 @@ fn a_workload_may_follow_another_with_a_deadline_for_ever() {
         }
     }));
     follower.schedule(Priority::NORMAL);
-    assert_eq!(ended(&follower), Ending::Finished);
+    eventually("it finishes", || follower.try_wait() == Some(Ending::Finished));
     let before = ALLOCATIONS.load(SeqCst);
     follower.schedule(Priority::NORMAL);
     assert_eq!(ended(&follower), Ending::Finished);
     assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
 }
 
-#[test]
 fn nothing_is_allocated_after_the_first_rounds() {
-    let _alone = ALONE.lock().expect("lock");
     let context = context(2);
     let queue = Arc::new(Queue::new(&context, 4));
     let known = Arc::clone(&queue);
@@ -76,9 +79,6 @@ fn nothing_is_allocated_after_the_first_rounds() {
     rounds(1_000);
     assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
 }
-
-/// The tests count each other's allocations.
-static ALONE: Mutex<()> = Mutex::new(());
 
 /// Counts what all threads of this binary allocate.
 struct Counting;

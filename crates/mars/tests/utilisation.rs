@@ -8,8 +8,6 @@ use std::time::Duration;
 use linerate_mars::{Builder, Context, Module, Mpu, Next, Placement, Priority, Time, Utilisation};
 use linerate_mars::{Wait, Workload};
 
-mod support;
-
 /// Works for a while, then stalls for as long, over and over.
 struct Mix {
     stop: Arc<AtomicBool>,

@@ -1,7 +1,5 @@
 //! What the tests share: workloads that are closures, and patience.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "no test file uses all of it")]
-
 use std::time::{Duration, Instant};
 
 use linerate_mars::{Builder, Context, Ending, Handle, Mpu, Next, Workload};
