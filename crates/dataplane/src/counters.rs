@@ -54,6 +54,11 @@ impl Counters {
         self.finished.store(true, Release);
     }
 
+    /// Whether the stream has moved a byte.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.bytes.load(Relaxed) > 0
+    }
+
     /// Whether the stream will move nothing more: what is read hereafter is final.
     pub fn is_finished(&self) -> bool {
         self.finished.load(Acquire)

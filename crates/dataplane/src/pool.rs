@@ -128,6 +128,7 @@ impl Pool {
             engine,
             counters: Arc::clone(&counters),
             sends: sender,
+            is_silent: sender,
             phase: Phase::Arriving,
             start: Arc::clone(&self.start),
             done: Arc::clone(&self.done),
@@ -279,6 +280,10 @@ impl Pool {
                 times(|log| &log.first_start).min(),
                 times(|log| &log.last_start).max(),
             ),
+            first_bytes: skew(
+                times(|log| &log.first_start).min(),
+                times(|log| &log.last_first_byte).max(),
+            ),
             stop_skew: skew(times(|log| &log.stopped).min(), times(|log| &log.stopped).max()),
             late_reports: self.late_reports.load(std::sync::atomic::Ordering::Relaxed),
         }
@@ -290,8 +295,10 @@ impl Pool {
 pub struct Service {
     /// Where the time of each MPU went since the start.
     pub mpus: Vec<Utilisation>,
-    /// From the start of the first stream to that of the last one.
+    /// From the moment when the first stream was let go to that of the last one.
     pub start_skew: Option<Duration>,
+    /// From there to the first byte of the sender that came last.
+    pub first_bytes: Option<Duration>,
     /// From the MPU that stopped sending first to the one that did last.
     pub stop_skew: Option<Duration>,
     /// Reports that an MPU did not give in time.

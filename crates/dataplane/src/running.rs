@@ -18,6 +18,8 @@ pub(crate) struct Running {
     pub(crate) engine: Box<dyn Stream>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) sends: bool,
+    /// It sends, and has not sent yet.
+    pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
     /// All streams, and the host, meet here before the first byte.
     pub(crate) start: Arc<Barrier>,
@@ -38,10 +40,12 @@ impl Workload for Running {
     type Module = Station;
 
     fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
-        if self.phase != Phase::Started
-            && let Err(wait) = self.gather(mpu)
-        {
-            return Next::Stalled(wait);
+        if self.phase != Phase::Started {
+            return match self.gather(mpu) {
+                Err(wait) => Next::Stalled(wait),
+                // All are let go before the first byte of any.
+                Ok(()) => Next::Yield,
+            };
         }
         if self.counters.is_finished() {
             return Next::Finished;
@@ -76,7 +80,12 @@ impl Running {
         let now = timestamp(mpu.now());
         let spun = mpu.spun();
         mpu.module.note_spinning(spun);
-        match self.engine.step(now, &mut mpu.module.scratch) {
+        let step = self.engine.step(now, &mut mpu.module.scratch);
+        if self.is_silent && self.counters.has_moved() {
+            self.is_silent = false;
+            self.log.note_first_byte(now);
+        }
+        match step {
             Step::Again => Next::Yield,
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
             Step::Until(time) => Next::Stalled(Wait::until(instant(time))),

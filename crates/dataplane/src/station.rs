@@ -60,10 +60,16 @@ impl Station {
 pub(crate) struct Log {
     pub(crate) first_start: AtomicU64,
     pub(crate) last_start: AtomicU64,
+    /// When the last of its senders sent its first byte.
+    pub(crate) last_first_byte: AtomicU64,
     pub(crate) stopped: AtomicU64,
 }
 
 impl Log {
+    pub(crate) fn note_first_byte(&self, now: Timestamp) {
+        self.last_first_byte.store(now.nanos(), Relaxed);
+    }
+
     pub(crate) fn read(time: &AtomicU64) -> Option<Timestamp> {
         Some(time.load(Relaxed)).filter(|nanos| *nanos > 0).map(Timestamp::from_nanos)
     }

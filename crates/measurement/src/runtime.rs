@@ -12,9 +12,13 @@ pub struct Runtime {
     /// be the limit of the generator, and not of the network.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub saturated: Vec<u32>,
-    /// From the start of the first stream to that of the last one, in seconds.
+    /// From the moment when the first stream was let go to that of the last one, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_skew_seconds: Option<f64>,
+    /// From the moment when the first stream was let go to the first byte of the sender that
+    /// came last, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub first_bytes_seconds: Option<f64>,
     /// From the unit that stopped sending first to the one that did last, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_skew_seconds: Option<f64>,
@@ -71,6 +75,38 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// Whether no number is beyond what a peer can mean: `most` is the largest.
+    pub fn can_be(&self, most: u64) -> bool {
+        let skews = [self.start_skew_seconds, self.first_bytes_seconds, self.stop_skew_seconds];
+        self.mpus.len() <= MOST_MPUS
+            && self.saturated.iter().all(|index| (*index as usize) < self.mpus.len())
+            && self.saturated.len() <= self.mpus.len()
+            && skews.into_iter().flatten().all(is_a_span)
+            && self.late_reports <= most
+            && self.mpus.iter().all(|mpu| mpu.can_be(most))
+    }
+}
+
+impl MpuUse {
+    fn can_be(&self, most: u64) -> bool {
+        let spans =
+            [self.run_seconds, self.idle_seconds, self.ready_wait_seconds, self.spun_seconds];
+        spans.into_iter().all(is_a_span)
+            && (0.0..=1.0).contains(&self.utilisation)
+            && self.turns.max(self.sleeps) <= most
+    }
+}
+
+/// Whether it is a number of seconds.
+fn is_a_span(seconds: f64) -> bool {
+    (0.0..MOST_SECONDS).contains(&seconds)
+}
+
+/// More units than any host that a test runs on has CPUs.
+const MOST_MPUS: usize = 1024;
+/// Thousands of streams wait at the same time, each for up to a day.
+const MOST_SECONDS: f64 = 1e10;
 /// Utilisation above which a unit is saturated.
 const SATURATED: f64 = 0.9;
 

@@ -11,8 +11,7 @@ use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    ByteSize, Direction, DirectionOutcome, Environment, PacingReport, Peer, TestPlan, TestRecord,
-    Timestamp, Transport,
+    Direction, Environment, PacingReport, Peer, Runtime, TestPlan, TestRecord, Timestamp, Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
@@ -22,7 +21,8 @@ use protocol::iperf3::{
 use crate::blocks::block_length;
 use crate::control::Control;
 use crate::error::SessionError;
-use crate::measured::{Measured, Side};
+use crate::measured::Side;
+use crate::notes;
 use crate::observer::{Introduction, Observer};
 use crate::opening::crowd::{Crowd, Gathered, Order};
 use crate::opening::{Opener, connect};
@@ -152,6 +152,7 @@ pub fn run(
         peer_congestion: None,
         shared: Vec::new(),
         peer_pacing: None,
+        peer_runtime: None,
         breakdown: None,
         doubts: Vec::new(),
         interrupted: false,
@@ -185,6 +186,7 @@ struct Conversation<'a> {
     shared: Vec<Neighbour>,
     /// How the server's senders kept their rate.
     peer_pacing: Option<PacingReport>,
+    peer_runtime: Option<Runtime>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// What was not as it was meant to be, each one sentence.
@@ -255,6 +257,7 @@ impl Conversation<'_> {
                 }
                 self.shared = results.shared;
                 self.peer_pacing = results.pacing.map(|report| *report);
+                self.peer_runtime = results.runtime.map(|runtime| *runtime);
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -451,10 +454,9 @@ impl Conversation<'_> {
             }
         };
         let directions = directions(&measured, &self.peer_streams, Side::Client);
-        let mut notes = notes(&measured, &self.peer_streams);
-        notes.extend(other_congestion(&measured.plan, self.peer_congestion.as_deref()));
+        let mut notes = notes::of(&measured, &self.peer_streams, self.peer_congestion.as_deref());
         notes.append(&mut self.doubts);
-        notes.extend(contradictions(&directions));
+        notes.extend(notes::on(&directions, measured.runtime.as_ref()));
         let outcome =
             Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
         Ok(TestRecord {
@@ -474,7 +476,7 @@ impl Conversation<'_> {
             peer_congestion: self.peer_congestion,
             shared: self.shared,
             runtime: measured.runtime,
-            peer_runtime: None,
+            peer_runtime: self.peer_runtime,
             outcome,
         })
     }
@@ -540,53 +542,6 @@ fn environment(started_at: String) -> Result<Environment, SessionError> {
         cpus: u32::try_from(cpus.len()).unwrap_or(u32::MAX),
         started_at,
     })
-}
-
-/// Facts that a reader of the numbers must know.
-fn notes(measured: &Measured, peer: &[PeerStream]) -> Vec<String> {
-    let mut notes = Vec::new();
-    notes.extend(measured.stream_error.clone());
-    let asked = measured.plan.options.window;
-    let clamped = measured.records.iter().find_map(|record| {
-        let got = if record.sender { record.send_buffer } else { record.receive_buffer };
-        // The kernel doubles what it grants (socket(7)).
-        asked.filter(|asked| got.bytes() < 2 * asked.bytes()).map(|asked| (asked, got))
-    });
-    if let Some((asked, got)) = clamped {
-        notes.push(format!(
-            "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and wmem_max",
-            asked.expanded(),
-            ByteSize::from_bytes(got.bytes() / 2).expanded()
-        ));
-    }
-    let omits = !measured.plan.omit.is_zero() && measured.plan.transport == Transport::Udp;
-    if omits && peer.iter().any(|stream| stream.omitted_datagrams.is_none()) {
-        notes.push(
-            "the peer is an iperf3 before 3.14: its loss includes the omitted start".to_owned(),
-        );
-    }
-    notes
-}
-
-/// The server sends with another congestion control than the one that was asked for.
-fn other_congestion(plan: &TestPlan, peer: Option<&str>) -> Option<String> {
-    let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives())?;
-    let used = peer.filter(|used| *used != asked)?;
-    Some(format!(
-        "asked for congestion control {asked}, the server sends with {used}: it does not have \
-         {asked}, or may not use it (net.ipv4.tcp_allowed_congestion_control)"
-    ))
-}
-
-/// Where the peer's word cannot be true.
-fn contradictions(directions: &[DirectionOutcome]) -> Vec<String> {
-    let more = |outcome: &&DirectionOutcome| match (outcome.offered, outcome.delivered) {
-        // Duplicates and the cut of an omitted start explain a little.
-        (Some(offered), Some(delivered)) => delivered.bytes / 2 > offered.bytes,
-        _ => false,
-    };
-    let text = "the peer's numbers cannot be true: more was delivered than was sent";
-    directions.iter().filter(more).map(|outcome| format!("{}: {text}", outcome.direction)).collect()
 }
 
 /// iperf3's (clause 2.8).

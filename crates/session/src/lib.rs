@@ -14,6 +14,7 @@ mod control;
 mod cpu;
 mod error;
 mod measured;
+mod notes;
 mod observer;
 mod opening;
 mod outcome;

@@ -25,6 +25,7 @@ pub(crate) fn runtime(service: &Service, records: &[StreamRecord]) -> Runtime {
     let seconds = |skew: Option<Duration>| skew.map(|skew| skew.as_secs_f64());
     Runtime {
         start_skew_seconds: seconds(service.start_skew),
+        first_bytes_seconds: seconds(service.first_bytes),
         stop_skew_seconds: seconds(service.stop_skew),
         late_reports: service.late_reports,
         ..Runtime::of(mpus)

@@ -439,6 +439,7 @@ impl Trial {
             server_output: None,
             shared: Vec::new(),
             pacing: self.pacing().map(Box::new),
+            runtime: self.runtime.clone().map(Box::new),
         }
     }
 

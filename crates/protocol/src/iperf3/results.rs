@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
-use measurement::{PacingReport, StreamSample};
+use measurement::{PacingReport, Runtime, StreamSample};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,8 @@ pub struct Results {
     pub shared: Vec<Neighbour>,
     /// From a linerate that sends at a rate: how it kept it (clause 13.16).
     pub pacing: Option<Box<PacingReport>>,
+    /// From a linerate: how its processing units served the streams (clause 13.4).
+    pub runtime: Option<Box<Runtime>>,
 }
 
 /// What a server printed of the test.
@@ -87,7 +89,9 @@ impl Results {
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
             let pacing = self.pacing.as_ref().map(|report| json!(report));
-            object["linerate"] = json!(Truth { streams, shared: self.shared.clone(), pacing });
+            let runtime = self.runtime.as_ref().map(|runtime| json!(runtime));
+            let shared = self.shared.clone();
+            object["linerate"] = json!(Truth { streams, shared, pacing, runtime });
         }
         object
     }
@@ -113,7 +117,7 @@ impl Results {
         let rows = truth.as_mut().and_then(rows::take);
         let truth: Option<Truth> = truth.and_then(|value| serde_json::from_value(value).ok());
         let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
-        let Truth { streams: counted, mut shared, pacing } = truth.unwrap_or_default();
+        let Truth { streams: counted, mut shared, pacing, runtime } = truth.unwrap_or_default();
         shared.truncate(MOST_NEIGHBOURS);
         let list =
             object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
@@ -141,7 +145,8 @@ impl Results {
             },
             server_output,
             shared,
-            pacing: pacing.and_then(plausible),
+            pacing: pacing.and_then(plausible_pacing),
+            runtime: runtime.and_then(plausible_runtime),
         })
     }
 }
@@ -214,10 +219,19 @@ struct Truth {
     /// A newer linerate may tell it in other words, which spoils nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pacing: Option<Value>,
+    /// Likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runtime: Option<Value>,
 }
 
-/// The report of a peer, if it can be true.
-fn plausible(value: Value) -> Option<Box<PacingReport>> {
+/// What a peer says of its runtime, if it can be true.
+fn plausible_runtime(value: Value) -> Option<Box<Runtime>> {
+    let runtime: Box<Runtime> = serde_json::from_value(value).ok()?;
+    runtime.can_be(json::MOST).then_some(runtime)
+}
+
+/// What a peer says of its pacing, if it can be true.
+fn plausible_pacing(value: Value) -> Option<Box<PacingReport>> {
     let report: Box<PacingReport> = serde_json::from_value(value).ok()?;
     report.can_be(json::MOST).then_some(report)
 }
@@ -272,7 +286,7 @@ fn missing(key: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use measurement::{BitRate, Pacing, PacingWay, Quantiles};
+    use measurement::{BitRate, MpuUse, Pacing, PacingWay, Quantiles};
 
     use super::*;
 
@@ -353,6 +367,29 @@ mod tests {
         for (key, lie) in lies {
             let mut json = json.clone();
             json["linerate"]["pacing"][key] = lie;
+            assert_eq!(read(&json), results(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_runtime_survives_the_wire_and_an_impossible_one_spoils_nothing() {
+        let mpu = MpuUse { streams: 3, run_seconds: 1.0, turns: 9, ..MpuUse::default() };
+        let told = Results { runtime: Some(Box::new(Runtime::of([mpu]))), ..results() };
+        let json = told.to_json();
+        let read = |json: &Value| {
+            Results::from_json(json.to_string().as_bytes()).expect("the rest is readable")
+        };
+        assert_eq!(read(&json), told);
+        let lies = [
+            ("mpus", json!(vec![json["linerate"]["runtime"]["mpus"][0].clone(); 1025])),
+            ("saturated", json!([7])),
+            ("start_skew_seconds", json!(-1)),
+            ("late_reports", json!(u64::MAX)),
+            ("mpus", json!(3)),
+        ];
+        for (key, lie) in lies {
+            let mut json = json.clone();
+            json["linerate"]["runtime"][key] = lie;
             assert_eq!(read(&json), results(), "{key}");
         }
     }

@@ -5,7 +5,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
-use measurement::{StreamCounters, StreamSample, TcpSample, Timestamp};
+use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,6 +30,10 @@ struct Table<'a> {
     rows: Vec<Row>,
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pacing: Option<&'a PacingReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<&'a Runtime>,
 }
 
 /// The numbers of one stream; -1: unknown.
@@ -48,6 +52,8 @@ impl<'a> Document<'a> {
             linerate: Table {
                 rows: results.streams.iter().map(row).collect(),
                 shared: &results.shared,
+                pacing: results.pacing.as_deref(),
+                runtime: results.runtime.as_deref(),
             },
         }
     }
