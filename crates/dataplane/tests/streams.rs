@@ -222,6 +222,7 @@ fn an_end_that_comes_along_with_data_is_noticed() {
     let ((holding, held), (resume, release)) = (mpsc::channel(), mpsc::channel());
     let hog = Hog { wake: Arc::clone(&wake), woken: false, holding, release };
     let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| hog).start();
+    held.recv().expect("the first step");
     wake.notify();
     held.recv().expect("the worker is busy");
     (&*near).write_all(b"last words").expect("written");
@@ -362,9 +363,9 @@ impl Stream for Hog {
     }
 
     fn step(&mut self, _: Timestamp, _: &mut Scratch) -> Step {
+        _ = self.holding.send(());
         // The first step is that of the start.
         if self.woken {
-            _ = self.holding.send(());
             _ = self.release.recv();
         }
         self.woken = true;
