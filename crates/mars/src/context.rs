@@ -248,12 +248,9 @@ impl Workloads {
 
     /// Puts a workload into a cell; its id.
     fn insert<W: Workload>(&self, workload: W) -> u32 {
-        let kind = TypeId::of::<W::Module>();
-        let kind = self.shared.kinds.iter().position(|module| *module == kind);
-        let kind = kind.unwrap_or_else(|| panic!("the context has no module {}", W::Module::NAME));
         let id = self.shared.table.allocate();
         let record = self.shared.table.record(id);
-        record.kind.store(u16::try_from(kind).expect("few modules"), Relaxed);
+        record.kind.store(self.shared.kind_of::<W>(), Relaxed);
         let body = Box::new(Typed(workload));
         *record.cell.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
         id

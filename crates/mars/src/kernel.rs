@@ -23,7 +23,7 @@ use crate::locals::{Local, Locals, Place};
 use crate::mpu::Core;
 use crate::punctuality::{Precision, Punctuality};
 use crate::ready::{NONE, Ready};
-use crate::shared::{Shared, Unit};
+use crate::shared::{Shared, Unit, drop_quietly};
 use crate::sleeper::Bed;
 use crate::table::state;
 use crate::time::Time;
@@ -77,6 +77,8 @@ impl Kernel {
             watch_token: 0,
             watched: 0,
             armed: None,
+            newborn: Vec::new(),
+            spare: Vec::with_capacity(MOST_SPARE),
         };
         Ok(Self {
             core,
@@ -110,6 +112,9 @@ impl Kernel {
 
     fn run_on(&mut self) -> io::Result<()> {
         while !self.core.shared.stopping.load(Acquire) {
+            if !self.core.newborn.is_empty() {
+                self.take_in();
+            }
             self.look_around()?;
             match self.fetch() {
                 Some(slot) => self.turn(slot),
@@ -331,7 +336,31 @@ impl Kernel {
         self.wheel.cancel(slot, &mut self.locals);
         let local = self.locals.remove(slot);
         self.watched -= local.counted as usize;
-        self.core.shared.end(local.id, local.body, ending);
+        let record = self.core.shared.table.record(local.id);
+        let is_alone = record.state.load(Acquire) == state::BUSY | state::ABANDONED;
+        if !is_alone || ending != Ending::Finished || self.core.spare.len() >= MOST_SPARE {
+            return self.core.shared.end(local.id, local.body, ending);
+        }
+        // Nobody knows of it: nobody has to be told.
+        drop_quietly(local.body);
+        record.slot.store(NONE, Relaxed);
+        record.state.store(0, Relaxed);
+        self.core.spare.push(local.id);
+    }
+
+    /// Lets those go on that were spawned in the last turn.
+    fn take_in(&mut self) {
+        let mut newborn = std::mem::take(&mut self.core.newborn);
+        for (id, body) in newborn.drain(..) {
+            let record = self.core.shared.table.record(id);
+            let (priority, kind) = (record.priority.load(Relaxed), record.kind.load(Relaxed));
+            let slot = self.locals.insert(Local::new(id, body, kind.into(), priority, false));
+            record.slot.store(slot, Relaxed);
+            #[expect(clippy::cast_possible_truncation, reason = "there are no 2^32 CPUs")]
+            record.home.store(self.core.index as u32, Release);
+            self.enlist(slot);
+        }
+        self.core.newborn = newborn;
     }
 
     /// The workload that ran has panicked.
@@ -550,6 +579,8 @@ impl Drop for Kernel {
 /// Token of the descriptor by which others wake the MPU.
 const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
+/// Ids that an MPU keeps for what it spawns.
+const MOST_SPARE: usize = 1024;
 /// The others may have become ready in the meantime.
 const TURNS_BETWEEN_POLLS: u32 = 16;
 /// While it spins it looks at the clock about 30 million times a second.

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use linux::epoll::{Epoll, Interest};
 
-use crate::context::Workloads;
+use crate::context::{Typed, Workloads};
 use crate::shared::Shared;
+use crate::table::{Body, state};
 use crate::time::Time;
 use crate::turnstile::{Ender, Token};
 use crate::waiter::{GIVEN, Ticket, Waiter};
-use crate::workload::Wait;
+use crate::workload::{Priority, Wait, Workload};
 
 /// The MPU that runs a workload, for as long as that runs.
 pub struct Mpu<'a, M> {
@@ -39,6 +40,10 @@ pub(crate) struct Core {
     pub(crate) watched: u32,
     /// The wait that it began in this turn, or one of before whose message is on its way.
     pub(crate) armed: Option<Token>,
+    /// What it spawned in this turn.
+    pub(crate) newborn: Vec<(u32, Body)>,
+    /// Ids of workloads that have gone from here, for the next ones.
+    pub(crate) spare: Vec<u32>,
 }
 
 impl Core {
@@ -142,6 +147,26 @@ impl<M> Mpu<'_, M> {
             return Ok(());
         }
         Err(Wait::for_object(Ticket::of(waiter)))
+    }
+
+    /// Adds a workload and schedules it: on this MPU, unless another one has nothing to do.
+    /// Nobody can wait for it; it goes when it has finished. Cheaper than
+    /// [`Workloads::spawn`].
+    ///
+    /// # Panics
+    /// If the context has no module for this kind of workload.
+    pub fn spawn<W: Workload>(&mut self, workload: W, priority: Priority) {
+        let shared = &*self.core.shared;
+        let kind = shared.kind_of::<W>();
+        let id = self.core.spare.pop().unwrap_or_else(|| shared.table.allocate());
+        let record = shared.table.record(id);
+        record.kind.store(kind, Relaxed);
+        record.priority.store(priority.0, Relaxed);
+        record.pinned.store(false, Relaxed);
+        record.signalled.store(false, Relaxed);
+        record.gift.store(0, Relaxed);
+        record.state.store(state::BUSY | state::ABANDONED, Relaxed);
+        self.core.newborn.push((id, Box::new(Typed(workload))));
     }
 
     /// The context's workloads, to add more.

@@ -14,7 +14,7 @@ use crate::inbox::Inbox;
 use crate::ready::{Links, NONE, Ready};
 use crate::sleeper::{Bed, Sleeper};
 use crate::table::{Body, Table, state};
-use crate::workload::{Ending, Placement, Priority};
+use crate::workload::{Ending, Module, Placement, Priority, Workload};
 
 /// One context.
 #[derive(Debug)]
@@ -55,6 +55,14 @@ impl Unit {
 }
 
 impl Shared {
+    /// The number of the module of a kind of workload.
+    pub(crate) fn kind_of<W: Workload>(&self) -> u16 {
+        let wanted = TypeId::of::<W::Module>();
+        let kind = self.kinds.iter().position(|module| *module == wanted);
+        let kind = kind.unwrap_or_else(|| panic!("the context has no module {}", W::Module::NAME));
+        u16::try_from(kind).expect("few modules")
+    }
+
     /// Schedules a workload that is in its cell and is not busy.
     /// `holder` is nothing, or that nobody holds it.
     ///
@@ -276,7 +284,7 @@ impl SharedQueue {
 }
 
 /// Nobody is there to see a panic of the workload's `Drop`.
-fn drop_quietly(body: Body) {
+pub(crate) fn drop_quietly(body: Body) {
     _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
 }
 

@@ -153,6 +153,38 @@ fn ten_thousand_workloads_all_run() {
 }
 
 #[test]
+fn what_workloads_spawn_runs_once_and_goes() {
+    let context = context(2);
+    let count = Arc::new(AtomicUsize::new(0));
+    let known = Arc::clone(&count);
+    let mut spawner = context.add(calls(move |mpu| {
+        for _ in 0..5_000 {
+            let count = Arc::clone(&known);
+            mpu.spawn(
+                calls(move |_| {
+                    count.fetch_add(1, SeqCst);
+                    Next::Finished
+                }),
+                Priority::NORMAL,
+            );
+        }
+        Next::Finished
+    }));
+    for round in 1..=3 {
+        spawner.schedule(Priority::NORMAL);
+        assert_eq!(ended(&spawner), Ending::Finished);
+        let end = Time::now().after(support::PATIENCE);
+        while count.load(SeqCst) < 5_000 * round && Time::now() < end {
+            std::thread::yield_now();
+        }
+        assert_eq!(count.load(SeqCst), 5_000 * round);
+    }
+    drop(spawner);
+    drop(context);
+    assert_eq!(Arc::strong_count(&count), 1, "all that was spawned is gone");
+}
+
+#[test]
 fn an_idle_mpu_gets_what_is_ready_elsewhere() {
     let context = context(2);
     let flag = Arc::new(EventFlag::new(&context, Clearing::Manual));

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::thread::Thread;
 
-use linerate_mars::{Builder, Next, Placement, Priority, Workloads};
+use linerate_mars::{Builder, Mpu, Next, Placement, Priority, Workloads};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns, nanos_each};
@@ -47,6 +47,17 @@ fn spawn_all(workloads: &Workloads, countdown: &Arc<Countdown>) {
             Next::Finished
         });
         workloads.spawn(once, Priority::NORMAL, Placement::Anywhere);
+    }
+}
+
+fn spawn_all_here(mpu: &mut Mpu<'_, ()>, countdown: &Arc<Countdown>) {
+    for _ in 0..SPAWNS {
+        let countdown = Arc::clone(countdown);
+        let once = calls(move |_| {
+            countdown.finish();
+            Next::Finished
+        });
+        mpu.spawn(once, Priority::NORMAL);
     }
 }
 
@@ -93,7 +104,7 @@ pub(crate) fn rows(sink: Sink) {
                 countdown.measure(|| {
                     let known = Arc::clone(&countdown);
                     let spawner = calls(move |mpu| {
-                        spawn_all(&mpu.workloads(), &known);
+                        spawn_all_here(mpu, &known);
                         Next::Finished
                     });
                     context.spawn(spawner, Priority::NORMAL, Placement::Anywhere);
