@@ -117,7 +117,11 @@ impl Pool {
         for (mpu, log) in logs.into_iter().enumerate() {
             pool.employ(mpu, log);
         }
-        pool.start.watch_on_host(parties - 1, None);
+        if !pool.start.watch_on_host(parties - 1, Some(LONGEST_ARRIVAL)) {
+            // Only an MPU that stopped early lets its streams down; it tells why.
+            pool.context.close()?;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         Ok(pool)
     }
 
@@ -315,6 +319,8 @@ const BULK: Priority = Priority(64);
 const CONTROL: Priority = Priority(192);
 /// One that is read, and one that is written.
 const SPARE_REPORTS: usize = 2;
+/// Tens of thousands of streams take a fraction of a second.
+const LONGEST_ARRIVAL: Duration = Duration::from_secs(20);
 /// An MPU looks up between two system calls.
 const LONGEST_STOP: Duration = Duration::from_millis(500);
 /// The same; an MPU may have lost its CPU to somebody else.

@@ -50,8 +50,8 @@ fn spawn_all(workloads: &Workloads, countdown: &Arc<Countdown>) {
     }
 }
 
-fn spawn_all_here(mpu: &mut Mpu<'_, ()>, countdown: &Arc<Countdown>) {
-    for _ in 0..SPAWNS {
+fn spawn_here(mpu: &mut Mpu<'_, ()>, countdown: &Arc<Countdown>, count: u32) {
+    for _ in 0..count {
         let countdown = Arc::clone(countdown);
         let once = calls(move |_| {
             countdown.finish();
@@ -104,7 +104,7 @@ pub(crate) fn rows(sink: Sink) {
                 countdown.measure(|| {
                     let known = Arc::clone(&countdown);
                     let spawner = calls(move |mpu| {
-                        spawn_all_here(mpu, &known);
+                        spawn_here(mpu, &known, SPAWNS);
                         Next::Finished
                     });
                     context.spawn(spawner, Priority::NORMAL, Placement::Anywhere);
@@ -131,6 +131,8 @@ pub(crate) fn rows(sink: Sink) {
     sink(Row::new("spawn and finish, by a task, tokio", tokio, "ns"));
     sink(Row::new("spawn and finish, by a job, rayon", rayon, "ns"));
 
+    sink_few_at_a_time(sink, &countdown);
+
     let mut handles: Vec<_> = (0..SPAWNS)
         .map(|_| {
             let countdown = Arc::clone(&countdown);
@@ -146,4 +148,45 @@ pub(crate) fn rows(sink: Sink) {
     sink(Row::new("schedule a finished one again", again, "ns").aims(Target::AtMost(200.0)));
 }
 
+/// On one MPU, and with few at a time: what the runtime itself costs, and not the caches.
+fn sink_few_at_a_time(sink: Sink, countdown: &Arc<Countdown>) {
+    let context = Builder::new(1).start().expect("starts");
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).build().expect("starts");
+    let [mars, tokio] = in_turns(
+        9,
+        [
+            &mut || {
+                countdown.measure(|| {
+                    let (known, mut left) = (Arc::clone(countdown), SPAWNS);
+                    let spawner = calls(move |mpu| {
+                        spawn_here(mpu, &known, FEW);
+                        left -= FEW;
+                        if left == 0 { Next::Finished } else { Next::Yield }
+                    });
+                    context.spawn(spawner, Priority::NORMAL, Placement::Anywhere);
+                })
+            },
+            &mut || {
+                countdown.measure(|| {
+                    let known = Arc::clone(countdown);
+                    runtime.spawn(async move {
+                        for _ in 0..SPAWNS / FEW {
+                            for _ in 0..FEW {
+                                let known = Arc::clone(&known);
+                                tokio::spawn(async move { known.finish() });
+                            }
+                            tokio::task::yield_now().await;
+                        }
+                    });
+                })
+            },
+        ],
+    );
+    let what = "spawn and finish, 100 at a time, 1 MPU";
+    sink(Row::new(what, mars, "ns").aims(Target::AtMost(200.0)));
+    sink(Row::new("the same, tokio with 1 worker", tokio, "ns"));
+}
+
+const FEW: u32 = 100;
 const SPAWNS: u32 = 20_000;
