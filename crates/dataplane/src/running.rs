@@ -65,6 +65,7 @@ impl Running {
             let (socket, interest) = self.engine.interest();
             if let Err(error) = mpu.watch(socket, interest) {
                 self.counters.finish(error.raw_os_error());
+                self.done.notify();
             }
             self.start.notify(mpu)?;
             self.phase = Phase::Waiting;

@@ -45,7 +45,10 @@ pub(crate) fn on(directions: &[DirectionOutcome], runtime: Option<&Runtime>) -> 
 
 /// This end sent less than was asked, and its workers had no time left for more.
 fn shortage(directions: &[DirectionOutcome], runtime: &Runtime) -> Option<String> {
-    let busiest = runtime.saturated.first()?;
+    if runtime.saturated.is_empty() {
+        return None;
+    }
+    let busy: Vec<_> = runtime.saturated.iter().map(u32::to_string).collect();
     let is_short = |outcome: &&DirectionOutcome| match (outcome.asked, outcome.offered) {
         (Some(asked), Some(offered)) => {
             outcome.direction == Direction::Send
@@ -55,8 +58,9 @@ fn shortage(directions: &[DirectionOutcome], runtime: &Runtime) -> Option<String
     };
     directions.iter().find(is_short).map(|_| {
         format!(
-            "generator saturated: worker {busiest} was busy for more than 90 % of the time, so \
-             that this host may be what kept the rate below the one asked"
+            "generator saturated: worker {} was busy for more than 90 % of the time, so that \
+             this host may be what kept the rate below the one asked",
+            busy.join(" and worker ")
         )
     })
 }

@@ -8,10 +8,10 @@ use crate::sockets::Opened;
 /// All streams now: the workers' counters and, for TCP, the kernel's.
 pub(crate) fn sample(pool: &Pool, streams: &[Opened]) -> Sample {
     let at = dataplane::now();
-    // The kernel first, stream by stream: what is acknowledged was counted before.
-    let streams = streams
-        .iter()
-        .map(|stream| stream.socket.tcp_sample())
+    // All of the kernel's first: what is acknowledged was counted before.
+    let kernel: Vec<_> = streams.iter().map(|stream| stream.socket.tcp_sample()).collect();
+    let streams = kernel
+        .into_iter()
         .zip(pool.sample())
         .map(|(tcp, (id, counters))| StreamSample { id, counters, tcp })
         .collect();
