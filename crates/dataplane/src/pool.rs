@@ -8,7 +8,7 @@
 //! ```
 
 use std::io;
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -289,7 +289,7 @@ impl Pool {
                 times(|log| &log.last_first_byte).max(),
             ),
             stop_skew: skew(times(|log| &log.stopped).min(), times(|log| &log.stopped).max()),
-            late_reports: self.late_reports.load(std::sync::atomic::Ordering::Relaxed),
+            late_reports: self.late_reports.load(Relaxed),
         }
     }
 }

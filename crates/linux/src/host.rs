@@ -61,32 +61,6 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     Ok((0..size * 8).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect())
 }
 
-/// The part of a CPU's second-level cache that is its own, in bytes: its size by the number
-/// of CPUs that share it. None: the kernel does not tell (`/sys/devices/system/cpu`).
-pub fn second_level_cache(cpu: usize) -> Option<usize> {
-    let read = |index: usize, file: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{file}");
-        std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-    };
-    let index = (0..8).find(|index| read(*index, "level").as_deref() == Some("2"))?;
-    let size = read(index, "size")?;
-    let kibibytes: usize = size.strip_suffix('K')?.parse().ok()?;
-    let shared = read(index, "shared_cpu_list").map_or(1, |list| count_cpus(&list));
-    Some(kibibytes * 1024 / shared.max(1))
-}
-
-/// How many CPUs a list such as `0-3,8` names (cpuset(7)).
-fn count_cpus(list: &str) -> usize {
-    let count = |part: &str| match part.split_once('-') {
-        Some((from, to)) => {
-            let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
-            Some(to.checked_sub(from)? + 1)
-        }
-        None => part.parse::<usize>().ok().map(|_| 1),
-    };
-    list.split(',').filter_map(|part| count(part.trim())).sum()
-}
-
 /// Pins the calling thread to one CPU (sched_setaffinity(2)).
 ///
 /// # Errors
@@ -218,14 +192,6 @@ pub fn sharpen_timers() {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpus_of_a_list_are_counted() {
-        assert_eq!(["0", "0-3", "0-1,4,6-7", "", "x", "3-1"].map(count_cpus), [1, 4, 5, 0, 0, 0]);
-        let cpu = allowed_cpus().expect("an affinity")[0];
-        assert!(second_level_cache(cpu).is_none_or(|size| size > 1024));
-        assert_eq!(second_level_cache(1 << 20), None);
-    }
 
     #[test]
     fn this_host_has_a_name_and_a_cpu() {

@@ -1,4 +1,4 @@
-//! Which CPUs share a core, and which of them serve a network interface.
+//! Which CPUs share a core or a cache, and which of them serve a network interface.
 //!
 //! Read from `/sys/devices/system/cpu` (sysfs(5)), `/proc/interrupts` and `/proc/irq`
 //! (proc(5)).
@@ -24,6 +24,20 @@ pub fn one_of_each_core(allowed: &[usize]) -> Vec<usize> {
 fn first_of_each(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> Vec<usize> {
     let is_first = |cpu: &usize| siblings(*cpu).iter().min().is_none_or(|first| first == cpu);
     allowed.iter().copied().filter(is_first).collect()
+}
+
+/// The part of a CPU's second-level cache that is its own, in bytes: its size by the number
+/// of CPUs that share it. None: the kernel does not tell (`/sys/devices/system/cpu`).
+pub fn second_level_cache(cpu: usize) -> Option<usize> {
+    let read = |index: usize, file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{file}");
+        fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    };
+    let index = (0..8).find(|index| read(*index, "level").as_deref() == Some("2"))?;
+    let size = read(index, "size")?;
+    let kibibytes: usize = size.strip_suffix('K')?.parse().ok()?;
+    let shared = read(index, "shared_cpu_list").and_then(|list| parse_list(&list));
+    Some(kibibytes * 1024 / shared.map_or(1, |cpus| cpus.len().max(1)))
 }
 
 /// The CPUs that serve interrupts of a network interface; none of them: it has no
@@ -134,6 +148,8 @@ NMI:          0          0   Non-maskable interrupts
         let cores = one_of_each_core(&allowed);
         assert!(!cores.is_empty() && cores.len() <= allowed.len());
         assert!(siblings(cores[0], &allowed).contains(&cores[0]));
+        assert!(second_level_cache(cores[0]).is_none_or(|size| size > 1024));
+        assert_eq!(second_level_cache(1 << 20), None);
         assert!(cpus_of_interrupts("lo").expect("interrupts").is_empty());
     }
 }

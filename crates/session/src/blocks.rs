@@ -44,7 +44,7 @@ fn tcp_block(rate: Option<BitRate>, streams: u32, cache: Option<usize>) -> u64 {
 fn second_level_cache(request: &Request) -> Option<usize> {
     let first = request.cpus.first().copied();
     let cpu = first.or_else(|| linux::host::allowed_cpus().ok()?.first().copied())?;
-    linux::host::second_level_cache(cpu)
+    linux::topology::second_level_cache(cpu)
 }
 
 /// Twice iperf3's: about a tenth faster where memory is not the limit.

@@ -14,6 +14,7 @@ use measurement::BitRate;
 use self::contender::Contender;
 use self::figures::Figures;
 use self::judgement::judge;
+use super::promise::{self, Strictness};
 use super::spread::Spread;
 use crate::output::say;
 use crate::packages;
@@ -81,12 +82,7 @@ impl Pacing {
         if let Some(file) = &self.markdown {
             fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
         }
-        let judged = judge(&rows);
-        judged.iter().for_each(say);
-        let kept = judged.iter().filter(|one| one.kept).count();
-        let verdict = format!("bench: {kept} of {} promises kept", judged.len());
-        ensure!(kept == judged.len() || !self.strict, "{verdict}");
-        Ok(verdict)
+        promise::verdict(&judge(&rows), Strictness::of(self.strict))
     }
 
     /// The installed iperf3 first, then ours in each manner.

@@ -70,7 +70,11 @@ impl Strictness {
 
 impl Judged {
     /// By a number, if there is one: what was not measured was not kept.
-    pub(super) fn new(text: impl Into<String>, value: Option<f64>, kept: fn(f64) -> bool) -> Self {
+    pub(super) fn new(
+        text: impl Into<String>,
+        value: Option<f64>,
+        kept: impl FnOnce(f64) -> bool,
+    ) -> Self {
         Self { text: text.into(), value, kept: value.is_some_and(kept) }
     }
 

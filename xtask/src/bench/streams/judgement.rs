@@ -33,7 +33,8 @@ fn crowd(row: &Row, ours: &Entry) -> Vec<Judged> {
     let (client, server) = (middle(Metric::ClientMemory), middle(Metric::ServerMemory));
     let larger = client.zip(server).map(|(client, server)| client.max(server));
     let ratio = rate_over(row, ours, Part::Reference);
-    let judged = |promise, value, kept| Judged::new(text(row, promise), value, kept);
+    let judged =
+        |promise, value, kept: fn(f64) -> bool| Judged::new(text(row, promise), value, kept);
     vec![
         judged("rate >= 0.95 x the plain loop", ratio, |ratio| ratio >= 0.95),
         judged("Jain's index >= 0.95", middle(Metric::Jain), |index| index >= 0.95),
