@@ -301,9 +301,7 @@ impl Conversation<'_> {
                     }
                 });
                 gathered.map(|Gathered { sockets, shut }| {
-                    let server = self.server;
-                    let shut = shut.iter().map(|(port, error)| shut_port(server, *port, error));
-                    self.doubts.extend(shut);
+                    self.doubts.extend(shut_ports(self.server, &shut));
                     sockets
                 })
             }
@@ -482,14 +480,17 @@ impl Conversation<'_> {
     }
 }
 
-/// A further port that could not be reached.
-fn shut_port(server: SocketAddr, port: u16, error: &std::io::Error) -> String {
-    let why = crate::reason(error);
-    format!(
-        "the server's further port {port} cannot be reached ({why}), so that port {} took its \
-         streams; does a firewall let only that one through?",
-        server.port()
-    )
+/// Further ports that could not be reached, each with the reason; one sentence for all.
+fn shut_ports(server: SocketAddr, shut: &[(u16, std::io::Error)]) -> Option<String> {
+    let (_, error) = shut.first()?;
+    let (why, own) = (crate::reason(error), server.port());
+    let numbers: Vec<_> = shut.iter().map(|(port, _)| port.to_string()).collect();
+    let (ports, their) = if shut.len() == 1 { ("port", "its") } else { ("ports", "their") };
+    Some(format!(
+        "the server's further {ports} {} cannot be reached ({why}), so that others took {their} \
+         streams; does a firewall let only port {own} through?",
+        numbers.join(", ")
+    ))
 }
 
 /// When to look whether the last bytes are acknowledged: nothing reports that.

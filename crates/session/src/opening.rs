@@ -21,6 +21,7 @@ use crate::error::SessionError;
 use crate::sockets::StreamSocket;
 
 pub(crate) mod crowd;
+mod doors;
 
 /// Connects within `limit`, unless a signal comes first.
 pub(crate) fn connect(

@@ -16,6 +16,7 @@ use linux::event::Interrupts;
 use measurement::{Timestamp, Transport};
 use protocol::iperf3::{Cookie, Hello, HelloToken, stream_id};
 
+use super::doors::Doors;
 use super::{ETIMEDOUT, HELLO_LIMIT, Opener, introduce, send_hello};
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
@@ -49,10 +50,11 @@ pub(crate) struct Crowd<'o, 'a> {
     places: Vec<Place>,
     /// When which stream is to be looked at although nothing came.
     due: BTreeSet<(Timestamp, u32)>,
-    /// Where TCP streams go; the server's own port is the first.
-    doors: Vec<SocketAddr>,
-    shut: Vec<(u16, io::Error)>,
+    /// Where TCP streams go.
+    doors: Doors,
     next: u32,
+    /// Streams before `next` that have to be begun again, at another port.
+    again: Vec<u32>,
     open: u32,
 }
 
@@ -67,19 +69,14 @@ enum Place {
 impl<'o, 'a> Crowd<'o, 'a> {
     pub(crate) fn new(opener: &'o mut Opener<'a>, order: Order) -> Result<Self, SessionError> {
         let epoll = Epoll::new().map_err(SessionError::system("an epoll"))?;
-        let further = order.ports.iter().map(|port| {
-            let mut door = opener.server;
-            door.set_port(*port);
-            door
-        });
         Ok(Self {
             epoll,
             events: Events::with_capacity(MOST_EVENTS),
             places: (0..order.count).map(|_| Place::Unborn).collect(),
             due: BTreeSet::new(),
-            doors: std::iter::once(opener.server).chain(further).collect(),
-            shut: Vec::new(),
+            doors: Doors::new(opener.server, &order.ports, order.count),
             next: 0,
+            again: Vec::new(),
             open: 0,
             opener,
             order,
@@ -109,7 +106,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
             Place::Open(socket) => Some(socket),
             _ => None,
         });
-        Ok(Gathered { sockets: sockets.collect(), shut: self.shut })
+        Ok(Gathered { sockets: sockets.collect(), shut: self.doors.into_shut() })
     }
 
     /// A stream by TCP is under way until the server has counted it: it may wait in the
@@ -120,18 +117,32 @@ impl<'o, 'a> Crowd<'o, 'a> {
             Transport::Udp => self.open,
         };
         let end = counted.saturating_add(self.order.under_way).min(self.order.count);
-        while self.next < end {
-            let index = self.next;
-            self.next += 1;
+        while self.begun() < end {
             match self.order.transport {
                 Transport::Tcp => {
-                    let door = index as usize % self.doors.len();
-                    self.connect(index, self.doors[door])?;
+                    let Some(door) = self.doors.next() else { break };
+                    let index = self.take_next();
+                    self.connect(index, door)?;
                 }
-                Transport::Udp => self.greet(index)?,
+                Transport::Udp => {
+                    let index = self.take_next();
+                    self.greet(index)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Streams that are open or under way.
+    fn begun(&self) -> u32 {
+        self.next - u32::try_from(self.again.len()).unwrap_or(u32::MAX)
+    }
+
+    fn take_next(&mut self) -> u32 {
+        self.again.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
     }
 
     fn connect(&mut self, index: u32, to: SocketAddr) -> Result<(), SessionError> {
@@ -142,7 +153,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
         });
         match started {
             Ok(socket) => {
-                let due = dataplane::now().after(self.opener.connect_timeout);
+                let due = dataplane::now().after(self.connect_limit(to));
                 self.due.insert((due, index));
                 self.places[index as usize] = Place::Connecting { socket, to, due };
                 Ok(())
@@ -151,23 +162,27 @@ impl<'o, 'a> Crowd<'o, 'a> {
         }
     }
 
-    /// A connect failed. A further port may be behind a firewall: then the server's own one
-    /// is used, for all that would have gone there.
+    /// How long a connect may take. One to a further port that has never answered may meet
+    /// a firewall that drops it, while others of the test wait for that.
+    fn connect_limit(&self, to: SocketAddr) -> Duration {
+        let whole = self.opener.connect_timeout;
+        if self.doors.is_proven(to) { whole } else { whole.min(FIRST_ANSWER + 4 * self.opener.rtt) }
+    }
+
+    /// A connect failed. A further port may be behind a firewall: then the others are used,
+    /// for all that would have gone there.
     fn knock_elsewhere(
         &mut self,
         index: u32,
         to: SocketAddr,
         error: io::Error,
     ) -> Result<(), SessionError> {
-        let own = self.opener.server;
-        if to == own {
+        if to == self.opener.server {
             return Err(self.opener.tcp_failure(stream_id(index), error));
         }
-        if self.doors.contains(&to) {
-            self.doors.retain(|door| *door != to);
-            self.shut.push((to.port(), error));
-        }
-        self.connect(index, own)
+        self.doors.give_up(to, error);
+        self.again.push(index);
+        Ok(())
     }
 
     fn greet(&mut self, index: u32) -> Result<(), SessionError> {
@@ -204,7 +219,10 @@ impl<'o, 'a> Crowd<'o, 'a> {
             Place::Connecting { socket, to, due } => {
                 self.due.remove(&(due, index));
                 match linux::tcp::connect_result(&socket) {
-                    Ok(()) => self.introduce(index, socket),
+                    Ok(()) => {
+                        self.doors.prove(to);
+                        self.introduce(index, socket)
+                    }
                     Err(error) => self.knock_elsewhere(index, to, error),
                 }
             }
@@ -277,3 +295,5 @@ impl<'o, 'a> Crowd<'o, 'a> {
 }
 
 const MOST_EVENTS: usize = 256;
+/// How long a further port may take for its first answer, beside four round trips.
+const FIRST_ANSWER: Duration = Duration::from_millis(500);
