@@ -264,6 +264,7 @@ impl Server {
                 Arc::clone(&self.tally),
             ),
             venue: Venue {
+                address: self.address,
                 options: self.options.session.clone(),
                 registry: Arc::clone(&registry),
                 neighbourhood: Arc::default(),

@@ -16,7 +16,8 @@ use protocol::iperf3::{
 };
 
 use super::desk::canonical;
-use super::limits::{Excess, Watch};
+use super::doors::Door;
+use super::limits::{self, Excess, Watch};
 use super::neighbours::{Neighbourhood, Stay};
 use super::progress::Progress;
 use super::registry::{Registry, Ticket};
@@ -32,6 +33,7 @@ use crate::sockets::Opened;
 use crate::trial::{Setting, Trial};
 
 mod gathering;
+mod haste;
 mod streams;
 
 use gathering::Gathering;
@@ -39,6 +41,8 @@ use gathering::Gathering;
 /// What all tests of a server have in common.
 #[derive(Clone)]
 pub(super) struct Venue {
+    /// Where the server listens.
+    pub(super) address: SocketAddr,
     pub(super) options: SessionOptions,
     pub(super) registry: Arc<Registry>,
     pub(super) neighbourhood: Arc<Neighbourhood>,
@@ -51,8 +55,6 @@ pub(super) struct Client {
     pub(super) from: SocketAddr,
     pub(super) ticket: Ticket,
     pub(super) parameters: Parameters,
-    /// Further ports that were opened for it.
-    pub(super) ports: Vec<u16>,
     /// Streams that it may have on their way.
     pub(super) under_way: u32,
 }
@@ -91,10 +93,6 @@ struct Conversation<'a> {
     admitted: bool,
     /// Why it is not served.
     refusal: Option<(Refusal, String)>,
-    /// When the streams began to be opened.
-    opening_since: Timestamp,
-    /// When the last of them came.
-    arrived: Timestamp,
     opened: Vec<Opened>,
     gathering: Gathering,
     trial: Option<Trial>,
@@ -108,7 +106,7 @@ struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     fn new(client: Client, venue: &'a Venue, log: &'a dyn Log) -> Self {
-        let Client { control, from, ticket, mut parameters, ports, under_way } = client;
+        let Client { control, from, ticket, mut parameters, under_way } = client;
         let options = &venue.options;
         let path = control.path();
         let software = match &parameters.announcement {
@@ -122,7 +120,7 @@ impl<'a> Conversation<'a> {
             draft.interval = interval;
             parameters.plan = draft.check().unwrap_or(parameters.plan);
         }
-        let gathering = Gathering::new(&parameters, ports, under_way);
+        let gathering = Gathering::new(&parameters, under_way);
         Self {
             cookie: ticket.cookie().text(),
             segment: Some(path.snd_mss).filter(|segment| *segment > 0),
@@ -144,8 +142,6 @@ impl<'a> Conversation<'a> {
             told: None,
             admitted: false,
             refusal: None,
-            opening_since: Timestamp::default(),
-            arrived: Timestamp::default(),
             opened: Vec::new(),
             gathering,
             trial: None,
@@ -254,7 +250,7 @@ impl<'a> Conversation<'a> {
             Transport::Udp if token.is_none() && !self.ticket.takes_turn() => return,
             Transport::Udp => {
                 if token.is_none() {
-                    self.gathering.count_arrivals();
+                    self.gathering.count_arrivals(plan.streams_in_all());
                 }
                 let numbering = self.gathering.numbering();
                 self.ticket.open_udp(plan.streams_in_all(), &plan.options, token, numbering);
@@ -263,9 +259,21 @@ impl<'a> Conversation<'a> {
         self.admitted = true;
         self.venue.tally.waiting.fetch_sub(1, Relaxed);
         self.venue.tally.running.fetch_add(1, Relaxed);
-        (self.opening_since, self.arrived) = (now, now);
-        self.gathering.offer(&mut self.control.machine);
+        self.gathering.begin(now);
+        let ports = self.open_doors();
+        self.gathering.offer(ports, &mut self.control.machine);
         self.control.machine.accept(token, now);
+    }
+
+    /// Opens the further ports that the client has a use for (clause 13.15).
+    fn open_doors(&self) -> Vec<u16> {
+        let (venue, test) = (self.venue, self.ticket.id());
+        let place = (venue.address, venue.options.device.as_deref());
+        let count = limits::doors(&self.parameters);
+        let doors = Door::open(count, place, (test, self.peer.address.ip()));
+        let ports = doors.iter().map(Door::port).collect();
+        venue.registry.open_doors(doors);
+        ports
     }
 
     /// What the hellos are to bear; none: an iperf3's can bear nothing.

@@ -22,7 +22,7 @@ use super::limits;
 use super::lobby::{self, Lobby};
 use super::newcomer::{Newcomer, Progress, send_away};
 use super::pace::Pace;
-use super::registry::Registry;
+use super::registry::{Registry, TestId};
 use super::tally::{Refusal, Tally};
 use super::{Log, Served, ServerOptions};
 use crate::control::Control;
@@ -194,8 +194,16 @@ impl Desk {
 
     /// The further ports are for the streams of their tests.
     fn accept_at_doors(&mut self) {
-        let registry = Arc::clone(&self.registry);
-        self.doors.shut_those_of_the_gone(|cookie| registry.knows(cookie));
+        for door in self.registry.new_doors() {
+            let number = self.next;
+            self.next += 1;
+            // The client does without one that cannot be watched.
+            if self.epoll.watch(door.listener(), Interest::Readable, number).is_ok() {
+                self.doors.add(door);
+            }
+        }
+        let registry = &self.registry;
+        self.doors.shut_those_of_the_gone(|test| registry.has(test));
         let (came, left) = self.doors.accept();
         match left {
             Left::Nobody => {}
@@ -275,22 +283,22 @@ impl Desk {
                 self.refuse(from, Refusal::Silent);
                 None
             }
-            // A further port is for the streams of its test.
-            Progress::Greeted { socket, cookie } if door.is_some_and(|door| door != cookie) => {
-                self.refuse(from, Refusal::Stranger);
-                send_away(&socket);
-                None
-            }
             Progress::Numbered { socket, cookie, index } => {
                 if number.is_some() {
                     self.forget(&socket);
                 }
-                // A test that has just ended needs no more streams.
-                _ = self.registry.hand_over(&cookie, Some(index), socket);
+                // A test that has just ended needs no more streams, nor does the next one with
+                // its cookie need those from its doors.
+                if door.is_none_or(|test| self.registry.has(&test)) {
+                    _ = self.registry.hand_over(&cookie, Some(index), socket);
+                }
                 None
             }
             Progress::Greeted { socket, cookie } => {
-                let newcomer = self.recognise(socket, from, cookie, number)?;
+                let newcomer = match door {
+                    Some(test) => self.admit_at_door(socket, from, cookie, test),
+                    None => self.recognise(socket, from, cookie, number),
+                }?;
                 // Its answer may be there already.
                 self.advance(newcomer, number)
             }
@@ -308,6 +316,23 @@ impl Desk {
     fn forget(&self, fd: impl std::os::fd::AsFd) {
         // At worst the desk is woken for nothing.
         _ = self.epoll.forget(fd);
+    }
+
+    /// A further port is for the streams of its test: nobody asks for a test there.
+    fn admit_at_door(
+        &self,
+        socket: TcpStream,
+        from: SocketAddr,
+        cookie: Cookie,
+        test: TestId,
+    ) -> Option<Newcomer> {
+        if cookie != test.cookie {
+            self.refuse(from, Refusal::Stranger);
+        } else if self.registry.has(&test) && self.registry.numbers(&cookie) {
+            return Some(Newcomer::counted(socket, from, cookie).through(test));
+        }
+        send_away(&socket);
+        None
     }
 
     /// Finds out whose cookie it is: a test's, whose stream this is, or a new client's.
@@ -366,10 +391,9 @@ impl Desk {
                 return Some(Newcomer::leaving(control, from));
             }
         };
-        let ports = self.open_doors(&parameters, cookie, from);
         let under_way = self.under_way(parameters.plan.transport);
         let control = *control;
-        let client = Box::new(Client { control, from, ticket, parameters, ports, under_way });
+        let client = Box::new(Client { control, from, ticket, parameters, under_way });
         match self.begin(client) {
             Ok(()) => None,
             Err(mut client) => {
@@ -378,22 +402,6 @@ impl Desk {
                 Some(Newcomer::leaving(Box::new(client.control), from))
             }
         }
-    }
-
-    /// Opens the further ports that a client asks for (clause 13.15).
-    fn open_doors(&mut self, asked: &Parameters, test: Cookie, from: SocketAddr) -> Vec<u16> {
-        let count = limits::doors(asked);
-        let (tcp, device) = (&self.tcp, self.options.session.device.as_deref());
-        let opened = self.doors.open(count, (tcp, device), (test, from.ip()));
-        let mut ports = Vec::with_capacity(opened.len());
-        for (door, port) in opened {
-            let number = self.next;
-            self.next += 1;
-            if self.epoll.watch(door, Interest::Readable, number).is_ok() {
-                ports.push(port);
-            }
-        }
-        ports
     }
 
     /// Streams of one client that may be on their way: those by TCP wait at the listener

@@ -1,15 +1,15 @@
 //! Further ports of tests whose clients have too few ports to send from (clause 13.15).
 //!
-//! A door is open as long as its test, and only for streams of that test: others who come
-//! are sent away, whatever they say.
+//! A door is open from the moment when its client may open its streams until the test
+//! ends, and only for streams of that test: others who come are sent away, whatever they
+//! say.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use protocol::iperf3::Cookie;
-
 use super::desk::is_shortage;
 use super::newcomer::Newcomer;
+use super::registry::TestId;
 
 /// All doors of a server.
 #[derive(Default)]
@@ -24,36 +24,21 @@ pub(super) enum Left {
     NoRoom,
 }
 
-struct Door {
+/// One further port.
+pub(super) struct Door {
     listener: TcpListener,
-    test: Cookie,
+    port: u16,
+    test: TestId,
     client: IpAddr,
 }
 
 impl Doors {
-    /// Opens up to `count` doors beside the listener `tcp`, on its interface `device`, for
-    /// the `test` of a client; each with its port.
-    pub(super) fn open(
-        &mut self,
-        count: usize,
-        (tcp, device): (&TcpListener, Option<&str>),
-        (test, client): (Cookie, IpAddr),
-    ) -> Vec<(&TcpListener, u16)> {
-        let first = self.0.len();
-        let Ok(own) = tcp.local_addr() else { return Vec::new() };
-        let any_port = SocketAddr::new(own.ip(), 0);
-        let dual = own.is_ipv6() && own.ip().is_unspecified();
-        for _ in 0..count {
-            // What the system does not give is done without.
-            let Ok(listener) = linux::tcp::listen_on(device, any_port, dual) else { break };
-            self.0.push(Door { listener, test, client: client.to_canonical() });
-        }
-        let port = |door: &Door| door.listener.local_addr().ok().map(|address| address.port());
-        self.0[first..].iter().filter_map(|door| Some((&door.listener, port(door)?))).collect()
+    pub(super) fn add(&mut self, door: Door) {
+        self.0.push(door);
     }
 
     /// Shuts the doors of tests that have ended.
-    pub(super) fn shut_those_of_the_gone(&mut self, is_there: impl Fn(&Cookie) -> bool) {
+    pub(super) fn shut_those_of_the_gone(&mut self, is_there: impl Fn(&TestId) -> bool) {
         self.0.retain(|door| is_there(&door.test));
     }
 
@@ -66,6 +51,33 @@ impl Doors {
 }
 
 impl Door {
+    /// Opens up to `count` doors beside the server's `own` address, on its interface
+    /// `device`, for a `test` of a `client`.
+    pub(super) fn open(
+        count: usize,
+        (own, device): (SocketAddr, Option<&str>),
+        (test, client): (TestId, IpAddr),
+    ) -> Vec<Self> {
+        let any_port = SocketAddr::new(own.ip(), 0);
+        let dual = own.is_ipv6() && own.ip().is_unspecified();
+        let client = client.to_canonical();
+        // What the system does not give is done without.
+        let listeners = (0..count).map_while(|_| {
+            let listener = linux::tcp::listen_on(device, any_port, dual).ok()?;
+            let port = listener.local_addr().ok()?.port();
+            Some(Self { listener, port, test, client })
+        });
+        listeners.collect()
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) const fn listener(&self) -> &TcpListener {
+        &self.listener
+    }
+
     fn accept(&self, came: &mut Vec<Newcomer>) -> Left {
         for _ in 0..MOST_AT_ONCE {
             match linux::tcp::accept(&self.listener) {
@@ -88,29 +100,43 @@ const MOST_AT_ONCE: usize = 64;
 mod tests {
     use std::net::{Ipv4Addr, TcpStream};
 
+    use protocol::iperf3::Cookie;
+
     use super::*;
+
+    const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    fn open(doors: &mut Doors, test: TestId, client: IpAddr) -> u16 {
+        let mut opened = Door::open(1, (OWN, None), (test, client));
+        let door = opened.pop().expect("a port");
+        let port = door.port();
+        doors.add(door);
+        port
+    }
+
+    fn knock(port: u16) -> std::io::Result<TcpStream> {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+    }
 
     #[test]
     fn a_door_is_for_its_client_and_as_long_as_its_test() {
-        let own = linux::tcp::listen((Ipv4Addr::LOCALHOST, 0).into(), false).expect("listens");
-        let test = Cookie::from_random([7; Cookie::LENGTH - 1]);
+        let cookie = Cookie::from_random([7; Cookie::LENGTH - 1]);
+        let test = TestId { cookie, number: 1 };
         let mut doors = Doors::default();
-        let client = Ipv4Addr::LOCALHOST.into();
-        let ports: Vec<u16> =
-            doors.open(2, (&own, None), (test, client)).into_iter().map(|(_, port)| port).collect();
-        assert_eq!(ports.len(), 2);
-        let friend = TcpStream::connect((Ipv4Addr::LOCALHOST, ports[1])).expect("connected");
+        let port = open(&mut doors, test, Ipv4Addr::LOCALHOST.into());
+        let friend = knock(port).expect("connected");
         let (came, _) = doors.accept();
         assert_eq!(came.len(), 1);
         assert_eq!(came[0].from, friend.local_addr().expect("bound"));
         assert_eq!(came[0].door, Some(test));
-        let other = Ipv4Addr::new(127, 0, 0, 2);
-        let ports = doors.open(1, (&own, None), (test, other.into())).len();
-        assert_eq!(ports, 1);
-        let port = doors.0[2].listener.local_addr().expect("bound").port();
-        let _stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("connected");
+        let elsewhere = open(&mut doors, test, Ipv4Addr::new(127, 0, 0, 2).into());
+        let _stranger = knock(elsewhere).expect("connected");
         assert!(doors.accept().0.is_empty(), "not from the client's address");
-        doors.shut_those_of_the_gone(|cookie| *cookie != test);
-        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
+        // The next test of the client bears the same cookie.
+        let next = TestId { cookie, number: 2 };
+        let its_own = open(&mut doors, next, Ipv4Addr::LOCALHOST.into());
+        doors.shut_those_of_the_gone(|test| *test == next);
+        assert!(knock(port).is_err() && knock(elsewhere).is_err());
+        assert!(knock(its_own).is_ok());
     }
 }

@@ -148,10 +148,11 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
 }
 
 /// Further ports that are opened for a test: those it asks for, but no more than it can
-/// have a use for.
+/// have a use for. One that does not know of many streams has none.
 pub(super) fn doors(parameters: &Parameters) -> usize {
     let plan = &parameters.plan;
-    let asked = parameters.announcement.as_ref().map_or(0, |peer| peer.further_ports);
+    let peer = parameters.announcement.as_ref().filter(|peer| peer.knows_many_streams());
+    let asked = peer.map_or(0, |peer| peer.further_ports);
     let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_DOOR } else { 0 };
     usize::from(u16::from(asked).min(useful))
 }
@@ -255,6 +256,10 @@ const SESSION_DESCRIPTORS: u64 = 7;
 
 #[cfg(test)]
 mod tests {
+    use measurement::Direction;
+    use measurement::plan::PlanDraft;
+    use protocol::iperf3::Announcement;
+
     use super::*;
 
     fn at(millis: u64) -> Timestamp {
@@ -280,6 +285,21 @@ mod tests {
         assert!(!watch.is_exceeded(at(0), 0));
         assert!(!watch.is_exceeded(at(50), 5_000));
         assert!(watch.is_exceeded(at(100), 5_001));
+    }
+
+    #[test]
+    fn further_ports_are_for_those_who_know_many_streams() {
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        draft.streams = 64;
+        let plan = draft.check().expect("a plan");
+        let mut parameters = Parameters::new(&plan, ByteSize::from_bytes(1_000));
+        assert_eq!(doors(&parameters), 0, "an iperf3");
+        let mut peer = Announcement { further_ports: 15, ..Announcement::own() };
+        parameters.announcement = Some(peer.clone());
+        assert_eq!(doors(&parameters), 4, "one for each 16 streams");
+        peer.extensions.retain(|extension| extension != "many-streams");
+        parameters.announcement = Some(peer);
+        assert_eq!(doors(&parameters), 0);
     }
 
     #[test]

@@ -10,13 +10,14 @@ use protocol::iperf3::{
     Cookie, Parameters, ProtocolError, Server, ServerEvent, ServerPhase, State,
 };
 
+use super::registry::TestId;
 use crate::control::Control;
 
 /// Collects the cookie (clause 3.1) and then the parameters, and never waits.
 pub(super) struct Newcomer {
     pub(super) from: SocketAddr,
     /// The test whose further port it came to; none: it came to the server's own.
-    pub(super) door: Option<Cookie>,
+    pub(super) door: Option<TestId>,
     stage: Stage,
 }
 
@@ -63,7 +64,7 @@ impl Newcomer {
     }
 
     /// One that came to a further port of the test that `door` names.
-    pub(super) fn through(self, door: Cookie) -> Self {
+    pub(super) fn through(self, door: TestId) -> Self {
         Self { door: Some(door), ..self }
     }
 

@@ -15,9 +15,17 @@ use protocol::iperf3::{Cookie, Hello, HelloToken, Place, Server};
 use super::address::Household;
 use super::admission::{Admission, Cost, Order};
 use super::correspondents::{Acquaintance, Correspondents};
+use super::doors::Door;
 use super::tally::Refusal;
 use super::turns::Turns;
 use crate::control::Control;
+
+/// Which test: clients choose the cookies, and one that follows may bear the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TestId {
+    pub(super) cookie: Cookie,
+    pub(super) number: u64,
+}
 
 /// A client whose test has ended, and its connection.
 pub(super) type Parting = (Box<Control<Server>>, SocketAddr);
@@ -40,6 +48,8 @@ pub(super) struct Registry {
     tests: Mutex<Tests>,
     /// Connections of tests that have ended, which their clients are to close.
     partings: Mutex<Vec<Parting>>,
+    /// Further ports that tests have opened and the desk does not watch yet.
+    doors: Mutex<Vec<Door>>,
     changed: Wake,
     served: AtomicUsize,
     leaving: AtomicBool,
@@ -111,6 +121,7 @@ impl Registry {
         Ok(Self {
             tests: Mutex::new(tests),
             partings: Mutex::default(),
+            doors: Mutex::default(),
             changed: Wake::new()?,
             served: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
@@ -178,6 +189,12 @@ impl Registry {
     /// Whether a test has that cookie.
     pub(super) fn knows(&self, cookie: &Cookie) -> bool {
         self.lock().entries.contains_key(cookie)
+    }
+
+    /// Whether that test is there, and not only one with its cookie.
+    pub(super) fn has(&self, test: &TestId) -> bool {
+        let tests = self.lock();
+        tests.entries.get(&test.cookie).is_some_and(|entry| entry.number == test.number)
     }
 
     /// Whether streams of the test with that cookie tell their numbers.
@@ -266,6 +283,19 @@ impl Registry {
     /// Those clients.
     pub(super) fn partings(&self) -> Vec<Parting> {
         std::mem::take(&mut *self.partings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Leaves further ports of a test to the desk.
+    pub(super) fn open_doors(&self, doors: Vec<Door>) {
+        if !doors.is_empty() {
+            self.doors.lock().unwrap_or_else(PoisonError::into_inner).extend(doors);
+            self.changed.notify();
+        }
+    }
+
+    /// Those ports.
+    pub(super) fn new_doors(&self) -> Vec<Door> {
+        std::mem::take(&mut *self.doors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells the tests that have not begun to end.
@@ -366,6 +396,11 @@ impl Ticket {
     /// The name of the test.
     pub(super) const fn cookie(&self) -> Cookie {
         self.cookie
+    }
+
+    /// Which test it is.
+    pub(super) const fn id(&self) -> TestId {
+        TestId { cookie: self.cookie, number: self.number }
     }
 
     /// Whether others wait for this test to end.

@@ -4,18 +4,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use linux::epoll::{Epoll, Events, Interest};
+use measurement::Timestamp;
 use protocol::iperf3::{Announcement, Parameters, Server};
 
+use super::haste::{Haste, Way};
 use crate::server::registry::Numbering;
 use crate::sockets::{Opened, StreamSocket};
 
 /// How the streams of one test come.
 pub(super) struct Gathering {
     numbering: Numbering,
-    /// Further ports for them.
-    ports: Vec<u16>,
     /// Streams that may be on their way.
     under_way: u32,
+    haste: Haste,
     /// How many of them the client knows to have come.
     told: u32,
     /// Watches the sockets of UDP streams: a client may say hello again.
@@ -23,13 +24,18 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    pub(super) fn new(asked: &Parameters, ports: Vec<u16>, under_way: u32) -> Self {
+    pub(super) fn new(asked: &Parameters, under_way: u32) -> Self {
         let peer = asked.announcement.as_ref();
+        let streams = asked.plan.streams_in_all();
         let tells = peer.is_some_and(Announcement::knows_many_streams);
         Self {
             numbering: if tells { Numbering::Told } else { Numbering::ByArrival },
-            ports,
             under_way,
+            haste: if tells {
+                Haste::in_rounds(streams, under_way)
+            } else {
+                Haste::one_by_one(streams)
+            },
             told: 0,
             hellos: None,
         }
@@ -40,14 +46,30 @@ impl Gathering {
     }
 
     /// A hello without a token has no place for a number either.
-    pub(super) const fn count_arrivals(&mut self) {
+    pub(super) fn count_arrivals(&mut self, streams: u32) {
         self.numbering = Numbering::ByArrival;
+        self.haste = Haste::one_by_one(streams);
     }
 
-    /// To be said before the client may open its streams.
-    pub(super) fn offer(&mut self, machine: &mut Server) {
+    /// The client may open its streams.
+    pub(super) const fn begin(&mut self, now: Timestamp) {
+        self.haste.begin(now);
+    }
+
+    /// `count` streams have come.
+    pub(super) fn came(&mut self, count: u32, now: Timestamp) {
+        self.haste.came(count, now);
+    }
+
+    /// When the client has failed that brings no more.
+    pub(super) fn limit(&self, way: Way) -> Timestamp {
+        self.haste.limit(way)
+    }
+
+    /// To be said before the client may open its streams, to these further ports too.
+    pub(super) fn offer(&self, ports: Vec<u16>, machine: &mut Server) {
         if self.numbering == Numbering::Told {
-            machine.offer(self.under_way, std::mem::take(&mut self.ports));
+            machine.offer(self.under_way, ports);
         }
     }
 

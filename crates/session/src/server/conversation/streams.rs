@@ -5,19 +5,19 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use linux::tcp::TcpOptions;
-use measurement::{StreamOptions, Timestamp, Transport};
+use measurement::{StreamOptions, Timestamp};
 use protocol::iperf3::{ErrorCode, Hello, stream_id};
 
 use super::Conversation;
+use super::haste::{QUEUED_PATIENCE, Way};
 use crate::error::SessionError;
 use crate::opening::tcp_options;
-use crate::server::registry::{Arrival, ArrivalSocket, Numbering};
+use crate::server::registry::{Arrival, ArrivalSocket};
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::Trial;
 
 impl Conversation<'_> {
-    /// Takes the streams that came; a client whose next one does not come in time, or
-    /// that keeps others waiting, has failed.
+    /// Takes the streams that came; a client that brings too few in time has failed.
     pub(super) fn receive_streams(&mut self) {
         self.take_arrivals();
         self.answer_repeated_hellos();
@@ -26,24 +26,15 @@ impl Conversation<'_> {
         }
     }
 
-    /// When the next stream must have come.
+    /// When more streams must have come.
     pub(super) fn opening_limit(&self) -> Timestamp {
-        let plan = &self.parameters.plan;
         let of_those_in_turn = self.ticket.patience_of_others();
         let of_the_queue = self.ticket.is_queued_for().then_some(QUEUED_PATIENCE);
-        let short = [of_those_in_turn, of_the_queue].into_iter().flatten().min();
-        let long = if plan.transport == Transport::Tcp { TCP_PATIENCE } else { UDP_PATIENCE };
-        let rtt = self.setting.rtt.min(LONGEST_RTT);
-        let patience = short.map_or(long, |short| short + 4 * rtt);
-        let streams = plan.streams_in_all();
-        let in_all = match short {
-            Some(short) => short + QUEUED_PATIENCE + streams * (2 * rtt + SHORT_EACH),
-            None if self.gathering.numbering() == Numbering::Told => {
-                OPENING_LIMIT + streams * (2 * rtt).min(OPENING_EACH).max(LEAST_EACH)
-            }
-            None => OPENING_LIMIT + streams * OPENING_EACH,
-        };
-        self.arrived.after(patience).min(self.opening_since.after(in_all))
+        self.gathering.limit(Way {
+            transport: self.parameters.plan.transport,
+            rtt: self.setting.rtt,
+            others: [of_those_in_turn, of_the_queue].into_iter().flatten().min(),
+        })
     }
 
     fn take_arrivals(&mut self) {
@@ -75,8 +66,9 @@ impl Conversation<'_> {
                 return self.start();
             }
             self.gathering.watch_last(&self.opened);
-            self.arrived = dataplane::now();
-            self.control.machine.stream_came(self.arrived);
+            let now = dataplane::now();
+            self.gathering.came(next + 1, now);
+            self.control.machine.stream_came(now);
         }
         self.gathering.tell(self.opened.len(), &mut self.control.machine);
     }
@@ -151,20 +143,6 @@ fn accepted(
     Ok(StreamSocket::tcp(socket, 0))
 }
 
-/// How long the next stream may take: a connect that is repeated, or hellos.
-const TCP_PATIENCE: Duration = Duration::from_secs(10);
-const UDP_PATIENCE: Duration = Duration::from_secs(5);
-/// The same beside four round trips, when others wait for the end of this test.
-const QUEUED_PATIENCE: Duration = Duration::from_secs(1);
-/// All of them together.
-const OPENING_LIMIT: Duration = Duration::from_secs(30);
-const OPENING_EACH: Duration = Duration::from_millis(500);
-/// The same of streams that come many at a time.
-const LEAST_EACH: Duration = Duration::from_millis(5);
-/// The same for each stream beside two round trips, when others wait.
-const SHORT_EACH: Duration = Duration::from_millis(10);
-/// A client that acknowledges late makes its turn no longer than this allows.
-const LONGEST_RTT: Duration = Duration::from_secs(1);
 /// Datagrams of one stream that are looked at before it is other work's turn.
 const MOST_AT_ONCE: usize = 64;
 /// `asm-generic/errno.h`.
