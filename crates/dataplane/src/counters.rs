@@ -69,6 +69,11 @@ impl Counters {
         Some(self.errno.load(Relaxed)).filter(|errno| *errno != 0)
     }
 
+    /// Payload bytes moved so far, without the rest of the values.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
     /// The values now.
     pub fn read(&self) -> StreamCounters {
         // `unique` first: it never exceeds the `sequence` that is read after it.

@@ -75,16 +75,17 @@ struct Steward {
 impl Pool {
     /// Starts one MPU per CPU of `cpus`, but no more than there are streams, and deals the
     /// streams out. They wait for [`Self::start`]. With `pin` MPU `n` stays on the `n`th
-    /// CPU.
+    /// CPU. While a stream has not got ready `is_wanted` is asked now and then.
     ///
     /// # Errors
     /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
-    /// this process may not run.
+    /// this process may not run. [`io::ErrorKind::Interrupted`]: it is not wanted any more.
     pub fn prepare(
         streams: Vec<OpenStream>,
         memory: Memory,
         cpus: &[usize],
         pin: bool,
+        is_wanted: &mut dyn FnMut() -> bool,
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
         let tallies: Vec<Arc<PacingTally>> = (0..mpus).map(|_| Arc::default()).collect();
@@ -117,10 +118,16 @@ impl Pool {
         for (mpu, log) in logs.into_iter().enumerate() {
             pool.employ(mpu, log);
         }
-        if !pool.start.watch_on_host(parties - 1, Some(LONGEST_ARRIVAL)) {
-            // Only an MPU that stopped early lets its streams down; it tells why.
-            pool.context.close()?;
-            return Err(io::ErrorKind::TimedOut.into());
+        let deadline = mars::Time::now().after(LONGEST_ARRIVAL);
+        while !pool.start.watch_on_host(parties - 1, Some(LOOK_EVERY)) {
+            if !is_wanted() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if mars::Time::now() >= deadline {
+                // Only an MPU that stopped early lets its streams down; it tells why.
+                pool.context.close()?;
+                return Err(io::ErrorKind::TimedOut.into());
+            }
         }
         Ok(pool)
     }
@@ -222,6 +229,11 @@ impl Pool {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
     }
 
+    /// Payload bytes that all streams have moved.
+    pub fn moved(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.counters.bytes()).sum()
+    }
+
     /// Every stream's id and its counters, those of one MPU at one instant between two
     /// steps. An MPU that does not answer in time is not waited for: its streams' counters
     /// are read as they are, and its report is late.
@@ -321,6 +333,8 @@ const CONTROL: Priority = Priority(192);
 const SPARE_REPORTS: usize = 2;
 /// Tens of thousands of streams take a fraction of a second.
 const LONGEST_ARRIVAL: Duration = Duration::from_secs(20);
+/// How often somebody may say meanwhile that they are not wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// An MPU looks up between two system calls.
 const LONGEST_STOP: Duration = Duration::from_millis(500);
 /// The same; an MPU may have lost its CPU to somebody else.
@@ -328,15 +342,56 @@ const LONGEST_REPORT: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsFd, BorrowedFd};
+
+    use linux::epoll::Interest;
+
     use super::*;
-    use crate::scratch::{Filling, Kind};
+    use crate::scratch::{Filling, Kind, Scratch};
+    use crate::stream::Step;
 
     #[test]
     fn an_mpu_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
         let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
-        let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true).err();
+        let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true, &mut || true).err();
         assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);
         let own = linux::host::allowed_cpus().expect("an affinity");
-        assert!(Pool::prepare(Vec::new(), memory, &own, true).is_ok());
+        assert!(Pool::prepare(Vec::new(), memory, &own, true, &mut || true).is_ok());
+    }
+
+    /// A stream that takes long to get ready.
+    struct Late(Wake);
+
+    impl Stream for Late {
+        fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+            std::thread::sleep(Duration::from_secs(2));
+            (self.0.as_fd(), Interest::Readable)
+        }
+
+        fn step(&mut self, _now: Timestamp, _scratch: &mut Scratch) -> Step {
+            Step::Done
+        }
+
+        fn halt(&mut self) {}
+    }
+
+    #[test]
+    fn streams_that_are_not_wanted_any_more_are_not_waited_for() {
+        let late = || OpenStream {
+            id: 1,
+            sender: false,
+            engine: Box::new(Late(Wake::new().expect("an eventfd"))),
+            counters: Arc::default(),
+        };
+        let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
+        let mut asked = 0;
+        let mut is_wanted = || {
+            asked += 1;
+            asked < 3
+        };
+        let refusal = Pool::prepare(vec![late()], memory, &[0], false, &mut is_wanted).err();
+        assert_eq!(refusal.expect("not wanted").kind(), io::ErrorKind::Interrupted);
+        assert_eq!(asked, 3);
+        assert!(Pool::prepare(vec![late()], memory, &[0], false, &mut || true).is_ok());
     }
 }

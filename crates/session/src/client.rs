@@ -327,7 +327,9 @@ impl Conversation<'_> {
             watched: true,
             file: self.request.manners.file.clone(),
         };
-        let trial = Trial::prepare(&self.parameters, streams, setting)?;
+        let interrupts = self.interrupts;
+        let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
+        let trial = Trial::prepare(&self.parameters, streams, setting, &mut is_wanted)?;
         if let Some((asked, got)) =
             trial.clamped_window().filter(|_| self.request.manners.exact_window)
         {

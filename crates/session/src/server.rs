@@ -30,6 +30,7 @@ use crate::resolve::Family;
 
 mod address;
 mod admission;
+mod capacity;
 mod conversation;
 mod correspondents;
 mod desk;
@@ -42,11 +43,12 @@ mod newcomer;
 mod pace;
 mod progress;
 mod registry;
+mod shortage;
 mod tally;
 mod turns;
 
-use admission::Cost;
 pub use admission::Order;
+use capacity::Capacity;
 use conversation::Venue;
 use desk::Desk;
 use doors::Doors;
@@ -241,17 +243,12 @@ impl Server {
         interrupts: Option<&Interrupts>,
     ) -> Result<(), SessionError> {
         let limit = linux::host::file_limit();
-        let most_newcomers = MOST_NEWCOMERS.min(limit / 4);
         let order = self.options.order;
-        let most = Cost {
-            memory: order.memory,
-            descriptors: limit.saturating_sub(most_newcomers + OWN_DESCRIPTORS) as u64,
-            threads: linux::host::thread_limit().saturating_sub(OWN_THREADS) as u64,
-        };
-        if most.descriptors < LEAST_DESCRIPTORS {
+        let capacity = Capacity::of(limit, linux::host::thread_limit(), order.memory);
+        if !capacity.is_enough() {
             return Err(SessionError::FewDescriptors { limit });
         }
-        let registry = Registry::new(order, most).map(Arc::new);
+        let registry = Registry::new(order, capacity.most).map(Arc::new);
         let registry = registry.map_err(SessionError::system("an eventfd"))?;
         log.listening(self.address);
         let device = self.options.session.device.clone();
@@ -280,7 +277,7 @@ impl Server {
             epoll: Epoll::new().map_err(SessionError::system("an epoll"))?,
             lobby: Lobby::default(),
             next: 0,
-            most_newcomers,
+            most_newcomers: capacity.newcomers,
             sessions: Vec::new(),
             behind: false,
             pausing_until: None,
@@ -322,13 +319,5 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
 /// iperf3's (clause 2.8).
 const GRACE: Duration = Duration::from_secs(40);
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
-/// Connections that have not said what they want; the oldest makes room.
-const MOST_NEWCOMERS: usize = 4096;
-/// The listeners, the log, what the tests do not need.
-const OWN_DESCRIPTORS: usize = 64;
-/// What two clients need that test with one stream.
-const LEAST_DESCRIPTORS: u64 = 32;
-/// The desk, the log, the metrics, and other processes of the user.
-const OWN_THREADS: usize = 32;
 /// `asm-generic/errno.h`.
 const EAFNOSUPPORT: i32 = 97;

@@ -1,6 +1,7 @@
 //! One running test: its streams, its samples, its end. The same at both ends.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,11 +61,13 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Puts the streams under workers that wait for [`Self::start`].
+    /// Puts the streams under workers that wait for [`Self::start`]. `is_wanted` is asked
+    /// now and then while they do not; if it says no, this was interrupted.
     pub(crate) fn prepare(
         parameters: &Parameters,
         opened: Vec<Opened>,
         setting: Setting,
+        is_wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Self, SessionError> {
         let plan = parameters.plan.clone();
         let block = parameters.block();
@@ -80,8 +83,11 @@ impl Trial {
         };
         let pin = !setting.pinned.is_empty();
         let way = arrange_pacing(&plan.options, block, &opened);
-        let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin)
-            .map_err(SessionError::system("worker threads"))?;
+        let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin, is_wanted);
+        let pool = pool.map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => SessionError::Interrupted,
+            _ => SessionError::system("worker threads")(error),
+        })?;
         let mut records = Vec::with_capacity(opened.len());
         for (index, (one, engine)) in opened.iter().zip(engines).enumerate() {
             let mut record =
@@ -253,7 +259,7 @@ impl Trial {
 
     /// Payload bytes that moved on all streams.
     pub(crate) fn moved(&self) -> u64 {
-        self.pool.read().map(|(_, _, counters)| counters.bytes).sum()
+        self.pool.moved()
     }
 
     /// The same and what the peers acknowledged: it stands still only if nothing moves.

@@ -61,7 +61,7 @@ impl Setup {
     /// The pool, not started.
     pub(crate) fn prepare(self) -> Pool {
         let cpus: Vec<usize> = (0..self.workers).collect();
-        Pool::prepare(self.streams, self.memory, &cpus, false).expect("prepared")
+        Pool::prepare(self.streams, self.memory, &cpus, false, &mut || true).expect("prepared")
     }
 
     /// The pool, started.

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 pub(super) struct Doors {
     streams: u32,
     /// The server's own one is the first.
-    doors: Vec<Door>,
+    ports: Vec<Door>,
     /// Whose turn it is.
     turn: usize,
     shut: Vec<(u16, io::Error)>,
@@ -38,28 +38,28 @@ enum Trust {
 impl Doors {
     /// The server's `own` port, which the control connection has proven, and further ones.
     pub(super) fn new(own: SocketAddr, further: &[u16], streams: u32) -> Self {
-        let mut doors = vec![Door { address: own, taken: 0, trust: Trust::Proven }];
+        let mut ports = vec![Door { address: own, taken: 0, trust: Trust::Proven }];
         for port in further.iter().copied() {
             // The same scope, if it has one.
             let mut address = own;
             address.set_port(port);
-            let is_known = doors.iter().any(|door| door.address.port() == port);
+            let is_known = ports.iter().any(|door| door.address.port() == port);
             if port != 0 && !is_known {
-                doors.push(Door { address, taken: 0, trust: Trust::Untried });
+                ports.push(Door { address, taken: 0, trust: Trust::Untried });
             }
         }
-        Self { streams, doors, turn: 0, shut: Vec::new() }
+        Self { streams, ports, turn: 0, shut: Vec::new() }
     }
 
     /// Where the next stream goes; none: the proven ports have their shares, and others
     /// have not answered yet.
     pub(super) fn next(&mut self) -> Option<SocketAddr> {
-        let count = self.doors.len();
+        let count = self.ports.len();
         // What a port has to spare others is free again when one of them is given up.
         let share = self.streams.div_ceil(u32::try_from(count).unwrap_or(u32::MAX));
         for _ in 0..count {
             self.turn = (self.turn + 1) % count;
-            let door = &mut self.doors[self.turn];
+            let door = &mut self.ports[self.turn];
             let is_open = match door.trust {
                 Trust::Untried => true,
                 Trust::Tried => false,
@@ -78,21 +78,21 @@ impl Doors {
 
     /// Whether a connect to `to` was answered before.
     pub(super) fn is_proven(&self, to: SocketAddr) -> bool {
-        self.doors.iter().any(|door| door.address == to && door.trust == Trust::Proven)
+        self.ports.iter().any(|door| door.address == to && door.trust == Trust::Proven)
     }
 
     /// A connect to `to` was answered.
     pub(super) fn prove(&mut self, to: SocketAddr) {
-        if let Some(door) = self.doors.iter_mut().find(|door| door.address == to) {
+        if let Some(door) = self.ports.iter_mut().find(|door| door.address == to) {
             door.trust = Trust::Proven;
         }
     }
 
     /// A connect to the further port `to` failed: no more streams go there.
     pub(super) fn give_up(&mut self, to: SocketAddr, error: io::Error) {
-        let before = self.doors.len();
-        self.doors.retain(|door| door.address != to);
-        if self.doors.len() < before {
+        let before = self.ports.len();
+        self.ports.retain(|door| door.address != to);
+        if self.ports.len() < before {
             self.shut.push((to.port(), error));
         }
     }

@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use measurement::ByteSize;
-use measurement::units::group_thousands;
 use protocol::iperf3::Place;
 
 use super::address::Household;
@@ -62,7 +60,7 @@ impl Cost {
 
     /// What one client may have of it: half, and three quarters of the descriptors, of
     /// which a test of very many streams takes most, and others need few.
-    const fn of_one_client(self) -> Self {
+    pub(super) const fn of_one_client(self) -> Self {
         Self {
             memory: self.memory / 2,
             descriptors: self.descriptors / 4 * 3,
@@ -149,25 +147,9 @@ impl Admission {
         Ok(())
     }
 
-    /// A refusal in words: of what there is too little for a test that needs `cost`, even
-    /// for one that were alone.
-    pub(super) fn words(&self, why: Refusal, cost: &Cost) -> String {
-        let part = self.most.of_one_client();
-        match why {
-            Refusal::Descriptors if cost.descriptors > part.descriptors => format!(
-                "the test needs {} open files at the server, which has {} for one client: raise \
-                 its limit (ulimit -n, LimitNOFILE=) or use fewer streams",
-                group_thousands(cost.descriptors),
-                group_thousands(part.descriptors)
-            ),
-            Refusal::Memory if cost.memory > part.memory => format!(
-                "the test needs {} at the server, which has {} for one client: raise its \
-                 --max-memory or ask for less",
-                ByteSize::from_bytes(cost.memory),
-                ByteSize::from_bytes(part.memory)
-            ),
-            _ => why.to_string(),
-        }
+    /// What one client may have, all its tests together.
+    pub(super) const fn part(&self) -> Cost {
+        self.most.of_one_client()
     }
 
     /// A test has ended, or waits no more.
@@ -265,10 +247,7 @@ mod tests {
         admission.leave(3, client(3), large);
         let wide = Cost { descriptors: 76, ..COST };
         assert_eq!(admission.enter(4, client(4), wide), Err(Refusal::Descriptors));
-        let words = admission.words(Refusal::Descriptors, &wide);
-        assert!(words.contains("needs 76 open files at the server, which has 75"), "{words}");
-        let words = admission.words(Refusal::Descriptors, &COST);
-        assert_eq!(words, Refusal::Descriptors.to_string(), "others have them");
+        assert_eq!(admission.part(), Cost { memory: 50, descriptors: 75, threads: 50 });
         let busy = Cost { threads: 51, ..COST };
         assert_eq!(admission.enter(4, client(4), busy), Err(Refusal::Threads));
         admission.leave(1, client(1), COST);

@@ -32,10 +32,12 @@ use crate::preflight::Host;
 use crate::sockets::Opened;
 use crate::trial::{Setting, Trial};
 
+mod deferred;
 mod gathering;
 mod haste;
 mod streams;
 
+use deferred::Deferred;
 use gathering::Gathering;
 
 /// What all tests of a server have in common.
@@ -74,6 +76,15 @@ pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
     venue.registry.part_with((Box::new(control), from));
 }
 
+/// What the client calls itself.
+pub(super) fn software(parameters: &Parameters) -> String {
+    match &parameters.announcement {
+        Some(announcement) => format!("linerate {}", announcement.version),
+        None if parameters.client_version.is_empty() => "iperf3".to_owned(),
+        None => format!("iperf3 {}", parameters.client_version),
+    }
+}
+
 struct Conversation<'a> {
     control: Control<Server>,
     ticket: Ticket,
@@ -85,6 +96,10 @@ struct Conversation<'a> {
     observer: Box<dyn Observer>,
     watch: Watch,
     progress: Option<Progress>,
+    /// Nothing was received for too long.
+    silence: Deferred,
+    /// The client should have ended the test.
+    grace: Deferred,
     peer: Peer,
     parameters: Parameters,
     /// The last word to a client that waits for its turn, and when.
@@ -109,11 +124,7 @@ impl<'a> Conversation<'a> {
         let Client { control, from, ticket, mut parameters, under_way } = client;
         let options = &venue.options;
         let path = control.path();
-        let software = match &parameters.announcement {
-            Some(announcement) => format!("linerate {}", announcement.version),
-            None if parameters.client_version.is_empty() => "iperf3".to_owned(),
-            None => format!("iperf3 {}", parameters.client_version),
-        };
+        let software = software(&parameters);
         let local = control.local_address().unwrap_or(from);
         if let Some(interval) = options.interval {
             let mut draft = PlanDraft::clone(&parameters.plan);
@@ -137,6 +148,8 @@ impl<'a> Conversation<'a> {
             observer: log.observer(),
             watch: Watch::new(&options.limits),
             progress: options.stall.map(|patience| Progress::new(patience, &parameters)),
+            silence: Deferred::default(),
+            grace: Deferred::default(),
             peer: Peer { software, address: canonical(from), local_address: canonical(local) },
             parameters,
             told: None,
@@ -293,11 +306,13 @@ impl<'a> Conversation<'a> {
         if trial.tick(now) {
             self.observer.sampled(&trial.course());
         }
-        if let Some(excess) = self.watch.excess(now, trial.moved()) {
+        let pause = trial.pause() / PARTS_OF_A_LOOK;
+        if let Some(excess) = self.watch.excess(now, pause, || trial.moved()) {
             self.control.machine.refuse_because(excess.code, &excess.words);
             return self.refusal = Some((excess.why, excess.words));
         }
-        let deaf = trial.received_nothing_for(now) > self.venue.options.receive_timeout;
+        let patience = self.venue.options.receive_timeout;
+        let deaf = self.silence.is_over(now, || trial.received_last().map(|at| at.after(patience)));
         let stalled =
             self.progress.as_mut().is_some_and(|progress| progress.is_stalled(now, trial));
         if deaf || stalled {
@@ -306,7 +321,7 @@ impl<'a> Conversation<'a> {
         if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
             trial.stop();
         }
-        if trial.give_up_at(self.venue.options.grace).is_some_and(|limit| now >= limit) {
+        if self.grace.is_over(now, || trial.give_up_at(self.venue.options.grace)) {
             self.control.machine.refuse(ErrorCode::TIME_IS_UP, 0);
         }
     }
@@ -350,11 +365,9 @@ impl<'a> Conversation<'a> {
     fn next_look(&self, trial: &Trial) -> Option<Timestamp> {
         let overtime = trial.time_is_up_at().map(|end| end.after(OVERTIME));
         let overtime = overtime.filter(|_| trial.stopped_at().is_none());
-        let patience = self.venue.options.receive_timeout;
-        let received = trial.received_last().map(|at| at.after(patience));
         let progress = self.progress.as_ref().map(Progress::next_look);
-        let give_up = trial.give_up_at(self.venue.options.grace);
-        let looks = [overtime, trial.next_tick(), give_up, received, progress];
+        let (silence, grace) = (self.silence.next_look(), self.grace.next_look());
+        let looks = [overtime, trial.next_tick(), grace, silence, progress];
         looks.into_iter().chain([self.watch.next_look()]).flatten().min()
     }
 
@@ -459,5 +472,7 @@ const EINVAL: i32 = 22;
 const REMIND_EVERY: Duration = Duration::from_secs(5);
 /// So long before its time no test ends by itself.
 const EARLY: Duration = Duration::from_millis(500);
+/// The counters of a stream are read so many times faster than what the kernel tells of it.
+const PARTS_OF_A_LOOK: u32 = 10;
 /// How long after its time the client may end the test before the sending stops.
 const OVERTIME: Duration = Duration::from_secs(1);

@@ -23,6 +23,7 @@ use super::lobby::{self, Lobby};
 use super::newcomer::{Newcomer, Progress, send_away};
 use super::pace::Pace;
 use super::registry::{Registry, TestId};
+use super::shortage;
 use super::tally::{Refusal, Tally};
 use super::{Log, Served, ServerOptions};
 use crate::control::Control;
@@ -379,16 +380,14 @@ impl Desk {
         let cost = limits::cost(&parameters);
         let ticket = match self.registry.enter(cookie, from.ip(), cost) {
             Ok(ticket) => ticket,
-            Err(why) => {
+            Err(why @ (Refusal::Busy | Refusal::Address)) => {
                 self.refuse(from, why);
-                match why {
-                    Refusal::Busy | Refusal::Address => control.machine.deny(),
-                    _ => {
-                        let words = self.registry.shortage(why, &cost);
-                        control.machine.refuse_because(ErrorCode::RESOURCES, &words);
-                    }
-                }
+                control.machine.deny();
                 return Some(Newcomer::leaving(control, from));
+            }
+            Err(why) => {
+                let words = shortage::words(why, &cost, &self.registry.part(), &parameters.plan);
+                return Some(self.disappoint(control, from, parameters, why, words));
             }
         };
         let under_way = self.under_way(parameters.plan.transport);
@@ -396,12 +395,32 @@ impl Desk {
         let client = Box::new(Client { control, from, ticket, parameters, under_way });
         match self.begin(client) {
             Ok(()) => None,
-            Err(mut client) => {
-                self.refuse(from, Refusal::Threads);
-                client.control.machine.deny();
-                Some(Newcomer::leaving(Box::new(client.control), from))
+            Err(client) => {
+                let Client { control, parameters, .. } = *client;
+                let (control, words) = (Box::new(control), shortage::threads());
+                Some(self.disappoint(control, from, parameters, Refusal::Threads, words))
             }
         }
+    }
+
+    /// There is too little of something for a test: the client hears of what, and so does
+    /// the log.
+    fn disappoint(
+        &self,
+        mut control: Box<Control<Server>>,
+        from: SocketAddr,
+        parameters: Parameters,
+        why: Refusal,
+        words: String,
+    ) -> Newcomer {
+        let code = ErrorCode::RESOURCES;
+        control.machine.refuse_because(code, &words);
+        let peer = peer(&control, from, conversation::software(&parameters));
+        let error = ProtocolError::ServerError { code, errno: 0, why: Some(words.clone()) };
+        let ending = Ending::Failed { error: words };
+        let plan = Some(parameters.plan);
+        self.tell_failure(error, &Served { plan, ..Served::nothing(peer, ending, why) });
+        Newcomer::leaving(control, from)
     }
 
     /// Streams of one client that may be on their way: those by TCP wait at the listener
@@ -444,21 +463,29 @@ impl Desk {
             _ => Refusal::Parameters,
         };
         self.tally.refuse(why);
-        let client = canonical(from);
         let ending = Ending::Failed { error: error.to_string() };
-        let mut observer = self.log.observer();
-        observer.failed(&SessionError::Protocol { peer: client, error });
-        observer.ended(&ending);
-        let local_address = canonical(control.local_address().unwrap_or(from));
-        let peer = Peer { software: "iperf3".to_owned(), address: client, local_address };
-        self.log.ended(&Served::nothing(peer, ending, why));
+        let peer = peer(&control, from, "iperf3".to_owned());
+        self.tell_failure(error, &Served::nothing(peer, ending, why));
         Newcomer::leaving(control, from)
+    }
+
+    fn tell_failure(&self, error: ProtocolError, served: &Served) {
+        let mut observer = self.log.observer();
+        observer.failed(&SessionError::Protocol { peer: served.peer.address, error });
+        observer.ended(&served.ending);
+        self.log.ended(served);
     }
 
     fn refuse(&self, from: SocketAddr, why: Refusal) {
         self.tally.refuse(why);
         self.log.refused(canonical(from), why);
     }
+}
+
+/// A client that got no test.
+fn peer(control: &Control<Server>, from: SocketAddr, software: String) -> Peer {
+    let local = control.local_address().unwrap_or(from);
+    Peer { software, address: canonical(from), local_address: canonical(local) }
 }
 
 /// An IPv4 address as such, also if it came by a socket for both.

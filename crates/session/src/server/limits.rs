@@ -177,23 +177,32 @@ impl Watch {
         }
     }
 
-    /// When to look next.
+    /// When to look next; none: the test has no limits that a running one could exceed.
     pub(super) const fn next_look(&self) -> Option<Timestamp> {
         self.next_look
     }
 
-    /// Takes note that `bytes` have moved; in what that was too much.
-    pub(super) fn excess(&mut self, now: Timestamp, bytes: u64) -> Option<Excess> {
+    /// Takes note of what has `moved`, which is looked up if it is time for it, and not
+    /// sooner than after `least` again; in what that was too much.
+    pub(super) fn excess(
+        &mut self,
+        now: Timestamp,
+        least: Duration,
+        moved: impl FnOnce() -> u64,
+    ) -> Option<Excess> {
+        let is_first = self.began.is_none();
         let began = *self.began.get_or_insert(now);
-        if self.next_look.is_some_and(|next| now < next) {
+        let is_due = is_first || self.next_look.is_some_and(|next| now >= next);
+        if !is_due {
             return None;
         }
+        let bytes = moved();
         let pause = match (self.bytes, &self.rate, self.duration) {
             (Some(_), ..) => Some(BYTES_PAUSE),
             (None, Some(_), _) => Some(RATE_PAUSE),
             (None, None, duration) => duration.map(|_| DURATION_PAUSE),
         };
-        self.next_look = pause.map(|pause| now.after(pause));
+        self.next_look = pause.map(|pause| now.after(pause.max(least)));
         let too_long = |most: &Duration| now.since(began) > *most + SLACK;
         if let Some(most) = self.duration.filter(too_long) {
             return Some(Excess::duration(most));
@@ -288,6 +297,25 @@ mod tests {
     }
 
     #[test]
+    fn the_streams_are_looked_at_when_it_is_time_and_not_each_time() {
+        let looks = |limits: &Limits, least| {
+            let (mut watch, mut looks) = (Watch::new(limits), 0);
+            for millis in 0..1_000 {
+                let moved = || {
+                    looks += 1;
+                    0
+                };
+                assert_eq!(watch.excess(at(millis), Duration::from_millis(least), moved), None);
+            }
+            looks
+        };
+        let most = Some(ByteSize::from_bytes(1));
+        assert_eq!(looks(&Limits::default(), 0), 1, "nothing can be exceeded");
+        assert_eq!(looks(&Limits { bytes: most, ..Limits::default() }, 0), 200);
+        assert_eq!(looks(&Limits { bytes: most, ..Limits::default() }, 100), 10);
+    }
+
+    #[test]
     fn further_ports_are_for_those_who_know_many_streams() {
         let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
         draft.streams = 64;
@@ -306,9 +334,10 @@ mod tests {
     fn a_test_lasts_no_longer_than_it_may() {
         let limits = Limits { duration: Some(Duration::from_secs(3)), ..Limits::default() };
         let mut watch = Watch::new(&limits);
-        assert_eq!(watch.excess(at(0), 0), None);
-        assert_eq!(watch.excess(at(4_900), 0), None);
-        let excess = watch.excess(at(5_300), 0).expect("too long");
+        let mut excess_at = |millis| watch.excess(at(millis), Duration::ZERO, || 0);
+        assert_eq!(excess_at(0), None);
+        assert_eq!(excess_at(4_900), None);
+        let excess = excess_at(5_300).expect("too long");
         assert_eq!((excess.why, excess.code), (Refusal::Duration, ErrorCode::SERVER_DURATION));
     }
 }

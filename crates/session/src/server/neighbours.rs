@@ -50,7 +50,7 @@ impl Share {
 
 impl House {
     fn moved(&self) -> u64 {
-        self.streams.iter().map(|counters| counters.read().bytes).sum()
+        self.streams.iter().map(|counters| counters.bytes()).sum()
     }
 }
 

@@ -149,9 +149,9 @@ impl Registry {
         self.lock().admission.objection(Household::of(client))
     }
 
-    /// Why a test that needs `cost` was not taken in, in words for its client.
-    pub(super) fn shortage(&self, why: Refusal, cost: &Cost) -> String {
-        self.lock().admission.words(why, cost)
+    /// What one client may have, all its tests together.
+    pub(super) fn part(&self) -> Cost {
+        self.lock().admission.part()
     }
 
     /// Takes a new test in.

@@ -25,9 +25,9 @@ pub enum Refusal {
     Duration,
     /// More memory than all tests together may take.
     Memory,
-    /// More descriptors than the system gives.
+    /// More open files than the system gives, or than others have left.
     Descriptors,
-    /// More threads than the system gives.
+    /// More threads than the system gives, or than others have left.
     Threads,
     /// No user that may test.
     Authentication,
@@ -96,8 +96,12 @@ impl fmt::Display for Refusal {
             Self::Memory => {
                 "the memory for tests is taken, or this test needs too much of it (--max-memory)"
             }
-            Self::Descriptors => "the descriptors for streams are taken",
-            Self::Threads => "the threads for tests are taken",
+            Self::Descriptors => {
+                "too few open files are left for its streams (ulimit -n, LimitNOFILE=)"
+            }
+            Self::Threads => {
+                "too few threads are left for its test (ulimit -u, TasksMax=, pids.max)"
+            }
             Self::Authentication => "not a user of this server",
             Self::Parameters => "what it asked for cannot be read or done",
             Self::Stranger => "it does not speak iperf3's protocol",

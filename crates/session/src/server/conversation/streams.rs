@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use linux::tcp::TcpOptions;
 use measurement::{StreamOptions, Timestamp};
-use protocol::iperf3::{ErrorCode, Hello, stream_id};
+use protocol::iperf3::{ErrorCode, Hello, ServerPhase, stream_id};
 
 use super::Conversation;
 use super::haste::{QUEUED_PATIENCE, Way};
 use crate::error::SessionError;
 use crate::opening::tcp_options;
 use crate::server::registry::{Arrival, ArrivalSocket};
+use crate::server::shortage;
 use crate::sockets::{Opened, StreamSocket};
 use crate::trial::Trial;
 
@@ -79,7 +80,12 @@ impl Conversation<'_> {
         let mut opened = std::mem::take(&mut self.opened);
         // Those that tell their numbers come in any order.
         opened.sort_by_key(|one| one.id);
-        match Trial::prepare(&self.parameters, opened, self.setting.clone()) {
+        let (control, ticket) = (&mut self.control, &self.ticket);
+        let mut is_wanted = || {
+            control.pump();
+            control.machine.phase() == ServerPhase::Opening && !ticket.is_stopping()
+        };
+        match Trial::prepare(&self.parameters, opened, self.setting.clone(), &mut is_wanted) {
             Ok(trial) if self.venue.options.exact_window && trial.clamped_window().is_some() => {
                 self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
             }
@@ -96,13 +102,23 @@ impl Conversation<'_> {
                 trial.start();
                 self.trial = Some(trial);
             }
-            Err(error) => {
-                let errno = match &error {
-                    SessionError::System { error, .. } => error.raw_os_error().unwrap_or(0),
-                    _ => 0,
-                };
-                self.control.machine.refuse(ErrorCode::STREAM_CONNECT, errno);
+            Err(error) => self.cannot_start(&error),
+        }
+    }
+
+    fn cannot_start(&mut self, error: &SessionError) {
+        let errno = match error {
+            // The next look at the server, or at the client, tells why.
+            SessionError::Interrupted => return,
+            SessionError::System { error, .. } => error.raw_os_error().unwrap_or(0),
+            _ => 0,
+        };
+        match shortage::of_system(error) {
+            Some(excess) => {
+                self.control.machine.refuse_because(excess.code, &excess.words);
+                self.refusal = Some((excess.why, excess.words));
             }
+            None => self.control.machine.refuse(ErrorCode::STREAM_CONNECT, errno),
         }
     }
 

@@ -1,0 +1,74 @@
+//! How much of the system's open files and threads the tests of a server may take, and what
+//! the system would have to give for more.
+
+use super::admission::Cost;
+
+/// What a server may have.
+pub(super) struct Capacity {
+    /// Connections that have not said what they want; the oldest makes room.
+    pub(super) newcomers: usize,
+    /// All tests together.
+    pub(super) most: Cost,
+}
+
+impl Capacity {
+    /// Of a server that may have so many open files, threads and bytes of memory.
+    pub(super) fn of(files: usize, threads: usize, memory: u64) -> Self {
+        let newcomers = MOST_NEWCOMERS.min(files / NEWCOMERS_SHARE);
+        let most = Cost {
+            memory,
+            descriptors: files.saturating_sub(newcomers + OWN_DESCRIPTORS) as u64,
+            threads: threads.saturating_sub(OWN_THREADS) as u64,
+        };
+        Self { newcomers, most }
+    }
+
+    /// Whether two clients can test with one stream.
+    pub(super) const fn is_enough(&self) -> bool {
+        self.most.descriptors >= LEAST_DESCRIPTORS
+    }
+}
+
+/// The limit of open files under which one client may have `descriptors`: this turns
+/// [`Capacity::of`] and [`Cost::of_one_client`] round.
+pub(super) fn files_for(descriptors: u64) -> u64 {
+    let needed = 4 * descriptors.div_ceil(3) + OWN_DESCRIPTORS as u64;
+    let share = NEWCOMERS_SHARE as u64;
+    (share * needed).div_ceil(share - 1).min(needed + MOST_NEWCOMERS as u64)
+}
+
+/// The same of threads.
+pub(super) const fn threads_for(threads: u64) -> u64 {
+    2 * threads + OWN_THREADS as u64
+}
+
+const MOST_NEWCOMERS: usize = 4096;
+/// They have no more than one of so many parts of the open files.
+const NEWCOMERS_SHARE: usize = 4;
+/// The listeners, the log, what the tests do not need.
+const OWN_DESCRIPTORS: usize = 64;
+/// What two clients need that test with one stream.
+const LEAST_DESCRIPTORS: u64 = 32;
+/// The desk, the log, the metrics, and other processes of the user.
+const OWN_THREADS: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_that_are_told_are_enough_and_not_much_more() {
+        let part = |files: u64, threads: u64| {
+            let files = usize::try_from(files).expect("small");
+            let threads = usize::try_from(threads).expect("small");
+            Capacity::of(files, threads, 0).most.of_one_client()
+        };
+        for need in (1..70_000).step_by(7) {
+            let (files, threads) = (files_for(need), threads_for(need));
+            assert!(part(files, threads).descriptors >= need, "{need}: {files}");
+            assert!(part(files - 4, threads).descriptors < need, "{need}: {files}");
+            assert!(part(files, threads).threads >= need, "{need}: {threads}");
+            assert!(part(files, threads - 1).threads < need, "{need}: {threads}");
+        }
+    }
+}
