@@ -9,6 +9,7 @@
 mod demo;
 mod errors;
 mod formats;
+mod gathering;
 mod interruptions;
 mod many;
 mod service;
