@@ -70,7 +70,8 @@ impl Haste {
     fn patience(&self, way: Way) -> Duration {
         let long = if way.transport == Transport::Tcp { TCP_PATIENCE } else { UDP_PATIENCE };
         way.others.map_or(long, |short| {
-            let work = self.under_way.map_or(Duration::ZERO, |_| LEAST_EACH * self.part());
+            let part = self.part().min(self.streams);
+            let work = self.under_way.map_or(Duration::ZERO, |_| LEAST_EACH * part);
             (short + 4 * way.rtt.min(LONGEST_RTT) + work).min(long)
         })
     }
@@ -172,6 +173,14 @@ mod tests {
         let brisk = Duration::from_millis(39);
         let all = trickle(begun(Haste::in_rounds(65_535, 1_024)), ALONE, brisk);
         assert_eq!(all, Duration::from_secs(650));
+    }
+
+    #[test]
+    fn few_streams_are_not_given_the_time_of_many() {
+        let near = Way { rtt: Duration::ZERO, ..QUEUED };
+        let limit = |streams| begun(Haste::in_rounds(streams, 1_024)).limit(near).since(at(0));
+        assert_eq!(limit(1), Duration::from_millis(1_005));
+        assert_eq!(limit(10_000), Duration::from_millis(2_280));
     }
 
     #[test]
