@@ -1,8 +1,10 @@
 //! More streams than an iperf3 can have (clauses 13.12 to 13.14).
 
+use std::time::Duration;
+
 use linerate_protocol::iperf3::{
-    Announcement, Client, ClientEvent, Cookie, ErrorCode, Parameters, ProtocolError, Results,
-    Server, ServerEvent, State, StreamResult, stream_id,
+    Announcement, Client, ClientEvent, Cookie, ErrorCode, Extension, Parameters, ProtocolError,
+    Results, Server, ServerEvent, State, StreamResult, stream_id,
 };
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, StreamSample, Timestamp, Transport};
@@ -11,13 +13,16 @@ const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
 
 #[test]
 fn two_linerates_open_count_and_compare_any_number() {
-    let (mut client, mut server) = (client(1000), Server::new(NOW));
+    let mut asked = parameters(1000);
+    asked.announcement.as_mut().expect("a linerate").further_ports = 2;
+    let (mut client, mut server) = (of(asked), Server::new(NOW));
     client.take_output();
     exchange(&mut client, &mut server);
     assert!(
         matches!(server.poll_event(), Some(ServerEvent::Asked(asked)) if asked.plan.streams == 1000)
     );
-    server.offer(64, vec![40_000, 40_001]);
+    // One more than the client asked for.
+    server.offer(64, vec![40_000, 40_001, 40_002]);
     server.accept(None, NOW);
     exchange(&mut client, &mut server);
     let Some(ClientEvent::PeerAnnounced(peer)) = client.poll_event() else { panic!("who?") };
@@ -79,6 +84,38 @@ fn who_does_not_know_of_it_is_neither_offered_nor_told_anything() {
     server.tell_arrived(1);
     let said = String::from_utf8_lossy(&server.take_output()).into_owned();
     assert!(!said.contains("under_way") && !said.contains("arrived"), "{said}");
+}
+
+#[test]
+fn only_streams_that_have_come_buy_time() {
+    let mut client = client(1000);
+    let announced = Extension::Announcement(Announcement::own());
+    client.handle_bytes(&[State::ParamExchange.byte()], NOW);
+    client.handle_bytes(&message(&announced), NOW);
+    client.handle_bytes(&message(&Extension::Arrived { arrived: 7 }), NOW);
+    assert_eq!(client.arrived(), 0, "none is open yet");
+    client.handle_bytes(&[State::CreateStreams.byte()], NOW);
+    let mut told = |arrived, seconds| {
+        let now = NOW.after(Duration::from_secs(seconds));
+        client.handle_bytes(&message(&Extension::Arrived { arrived }), now);
+        client.deadline().expect("it does not wait for ever")
+    };
+    let first = told(0, 0);
+    assert_eq!([told(0, 1), told(0, 2)], [first; 2]);
+    let second = told(500, 3);
+    assert!(second > first);
+    assert_eq!([told(500, 4), told(499, 5)], [second; 2]);
+    let third = told(u32::MAX - 1, 6);
+    assert!(third > second);
+    assert_eq!(told(u32::MAX, 7), third, "no more than all can come");
+    assert_eq!(client.arrived(), 1000);
+}
+
+/// An extension as it travels.
+fn message(extension: &Extension) -> Vec<u8> {
+    let text = serde_json::to_vec(extension).expect("serialises");
+    let length = u32::try_from(text.len()).expect("short").to_be_bytes();
+    [&[State::Extension.byte()], &length[..], &text].concat()
 }
 
 fn parameters(streams: u16) -> Parameters {

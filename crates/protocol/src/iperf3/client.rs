@@ -399,7 +399,9 @@ impl Client {
                 if std::mem::replace(&mut self.announced, true) {
                     return twice();
                 }
-                let announcement = announcement.plain();
+                let mut announcement = announcement.plain();
+                let asked = self.parameters.announcement.as_ref().map(|own| own.further_ports);
+                announcement.ports.truncate(asked.unwrap_or(0).into());
                 self.knows_many_streams = announcement.knows_many_streams();
                 self.events.push_back(ClientEvent::PeerAnnounced(announcement));
             }
@@ -419,8 +421,10 @@ impl Client {
                 self.events.push_back(ClientEvent::Waiting(waiting));
             }
             Extension::Arrived { arrived } => {
-                self.arrived = self.arrived.max(arrived);
-                if self.phase == Phase::Opening {
+                // Only streams of the test can come, and each only once.
+                let arrived = arrived.min(self.parameters.plan.streams_in_all());
+                if self.phase == Phase::Opening && arrived > self.arrived {
+                    self.arrived = arrived;
                     self.wire.limit(now, self.phase.limit());
                 }
             }
