@@ -382,7 +382,7 @@ impl Client {
     fn handle_json(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
         let read = match kind {
             JsonKind::Extension => self.read_extension(text, now),
-            _ => self.read_results(text, now),
+            _ => self.read_results(kind, text, now),
         };
         if let Err(why) = read {
             self.fail(ProtocolError::BadJson { what: kind.name(), why });
@@ -393,8 +393,7 @@ impl Client {
     fn read_extension(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
         self.expect = self.phase.expects();
         let twice = || Err("it came twice".to_owned());
-        let extension = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        match extension {
+        match Extension::read(text)? {
             Extension::Announcement(announcement) => {
                 if std::mem::replace(&mut self.announced, true) {
                     return twice();
@@ -435,8 +434,11 @@ impl Client {
         Ok(())
     }
 
-    fn read_results(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
-        let results = Results::from_json(text)?;
+    fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) -> Result<(), String> {
+        let results = match kind {
+            JsonKind::ResultsOfServer => Results::from_json(text)?,
+            _ => Results::without_output(text)?,
+        };
         self.enter(Phase::Closing, now);
         self.events.push_back(ClientEvent::Results(results));
         Ok(())

@@ -406,7 +406,7 @@ impl Server {
     }
 
     fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
-        match Results::from_json(text) {
+        match Results::without_output(text) {
             Ok(results) => {
                 self.enter(Phase::Answering, now);
                 self.events.push_back(ServerEvent::Results(results));

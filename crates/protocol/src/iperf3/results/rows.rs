@@ -1,15 +1,16 @@
 //! Results of many streams: a row of numbers for each (clause 13.14).
 //!
-//! iperf3's own form takes a kilobyte for a stream, and tens of times that in memory while
-//! it is read. No iperf3 has so many.
+//! iperf3's own form takes a kilobyte for a stream. No iperf3 has so many.
+
+use std::fmt;
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-use super::{Results, StreamResult, json, missing};
+use super::{MOST_STREAMS, Results, StreamResult, json, missing};
 
 /// The results as they travel.
 #[derive(Serialize)]
@@ -87,25 +88,42 @@ fn row(stream: &StreamResult) -> Row {
     ]
 }
 
-/// The rows in what stands under the key `linerate`.
-pub(super) fn take(linerate: &mut Value) -> Option<Vec<Value>> {
-    match linerate.get_mut("rows")?.take() {
-        Value::Array(rows) => Some(rows),
-        _ => None,
+/// Reads the list of rows in `text`; a newer peer may say more at the end of each.
+pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
+    let rows = json::list(text, MOST_STREAMS, |row| {
+        serde_json::from_str::<Read>(row).ok().and_then(|read| stream(read.0))
+    });
+    rows.ok_or_else(|| missing("rows"))
+}
+
+/// A row as it was read.
+struct Read(Row);
+
+impl<'a> Deserialize<'a> for Read {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowVisitor)
     }
 }
 
-/// Reads the rows; a newer peer may say more at the end of each.
-pub(super) fn read(rows: &[Value]) -> Result<Vec<StreamResult>, String> {
-    let numbers = |row: &Value| {
-        let row = row.as_array().filter(|row| row.len() >= COLUMNS)?;
-        let mut numbers = [0; COLUMNS];
-        for (number, value) in numbers.iter_mut().zip(row) {
-            *number = value.as_i64().filter(|number| *number <= json::MOST.cast_signed())?;
+struct RowVisitor;
+
+impl<'a> Visitor<'a> for RowVisitor {
+    type Value = Read;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row of numbers")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut cells: A) -> Result<Read, A::Error> {
+        let mut row = [0; COLUMNS];
+        for cell in &mut row {
+            let number = cells.next_element::<i64>()?;
+            let number = number.filter(|number| *number <= json::MOST.cast_signed());
+            *cell = number.ok_or_else(|| A::Error::custom("missing or beyond all sense"))?;
         }
-        Some(numbers)
-    };
-    rows.iter().map(|row| numbers(row).and_then(stream).ok_or_else(|| missing("rows"))).collect()
+        while cells.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Read(row))
+    }
 }
 
 fn stream(row: Row) -> Option<StreamResult> {
