@@ -6,8 +6,8 @@ use linerate_protocol::iperf3::{
     Announcement, Client, ClientEvent, Cookie, ErrorCode, Extension, Parameters, ProtocolError,
     Results, Server, ServerEvent, State, StreamResult, stream_id,
 };
-use measurement::plan::PlanDraft;
-use measurement::{ByteSize, Direction, StreamSample, Timestamp, Transport};
+use measurement::plan::{MAX_STREAMS, PlanDraft};
+use measurement::{ByteSize, Direction, StreamCounters, StreamSample, Timestamp, Transport};
 
 const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
 
@@ -109,6 +109,97 @@ fn only_streams_that_have_come_buy_time() {
     assert!(third > second);
     assert_eq!(told(u32::MAX, 7), third, "no more than all can come");
     assert_eq!(client.arrived(), 1000);
+}
+
+#[test]
+fn the_largest_results_of_the_largest_test_are_told_in_a_length_that_is_taken() {
+    for worst in [worst(u64::MAX, None), worst(u64::MAX, Some(3))] {
+        let (mut client, mut server) = both_ways_at_the_end();
+        client.send_results(&worst, NOW);
+        exchange(&mut client, &mut server);
+        let Some(ServerEvent::Results(told)) = server.poll_event() else { panic!("refused") };
+        assert_told(&told, &worst);
+        server.send_results(&worst, NOW);
+        exchange(&mut client, &mut server);
+        let told = std::iter::from_fn(|| client.poll_event()).find_map(|event| match event {
+            ClientEvent::Results(results) => Some(results),
+            _ => None,
+        });
+        assert_told(&told.expect("refused"), &worst);
+    }
+}
+
+#[test]
+fn likely_results_of_the_largest_test_are_told_whole() {
+    let (mut client, mut server) = both_ways_at_the_end();
+    let likely = worst(1 << 22, Some(0));
+    client.send_results(&likely, NOW);
+    exchange(&mut client, &mut server);
+    assert_eq!(server.poll_event(), Some(ServerEvent::Results(likely)));
+}
+
+/// iperf3's figures are there.
+fn assert_told(told: &Results, worst: &Results) {
+    assert_eq!(told.streams.len(), worst.streams.len());
+    for (told, worst) in told.streams.iter().zip(&worst.streams) {
+        let figures = |one: &StreamResult| {
+            let counts = [one.bytes, one.retransmits.unsigned_abs(), one.packets, one.errors];
+            (one.id, counts.map(|count| count.min(1 << 53)))
+        };
+        assert_eq!(figures(told), figures(worst));
+        assert_eq!(told.counted, None);
+        assert!(told.omitted_packets.is_none() || told.omitted_packets == worst.omitted_packets);
+    }
+}
+
+/// The largest test that there is, with every number so large.
+fn worst(number: u64, omitted: Option<u64>) -> Results {
+    let most = number.min(1 << 53);
+    let omitted = Some(omitted.unwrap_or(most));
+    let stream = |index| {
+        let id = stream_id(index);
+        let counters = StreamCounters {
+            bytes: most,
+            blocks: most,
+            sequence: most,
+            unique: most,
+            ..StreamCounters::default()
+        };
+        StreamResult {
+            id,
+            bytes: most,
+            retransmits: most.cast_signed(),
+            errors: most,
+            packets: most,
+            omitted_errors: omitted,
+            omitted_packets: omitted,
+            seconds: 86_400.25,
+            counted: Some(StreamSample { id, counters, tcp: None }),
+            ..StreamResult::default()
+        }
+    };
+    let streams = 2 * u32::from(MAX_STREAMS);
+    Results { streams: (0..streams).map(stream).collect(), ..Results::default() }
+}
+
+/// Both ends of the largest test, when results are due.
+fn both_ways_at_the_end() -> (Client, Server) {
+    let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
+    draft.streams = MAX_STREAMS;
+    let plan = draft.check().expect("a plan");
+    let mut client = of(Parameters::new(&plan, ByteSize::from_bytes(1000)));
+    let mut server = Server::new(NOW);
+    client.take_output();
+    exchange(&mut client, &mut server);
+    server.accept(None, NOW);
+    server.streams_open(NOW);
+    exchange(&mut client, &mut server);
+    client.end_test(NOW);
+    exchange(&mut client, &mut server);
+    server.request_results(Vec::new(), NOW);
+    exchange(&mut client, &mut server);
+    while server.poll_event().is_some() {}
+    (client, server)
 }
 
 /// An extension as it travels.

@@ -282,7 +282,8 @@ impl Client {
     /// Answers [`ClientEvent::ResultsWanted`]. Elsewhere it does nothing.
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Owing {
-            results.write(&mut self.wire, self.parameters.plan.has_many_streams());
+            let most = self.wire.limit_of(JsonKind::Results);
+            results.write(&mut self.wire, self.parameters.plan.has_many_streams(), most);
             self.enter(Phase::Hearing, now);
         }
     }

@@ -125,6 +125,11 @@ impl FrameReader {
         Ok((self.pending.len() > whole).then(|| self.pending.drain(..whole).skip(4).collect()))
     }
 
+    /// The longest text that the peer takes from us: as long as what we take.
+    pub(super) const fn limit(&self, kind: JsonKind) -> u32 {
+        kind.limit(self.streams)
+    }
+
     fn take(&mut self, count: usize) -> Option<Vec<u8>> {
         (self.pending.len() >= count).then(|| self.pending.drain(..count).collect())
     }
@@ -133,9 +138,14 @@ impl FrameReader {
 /// JSON as it goes over the wire.
 pub(super) fn write_json(out: &mut Vec<u8>, json: &impl serde::Serialize) {
     let text = serde_json::to_vec(json).expect("maps with string keys always serialise");
+    write_text(out, &text);
+}
+
+/// The same of a text that is there already.
+pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     let length = u32::try_from(text.len()).expect("far below 4 GiB");
     out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&text);
+    out.extend_from_slice(text);
 }
 
 fn error_numbers(bytes: &[u8]) -> Frame {

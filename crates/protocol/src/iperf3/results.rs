@@ -94,13 +94,32 @@ impl Results {
         object
     }
 
-    /// Writes them; those of `many` streams as rows of numbers (clause 13.14).
-    pub(super) fn write(&self, wire: &mut Wire, many: bool) {
+    /// Writes them; those of `many` streams as rows of numbers (clause 13.14). What the peer
+    /// would refuse for its length is told in less detail.
+    pub(super) fn write(&self, wire: &mut Wire, many: bool, most: u32) {
+        wire.write_text(&self.fitting(many, most));
+    }
+
+    fn fitting(&self, many: bool, most: u32) -> Vec<u8> {
+        let fits = |text: &Vec<u8>| u32::try_from(text.len()).is_ok_and(|length| length <= most);
+        let details = [Detail::All, Detail::Less].into_iter();
+        let text = details.map(|detail| self.text(many, detail)).find(fits);
+        text.unwrap_or_else(|| self.text(many, Detail::Least))
+    }
+
+    fn text(&self, many: bool, detail: Detail) -> Vec<u8> {
         if many {
-            wire.write_json(&rows::Document::of(self));
-        } else {
-            wire.write_json(&self.to_json());
+            return to_text(&rows::Document::of(self, detail));
         }
+        let mut object = self.to_json();
+        let members = object.as_object_mut().expect("made as an object");
+        if detail != Detail::All {
+            members.retain(|key, _| !key.starts_with("server_output"));
+        }
+        if detail == Detail::Least {
+            members.remove("linerate");
+        }
+        to_text(&object)
     }
 
     /// Bytes of memory that it takes at most to receive and to read the results of a client
@@ -157,6 +176,20 @@ impl Results {
             runtime: truth.and_then(plausible_runtime),
         })
     }
+}
+
+/// How much the results tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    All,
+    /// Of rows the first columns alone (clause 13.14); otherwise all but the output.
+    Less,
+    /// What iperf3 tells, and of rows not even all of that.
+    Least,
+}
+
+fn to_text(document: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(document).expect("maps with string keys always serialise")
 }
 
 fn has_too_many(list: &str) -> bool {
@@ -394,6 +427,31 @@ mod tests {
     fn results_survive_the_wire() {
         let text = results().to_json().to_string();
         assert_eq!(Results::from_json(text.as_bytes()), Ok(results()));
+    }
+
+    #[test]
+    fn what_is_too_long_is_told_in_less_detail() {
+        let output = Some(ServerOutput::Text("a line\n".repeat(100)));
+        let told = Results { server_output: output, ..results() };
+        let within = |most| Results::from_json(&told.fitting(false, most)).expect("readable");
+        assert_eq!(within(4096), told);
+        assert_eq!(within(700), results());
+        let least = within(300);
+        assert_eq!((least.streams[0].bytes, least.streams[0].counted), (1 << 50, None));
+    }
+
+    #[test]
+    fn an_output_denser_than_any_of_iperf3_is_no_output() {
+        let with = |output: Value| {
+            let mut json = results().to_json();
+            json["server_output_json"] = output;
+            let read = Results::from_json(json.to_string().as_bytes());
+            read.expect("the rest is readable").server_output
+        };
+        let likely = json!({ "intervals": vec![json!({ "sender": true, "omitted": false }); 500] });
+        assert_eq!(with(likely.clone()), Some(ServerOutput::Json(likely)));
+        assert_eq!(with(json!({ "a": vec![json!([]); 500] })), None);
+        assert_eq!(with(json!([])), None);
     }
 
     #[test]

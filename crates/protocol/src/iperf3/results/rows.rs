@@ -7,10 +7,10 @@ use std::fmt;
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
-use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 
-use super::{MOST_STREAMS, Results, StreamResult, json, missing};
+use super::{Detail, MOST_STREAMS, Results, StreamResult, json, missing};
 
 /// The results as they travel.
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ pub(super) struct Document<'a> {
 
 #[derive(Serialize)]
 struct Table<'a> {
-    rows: Vec<Row>,
+    rows: Vec<Cells>,
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,8 +40,34 @@ struct Table<'a> {
 /// The numbers of one stream; -1: unknown.
 type Row = [i64; COLUMNS];
 
+/// So many of them as are told.
+struct Cells {
+    row: Row,
+    told: usize,
+}
+
+impl Serialize for Cells {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.row[..self.told].serialize(serializer)
+    }
+}
+
+impl Cells {
+    fn of(stream: &StreamResult, detail: Detail) -> Self {
+        let mut row = row(stream);
+        if detail == Detail::Least {
+            for column in OMITTED {
+                row[column] = -1;
+            }
+        }
+        let told = if detail == Detail::All { COLUMNS } else { LEAST_COLUMNS };
+        Self { row, told }
+    }
+}
+
 impl<'a> Document<'a> {
-    pub(super) fn of(results: &'a Results) -> Self {
+    pub(super) fn of(results: &'a Results, detail: Detail) -> Self {
+        let beside = detail != Detail::Least;
         let CpuUse { total, user, system } = results.cpu;
         Self {
             cpu_util_total: total,
@@ -51,10 +77,10 @@ impl<'a> Document<'a> {
             streams: [],
             congestion_used: results.congestion_used.as_deref(),
             linerate: Table {
-                rows: results.streams.iter().map(row).collect(),
-                shared: &results.shared,
-                pacing: results.pacing.as_deref(),
-                runtime: results.runtime.as_deref(),
+                rows: results.streams.iter().map(|one| Cells::of(one, detail)).collect(),
+                shared: if beside { &results.shared } else { &[] },
+                pacing: results.pacing.as_deref().filter(|_| beside),
+                runtime: results.runtime.as_deref().filter(|_| beside),
             },
         }
     }
@@ -88,16 +114,23 @@ fn row(stream: &StreamResult) -> Row {
     ]
 }
 
-/// Reads the list of rows in `text`; a newer peer may say more at the end of each.
+/// Reads the list of rows in `text`. A newer peer may say more at the end of each; one that
+/// would say too much says less.
 pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
     let rows = json::list(text, MOST_STREAMS, |row| {
-        serde_json::from_str::<Read>(row).ok().and_then(|read| stream(read.0))
+        let (row, told) =
+            serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.told))?;
+        let stream = stream(row)?;
+        Some(if told < COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
     });
     rows.ok_or_else(|| missing("rows"))
 }
 
-/// A row as it was read.
-struct Read(Row);
+/// A row as it was read; what was not told is zero.
+struct Read {
+    row: Row,
+    told: usize,
+}
 
 impl<'a> Deserialize<'a> for Read {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
@@ -115,14 +148,20 @@ impl<'a> Visitor<'a> for RowVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut cells: A) -> Result<Read, A::Error> {
-        let mut row = [0; COLUMNS];
+        let (mut row, mut told) = ([0; COLUMNS], 0);
         for cell in &mut row {
-            let number = cells.next_element::<i64>()?;
-            let number = number.filter(|number| *number <= json::MOST.cast_signed());
-            *cell = number.ok_or_else(|| A::Error::custom("missing or beyond all sense"))?;
+            let Some(number) = cells.next_element::<i64>()? else { break };
+            if number > json::MOST.cast_signed() {
+                return Err(A::Error::custom("beyond what can be meant"));
+            }
+            *cell = number;
+            told += 1;
+        }
+        if told < LEAST_COLUMNS {
+            return Err(A::Error::invalid_length(told, &self));
         }
         while cells.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Read(row))
+        Ok(Read { row, told })
     }
 }
 
@@ -200,6 +239,10 @@ fn seconds(nanos: u64) -> f64 {
 
 /// As many as clause 13.14 lists.
 const COLUMNS: usize = 20;
+/// Those that a row has at least: iperf3's.
+const LEAST_COLUMNS: usize = 9;
+/// What the omitted start had of errors and of datagrams.
+const OMITTED: [usize; 2] = [5, 7];
 
 #[cfg(test)]
 mod tests {
@@ -232,7 +275,7 @@ mod tests {
     }
 
     fn text(results: &Results) -> String {
-        serde_json::to_string(&Document::of(results)).expect("serialises")
+        serde_json::to_string(&Document::of(results, Detail::All)).expect("serialises")
     }
 
     #[test]
@@ -260,5 +303,22 @@ mod tests {
         }
         let longer = text.replace("]]", ",7]]");
         assert_eq!(Results::from_json(longer.as_bytes()), Ok(results(2)), "of a newer one");
+    }
+
+    #[test]
+    fn rows_that_end_early_say_what_iperf3_says() {
+        let told = results(3);
+        let read = |detail| {
+            let text = serde_json::to_vec(&Document::of(&told, detail)).expect("serialises");
+            Results::from_json(&text).expect("readable").streams
+        };
+        let less = told.streams.iter().map(|one| StreamResult { counted: None, ..one.clone() });
+        let less: Vec<_> = less.collect();
+        assert_eq!(read(Detail::Less), less);
+        let unknown =
+            |one: StreamResult| StreamResult { omitted_errors: None, omitted_packets: None, ..one };
+        assert_eq!(read(Detail::Least), less.into_iter().map(unknown).collect::<Vec<_>>());
+        let shorter = text(&told).replace("[[1,", "[[1,2,3,4,5,6,7,8],[1,");
+        assert!(Results::from_json(shorter.as_bytes()).is_err());
     }
 }
