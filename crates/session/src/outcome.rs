@@ -110,7 +110,8 @@ impl<'a> View<'a> {
         } else {
             self.here.iter().map(here).collect()
         };
-        Fairness::of(bytes, self.span_here)
+        let block = self.measured.records.first().map_or(0, |stream| stream.block.bytes());
+        Fairness::of(bytes, self.span_here, block)
     }
 
     fn throughput_here(&self) -> Option<Throughput> {
