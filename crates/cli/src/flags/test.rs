@@ -102,7 +102,7 @@ pub(crate) struct StreamFlags {
     /// How each end keeps the rate of -b when it sends [default: smooth]
     #[arg(long, env = "LINERATE_PACING", value_name = "HOW", value_parser = pacings())]
     pub(crate) pacing: Option<Pacing>,
-    /// Bytes per write or datagram [default: 256K, less for thousands of streams, or what fits the path MTU]
+    /// Bytes per write or datagram [default: 256K, or what fits the path MTU; less at a low rate and for thousands of streams]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
     /// Socket buffer, e.g. 4M
@@ -200,7 +200,7 @@ fn pacings() -> impl TypedValueParser<Value = Pacing> {
             "Up to four datagrams at once, never above 105 % of the rate; drop a stall of over 1 ms"
         }
         Pacing::Even => {
-            "Datagrams one by one, to the microsecond: spins, which can take a whole CPU"
+            "Datagrams, not TCP, one by one to the microsecond: spins, which can take a whole CPU"
         }
         Pacing::Repay => "As smooth, but send later what a stall held up, at 105 % of the rate",
     };
