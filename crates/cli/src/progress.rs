@@ -49,7 +49,9 @@ impl Progress {
         let ends = [("here", &record.runtime), ("the server's", &record.peer_runtime)];
         for (whose, runtime) in ends {
             let lines = runtime.as_ref().map(report::terminal::load).unwrap_or_default();
-            lines.iter().for_each(|line| self.say(&format!("{whose} {line}")));
+            for line in lines {
+                self.say(&format!("{whose} {line}"));
+            }
         }
     }
 

@@ -260,14 +260,14 @@ fn count_of_streams(count: usize) -> String {
 
 /// Numbers of streams, from 1; of many the first three and the last.
 fn numbers(own: &[usize]) -> String {
-    let list = |own: &[usize]| own.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let listed = |own: &[usize]| own.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let is_a_range = own.windows(2).all(|pair| pair[1] == pair[0] + 1);
     match own {
         [first, _, .., last] if is_a_range => format!("{first}-{last}"),
         [first, second, third, .., last] if own.len() > MOST_LISTED => {
-            format!("{}, ... {last}", list(&[*first, *second, *third]))
+            format!("{}, ... {last}", listed(&[*first, *second, *third]))
         }
-        _ => list(own),
+        _ => listed(own),
     }
 }
 
