@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::plan::MIN_DATAGRAM;
 use measurement::record::PeerStream;
 use measurement::units::show_duration;
-use measurement::{ByteSize, DirectionOutcome, Runtime, TestPlan, Transport};
+use measurement::{ByteSize, Direction, DirectionOutcome, MpuUse, Runtime, TestPlan, Transport};
 
 use crate::measured::Measured;
 
@@ -61,9 +61,22 @@ fn saturation(
     own: Option<&Runtime>,
     peer: Option<&Runtime>,
 ) -> Option<String> {
-    let ends = [(own, "this host"), (peer, "the server")];
-    let busy = ends.into_iter().filter_map(|(runtime, host)| busy_workers(runtime?, host));
-    let busy = busy.collect::<Vec<_>>().join(", ");
+    let role = |direction| {
+        let sends = |outcome: &DirectionOutcome| outcome.direction == direction;
+        let is_free = |outcome: &DirectionOutcome| sends(outcome) && outcome.asked.is_none();
+        if directions.iter().all(is_free) { Role::FreeSender } else { Role::Other }
+    };
+    let ends =
+        [(own, "this host", role(Direction::Send)), (peer, "the server", role(Direction::Receive))];
+    let busy = ends.into_iter().filter_map(|(runtime, host, role)| {
+        let runtime = runtime?;
+        let busy = runtime.saturated.iter().filter_map(|index| {
+            let mpu = runtime.mpus.get(*index as usize)?;
+            role.is_told_by(mpu).then_some((*index, mpu))
+        });
+        busy_workers(&busy.collect::<Vec<_>>(), host)
+    });
+    let busy = busy.collect::<Vec<_>>().join(" and ");
     (!busy.is_empty() && directions.iter().any(could_be_more)).then(|| {
         format!("linerate's {busy}: the rate may be the limit of the tool, and not of the network")
     })
@@ -81,15 +94,34 @@ fn is_short(got: u64, wanted: u64) -> bool {
     u128::from(got) * 100 < u128::from(wanted) * 98
 }
 
-fn busy_workers(runtime: &Runtime, host: &str) -> Option<String> {
-    let busy = &runtime.saturated;
-    let names: Vec<_> = busy.iter().take(MOST_NAMED).map(u32::to_string).collect();
+/// What the workers of one end do.
+#[derive(Clone, Copy)]
+enum Role {
+    /// Nothing but send as much as goes.
+    FreeSender,
+    /// Receive, or keep a rate.
+    Other,
+}
+
+impl Role {
+    /// Whether a busy worker may be the limit. Who sends as much as goes sleeps only when the
+    /// kernel takes no more: that is the limit then, however little time is left.
+    const fn is_told_by(self, mpu: &MpuUse) -> bool {
+        match self {
+            Self::FreeSender => mpu.sleeps <= mpu.turns / FEW_SLEEPS,
+            Self::Other => true,
+        }
+    }
+}
+
+fn busy_workers(busy: &[(u32, &MpuUse)], host: &str) -> Option<String> {
+    let names: Vec<_> = busy.iter().take(MOST_NAMED).map(|(index, _)| index.to_string()).collect();
     let names = match busy.len() - names.len() {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     };
-    let shares = busy.iter().filter_map(|index| runtime.mpus.get(*index as usize));
-    let percent = 100.0 * shares.map(|mpu| mpu.utilisation).sum::<f64>() / busy.len() as f64;
+    let share = busy.iter().map(|(_, mpu)| mpu.utilisation).sum::<f64>() / busy.len() as f64;
+    let percent = 100.0 * share;
     match busy.len() {
         0 => None,
         1 => Some(format!("worker {names} on {host} was busy {percent:.0} % of the time")),
@@ -163,13 +195,15 @@ fn contradictions(directions: &[DirectionOutcome]) -> Vec<String> {
     directions.iter().filter(more).map(|outcome| format!("{}: {text}", outcome.direction)).collect()
 }
 
+/// One sleep in so many turns is none.
+const FEW_SLEEPS: u64 = 1000;
 /// Workers that are named.
 const MOST_NAMED: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use measurement::plan::PlanDraft;
-    use measurement::{BitRate, Direction, MpuUse, Throughput};
+    use measurement::{BitRate, Throughput};
 
     use super::*;
 
@@ -209,6 +243,16 @@ mod tests {
         assert!(many.contains("workers 0, 1, 2, 3 and 5 more on this host were"), "{many}");
         assert_eq!(note(outcome(Some(8_000), 1_000, 1_000), &busy(1), Some(&busy(1))), None);
         assert_eq!(note(outcome(None, 1_000, 1_000), &busy(0), None), None);
+    }
+
+    #[test]
+    fn who_sends_as_much_as_goes_and_has_to_wait_is_not_the_limit() {
+        let mut sender = busy(1);
+        (sender.mpus[0].turns, sender.mpus[0].sleeps) = (20_000, 100);
+        let note =
+            |asked, delivered| saturation(&[outcome(asked, 900, delivered)], Some(&sender), None);
+        assert_eq!(note(None, 900), None, "the link took no more");
+        assert!(note(Some(8_000), 900).is_some(), "between datagrams of a rate it sleeps anyway");
     }
 
     #[test]
