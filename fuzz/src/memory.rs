@@ -8,11 +8,16 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 /// Does `work` on an input of `bytes` bytes, which may take so much memory and no more.
 pub fn bounded<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    bounded_to(PER_BYTE, bytes, work)
+}
+
+/// The same where each byte may take `per_byte` bytes.
+pub fn bounded_to<T>(per_byte: usize, bytes: usize, work: impl FnOnce() -> T) -> T {
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let done = work();
     let peak = ALLOCATOR.peak_usage().saturating_sub(before);
-    let most = FREE + PER_BYTE * bytes;
+    let most = FREE + per_byte * bytes;
     assert!(peak <= most, "{bytes} bytes took {peak} bytes of memory, more than {most}");
     done
 }
@@ -20,5 +25,5 @@ pub fn bounded<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
 /// What no input is blamed for. Far below the longest message, so that room made for a
 /// length that was only announced is seen.
 const FREE: usize = 128 * 1024;
-/// A JSON text of many short values takes the most: a tree of them is so much larger.
+/// A JSON text of many short values that becomes a tree takes the most.
 const PER_BYTE: usize = 256;

@@ -17,6 +17,9 @@ pub(crate) const BUSY: u8 = 5;
 /// A signal ended the run.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// Rows that are named one by one.
+const MOST_NAMED: usize = 4;
+
 /// An error of the command line that clap cannot see.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
@@ -81,6 +84,15 @@ pub(crate) fn report_session(error: &SessionError) -> ExitCode {
     // As above.
     _ = writeln!(anstream::stderr(), "linerate: {error}");
     ExitCode::from(code_of_session(error))
+}
+
+/// Names the rows that an early end left out.
+pub(crate) fn say_not_run(rows: &[String]) {
+    let named = rows.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = rows.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    // As above.
+    _ = writeln!(anstream::stderr(), "linerate: ended early, not run: {named}{more}");
 }
 
 /// The code of a test that gave a record; why it failed stands on standard error too.

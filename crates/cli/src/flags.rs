@@ -1,8 +1,9 @@
 //! The command line as it was typed.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 mod color;
+mod cpus;
 mod demo;
 mod iperf3;
 pub(crate) mod iperf3_values;
@@ -33,6 +34,22 @@ pub(crate) struct Arguments {
         value_name = "WHEN"
     )]
     pub(crate) color: Color,
+}
+
+impl Arguments {
+    /// The arguments of this process.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches()?;
+        let formatted = |error: clap::Error| error.format(&mut Self::command());
+        let Self { command, color } = Self::from_arg_matches(&matches).map_err(formatted)?;
+        let command = match (command, matches.subcommand()) {
+            (Command::Test(flags), Some((_, matches))) => {
+                Command::Test(Box::new(flags.settle(matches)))
+            }
+            (command, _) => command,
+        };
+        Ok(Self { command, color })
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -5,8 +5,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 mod commands;
 mod exit;
 mod flags;
@@ -24,7 +22,7 @@ fn main() -> ExitCode {
     if Path::new(&name).file_name().is_some_and(|name| name == "iperf3") {
         return commands::iperf3::run(arguments.collect());
     }
-    let result = match Arguments::try_parse() {
+    let result = match Arguments::read() {
         Ok(arguments) => run(arguments),
         Err(error) => return exit::report_usage(&error),
     };

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use measurement::plan::PlanDraft;
-use measurement::{Direction, End, StreamOptions, TestPlan, Transport};
+use measurement::{Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 
 use crate::exit::UsageError;
 use crate::flags::TestFlags;
 
 /// The plans of all rows, in the order in which they run.
 pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
+    check_contradictions(flags)?;
     let rows = &flags.rows;
     let transports: &[_] = match (rows.tcp, rows.udp) {
         (true, _) => &[Transport::Tcp],
@@ -32,6 +33,29 @@ pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
     Ok(plans)
 }
 
+/// What no plan of one row can tell.
+fn check_contradictions(flags: &TestFlags) -> Result<(), UsageError> {
+    let stream = &flags.stream;
+    let has_rate = stream.rate.is_some_and(|rate| rate.bits_per_second() > 0);
+    let text = if flags.output.quiet && flags.output.verbose {
+        "'--quiet' and '--verbose' contradict each other: choose one"
+    } else if stream.pacing.is_some() && !has_rate {
+        "--pacing needs a rate: add -b RATE"
+    } else if stream.pacing == Some(Pacing::Even) && flags.rows.tcp {
+        "--pacing even spaces datagrams, and TCP has none: use it with --udp, or choose smooth \
+         or repay"
+    } else {
+        return Ok(());
+    };
+    Err(UsageError(text.to_owned()))
+}
+
+/// As asked; datagrams alone can be even.
+fn pacing(flags: &TestFlags, transport: Transport) -> Pacing {
+    let asked = flags.stream.pacing.unwrap_or_default();
+    if transport == Transport::Tcp && asked == Pacing::Even { Pacing::default() } else { asked }
+}
+
 fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanDraft {
     let (amount, stream) = (&flags.amount, &flags.stream);
     PlanDraft {
@@ -49,7 +73,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             block: stream.length,
             // As with iperf3, 0 is unlimited.
             rate: stream.rate.filter(|rate| rate.bits_per_second() > 0),
-            pacing: stream.pacing.unwrap_or_default(),
+            pacing: pacing(flags, transport),
             window: stream.window,
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
-use measurement::{Course, End, Peer, TestPlan};
+use measurement::{Course, End, Peer, TestPlan, TestRecord};
 use session::{Introduction, Observer, Place};
 
 /// How much is shown while a test runs.
@@ -43,6 +43,24 @@ impl Progress {
         bar.set_message(format!("{title}: connecting"));
         Self { bar, title, detail, since: Instant::now(), shown: 0, waits: false }
     }
+
+    /// Tells how busy the workers of both ends were.
+    pub(crate) fn ended(&self, record: &TestRecord) {
+        let ends = [("here", &record.runtime), ("the server's", &record.peer_runtime)];
+        for (whose, runtime) in ends {
+            let lines = runtime.as_ref().map(report::terminal::load).unwrap_or_default();
+            for line in lines {
+                self.say(&format!("{whose} {line}"));
+            }
+        }
+    }
+
+    /// A line for those who want to see more.
+    fn say(&self, line: &str) {
+        if self.detail == Detail::Intervals {
+            self.bar.suspend(|| eprintln(&format!("{}  {line}", self.title)));
+        }
+    }
 }
 
 impl Observer for Progress {
@@ -67,15 +85,11 @@ impl Observer for Progress {
     }
 
     fn opened(&mut self, streams: &[StreamRecord]) {
-        if self.detail == Detail::Intervals {
-            let (count, took) = (group_thousands(streams.len() as u64), self.since.elapsed());
-            let of = if streams.len() == 1 { "stream" } else { "streams" };
-            let took = took.as_secs_f64();
-            let line = format!("{} {count} {of} opened in {took:.3} s", self.title);
-            self.bar.suspend(|| eprintln(&line));
-            for line in report::terminal::placement(streams) {
-                self.bar.suspend(|| eprintln(&format!("{} {line}", self.title)));
-            }
+        let (count, took) = (group_thousands(streams.len() as u64), self.since.elapsed());
+        let of = if streams.len() == 1 { "stream" } else { "streams" };
+        self.say(&format!("{count} {of} opened in {:.3} s", took.as_secs_f64()));
+        for line in report::terminal::placement(streams) {
+            self.say(&format!("here {line}"));
         }
     }
 

@@ -33,6 +33,8 @@ pub struct Pacer {
     gone: usize,
     /// When the batch is due.
     due: Option<Timestamp>,
+    /// How long the first one waits.
+    lead: Duration,
     /// When the last one began.
     began: Option<Timestamp>,
     /// Nobody has looked since its last block went.
@@ -106,6 +108,7 @@ impl Pacer {
             left: 0,
             gone: 0,
             due: None,
+            lead: Duration::ZERO,
             began: None,
             fresh: false,
             held_up: Duration::ZERO,
@@ -135,6 +138,14 @@ impl Pacer {
     #[must_use]
     pub fn with_burst(mut self, burst: usize) -> Self {
         self.batch = burst.max(1);
+        self
+    }
+
+    /// Lets the first batch wait for half of its time, though not for long: in any span then
+    /// as much goes as the rate has it, and not a batch more.
+    #[must_use]
+    pub fn centred(mut self) -> Self {
+        self.lead = (self.grid.span(self.batch) / 2).min(LONGEST_LEAD);
         self
     }
 
@@ -194,7 +205,7 @@ impl Pacer {
 
     /// When the next batch is due, put off if the last one was interrupted.
     fn next_due(&mut self, now: Timestamp) -> Timestamp {
-        let due = *self.due.get_or_insert(now);
+        let due = *self.due.get_or_insert(now.after(self.lead));
         let fresh = std::mem::take(&mut self.fresh);
         let late = now.since(due);
         if !fresh || self.limits.interruption.is_none_or(|longest| late <= longest) {
@@ -255,6 +266,8 @@ const BLOCKS: Limits = Limits {
     haste: 120,
     interruption: None,
 };
+/// A test of a tenth of a second still begins at once.
+const LONGEST_LEAD: Duration = Duration::from_millis(5);
 /// So many datagrams are no burst that a queue would notice.
 const FEW: usize = 4;
 /// Fewer datagrams make a batch if these would span more than this.

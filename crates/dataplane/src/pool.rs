@@ -243,7 +243,8 @@ impl Pool {
         let mut sample: Vec<_> =
             self.streams.iter().map(|stream| (stream.id, StreamCounters::default())).collect();
         let mut missing: Vec<bool> = vec![true; self.stewards.len()];
-        let deadline = mars::Time::now().after(LONGEST_REPORT);
+        let patience = longest_report(self.streams.len(), self.stewards.len());
+        let deadline = mars::Time::now().after(patience);
         while missing.contains(&true) {
             let left = deadline.since(mars::Time::now());
             let Some(report) = self.desk.reports.pop_on_host(Some(left)) else { break };
@@ -339,6 +340,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LONGEST_STOP: Duration = Duration::from_millis(500);
 /// The same; an MPU may have lost its CPU to somebody else.
 const LONGEST_REPORT: Duration = Duration::from_millis(20);
+/// What each stream of an MPU adds to that: its counters are copied, on a slow CPU too.
+const EACH_STREAM: Duration = Duration::from_micros(5);
+
+/// How long the report of an MPU may take that has its share of so many `streams`.
+fn longest_report(streams: usize, mpus: usize) -> Duration {
+    let share = u32::try_from(streams.div_ceil(mpus.max(1))).unwrap_or(u32::MAX);
+    LONGEST_REPORT + share * EACH_STREAM
+}
 
 #[cfg(test)]
 mod tests {
@@ -349,6 +358,15 @@ mod tests {
     use super::*;
     use crate::scratch::{Filling, Kind, Scratch};
     use crate::stream::Step;
+
+    #[test]
+    fn who_has_more_to_report_gets_more_time() {
+        let one = longest_report(1, 1);
+        assert!(one >= LONGEST_REPORT && one < 2 * LONGEST_REPORT);
+        assert_eq!(longest_report(10_000, 1), LONGEST_REPORT + Duration::from_millis(50));
+        assert_eq!(longest_report(10_000, 4), LONGEST_REPORT + Duration::from_micros(12_500));
+        assert!(longest_report(131_070, 1) < Duration::from_secs(1), "a sample is due each second");
+    }
 
     #[test]
     fn an_mpu_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {

@@ -94,9 +94,9 @@ impl Line {
         false
     }
 
-    /// Wakes all for whose notes `chosen` has a gift, after `first` was done: nobody goes
-    /// on before.
-    fn wake_those(&self, mut chosen: impl FnMut(u64) -> Option<u32>, first: impl FnOnce()) {
+    /// Wakes all for whose notes `chosen` has a gift, and who still wait for it; nobody goes
+    /// on before `given` has heard of each of them.
+    fn wake_those(&self, mut chosen: impl FnMut(u64) -> Option<u32>, given: impl Fn(u64)) {
         if self.is_empty() {
             return;
         }
@@ -104,8 +104,10 @@ impl Line {
         for entry in waiters.iter_mut() {
             entry.is_claimed = chosen(entry.note)
                 .is_some_and(|gift| entry.waiter.claim(&self.shared, self.gift(gift)));
+            if entry.is_claimed {
+                given(entry.note);
+            }
         }
-        first();
         let before = waiters.len();
         let claimed = waiters.iter().filter(|entry| entry.is_claimed);
         self.shared.deliver_all(claimed.map(|entry| entry.waiter.id));
@@ -115,7 +117,7 @@ impl Line {
 
     /// Wakes all, each with `gift`.
     fn wake_all(&self, gift: u32) {
-        self.wake_those(|_| Some(gift), || {});
+        self.wake_those(|_| Some(gift), |_| {});
     }
 }
 

@@ -284,3 +284,21 @@ fn hosts_wait_no_longer_than_they_want() {
     assert_eq!(queue.pop_on_host(short), Some(1));
     assert!(!Semaphore::new(&context, 0).acquire_on_host(short));
 }
+
+#[test]
+fn a_bit_that_comes_after_the_deadline_is_not_taken() {
+    let context = context(1);
+    let flag = Arc::new(EventFlag::new(&context, Clearing::Automatic));
+    let (known, mut has_waited) = (Arc::clone(&flag), false);
+    let mut handle = context.add(calls(move |mpu| match known.wait(mpu, 1, Masking::All) {
+        Err(wait) if !has_waited => {
+            has_waited = true;
+            Next::Stalled(wait.or_until(mpu.now().after(Duration::from_millis(1))))
+        }
+        _ => Next::Finished,
+    }));
+    handle.schedule(Priority::NORMAL);
+    assert_eq!(ended(&handle), Ending::Finished);
+    flag.set(1);
+    assert_eq!(flag.bits(), 1);
+}

@@ -87,17 +87,21 @@ pub struct Fairness {
     /// (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
     pub jain: f64,
     /// Rate of the slowest.
-    pub least: BitRate,
+    pub slowest: BitRate,
     /// Rate of the one in the middle.
     pub median: BitRate,
     /// Rate of the fastest.
-    pub most: BitRate,
+    pub fastest: BitRate,
+    /// Whole blocks, or datagrams, that the one in the middle moved. Of a few, the index
+    /// tells how many fitted into the time, and not how evenly the streams shared.
+    #[serde(default)]
+    pub blocks: u64,
 }
 
 impl Fairness {
-    /// Of streams that moved so many `bytes` each in `span`; none: there is nothing to
-    /// compare.
-    pub fn of(mut bytes: Vec<u64>, span: Duration) -> Option<Self> {
+    /// Of streams that moved so many `bytes` each in `span`, in blocks of `block` bytes; none:
+    /// there is nothing to compare.
+    pub fn of(mut bytes: Vec<u64>, span: Duration, block: u64) -> Option<Self> {
         if bytes.len() < 2 {
             return None;
         }
@@ -108,10 +112,16 @@ impl Fairness {
             streams: count(bytes.len()),
             idle: count(bytes.partition_point(|bytes| *bytes == 0)),
             jain: jain(&bytes),
-            least: rate(bytes[0]),
+            slowest: rate(bytes[0]),
             median: rate(bytes[bytes.len() / 2]),
-            most: rate(bytes[bytes.len() - 1]),
+            fastest: rate(bytes[bytes.len() - 1]),
+            blocks: bytes[bytes.len() / 2] / block.max(1),
         })
+    }
+
+    /// Whether the streams moved enough to tell how evenly they shared.
+    pub const fn is_telling(&self) -> bool {
+        self.blocks >= TELLING_BLOCKS
     }
 }
 
@@ -197,6 +207,9 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+/// With ten blocks each, one block more or less is a tenth, and the index as high as 0.99.
+const TELLING_BLOCKS: u64 = 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,17 +217,25 @@ mod tests {
     #[test]
     fn shares_that_are_alike_are_fair() {
         let second = Duration::from_secs(1);
-        let fair = Fairness::of(vec![5; 4], second).expect("four streams");
+        let fair = Fairness::of(vec![5; 4], second, 1).expect("four streams");
         assert!((fair.jain - 1.0).abs() < 1e-12);
-        let unfair = Fairness::of(vec![0, 8_000, 0, 0], second).expect("four streams");
+        let unfair = Fairness::of(vec![0, 8_000, 0, 0], second, 1).expect("four streams");
         assert!((unfair.jain - 0.25).abs() < 1e-12);
         assert_eq!((unfair.streams, unfair.idle), (4, 3));
-        assert_eq!(unfair.most.bits_per_second(), 64_000);
-        let ramp = Fairness::of(vec![3, 1, 2], second).expect("three streams");
+        assert_eq!(unfair.fastest.bits_per_second(), 64_000);
+        let ramp = Fairness::of(vec![3, 1, 2], second, 1).expect("three streams");
         assert_eq!(ramp.median.bits_per_second(), 16);
         assert!((ramp.jain - 36.0 / 42.0).abs() < 1e-12);
-        assert!((Fairness::of(vec![0; 2], second).expect("two").jain - 1.0).abs() < 1e-12);
-        assert_eq!(Fairness::of(vec![1], second), None);
+        assert!((Fairness::of(vec![0; 2], second, 1).expect("two").jain - 1.0).abs() < 1e-12);
+        assert_eq!(Fairness::of(vec![1], second, 1), None);
+    }
+
+    #[test]
+    fn a_few_blocks_do_not_tell_how_streams_share() {
+        let of = |bytes| Fairness::of(vec![bytes; 3], Duration::from_secs(1), 1_000);
+        let (few, enough) = (of(9_999).expect("three"), of(10_000).expect("three"));
+        assert_eq!((few.blocks, few.is_telling()), (9, false));
+        assert_eq!((enough.blocks, enough.is_telling()), (10, true));
     }
 
     #[test]

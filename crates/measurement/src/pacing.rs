@@ -102,14 +102,14 @@ pub struct PacingReport {
     #[schemars(with = "f64")]
     pub sending: Duration,
     /// Time in which a batch waited for the sender by more than a millisecond, or by more
-    /// than the batch takes at the rate if that is longer; of several streams the sum.
+    /// than the batch takes at the rate if that is longer; of several streams the mean.
     #[serde(rename = "stalled_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub stalled: Duration,
-    /// How often that happened.
+    /// How often that happened, on all streams together.
     pub stalls: u64,
     /// Time whose blocks were given up because the sender, or its link, was too slow all
-    /// along; of several streams the sum.
+    /// along; of several streams the mean.
     #[serde(rename = "forgone_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub forgone: Duration,

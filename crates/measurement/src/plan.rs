@@ -414,7 +414,7 @@ impl fmt::Display for PlanError {
                  /proc/sys/net/ipv4/tcp_available_congestion_control"
             ),
             Self::PacingWithoutRate(pacing) => {
-                write!(f, "{pacing} pacing needs a rate to keep: choose one with -b")
+                write!(f, "{pacing} pacing needs a rate: add -b RATE")
             }
         }
     }
@@ -508,7 +508,7 @@ mod tests {
         let mut draft = draft();
         draft.options.pacing = Pacing::Even;
         let text = draft.clone().check().expect_err("no rate").to_string();
-        assert_eq!(text, "even pacing needs a rate to keep: choose one with -b");
+        assert_eq!(text, "even pacing needs a rate: add -b RATE");
         draft.options.rate = Some(BitRate::from_bits_per_second(1));
         assert!(draft.check().is_ok());
     }

@@ -61,7 +61,7 @@ pub struct StreamRecord {
     pub arrivals: Option<ArrivalClock>,
     /// Engine that moved the payload.
     pub engine: String,
-    /// Worker thread that ran it.
+    /// Worker (thread) that ran it, from 0: its place in `runtime.mpus`.
     pub worker: u32,
     /// CPU that the worker was pinned to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -159,7 +159,7 @@ pub struct TestRecord {
     /// Who else used the server during the test, if it told.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
-    /// How this end's processing units served the streams.
+    /// How this end's workers (threads) served the streams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
     /// The same of the peer, if it told.
@@ -255,14 +255,14 @@ impl RecordSet {
 /// Several runs of the same row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatSummary {
-    /// What was repeated, e.g. `TCP send`.
+    /// What was repeated, e.g. `TCP send, 3 streams`.
     pub row: String,
     /// How many runs gave a number.
     pub runs: u32,
     /// Median of the delivered rates.
     pub median: BitRate,
-    /// The least.
-    pub least: BitRate,
-    /// The most.
-    pub most: BitRate,
+    /// That of the slowest run.
+    pub slowest: BitRate,
+    /// That of the fastest run.
+    pub fastest: BitRate,
 }

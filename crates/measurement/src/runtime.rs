@@ -1,15 +1,15 @@
-//! How the processing units of one end served its streams.
+//! How the workers of one end, the processing units (MPUs) of `mars`, served its streams.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the runtime of one end says of a test.
+/// What the workers of one end say of a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Runtime {
-    /// Each unit, from 0.
+    /// Each worker, from 0.
     pub mpus: Vec<MpuUse>,
-    /// Units that had next to no time left (utilisation above 0.9): what was measured may
-    /// be the limit of the generator, and not of the network.
+    /// Workers that had next to no time left (utilisation above 0.9): what was measured may
+    /// be the limit of the tool, and not of the network.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub saturated: Vec<u32>,
     /// From the moment when the first stream was let go to that of the last one, in seconds.
@@ -19,15 +19,15 @@ pub struct Runtime {
     /// came last, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_bytes_seconds: Option<f64>,
-    /// From the unit that stopped sending first to the one that did last, in seconds.
+    /// From the worker that stopped sending first to the one that did last, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_skew_seconds: Option<f64>,
-    /// Reports of counters that a unit did not give in time.
+    /// Reports of counters that a worker did not give in time.
     #[serde(default)]
     pub late_reports: u64,
 }
 
-/// Where the time of one unit (a worker thread) went between start and stop.
+/// Where the time of one worker (a thread that runs streams) went between start and stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpuUse {
     /// CPU that it was pinned to.
@@ -103,11 +103,11 @@ fn is_a_span(seconds: f64) -> bool {
     (0.0..MOST_SECONDS).contains(&seconds)
 }
 
-/// More units than any host that a test runs on has CPUs.
+/// More workers than any host that a test runs on has CPUs.
 const MOST_MPUS: usize = 1024;
 /// Thousands of streams wait at the same time, each for up to a day.
 const MOST_SECONDS: f64 = 1e10;
-/// Utilisation above which a unit is saturated.
+/// Utilisation above which a worker is saturated.
 const SATURATED: f64 = 0.9;
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_without_idle_time_is_saturated_unless_it_spun() {
+    fn a_worker_without_idle_time_is_saturated_unless_it_spun() {
         let runtime = Runtime::of([mpu(0.95, 0.05, 0.0), mpu(0.5, 0.5, 0.0), mpu(1.0, 0.0, 0.8)]);
         assert_eq!(runtime.saturated, [0]);
         assert!(MpuUse::default().rated().utilisation.abs() < f64::EPSILON);

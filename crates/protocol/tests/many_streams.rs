@@ -1,23 +1,28 @@
 //! More streams than an iperf3 can have (clauses 13.12 to 13.14).
 
+use std::time::Duration;
+
 use linerate_protocol::iperf3::{
-    Announcement, Client, ClientEvent, Cookie, ErrorCode, Parameters, ProtocolError, Results,
-    Server, ServerEvent, State, StreamResult, stream_id,
+    Announcement, Client, ClientEvent, Cookie, ErrorCode, Extension, Parameters, ProtocolError,
+    Results, Server, ServerEvent, State, StreamResult, stream_id,
 };
-use measurement::plan::PlanDraft;
-use measurement::{ByteSize, Direction, StreamSample, Timestamp, Transport};
+use measurement::plan::{MAX_STREAMS, PlanDraft};
+use measurement::{ByteSize, Direction, StreamCounters, StreamSample, Timestamp, Transport};
 
 const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
 
 #[test]
 fn two_linerates_open_count_and_compare_any_number() {
-    let (mut client, mut server) = (client(1000), Server::new(NOW));
+    let mut asked = parameters(1000);
+    asked.announcement.as_mut().expect("a linerate").further_ports = 2;
+    let (mut client, mut server) = (of(asked), Server::new(NOW));
     client.take_output();
     exchange(&mut client, &mut server);
     assert!(
         matches!(server.poll_event(), Some(ServerEvent::Asked(asked)) if asked.plan.streams == 1000)
     );
-    server.offer(64, vec![40_000, 40_001]);
+    // One more than the client asked for.
+    server.offer(64, vec![40_000, 40_001, 40_002]);
     server.accept(None, NOW);
     exchange(&mut client, &mut server);
     let Some(ClientEvent::PeerAnnounced(peer)) = client.poll_event() else { panic!("who?") };
@@ -79,6 +84,129 @@ fn who_does_not_know_of_it_is_neither_offered_nor_told_anything() {
     server.tell_arrived(1);
     let said = String::from_utf8_lossy(&server.take_output()).into_owned();
     assert!(!said.contains("under_way") && !said.contains("arrived"), "{said}");
+}
+
+#[test]
+fn only_streams_that_have_come_buy_time() {
+    let mut client = client(1000);
+    let announced = Extension::Announcement(Announcement::own());
+    client.handle_bytes(&[State::ParamExchange.byte()], NOW);
+    client.handle_bytes(&message(&announced), NOW);
+    client.handle_bytes(&message(&Extension::Arrived { arrived: 7 }), NOW);
+    assert_eq!(client.arrived(), 0, "none is open yet");
+    client.handle_bytes(&[State::CreateStreams.byte()], NOW);
+    let mut told = |arrived, seconds| {
+        let now = NOW.after(Duration::from_secs(seconds));
+        client.handle_bytes(&message(&Extension::Arrived { arrived }), now);
+        client.deadline().expect("it does not wait for ever")
+    };
+    let first = told(0, 0);
+    assert_eq!([told(0, 1), told(0, 2)], [first; 2]);
+    let second = told(500, 3);
+    assert!(second > first);
+    assert_eq!([told(500, 4), told(499, 5)], [second; 2]);
+    let third = told(u32::MAX - 1, 6);
+    assert!(third > second);
+    assert_eq!(told(u32::MAX, 7), third, "no more than all can come");
+    assert_eq!(client.arrived(), 1000);
+}
+
+#[test]
+fn the_largest_results_of_the_largest_test_are_told_in_a_length_that_is_taken() {
+    for worst in [worst(u64::MAX, None), worst(u64::MAX, Some(3))] {
+        let (mut client, mut server) = both_ways_at_the_end();
+        client.send_results(&worst, NOW);
+        exchange(&mut client, &mut server);
+        let Some(ServerEvent::Results(told)) = server.poll_event() else { panic!("refused") };
+        assert_told(&told, &worst);
+        server.send_results(&worst, NOW);
+        exchange(&mut client, &mut server);
+        let told = std::iter::from_fn(|| client.poll_event()).find_map(|event| match event {
+            ClientEvent::Results(results) => Some(results),
+            _ => None,
+        });
+        assert_told(&told.expect("refused"), &worst);
+    }
+}
+
+#[test]
+fn likely_results_of_the_largest_test_are_told_whole() {
+    let (mut client, mut server) = both_ways_at_the_end();
+    let likely = worst(1 << 22, Some(0));
+    client.send_results(&likely, NOW);
+    exchange(&mut client, &mut server);
+    assert_eq!(server.poll_event(), Some(ServerEvent::Results(likely)));
+}
+
+/// iperf3's figures are there.
+fn assert_told(told: &Results, worst: &Results) {
+    assert_eq!(told.streams.len(), worst.streams.len());
+    for (told, worst) in told.streams.iter().zip(&worst.streams) {
+        let figures = |one: &StreamResult| {
+            let counts = [one.bytes, one.retransmits.unsigned_abs(), one.packets, one.errors];
+            (one.id, counts.map(|count| count.min(1 << 53)))
+        };
+        assert_eq!(figures(told), figures(worst));
+        assert_eq!(told.counted, None);
+        assert!(told.omitted_packets.is_none() || told.omitted_packets == worst.omitted_packets);
+    }
+}
+
+/// The largest test that there is, with every number so large.
+fn worst(number: u64, omitted: Option<u64>) -> Results {
+    let most = number.min(1 << 53);
+    let omitted = Some(omitted.unwrap_or(most));
+    let stream = |index| {
+        let id = stream_id(index);
+        let counters = StreamCounters {
+            bytes: most,
+            blocks: most,
+            sequence: most,
+            unique: most,
+            ..StreamCounters::default()
+        };
+        StreamResult {
+            id,
+            bytes: most,
+            retransmits: most.cast_signed(),
+            errors: most,
+            packets: most,
+            omitted_errors: omitted,
+            omitted_packets: omitted,
+            seconds: 86_400.25,
+            counted: Some(StreamSample { id, counters, tcp: None }),
+            ..StreamResult::default()
+        }
+    };
+    let streams = 2 * u32::from(MAX_STREAMS);
+    Results { streams: (0..streams).map(stream).collect(), ..Results::default() }
+}
+
+/// Both ends of the largest test, when results are due.
+fn both_ways_at_the_end() -> (Client, Server) {
+    let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
+    draft.streams = MAX_STREAMS;
+    let plan = draft.check().expect("a plan");
+    let mut client = of(Parameters::new(&plan, ByteSize::from_bytes(1000)));
+    let mut server = Server::new(NOW);
+    client.take_output();
+    exchange(&mut client, &mut server);
+    server.accept(None, NOW);
+    server.streams_open(NOW);
+    exchange(&mut client, &mut server);
+    client.end_test(NOW);
+    exchange(&mut client, &mut server);
+    server.request_results(Vec::new(), NOW);
+    exchange(&mut client, &mut server);
+    while server.poll_event().is_some() {}
+    (client, server)
+}
+
+/// An extension as it travels.
+fn message(extension: &Extension) -> Vec<u8> {
+    let text = serde_json::to_vec(extension).expect("serialises");
+    let length = u32::try_from(text.len()).expect("short").to_be_bytes();
+    [&[State::Extension.byte()], &length[..], &text].concat()
 }
 
 fn parameters(streams: u16) -> Parameters {

@@ -1,6 +1,8 @@
 //! One line on how a rate was kept.
 
-use measurement::units::show_duration;
+use std::time::Duration;
+
+use measurement::units::group_thousands;
 use measurement::{Pacing, PacingReport, PacingWay};
 
 /// What a reader must know of it: that the rate was kept, or what kept it from that.
@@ -21,21 +23,33 @@ fn batches(report: &PacingReport) -> Option<String> {
     (batches.max > 1).then(|| format!("up to {} at once", batches.p99))
 }
 
+/// As a share of the time: the sum over thousands of streams says nothing.
 fn stalls(report: &PacingReport) -> Option<String> {
     let (count, outside) = (report.stalls, report.achieved_outside_stalls);
-    let stalls = if count == 1 { "1 stall" } else { &format!("{count} stalls") };
-    let span = show_duration(report.stalled);
+    let stalls = if count == 1 { "1 stall" } else { &format!("{} stalls", group_thousands(count)) };
+    let share = share(report.stalled, report.sending);
     (count > 0).then(|| match report.pacing {
-        Pacing::Repay => format!("{stalls} of {span} in all, repaid"),
+        Pacing::Repay => format!("{stalls}, {share} of the time, made up for later"),
         Pacing::Smooth | Pacing::Even => {
-            format!("{stalls} of {span} in all, {outside} outside them")
+            format!("{stalls}, {share} of the time, {outside} outside them")
         }
     })
 }
 
 fn forgone(report: &PacingReport) -> Option<String> {
-    let span = show_duration(report.forgone);
-    (!report.forgone.is_zero()).then(|| format!("too slow by {span}: this end, or its link"))
+    let share = share(report.forgone, report.sending);
+    (!report.forgone.is_zero()).then(|| {
+        format!("{share} was not sent: the sending host, or its link, is too slow for the rate")
+    })
+}
+
+fn share(part: Duration, whole: Duration) -> String {
+    let percent = 100.0 * part.as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE);
+    match percent {
+        ..0.1 => "less than 0.1 %".to_owned(),
+        ..10.0 => format!("{percent:.1} %"),
+        _ => format!("{:.0} %", percent.min(100.0)),
+    }
 }
 
 fn spinning(report: &PacingReport) -> Option<String> {

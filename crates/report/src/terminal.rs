@@ -7,7 +7,8 @@ use measurement::outcome::{Ending, Fairness};
 use measurement::record::{Neighbour, StreamRecord};
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
-    BitRate, Direction, DirectionOutcome, End, Peer, RecordSet, TestPlan, TestRecord, Transport,
+    BitRate, Direction, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan,
+    TestRecord, Throughput, Transport,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -21,18 +22,37 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     writeln!(out, "{}", heading(&first.linerate, &first.peer))?;
     writeln!(out)?;
+    let rows = numbered(&records.records);
     let mut columns = Columns::default();
     columns.push(head());
-    for record in &records.records {
+    for (record, run) in &rows {
         for outcome in &record.outcome.directions {
-            columns.push(row(record, outcome));
+            columns.push(row(record, run, outcome));
         }
     }
     columns.write(out, 2)?;
-    write_fairness(records, out)?;
-    write_pacing(records, out)?;
+    write_fairness(&rows, out)?;
+    write_pacing(&rows, out)?;
     write_summaries(records, out)?;
-    write_notes(records, out)
+    write_notes(&rows, out)
+}
+
+/// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
+type Run<'a> = (&'a TestRecord, String);
+
+fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut number = |record: &TestRecord| {
+        let count = counts.entry(row_of(&record.plan)).or_default();
+        *count += 1;
+        *count
+    };
+    let numbers: Vec<_> = records.iter().map(|record| (record, number(record))).collect();
+    let run = |(record, number): (&'a TestRecord, usize)| {
+        let all = counts.get(&row_of(&record.plan)).copied().unwrap_or_default();
+        (record, if all > 1 { format!(" {number}/{all}") } else { String::new() })
+    };
+    numbers.into_iter().map(run).collect()
 }
 
 /// Who measured against whom.
@@ -48,6 +68,11 @@ pub fn heading(version: &str, peer: &Peer) -> String {
 /// What a plan does, in a few words: `TCP send`.
 pub fn title(plan: &TestPlan) -> String {
     format!("{} {}", plan.transport, plan.direction)
+}
+
+/// The same with the number of streams: `TCP send, 3 streams`.
+pub fn row_of(plan: &TestPlan) -> String {
+    title(plan) + &several_streams(plan)
 }
 
 fn head() -> Vec<Cell> {
@@ -68,15 +93,15 @@ fn head() -> Vec<Cell> {
     .collect()
 }
 
-fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
+fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> {
     let plan = &record.plan;
-    let delivered = outcome.delivered.map(|throughput| throughput.rate);
+    let delivered = outcome.delivered;
     // What write(2) took of a TCP stream may still lie in a buffer.
-    let offered = outcome.acknowledged.or(outcome.offered).map(|throughput| throughput.rate);
+    let offered = outcome.acknowledged.or(outcome.offered);
     vec![
-        Cell::from(row_title(plan, outcome.direction)),
+        Cell::from(row_title(plan, outcome.direction) + run),
         asked(plan, outcome),
-        rate(offered, falls_short(offered, outcome.asked), Emphasis::None),
+        rate(offered, misses(offered, outcome.asked), Emphasis::None),
         rate(delivered, falls_short(delivered, offered), Emphasis::Strong),
         Cell::from(outcome.headline().map_or_else(String::new, |t| show_duration(t.span))),
         lost(outcome),
@@ -89,12 +114,15 @@ fn row(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<Cell> {
 
 fn row_title(plan: &TestPlan, direction: Direction) -> String {
     let both = if plan.direction == Direction::Both { " (both ways)" } else { "" };
-    let streams = if plan.streams > 1 {
+    format!("{} {direction}{both}{}", plan.transport, several_streams(plan))
+}
+
+fn several_streams(plan: &TestPlan) -> String {
+    if plan.streams > 1 {
         format!(", {} streams", group_thousands(plan.streams.into()))
     } else {
         String::new()
-    };
-    format!("{} {direction}{both}{streams}", plan.transport)
+    }
 }
 
 /// What was asked: a rate, an amount, or as much as goes.
@@ -113,23 +141,30 @@ fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
     }
 }
 
-/// A rate, marked if it falls short of the one before it.
-fn rate(rate: Option<BitRate>, short: bool, emphasis: Emphasis) -> Cell {
-    let (emphasis, mark) = if short { (Emphasis::Warning, " !") } else { (emphasis, "") };
-    rate.map_or_else(
+/// A rate, marked if it is not what it should be.
+fn rate(throughput: Option<Throughput>, marked: bool, emphasis: Emphasis) -> Cell {
+    let (emphasis, mark) = if marked { (Emphasis::Warning, " !") } else { (emphasis, "") };
+    throughput.map_or_else(
         || Cell::new("unknown", Emphasis::Warning),
-        |r| Cell::new(format!("{r}{mark}"), emphasis),
+        |throughput| Cell::new(format!("{}{mark}", throughput.rate), emphasis),
     )
 }
 
-/// Whether a rate is less than 98 % of what it should be.
-fn falls_short(got: Option<BitRate>, wanted: Option<BitRate>) -> bool {
-    match (got, wanted) {
-        (Some(got), Some(wanted)) => {
-            u128::from(got.bits_per_second()) * 100 < u128::from(wanted.bits_per_second()) * 98
-        }
-        _ => false,
-    }
+/// Whether a rate is more than 2 % beside the one asked.
+fn misses(got: Option<Throughput>, asked: Option<BitRate>) -> bool {
+    let (Some(got), Some(asked)) = (got, asked) else { return false };
+    let (got, asked) = (got.rate.bits_per_second().into(), asked.bits_per_second().into());
+    is_short(got, asked) || is_short(asked, got)
+}
+
+/// Whether more than 2 % of what was sent did not arrive. The bytes tell: each end has a time
+/// of its own.
+fn falls_short(got: Option<Throughput>, sent: Option<Throughput>) -> bool {
+    got.zip(sent).is_some_and(|(got, sent)| is_short(got.bytes.into(), sent.bytes.into()))
+}
+
+fn is_short(got: u128, wanted: u128) -> bool {
+    got * 100 < wanted * 98
 }
 
 fn lost(outcome: &DirectionOutcome) -> Cell {
@@ -149,15 +184,16 @@ fn jitter(seconds: f64) -> String {
 }
 
 /// How the streams of each row shared it.
-fn write_fairness(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = ["each stream", "slowest", "median", "fastest", "Jain's index", "idle"];
     columns.push(head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect());
     let mut is_empty = true;
-    for record in &records.records {
+    for (record, run) in rows {
         for outcome in &record.outcome.directions {
             if let Some(fairness) = outcome.fairness {
-                columns.push(fairness_row(&record.plan, outcome.direction, fairness));
+                let title = row_title(&record.plan, outcome.direction) + run;
+                columns.push(fairness_row(title, fairness));
                 is_empty = false;
             }
         }
@@ -169,17 +205,20 @@ fn write_fairness(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     columns.write(out, 2)
 }
 
-fn fairness_row(plan: &TestPlan, direction: Direction, fairness: Fairness) -> Vec<Cell> {
-    let is_uneven = fairness.jain < EVEN;
-    let (emphasis, mark) = if is_uneven { (Emphasis::Warning, " !") } else { (Emphasis::None, "") };
+fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
+    let jain = match fairness.jain {
+        _ if !fairness.is_telling() => Cell::new("too short", Emphasis::Faint),
+        jain if jain < EVEN => Cell::new(format!("{jain:.3} !"), Emphasis::Warning),
+        jain => Cell::from(format!("{jain:.3}")),
+    };
     let idle = group_thousands(fairness.idle.into());
     let idle = if fairness.idle > 0 { Cell::new(idle, Emphasis::Warning) } else { idle.into() };
     vec![
-        Cell::from(row_title(plan, direction)),
-        Cell::from(fairness.least.to_string()),
+        Cell::from(title),
+        Cell::from(fairness.slowest.to_string()),
         Cell::from(fairness.median.to_string()),
-        Cell::from(fairness.most.to_string()),
-        Cell::new(format!("{:.3}{mark}", fairness.jain), emphasis),
+        Cell::from(fairness.fastest.to_string()),
+        jain,
         idle,
     ]
 }
@@ -192,24 +231,43 @@ pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
         own.push(index + 1);
         *cpu = stream.cpu;
     }
-    let line = |(worker, (own, cpu)): (u32, (Vec<usize>, Option<u32>))| {
-        let cpu = cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        format!("{} -> MPU {worker} -> {cpu}", numbers(&own))
+    let line = |(number, (own, cpu)): (u32, (Vec<usize>, Option<u32>))| {
+        let own_streams = numbers(&own);
+        format!("{}: {} ({own_streams})", worker(number, cpu), count_of_streams(own.len()))
     };
     workers.into_iter().map(line).collect()
 }
 
-/// Numbers of streams, from 1, as short as they can be said.
+/// How busy each worker was that had streams, a line for each.
+pub fn load(runtime: &Runtime) -> Vec<String> {
+    let workers = (0..).zip(&runtime.mpus).filter(|(_, mpu)| mpu.streams > 0);
+    let line = |(number, mpu): (u32, &MpuUse)| {
+        let (streams, busy) = (count_of_streams(mpu.streams as usize), 100.0 * mpu.utilisation);
+        format!("{}: {streams}, busy {busy:.0} % of the time", worker(number, mpu.cpu))
+    };
+    workers.map(line).collect()
+}
+
+fn worker(number: u32, cpu: Option<u32>) -> String {
+    let cpu = cpu.map_or_else(|| "any CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+    format!("worker {number}, {cpu}")
+}
+
+fn count_of_streams(count: usize) -> String {
+    let of = if count == 1 { "stream" } else { "streams" };
+    format!("{} {of}", group_thousands(count as u64))
+}
+
+/// Numbers of streams, from 1; of many the first three and the last.
 fn numbers(own: &[usize]) -> String {
-    let step = if own.len() > 2 { own[1] - own[0] } else { 1 };
-    let is_regular = own.windows(2).all(|pair| pair[1] - pair[0] == step);
+    let listed = |own: &[usize]| own.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let is_a_range = own.windows(2).all(|pair| pair[1] == pair[0] + 1);
     match own {
-        [only] => format!("stream {only}"),
-        [first, .., last] if is_regular && step == 1 => format!("streams {first}-{last}"),
-        [first, second, .., last] if is_regular => {
-            format!("streams {first}, {second}, ... {last}")
+        [first, _, .., last] if is_a_range => format!("{first}-{last}"),
+        [first, second, third, .., last] if own.len() > MOST_LISTED => {
+            format!("{}, ... {last}", listed(&[*first, *second, *third]))
         }
-        _ => format!("{} streams", group_thousands(own.len() as u64)),
+        _ => listed(own),
     }
 }
 
@@ -219,7 +277,7 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut columns = Columns::default();
     columns.push(
-        ["delivered", "median", "lowest", "highest", "runs"]
+        ["delivered", "slowest", "median", "fastest", "runs"]
             .into_iter()
             .map(|text| Cell::new(text, Emphasis::Faint))
             .collect(),
@@ -227,9 +285,9 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     for summary in &records.summaries {
         columns.push(vec![
             Cell::from(summary.row.clone()),
+            Cell::from(summary.slowest.to_string()),
             Cell::new(summary.median.to_string(), Emphasis::Strong),
-            Cell::from(summary.least.to_string()),
-            Cell::from(summary.most.to_string()),
+            Cell::from(summary.fastest.to_string()),
             Cell::from(summary.runs.to_string()),
         ]);
     }
@@ -238,11 +296,11 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// How each rate that was asked was kept.
-fn write_pacing(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+fn write_pacing(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Vec::new();
-    for record in &records.records {
+    for (record, run) in rows {
         for outcome in &record.outcome.directions {
-            let title = row_title(&record.plan, outcome.direction);
+            let title = row_title(&record.plan, outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);
             lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
         }
@@ -253,14 +311,14 @@ fn write_pacing(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut notes: Vec<String> = Vec::new();
-    for record in &records.records {
-        let title = title(&record.plan);
-        notes.extend(ending_note(record).map(|note| format!("{title}: {note}")));
-        notes.extend(record.outcome.notes.iter().map(|note| format!("{title}: {note}")));
-        notes.extend(datagram_notes(record));
-        notes.extend(neighbour_notes(record));
+    for (record, run) in rows {
+        let title = title(&record.plan) + run;
+        let own = ending_note(record).into_iter().chain(record.outcome.notes.iter().cloned());
+        let own = own.chain(fairness_note(record));
+        let own = own.chain(datagram_notes(record)).chain(neighbour_notes(record));
+        notes.extend(own.map(|note| format!("{title}: {note}")));
     }
     notes.dedup();
     if !notes.is_empty() {
@@ -277,19 +335,40 @@ fn ending_note(record: &TestRecord) -> Option<String> {
     }
 }
 
+/// Why the table does not say how evenly the streams shared.
+fn fairness_note(record: &TestRecord) -> Option<String> {
+    let shares = record.outcome.directions.iter().filter_map(|outcome| outcome.fairness);
+    let few =
+        shares.filter(|fairness| !fairness.is_telling()).map(|fairness| fairness.blocks).min()?;
+    let block = record.streams.first()?.block;
+    let piece = match record.plan.transport {
+        Transport::Tcp => "block",
+        Transport::Udp => "datagram",
+    };
+    let pieces = match few {
+        0 => format!("less than 1 {piece}"),
+        1 => format!("1 {piece}"),
+        few => format!("{few} {piece}s"),
+    };
+    Some(format!(
+        "too short to judge how evenly the streams shared: the one in the middle moved {pieces} \
+         of {}; use more time (-t) or less length (-l)",
+        block.expanded()
+    ))
+}
+
 /// Datagrams that are in no column of the table.
 fn datagram_notes(record: &TestRecord) -> Vec<String> {
-    let title = title(&record.plan);
     let ledgers = || record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams);
     let duplicate: u64 = ledgers().filter_map(|ledger| ledger.duplicate).sum();
     let unaccounted: u64 = ledgers().filter_map(|ledger| ledger.unaccounted).sum();
     let mut notes = Vec::new();
     if duplicate > 0 {
-        notes.push(format!("{title}: {duplicate} datagrams arrived more than once"));
+        notes.push(format!("{duplicate} datagrams arrived more than once"));
     }
     if unaccounted > 0 {
         notes.push(format!(
-            "{title}: iperf3 stopped counting while {unaccounted} datagrams were on their way; \
+            "iperf3 stopped counting while {unaccounted} datagrams were on their way; \
              they are neither delivered nor lost"
         ));
     }
@@ -298,7 +377,6 @@ fn datagram_notes(record: &TestRecord) -> Vec<String> {
 
 /// Who else took a share of the server.
 fn neighbour_notes(record: &TestRecord) -> Vec<String> {
-    let title = title(&record.plan);
     let span = record.stopped.since(record.start);
     let shared: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
     let describe = |neighbour: &&Neighbour| {
@@ -307,16 +385,18 @@ fn neighbour_notes(record: &TestRecord) -> Vec<String> {
         let tests =
             if neighbour.tests == 1 { "1 test" } else { &format!("{} tests", neighbour.tests) };
         let rate = BitRate::of(neighbour.bytes, span);
-        format!("{title}: shared: {tests} of {whose} moved {rate} at the server meanwhile")
+        format!("shared: {tests} of {whose} moved {rate} at the server meanwhile")
     };
     let most = shared.iter().take(MOST_NEIGHBOURS).map(describe);
     let rest = shared.len().saturating_sub(MOST_NEIGHBOURS);
-    let rest = (rest > 0).then(|| format!("{title}: shared: with {rest} more clients"));
+    let rest = (rest > 0).then(|| format!("shared: with {rest} more clients"));
     most.chain(rest).collect()
 }
 
 /// Below this index of Jain's streams that should be alike are not.
 const EVEN: f64 = 0.9;
+/// Streams of a worker that are listed one by one.
+const MOST_LISTED: usize = 5;
 /// Clients that are named under a result.
 const MOST_NEIGHBOURS: usize = 3;
 
@@ -326,11 +406,11 @@ mod tests {
 
     #[test]
     fn numbers_of_streams_are_as_short_as_they_can_be_said() {
-        assert_eq!(numbers(&[7]), "stream 7");
-        assert_eq!(numbers(&[1, 2]), "streams 1-2");
-        assert_eq!(numbers(&[1, 2, 3, 4]), "streams 1-4");
-        assert_eq!(numbers(&[2, 4, 6, 8]), "streams 2, 4, ... 8");
-        assert_eq!(numbers(&[1, 3]), "2 streams");
-        assert_eq!(numbers(&[1, 2, 4]), "3 streams");
+        assert_eq!(numbers(&[7]), "7");
+        assert_eq!(numbers(&[1, 2]), "1, 2");
+        assert_eq!(numbers(&[1, 2, 3, 4]), "1-4");
+        assert_eq!(numbers(&[1, 3]), "1, 3");
+        assert_eq!(numbers(&[1, 3, 5]), "1, 3, 5");
+        assert_eq!(numbers(&[2, 4, 6, 8, 10, 12]), "2, 4, 6, ... 12");
     }
 }

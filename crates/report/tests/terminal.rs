@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use measurement::outcome::Fairness;
 use measurement::record::RepeatSummary;
-use measurement::{BitRate, Pacing, PacingReport, PacingWay, Quantiles, RecordSet, TestRecord};
+use measurement::{
+    BitRate, Pacing, PacingReport, PacingWay, Quantiles, RecordSet, TestRecord, Throughput,
+};
 
 fn table(records: &RecordSet) -> String {
     let mut out = Vec::new();
@@ -68,15 +71,69 @@ fn how_a_rate_was_kept_stands_under_the_table() {
 }
 
 #[test]
+fn only_what_did_not_arrive_is_marked() {
+    let marks = |bytes_percent: u64, span_percent: u32| {
+        let mut records = four_rows();
+        for record in &mut records.records {
+            let outcome = &mut record.outcome.directions[0];
+            let sent = outcome.acknowledged.or(outcome.offered).expect("a sender");
+            let (bytes, span) = (sent.bytes * bytes_percent / 100, sent.span * span_percent / 100);
+            outcome.delivered = Some(Throughput::over(bytes, span));
+        }
+        table(&records).matches(" !").count()
+    };
+    assert_eq!(marks(100, 105), 0, "the receiver took its time");
+    assert_eq!((marks(99, 100), marks(97, 100)), (0, 4));
+}
+
+#[test]
+fn a_rate_that_is_beside_the_one_asked_is_marked() {
+    let marks = |percent: u64| {
+        let mut records = four_rows();
+        for record in &mut records.records {
+            let outcome = &mut record.outcome.directions[0];
+            let sent = outcome.acknowledged.or(outcome.offered).expect("a sender");
+            let asked = sent.rate.bits_per_second() / 100 * percent;
+            outcome.asked = Some(BitRate::from_bits_per_second(asked));
+            outcome.delivered = Some(sent);
+        }
+        table(&records).matches(" !").count()
+    };
+    assert_eq!([90, 99, 101, 110].map(marks), [4, 0, 0, 4]);
+}
+
+#[test]
+fn streams_that_moved_next_to_nothing_are_not_compared() {
+    let mut records = four_rows();
+    let shares = [vec![9_000, 9_000, 2_000], vec![90_000, 90_000, 20_000]];
+    for (record, bytes) in records.records.iter_mut().zip(shares) {
+        record.outcome.directions[0].fairness = Fairness::of(bytes, Duration::from_secs(1), 1_000);
+    }
+    insta::assert_snapshot!(table(&records));
+}
+
+#[test]
+fn runs_of_the_same_row_are_numbered() {
+    let mut records = four_rows();
+    records.records.truncate(2);
+    records.records.extend(four_rows().records);
+    records.records[3].outcome.notes = vec!["it rained".to_owned()];
+    let table = table(&records);
+    for row in ["TCP send 1/2 ", "TCP receive 2/2 ", "UDP send  ", "TCP receive 2/2: it rained"] {
+        assert!(table.contains(row), "no '{row}': {table}");
+    }
+}
+
+#[test]
 fn repeated_rows_have_a_summary() {
     let mut records = four_rows();
     let rate = BitRate::from_bits_per_second;
     records.summaries = vec![RepeatSummary {
-        row: "TCP send".to_owned(),
+        row: "TCP send, 3 streams".to_owned(),
         runs: 3,
         median: rate(95_000_000),
-        least: rate(94_000_000),
-        most: rate(96_000_000),
+        slowest: rate(94_000_000),
+        fastest: rate(96_000_000),
     }];
     insta::assert_snapshot!(table(&records));
 }

@@ -25,7 +25,7 @@ pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo
             // IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
             let headers = if server.ip().to_canonical().is_ipv4() { 28 } else { 48 };
             let fits = u64::from(path_mtu).saturating_sub(headers);
-            ByteSize::from_bytes(if fits < 16 { UDP_PAYLOAD } else { fits.min(MAX_DATAGRAM) })
+            ByteSize::from_bytes(datagram(plan.options.rate, fits))
         }
     })
 }
@@ -37,7 +37,23 @@ fn tcp_block(rate: Option<BitRate>, streams: u32, cache: Option<usize>) -> u64 {
     let share = TCP_BLOCKS / u64::from(streams.max(1)) / PAGE * PAGE;
     let half = cache.map_or(TCP_BLOCK, |cache| cache as u64 / 2 / PAGE * PAGE);
     let block = share.clamp(LEAST_SHARE, half.clamp(LEAST_HOT, TCP_BLOCK));
-    rate.map_or(block, |rate| (rate.bits_per_second() / 8 / 100).clamp(1024, block))
+    rate.map_or(block, |rate| in_a_hundredth(rate).clamp(1024, block))
+}
+
+/// What fits the path, of which `fits` bytes are left for payload; at a low rate no more than
+/// a frame of Ethernet holds, since one datagram of the loopback interface takes five seconds
+/// at 100 kbit/s.
+fn datagram(rate: Option<BitRate>, fits: u64) -> u64 {
+    if fits < 16 {
+        return UDP_PAYLOAD;
+    }
+    let fits = fits.min(MAX_DATAGRAM);
+    rate.map_or(fits, |rate| fits.min(in_a_hundredth(rate).max(ETHERNET)))
+}
+
+/// Bytes that a rate moves in a hundredth of a second.
+fn in_a_hundredth(rate: BitRate) -> u64 {
+    rate.bits_per_second() / 8 / 100
 }
 
 /// That of the first CPU that may be used.
@@ -57,6 +73,8 @@ const LEAST_HOT: u64 = 64 * 1024;
 const PAGE: u64 = 4096;
 /// What fits an Ethernet frame, should the kernel not know the path MTU.
 const UDP_PAYLOAD: u64 = 1460;
+/// What a frame of 1,500 bytes leaves for payload (RFC 791, RFC 768).
+const ETHERNET: u64 = 1472;
 
 #[cfg(test)]
 mod tests {
@@ -72,6 +90,17 @@ mod tests {
         assert_eq!(tcp_block(rate(8_000_000), 1, big), 10_000);
         assert_eq!(tcp_block(rate(1), 10_000, big), 1024);
         assert_eq!(tcp_block(rate(u64::MAX), 10_000, None), 256 * 1024);
+    }
+
+    #[test]
+    fn datagrams_fit_the_path_and_at_a_low_rate_an_ethernet_frame() {
+        let rate = |number| Some(BitRate::from_bits_per_second(number));
+        assert_eq!(datagram(None, 65_508), 65_507);
+        assert_eq!(datagram(rate(1_000_000_000), 65_508), 65_507);
+        assert_eq!(datagram(rate(10_000_000), 65_508), 12_500);
+        assert_eq!(datagram(rate(100_000), 65_508), 1472);
+        assert_eq!(datagram(rate(100_000), 1_200), 1_200);
+        assert_eq!(datagram(None, 0), 1460);
     }
 
     #[test]

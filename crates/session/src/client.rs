@@ -456,7 +456,7 @@ impl Conversation<'_> {
         let directions = directions(&measured, &self.peer_streams, Side::Client);
         let mut notes = notes::of(&measured, &self.peer_streams, self.peer_congestion.as_deref());
         notes.append(&mut self.doubts);
-        notes.extend(notes::on(&directions, measured.runtime.as_ref()));
+        notes.extend(notes::on(&directions, &measured, self.peer_runtime.as_ref()));
         let outcome =
             Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
         Ok(TestRecord {

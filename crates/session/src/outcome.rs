@@ -110,7 +110,8 @@ impl<'a> View<'a> {
         } else {
             self.here.iter().map(here).collect()
         };
-        Fairness::of(bytes, self.span_here)
+        let block = self.measured.records.first().map_or(0, |stream| stream.block.bytes());
+        Fairness::of(bytes, self.span_here, block)
     }
 
     fn throughput_here(&self) -> Option<Throughput> {
@@ -157,7 +158,10 @@ impl<'a> View<'a> {
 
     fn jitter(&self) -> Option<f64> {
         let values: Vec<f64> = if self.sender {
-            self.there.iter().map(|stream| stream.jitter_seconds).collect()
+            // An iperf3 whose clock went wrong, as that of 3.5 now and then, tells of years.
+            let can_be = 0.0..=self.span_here.as_secs_f64();
+            let told = self.there.iter().map(|stream| stream.jitter_seconds);
+            told.filter(|jitter| can_be.contains(jitter)).collect()
         } else {
             let nanos = self.here.iter().map(|stream| stream.counters.jitter_nanos);
             nanos.map(|nanos| Duration::from_nanos(nanos).as_secs_f64()).collect()

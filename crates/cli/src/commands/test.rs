@@ -37,6 +37,8 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
 pub(crate) struct Rows {
     pub(crate) records: RecordSet,
     pub(crate) error: Option<SessionError>,
+    /// What was not run since the one before it ended early.
+    left: Vec<String>,
 }
 
 /// Runs every plan `repeat` times, in turn, so that a drift hits all rows alike.
@@ -49,31 +51,32 @@ pub(crate) fn run_rows(
 ) -> Rows {
     let mut records = Vec::new();
     let mut error = None;
-    'rounds: for round in 0..repeat {
-        for plan in plans {
-            let mut progress = Progress::new(title(plan, round, repeat), detail);
-            let patience = if records.is_empty() { Duration::ZERO } else { TURNAROUND };
-            match run_patiently(&request(plan), &mut progress, interrupts, patience) {
-                Ok(record) => {
-                    let goes_on = record.outcome.ending == Ending::Completed;
-                    records.push(record);
-                    if !goes_on {
-                        break 'rounds;
-                    }
+    let mut runs = (0..repeat).flat_map(|round| plans.iter().map(move |plan| (plan, round)));
+    for (plan, round) in runs.by_ref() {
+        let mut progress = Progress::new(title(plan, round, repeat), detail);
+        let patience = if records.is_empty() { Duration::ZERO } else { TURNAROUND };
+        match run_patiently(&request(plan), &mut progress, interrupts, patience) {
+            Ok(record) => {
+                progress.ended(&record);
+                let goes_on = record.outcome.ending == Ending::Completed;
+                records.push(record);
+                if !goes_on {
+                    break;
                 }
-                Err(reason) => {
-                    error = Some(reason);
-                    break 'rounds;
-                }
+            }
+            Err(reason) => {
+                error = Some(reason);
+                break;
             }
         }
     }
+    let left = runs.map(|(plan, round)| title(plan, round, repeat)).collect();
     let mut records = RecordSet::new(records);
     if repeat > 1 {
         records.summaries =
             plans.iter().filter_map(|plan| summary(plan, &records.records)).collect();
     }
-    Rows { records, error }
+    Rows { records, error, left }
 }
 
 /// Runs one test; tries again while the server is still busy with the one before. An
@@ -108,10 +111,15 @@ pub(crate) fn finish(
         }
     }
     let last = rows.records.records.last();
-    match &rows.error {
-        Some(error) => Ok(exit::report_session(error)),
-        None => Ok(last.map_or(ExitCode::SUCCESS, exit::of_record)),
+    let code = match &rows.error {
+        Some(error) => exit::report_session(error),
+        None => last.map_or(ExitCode::SUCCESS, exit::of_record),
+    };
+    // Who got nothing at all does not wonder what is missing.
+    if last.is_some() && !rows.left.is_empty() {
+        exit::say_not_run(&rows.left);
     }
+    Ok(code)
 }
 
 pub(crate) const fn format(json: bool) -> Format {
@@ -152,11 +160,11 @@ fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
         .collect();
     rates.sort_unstable();
     Some(RepeatSummary {
-        row: report::terminal::title(plan),
+        row: report::terminal::row_of(plan),
         runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         median: median(&rates)?,
-        least: *rates.first()?,
-        most: *rates.last()?,
+        slowest: *rates.first()?,
+        fastest: *rates.last()?,
     })
 }
 

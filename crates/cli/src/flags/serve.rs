@@ -23,10 +23,11 @@ pub(crate) struct ServeFlags {
     pub(crate) bind: Option<IpAddr>,
     #[command(flatten)]
     pub(crate) family: FamilyFlags,
-    /// CPUs to pin the workers to, e.g. 0,2-3; cores: one of each core; siblings: those of one
-    /// core; away-from:eth0: those that serve no interrupts of that interface
-    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::test::usable_cpus)]
-    pub(crate) cpus: Option<super::test::CpuList>,
+    /// CPUs to pin the workers (threads that run streams) to, e.g. 0,2-3; cores: one of each
+    /// core; siblings: all of one core; away-from:eth0: those that serve no interrupts of that
+    /// interface
+    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = super::cpus::usable_cpus)]
+    pub(crate) cpus: Option<super::cpus::CpuList>,
 
     #[command(flatten)]
     pub(crate) order: OrderFlags,

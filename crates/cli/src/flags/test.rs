@@ -4,11 +4,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use measurement::units::parse_duration;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+use measurement::plan::MAX_STREAMS;
+use measurement::units::{group_thousands, parse_duration};
 use measurement::{BitRate, ByteSize, Pacing};
 use session::Family;
+
+use super::cpus::{CpuList, usable_cpus};
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -90,15 +94,15 @@ pub(crate) struct AmountFlags {
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamFlags {
     /// Parallel streams in each direction; more than 128 between two linerates only
-    #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT")]
+    #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
     /// Rate of each stream, e.g. 100M [default: unlimited]
     #[arg(short = 'b', long, env = "LINERATE_RATE")]
     pub(crate) rate: Option<BitRate>,
-    /// How each end keeps the rate when it sends [default: smooth]
-    #[arg(long, requires = "rate", env = "LINERATE_PACING", value_name = "HOW", value_parser = pacings())]
+    /// How each end keeps the rate of -b when it sends [default: smooth]
+    #[arg(long, env = "LINERATE_PACING", value_name = "HOW", value_parser = pacings())]
     pub(crate) pacing: Option<Pacing>,
-    /// Bytes per write or datagram [default: 256K, less for thousands of streams, or what fits the path MTU]
+    /// Bytes per write or datagram [default: 256K, or what fits the path MTU; less at a low rate and for thousands of streams]
     #[arg(short = 'l', long, env = "LINERATE_LENGTH", value_name = "SIZE")]
     pub(crate) length: Option<ByteSize>,
     /// Socket buffer, e.g. 4M
@@ -113,8 +117,9 @@ pub(crate) struct StreamFlags {
     /// Set TCP_NODELAY
     #[arg(short = 'N', long, env = "LINERATE_NO_DELAY", value_parser = BoolishValueParser::new())]
     pub(crate) no_delay: bool,
-    /// CPUs to pin the workers to, e.g. 0,2-3; cores: one of each core; siblings: those of one
-    /// core; away-from:eth0: those that serve no interrupts of that interface
+    /// CPUs to pin the workers (threads that run streams) to, e.g. 0,2-3; cores: one of each
+    /// core; siblings: all of one core; away-from:eth0: those that serve no interrupts of that
+    /// interface
     #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = usable_cpus)]
     pub(crate) cpus: Option<CpuList>,
 }
@@ -132,10 +137,10 @@ pub(crate) struct OutputFlags {
     /// Label for the record; may be given several times
     #[arg(long, env = "LINERATE_TAG", value_name = "KEY=VALUE", value_parser = parse_tag)]
     pub(crate) tag: Vec<(String, String)>,
-    /// No progress
-    #[arg(short, long, env = "LINERATE_QUIET", conflicts_with = "verbose", value_parser = BoolishValueParser::new())]
+    /// No progress; not together with --verbose
+    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
-    /// Show every interval
+    /// Show every interval, and which worker ran which streams on which CPU
     #[arg(short, long, env = "LINERATE_VERBOSE", value_parser = BoolishValueParser::new())]
     pub(crate) verbose: bool,
 }
@@ -161,57 +166,31 @@ impl From<FamilyFlags> for Family {
     }
 }
 
-/// CPUs in the kernel's list format.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CpuList(pub(crate) Vec<usize>);
-
-/// Reads `0,2-3`.
-pub(crate) fn parse_cpus(text: &str) -> Result<CpuList, String> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|cpu| *cpu < MOST_CPUS);
-        match (number(first), number(last)) {
-            (Some(first), Some(last)) if first <= last => cpus.extend(first..=last),
-            _ => return Err(format!("'{part}' is not a CPU or a range such as 2-3")),
+impl TestFlags {
+    /// Lets what was typed go before what the environment has, and forgets of the latter what
+    /// means nothing for this test.
+    pub(crate) fn settle(mut self, matches: &ArgMatches) -> Self {
+        let from_environment =
+            |id: &str| matches.value_source(id) == Some(ValueSource::EnvVariable);
+        let output = &mut self.output;
+        if output.quiet && output.verbose {
+            output.quiet = !from_environment("quiet");
+            output.verbose = !(from_environment("verbose") && output.quiet);
         }
-    }
-    Ok(CpuList(cpus))
-}
-
-/// The same, or a word for some of those on which the process may run, if it may run on
-/// all of them.
-pub(crate) fn usable_cpus(text: &str) -> Result<CpuList, String> {
-    let allowed = linux::host::allowed_cpus().map_err(|error| error.to_string())?;
-    let list = match (text, text.split_once(':')) {
-        ("cores", _) => CpuList(linux::topology::one_of_each_core(&allowed)),
-        ("siblings", _) => {
-            let first = allowed.first().copied().unwrap_or_default();
-            CpuList(linux::topology::siblings(first, &allowed))
+        let stream = &mut self.stream;
+        let has_rate = stream.rate.is_some_and(|rate| rate.bits_per_second() > 0);
+        let means_nothing = !has_rate || (stream.pacing == Some(Pacing::Even) && self.rows.tcp);
+        if means_nothing && from_environment("pacing") {
+            stream.pacing = None;
         }
-        (_, Some(("away-from", interface))) => away_from(interface, &allowed)?,
-        _ => parse_cpus(text)?,
-    };
-    match list.0.iter().find(|cpu| !allowed.contains(cpu)) {
-        Some(cpu) => Err(format!("this process may not run on CPU {cpu}: see taskset -p $$")),
-        None => Ok(list),
+        self
     }
 }
 
-/// The CPUs that an interface leaves alone.
-fn away_from(interface: &str, allowed: &[usize]) -> Result<CpuList, String> {
-    let busy = linux::topology::cpus_of_interrupts(interface)
-        .map_err(|error| format!("interrupts cannot be read: {}", session::reason(&error)))?;
-    if busy.is_empty() {
-        return Err(format!(
-            "'{interface}' has no interrupts of its own, as lo and veth: give a list of CPUs"
-        ));
-    }
-    let rest: Vec<_> = allowed.iter().copied().filter(|cpu| !busy.contains(cpu)).collect();
-    if rest.is_empty() {
-        return Err(format!("every CPU serves interrupts of '{interface}': give a list of CPUs"));
-    }
-    Ok(CpuList(rest))
+fn parse_streams(text: &str) -> Result<u16, String> {
+    let most = group_thousands(MAX_STREAMS.into());
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("choose between 1 and {most}"))
 }
 
 /// What `--pacing` takes.
@@ -220,7 +199,9 @@ fn pacings() -> impl TypedValueParser<Value = Pacing> {
         Pacing::Smooth => {
             "Up to four datagrams at once, never above 105 % of the rate; drop a stall of over 1 ms"
         }
-        Pacing::Even => "UDP one by one, to the microsecond: spins, which can take a whole CPU",
+        Pacing::Even => {
+            "Datagrams, not TCP, one by one to the microsecond: spins, which can take a whole CPU"
+        }
         Pacing::Repay => "As smooth, but send later what a stall held up, at 105 % of the rate",
     };
     PossibleValuesParser::new(
@@ -236,9 +217,6 @@ fn parse_tag(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Bits in the kernel's CPU set.
-const MOST_CPUS: usize = 1024;
-
 const EXAMPLES: &str = "\
 Examples:
   linerate test 10.0.0.2                            four rows: TCP and UDP, send and receive
@@ -250,25 +228,6 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpu_lists_are_the_kernels() {
-        assert_eq!(parse_cpus("0,2-3"), Ok(CpuList(vec![0, 2, 3])));
-        for text in ["", "x", "3-2", "1-", "4096"] {
-            assert!(parse_cpus(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn words_name_cpus_on_which_this_process_may_run() {
-        let allowed = linux::host::allowed_cpus().expect("an affinity");
-        for word in ["cores", "siblings"] {
-            let CpuList(cpus) = usable_cpus(word).expect(word);
-            assert!(!cpus.is_empty() && cpus.iter().all(|cpu| allowed.contains(cpu)), "{word}");
-        }
-        let refusal = usable_cpus("away-from:lo").expect_err("no interrupts");
-        assert!(refusal.contains("'lo' has no interrupts of its own"), "{refusal}");
-    }
 
     #[test]
     fn tags_have_a_key() {

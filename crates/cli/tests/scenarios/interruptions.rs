@@ -87,6 +87,18 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
 }
 
 #[test]
+fn ctrl_c_names_the_rows_that_were_not_run() {
+    let server = Server::start();
+    let running = Running::start(client(&server, "--tcp -t 20s --repeat 3"));
+    server.await_test();
+    running.signal("INT");
+    let finished = soon(running);
+    let rows = "TCP receive 1/3, TCP send 2/3, TCP receive 2/3, TCP send 3/3 and 1 more";
+    finished.assert_complaint(130, &["ended early, not run: ", rows]);
+    assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
+}
+
+#[test]
 fn ctrl_c_leaves_valid_json() {
     let server = Server::start();
     let running = Running::start(client(&server, "-t 20s --json"));

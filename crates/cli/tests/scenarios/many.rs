@@ -70,7 +70,7 @@ fn the_table_compares_streams_and_verbosity_tells_where_they_ran() {
     }
     assert!(finished.stdout.lines().count() < 12, "not a row for each: {finished:?}");
     assert!(finished.stderr.contains("130 streams opened in"), "{finished:?}");
-    assert!(finished.stderr.contains("-> MPU 0 -> any CPU"), "{finished:?}");
+    assert!(finished.stderr.contains("worker 0, any CPU: "), "{finished:?}");
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn iperf3s_limit_holds_in_its_dialect_and_against_it() {
     assert!(finished.stderr.contains(words), "{finished:?}");
     let Some((_iperf3, port)) = plain_iperf3() else { return };
     let finished = run(linerate(&format!("test 127.0.0.1 --port {port} --tcp --send -P 129")));
-    finished.assert_refusal(1, &["no linerate that takes more than 128 streams", "-P"]);
+    finished.assert_refusal(1, &["an iperf3 server takes at most 128 streams", "-P"]);
 }
 
 #[test]
@@ -114,7 +114,8 @@ fn further_ports_serve_more_streams_than_a_client_has_ports() {
     assert_eq!(doors(&record).len(), 8, "400 streams, 50 for each port: {:?}", doors(&record));
     let fairness = &record["outcome"]["directions"][0]["fairness"];
     assert_eq!(fairness["streams"], 400, "{fairness}");
-    assert!(record["outcome"]["notes"].is_null(), "{}", record["outcome"]);
+    let notes = record["outcome"]["notes"].to_string();
+    assert!(!notes.contains("cannot be reached"), "{notes}");
 }
 
 #[test]

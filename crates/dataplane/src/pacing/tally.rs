@@ -80,9 +80,9 @@ pub fn pacing_report(
         achieved: rate(all),
         achieved_outside_stalls: rate(all.saturating_sub(stalled)),
         sending,
-        stalled,
+        stalled: stalled / streams,
         stalls: total(|t| &t.stalls),
-        forgone: sum(|t| &t.forgone),
+        forgone: sum(|t| &t.forgone) / streams,
         batches: reading(|t| &t.batches).quantiles(),
         gap_error_nanos: reading(|t| &t.gap_errors).quantiles(),
         lateness: reading(|t| &t.lateness).powers_of_two(),
@@ -145,15 +145,17 @@ mod tests {
         let (one, two) = (PacingTally::default(), PacingTally::default());
         let tallies = [&one, &two];
         for tally in tallies {
-            tally.note(&batch(0));
+            tally.note(&batch(3));
         }
         one.spun(Duration::from_micros(500));
         let each = BitRate::from_bits_per_second(8_000_000);
         let manner = (Pacing::Even, PacingWay::TimerAndSpin);
         let report = pacing_report(&tallies, 2, each, manner).expect("they sent");
-        assert_eq!((report.achieved, report.asked), (each.times(2), each.times(2)));
-        assert_eq!(report.sending, Duration::from_millis(1));
-        assert!((report.spin_share - 0.25).abs() < 1e-9);
+        assert_eq!((report.achieved_outside_stalls, report.asked), (each.times(2), each.times(2)));
+        let millis = Duration::from_millis;
+        assert_eq!((report.sending, report.stalled), (millis(4), millis(3)));
+        assert_eq!(report.stalls, 2);
+        assert!((report.spin_share - 0.0625).abs() < 1e-9);
     }
 
     #[test]

@@ -33,6 +33,21 @@ fn blocks_are_due_one_gap_apart() {
 }
 
 #[test]
+fn a_whole_number_of_gaps_has_as_many_blocks() {
+    let sent = |pacer: Pacer, micros: u64| {
+        let mut pacer = pacer;
+        // The end comes a little late.
+        (0..micros + 5).map(|now| go(&mut pacer, at(now))).sum::<usize>()
+    };
+    assert_eq!(sent(pacer(), 10_000), 101);
+    assert_eq!(sent(pacer().centred(), 10_000), 100);
+    assert_eq!(sent(pacer().with_burst(4).centred(), 10_000), 100);
+    // Who sends next to nothing begins soon all the same.
+    let slow = Pacer::of_datagrams(BitRate::from_bits_per_second(8_000), 1_000).centred();
+    assert_eq!((sent(slow, 4_900), sent(slow, 5_000)), (0, 1));
+}
+
+#[test]
 fn a_short_lateness_is_made_up_for_block_by_block() {
     let mut pacer = pacer();
     assert_eq!(go(&mut pacer, at(0)), 1);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::bell::Bell;
 use crate::context::Workloads;
 use crate::mpu::Mpu;
-use crate::object::Line;
+use crate::object::{Door, Line};
 use crate::workload::Wait;
 
 /// Bits that are set by some and waited for by others.
@@ -64,19 +64,22 @@ impl EventFlag {
 
     /// Sets `bits` and lets all go on whose condition now holds.
     pub fn set(&self, bits: u32) {
-        let now = self.bits.fetch_or(bits, SeqCst) | bits;
-        let taken = Cell::new(0);
+        self.bits.fetch_or(bits, SeqCst);
+        let seen = Cell::new(None);
         let release = |note| {
+            // What is set from now on is for others; what was taken until now, by some who
+            // did not have to wait, is gone.
+            let now = seen.get().unwrap_or_else(|| self.bits());
+            seen.set(Some(now));
             let (mask, masking) = read(note);
-            let is_met = masking.is_met(now, mask);
-            // What is set from now on is for others.
-            taken.set(taken.get() | if is_met { mask & now } else { 0 });
-            is_met.then_some(now)
+            masking.is_met(now, mask).then_some(now)
         };
-        self.line.wake_those(release, || self.take(taken.get()));
+        self.line.wake_those(release, |note| self.take(read(note).0));
         self.bell.ring();
     }
 
+    /// Clears what was waited for if that is automatic. Only who holds the line does, so
+    /// that bits which are seen there stay until they are given.
     fn take(&self, bits: u32) {
         if self.clearing == Clearing::Automatic {
             self.bits.fetch_and(!bits, SeqCst);
@@ -90,17 +93,24 @@ impl EventFlag {
 
     /// The bits as they are if the condition holds; clears the mask if that is automatic.
     pub fn try_wait(&self, mask: u32, masking: Masking) -> Option<u32> {
-        let mut now = self.bits.load(SeqCst);
-        while masking.is_met(now, mask) {
-            if self.clearing == Clearing::Manual {
-                return Some(now);
-            }
-            match self.bits.compare_exchange_weak(now, now & !mask, SeqCst, SeqCst) {
-                Ok(_) => return Some(now),
-                Err(other) => now = other,
-            }
+        let now = self.bits();
+        if !masking.is_met(now, mask) {
+            return None;
         }
-        None
+        match self.clearing {
+            Clearing::Manual => Some(now),
+            Clearing::Automatic => self.look(&self.line.open(), mask, masking),
+        }
+    }
+
+    /// The same for who holds the line.
+    fn look(&self, _door: &Door<'_>, mask: u32, masking: Masking) -> Option<u32> {
+        let now = self.bits();
+        let is_met = masking.is_met(now, mask);
+        is_met.then(|| {
+            self.take(mask);
+            now
+        })
     }
 
     /// The bits that let the workload go on.
@@ -114,7 +124,7 @@ impl EventFlag {
             return Ok(bits);
         }
         let mut door = self.line.open();
-        match self.try_wait(mask, masking) {
+        match self.look(&door, mask, masking) {
             Some(bits) => Ok(bits),
             None => Err(door.join(mpu, note(mask, masking))),
         }

@@ -168,7 +168,7 @@ pub enum ProtocolError {
     NoBidirectional,
     /// More streams were asked for than an iperf3 can have.
     #[error(
-        "the server is no linerate that takes more than {IPERF3_STREAMS} streams: ask for less \
+        "an iperf3 server takes at most {IPERF3_STREAMS} streams in each direction: ask for fewer \
          with -P, or run \"linerate serve\" there"
     )]
     TooManyStreams,

@@ -37,16 +37,24 @@ impl JsonKind {
         }
     }
 
-    /// Clause 5.4; results are about so many `streams`.
-    fn limit(self, streams: u32) -> u32 {
+    /// The longest text in bytes (clause 5.4); results are about so many `streams`.
+    pub(super) const fn limit(self, streams: u32) -> u32 {
         match self {
             Self::Parameters => 16 * 1024,
             Self::Extension => 64 * 1024 + streams.saturating_mul(96),
-            Self::Results => (32 * 1024 + streams.saturating_mul(2 * 1024)).min(LONGEST),
+            Self::Results => {
+                let listed = if streams < MOST_LISTED { streams } else { MOST_LISTED };
+                let in_rows = (streams - listed).saturating_mul(384);
+                let limit = (32 * 1024 + listed * 2 * 1024).saturating_add(in_rows);
+                if limit < LONGEST { limit } else { LONGEST }
+            }
             Self::ResultsOfServer => LONGEST,
         }
     }
 }
+
+/// Streams of both directions that iperf3's form has to have room for (clause 13.14).
+const MOST_LISTED: u32 = 2 * measurement::plan::IPERF3_STREAMS as u32;
 
 /// From 16 MiB on the first byte of the length would not be zero.
 const LONGEST: u32 = 15 * 1024 * 1024;
@@ -107,7 +115,19 @@ impl FrameReader {
             return Err(ProtocolError::TooLong { what: kind.name(), length, limit });
         }
         let whole = 4 + length as usize;
-        Ok(self.take(whole).map(|mut bytes| bytes.split_off(4)))
+        if self.pending.len() == whole {
+            // Nothing else is there: no copy, and no room for more.
+            let mut text = Vec::from(std::mem::take(&mut self.pending));
+            text.drain(..4);
+            text.shrink_to_fit();
+            return Ok(Some(text));
+        }
+        Ok((self.pending.len() > whole).then(|| self.pending.drain(..whole).skip(4).collect()))
+    }
+
+    /// The longest text that the peer takes from us: as long as what we take.
+    pub(super) const fn limit(&self, kind: JsonKind) -> u32 {
+        kind.limit(self.streams)
     }
 
     fn take(&mut self, count: usize) -> Option<Vec<u8>> {
@@ -118,9 +138,14 @@ impl FrameReader {
 /// JSON as it goes over the wire.
 pub(super) fn write_json(out: &mut Vec<u8>, json: &impl serde::Serialize) {
     let text = serde_json::to_vec(json).expect("maps with string keys always serialise");
+    write_text(out, &text);
+}
+
+/// The same of a text that is there already.
+pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     let length = u32::try_from(text.len()).expect("far below 4 GiB");
     out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&text);
+    out.extend_from_slice(text);
 }
 
 fn error_numbers(bytes: &[u8]) -> Frame {

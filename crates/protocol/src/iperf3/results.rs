@@ -1,14 +1,14 @@
 //! What both ends tell each other at the end (section 10).
 
-use std::collections::BTreeMap;
-
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
 use measurement::{PacingReport, Runtime, StreamSample};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::json;
+use super::frame::JsonKind;
+use super::json::{self, Members};
 use super::wire::Wire;
 
 mod rows;
@@ -88,67 +88,135 @@ impl Results {
         }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
-            let pacing = self.pacing.as_ref().map(|report| json!(report));
-            let runtime = self.runtime.as_ref().map(|runtime| json!(runtime));
-            let shared = self.shared.clone();
-            object["linerate"] = json!(Truth { streams, shared, pacing, runtime });
+            let (pacing, runtime) = (self.pacing.as_deref(), self.runtime.as_deref());
+            object["linerate"] = json!(Truth { streams, shared: &self.shared, pacing, runtime });
         }
         object
     }
 
-    /// Writes them; those of `many` streams as rows of numbers (clause 13.14).
-    pub(super) fn write(&self, wire: &mut Wire, many: bool) {
-        if many {
-            wire.write_json(&rows::Document::of(self));
-        } else {
-            wire.write_json(&self.to_json());
-        }
+    /// Writes them; those of `many` streams as rows of numbers (clause 13.14). What the peer
+    /// would refuse for its length is told in less detail.
+    pub(super) fn write(&self, wire: &mut Wire, many: bool, most: u32) {
+        wire.write_text(&self.fitting(many, most));
     }
 
-    /// Reads what a peer sent.
+    fn fitting(&self, many: bool, most: u32) -> Vec<u8> {
+        let fits = |text: &Vec<u8>| u32::try_from(text.len()).is_ok_and(|length| length <= most);
+        let details = [Detail::All, Detail::Less].into_iter();
+        let text = details.map(|detail| self.text(many, detail)).find(fits);
+        text.unwrap_or_else(|| self.text(many, Detail::Least))
+    }
+
+    fn text(&self, many: bool, detail: Detail) -> Vec<u8> {
+        if many {
+            return to_text(&rows::Document::of(self, detail));
+        }
+        let mut object = self.to_json();
+        let members = object.as_object_mut().expect("made as an object");
+        if detail != Detail::All {
+            members.retain(|key, _| !key.starts_with("server_output"));
+        }
+        if detail == Detail::Least {
+            members.remove("linerate");
+        }
+        to_text(&object)
+    }
+
+    /// Bytes of memory that it takes at most to receive and to read the results of a client
+    /// whose test has so many `streams`.
+    pub const fn most_memory(streams: u32) -> u64 {
+        MEMORY_FREE + MEMORY_PER_BYTE * JsonKind::Results.limit(streams) as u64
+    }
+
+    /// Reads what a peer sent, a server's output included.
     ///
     /// # Errors
     /// One clause that says which key is missing (clause 10.8).
     pub fn from_json(text: &[u8]) -> Result<Self, String> {
-        let mut object = json::parse_object(text)?;
-        // Taken, not copied: either can be as large as the rest together.
-        let server_output = server_output(&mut object);
-        let mut truth = object.remove("linerate");
-        let rows = truth.as_mut().and_then(rows::take);
-        let truth: Option<Truth> = truth.and_then(|value| serde_json::from_value(value).ok());
-        let need = |key: &str| json::float(&object, key).ok_or_else(|| missing(key));
-        let Truth { streams: counted, mut shared, pacing, runtime } = truth.unwrap_or_default();
-        shared.truncate(MOST_NEIGHBOURS);
-        let list =
-            object.get("streams").and_then(Value::as_array).ok_or_else(|| missing("streams"))?;
-        let told = rows.as_ref().map_or(0, Vec::len);
-        if list.len().max(counted.len()).max(told) > MOST_STREAMS {
+        let members = Members::of(text, &TOP)?;
+        let output = server_output(&members);
+        Ok(Self { server_output: output, ..Self::read(&members)? })
+    }
+
+    /// The same without the output.
+    pub(super) fn without_output(text: &[u8]) -> Result<Self, String> {
+        Self::read(&Members::of(text, &TOP)?)
+    }
+
+    fn read(members: &Members<'_>) -> Result<Self, String> {
+        let numbers = members.scalars(&SCALARS);
+        let need = |key: &str| json::float(&numbers, key).ok_or_else(|| missing(key));
+        let list = members.list("streams").ok_or_else(|| missing("streams"))?;
+        let truth = members.object("linerate");
+        let truth = truth.and_then(|text| Members::of(text.as_bytes(), &TRUTH).ok());
+        let truth = truth.as_ref();
+        let rows = truth.and_then(|truth| truth.list("rows"));
+        let counted = truth.and_then(|truth| truth.list("streams"));
+        if [Some(list), rows, counted].into_iter().flatten().any(has_too_many) {
             return Err(format!("it lists more than {MOST_STREAMS} streams"));
         }
-        let counted = counted.iter().filter(|sample| can_be(sample));
-        let counted = counted.map(|sample| (sample.id, sample)).collect();
+        let shared = truth.and_then(|truth| truth.list("shared"));
+        let shared = shared.and_then(|text| json::list(text, MOST_NEIGHBOURS, read_one));
         Ok(Self {
             cpu: CpuUse {
                 total: need("cpu_util_total")?,
                 user: need("cpu_util_user")?,
                 system: need("cpu_util_system")?,
             },
-            sender_has_retransmits: json::signed(&object, "sender_has_retransmits")
+            sender_has_retransmits: json::signed(&numbers, "sender_has_retransmits")
                 .ok_or_else(|| missing("sender_has_retransmits"))?,
-            congestion_used: json::text(&object, "congestion_used").map(|name| json::plain(&name)),
+            congestion_used: json::text(&numbers, "congestion_used").map(|name| json::plain(&name)),
             streams: match rows {
-                Some(rows) => rows::read(&rows)?,
-                None => list
-                    .iter()
-                    .map(|value| StreamResult::from_json(value, &counted))
-                    .collect::<Result<_, _>>()?,
+                Some(rows) => rows::read(rows)?,
+                None => listed(list, counted)?,
             },
-            server_output,
-            shared,
-            pacing: pacing.and_then(plausible_pacing),
-            runtime: runtime.and_then(plausible_runtime),
+            server_output: None,
+            shared: shared.unwrap_or_default(),
+            pacing: truth.and_then(plausible_pacing),
+            runtime: truth.and_then(plausible_runtime),
         })
     }
+}
+
+/// How much the results tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    All,
+    /// Of rows the first columns alone (clause 13.14); otherwise all but the output.
+    Less,
+    /// What iperf3 tells, and of rows not even all of that.
+    Least,
+}
+
+fn to_text(document: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(document).expect("maps with string keys always serialise")
+}
+
+fn has_too_many(list: &str) -> bool {
+    json::count(list) > MOST_STREAMS
+}
+
+/// An element of a list that is not looked at closer.
+fn read_one<T: DeserializeOwned>(text: &str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+/// Streams in iperf3's form, with what a linerate `counted` of them.
+fn listed(list: &str, counted: Option<&str>) -> Result<Vec<StreamResult>, String> {
+    let mut why = String::new();
+    let streams = json::list(list, MOST_STREAMS, |text| {
+        StreamResult::from_json(text).map_err(|error| why = error).ok()
+    });
+    let mut streams = streams.ok_or(why)?;
+    let counted = counted.and_then(|text| json::list(text, MOST_STREAMS, read_one));
+    let mut counted: Vec<StreamSample> = counted.unwrap_or_default();
+    counted.retain(can_be);
+    counted.sort_unstable_by_key(|sample| sample.id);
+    for stream in &mut streams {
+        let place = counted.binary_search_by_key(&stream.id, |sample| sample.id);
+        stream.counted = place.ok().map(|place| counted[place]);
+    }
+    Ok(streams)
 }
 
 impl StreamResult {
@@ -168,8 +236,9 @@ impl StreamResult {
         })
     }
 
-    fn from_json(value: &Value, counted: &BTreeMap<u32, &StreamSample>) -> Result<Self, String> {
-        let object = value.as_object().ok_or_else(|| "a stream is no object".to_owned())?;
+    fn from_json(text: &str) -> Result<Self, String> {
+        let members = Members::of(text.as_bytes(), &STREAM);
+        let object = &members.map_err(|_| "a stream is no object".to_owned())?.scalars(&STREAM);
         let need = |key: &str| required(object, key);
         let id = need("id").and_then(|id| u32::try_from(id).map_err(|_| missing("id")))?;
         let time = |key| json::float(object, key).unwrap_or(0.0);
@@ -187,7 +256,7 @@ impl StreamResult {
             packets: count(object, "packets")?,
             omitted_packets: json::unsigned(object, "omitted_packets"),
             seconds: if span.is_finite() { span.max(0.0) } else { 0.0 },
-            counted: counted.get(&id).copied().copied(),
+            counted: None,
         })
     }
 }
@@ -210,45 +279,93 @@ impl From<StreamResult> for PeerStream {
 }
 
 /// What travels under the key `linerate`.
-#[derive(Default, Serialize, Deserialize)]
-struct Truth {
-    #[serde(default)]
+#[derive(Serialize)]
+struct Truth<'a> {
     streams: Vec<StreamSample>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    shared: Vec<Neighbour>,
-    /// A newer linerate may tell it in other words, which spoils nothing else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pacing: Option<Value>,
-    /// Likewise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    runtime: Option<Value>,
+    #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
+    shared: &'a [Neighbour],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pacing: Option<&'a PacingReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runtime: Option<&'a Runtime>,
 }
 
-/// What a peer says of its runtime, if it can be true.
-fn plausible_runtime(value: Value) -> Option<Box<Runtime>> {
-    let runtime: Box<Runtime> = serde_json::from_value(value).ok()?;
+/// What a peer says of its runtime, if it can be true. A newer linerate may tell it in other
+/// words, which spoils nothing else.
+fn plausible_runtime(truth: &Members<'_>) -> Option<Box<Runtime>> {
+    let text = truth.text("runtime").filter(|text| json::most_values(text) <= MOST_OF_RUNTIME)?;
+    let runtime: Box<Runtime> = serde_json::from_str(text).ok()?;
     runtime.can_be(json::MOST).then_some(runtime)
 }
 
-/// What a peer says of its pacing, if it can be true.
-fn plausible_pacing(value: Value) -> Option<Box<PacingReport>> {
-    let report: Box<PacingReport> = serde_json::from_value(value).ok()?;
+/// What a peer says of its pacing, if it can be true; likewise.
+fn plausible_pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
+    let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
+    let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
     report.can_be(json::MOST).then_some(report)
 }
 
+/// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.
+const TOP: [&str; 9] = [
+    "cpu_util_total",
+    "cpu_util_user",
+    "cpu_util_system",
+    "sender_has_retransmits",
+    "congestion_used",
+    "streams",
+    "server_output_text",
+    "server_output_json",
+    "linerate",
+];
+const SCALARS: [&str; 5] = [
+    "cpu_util_total",
+    "cpu_util_user",
+    "cpu_util_system",
+    "sender_has_retransmits",
+    "congestion_used",
+];
+const STREAM: [&str; 10] = [
+    "id",
+    "bytes",
+    "retransmits",
+    "jitter",
+    "errors",
+    "omitted_errors",
+    "packets",
+    "omitted_packets",
+    "start_time",
+    "end_time",
+];
+const TRUTH: [&str; 5] = ["rows", "streams", "shared", "pacing", "runtime"];
+
+/// A thousand units with their numbers, and room for more.
+const MOST_OF_RUNTIME: usize = 16 * 1024;
+const MOST_OF_PACING: usize = 256;
+/// What the reading of results takes at most (`tests/memory_of_results.rs`): the text, and
+/// for each of its bytes so much; a row of zeros becomes the most.
+const MEMORY_PER_BYTE: u64 = 8;
+const MEMORY_FREE: u64 = 64 * 1024;
 /// Servers tell of fewer.
 const MOST_NEIGHBOURS: usize = 1024;
 
 /// Both directions of the largest test (clause 6.3).
 const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
 
-fn server_output(object: &mut Map<String, Value>) -> Option<ServerOutput> {
-    match object.remove("server_output_json") {
-        Some(json) if json.is_object() => Some(ServerOutput::Json(json)),
-        _ => json::text(object, "server_output_text")
-            .map(|text| ServerOutput::Text(json::printable_lines(&text))),
+/// A server's output; a tree of it is made only if it is no worse than those of iperf3.
+fn server_output(members: &Members<'_>) -> Option<ServerOutput> {
+    let json = members.object("server_output_json");
+    let json = json.filter(|text| json::most_values(text) <= FEW_VALUES + text.len() / BYTES_EACH);
+    if let Some(json) = json.and_then(|text| serde_json::from_str(text).ok()) {
+        return Some(ServerOutput::Json(json));
     }
+    let text = members.read("server_output_text")?;
+    Some(ServerOutput::Text(json::printable_lines(text)))
 }
+
+/// What no output is blamed for.
+const FEW_VALUES: usize = 64;
+/// iperf3 writes some 17 bytes for each value.
+const BYTES_EACH: usize = 10;
 
 fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))
@@ -310,6 +427,31 @@ mod tests {
     fn results_survive_the_wire() {
         let text = results().to_json().to_string();
         assert_eq!(Results::from_json(text.as_bytes()), Ok(results()));
+    }
+
+    #[test]
+    fn what_is_too_long_is_told_in_less_detail() {
+        let output = Some(ServerOutput::Text("a line\n".repeat(100)));
+        let told = Results { server_output: output, ..results() };
+        let within = |most| Results::from_json(&told.fitting(false, most)).expect("readable");
+        assert_eq!(within(4096), told);
+        assert_eq!(within(700), results());
+        let least = within(300);
+        assert_eq!((least.streams[0].bytes, least.streams[0].counted), (1 << 50, None));
+    }
+
+    #[test]
+    fn an_output_denser_than_any_of_iperf3_is_no_output() {
+        let with = |output: Value| {
+            let mut json = results().to_json();
+            json["server_output_json"] = output;
+            let read = Results::from_json(json.to_string().as_bytes());
+            read.expect("the rest is readable").server_output
+        };
+        let likely = json!({ "intervals": vec![json!({ "sender": true, "omitted": false }); 500] });
+        assert_eq!(with(likely.clone()), Some(ServerOutput::Json(likely)));
+        assert_eq!(with(json!({ "a": vec![json!([]); 500] })), None);
+        assert_eq!(with(json!([])), None);
     }
 
     #[test]

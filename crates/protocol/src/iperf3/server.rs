@@ -305,7 +305,13 @@ impl Server {
     /// Answers [`ServerEvent::Results`].
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Answering {
-            results.write(&mut self.wire, self.has_many_streams);
+            // An iperf3 takes results of any length (clause 5.4).
+            let most = match (&self.shared, &results.server_output) {
+                (None, _) => u32::MAX,
+                (Some(_), None) => self.wire.limit_of(JsonKind::Results),
+                (Some(_), Some(_)) => self.wire.limit_of(JsonKind::ResultsOfServer),
+            };
+            results.write(&mut self.wire, self.has_many_streams, most);
             self.wire.write_state(State::DisplayResults);
             self.enter(Phase::Closing, now);
         }
@@ -406,7 +412,7 @@ impl Server {
     }
 
     fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
-        match Results::from_json(text) {
+        match Results::without_output(text) {
             Ok(results) => {
                 self.enter(Phase::Answering, now);
                 self.events.push_back(ServerEvent::Results(results));

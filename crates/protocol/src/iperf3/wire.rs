@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::Timestamp;
 
 use super::error::ProtocolError;
-use super::frame::{Expect, Frame, FrameReader, write_json};
+use super::frame::{Expect, Frame, FrameReader, JsonKind, write_json, write_text};
 use super::state::State;
 
 /// One end of the control connection.
@@ -47,6 +47,15 @@ impl Wire {
 
     pub(super) fn write_json(&mut self, json: &impl serde::Serialize) {
         write_json(&mut self.out, json);
+    }
+
+    pub(super) fn write_text(&mut self, text: &[u8]) {
+        write_text(&mut self.out, text);
+    }
+
+    /// The longest text of a kind in bytes.
+    pub(super) const fn limit_of(&self, kind: JsonKind) -> u32 {
+        self.reader.limit(kind)
     }
 
     /// Takes all that is to be sent.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::units::show_duration;
 use measurement::{BitRate, ByteSize, End, Timestamp, Transport};
-use protocol::iperf3::{ErrorCode, Parameters};
+use protocol::iperf3::{ErrorCode, Parameters, Results};
 
 use super::admission::Cost;
 use super::tally::Refusal;
@@ -137,6 +137,7 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
     let payload = 2 * parameters.block().bytes().max(LEAST_PAYLOAD);
     Cost {
         memory: SESSION_BYTES
+            + Results::most_memory(parameters.plan.streams_in_all())
             + streams * stream_bytes(parameters.plan.transport)
             + workers * (payload + WORKER_BYTES),
         descriptors: streams
@@ -255,7 +256,7 @@ const DURATION_PAUSE: Duration = Duration::from_millis(250);
 const SLACK: Duration = Duration::from_secs(2);
 /// Batches of datagrams are not smaller, however small these are.
 const LEAST_PAYLOAD: u64 = 256 * 1024;
-/// Stacks as far as they are used, parameters, results, samples.
+/// Stacks as far as they are used, parameters, samples.
 const SESSION_BYTES: u64 = 256 * 1024;
 const WORKER_BYTES: u64 = 64 * 1024;
 /// What it waits with: an epoll, an alarm, a wake.
@@ -328,6 +329,22 @@ mod tests {
         peer.extensions.retain(|extension| extension != "many-streams");
         parameters.announcement = Some(peer);
         assert_eq!(doors(&parameters), 0);
+    }
+
+    #[test]
+    fn what_a_peer_may_make_of_its_results_is_booked() {
+        let memory = |streams| {
+            let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+            draft.streams = streams;
+            let plan = draft.check().expect("a plan");
+            cost(&Parameters::new(&plan, ByteSize::from_bytes(1000))).memory
+        };
+        for streams in [1, 128, 10_000, u16::MAX] {
+            let results = Results::most_memory(streams.into());
+            let sockets = u64::from(streams) * stream_bytes(Transport::Tcp);
+            assert!(memory(streams) >= results + sockets, "{streams}");
+        }
+        assert!(Results::most_memory(1) < 512 * 1024, "many tests of one stream are possible");
     }
 
     #[test]

@@ -186,10 +186,11 @@ impl Workshop {
     fn pacer(&self, of: fn(BitRate, u64) -> Pacer, together: usize) -> Option<Pacer> {
         let pacer = of(self.options.rate?, self.block as u64).with_pacing(self.options.pacing);
         let pieces = self.options.burst.map(|burst| usize::try_from(burst).unwrap_or(usize::MAX));
-        Some(match pieces {
+        let pacer = match pieces {
             None if together == 1 => pacer,
             pieces => pacer.with_burst(pieces.unwrap_or(1).saturating_mul(together)),
-        })
+        };
+        Some(pacer.centred())
     }
 }
 

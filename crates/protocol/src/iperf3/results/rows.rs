@@ -1,15 +1,16 @@
 //! Results of many streams: a row of numbers for each (clause 13.14).
 //!
-//! iperf3's own form takes a kilobyte for a stream, and tens of times that in memory while
-//! it is read. No iperf3 has so many.
+//! iperf3's own form takes a kilobyte for a stream. No iperf3 has so many.
+
+use std::fmt;
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
 use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
-use serde::Serialize;
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 
-use super::{Results, StreamResult, json, missing};
+use super::{Detail, MOST_STREAMS, Results, StreamResult, json, missing};
 
 /// The results as they travel.
 #[derive(Serialize)]
@@ -27,7 +28,7 @@ pub(super) struct Document<'a> {
 
 #[derive(Serialize)]
 struct Table<'a> {
-    rows: Vec<Row>,
+    rows: Vec<Cells>,
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,8 +40,34 @@ struct Table<'a> {
 /// The numbers of one stream; -1: unknown.
 type Row = [i64; COLUMNS];
 
+/// So many of them as are told.
+struct Cells {
+    row: Row,
+    told: usize,
+}
+
+impl Serialize for Cells {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.row[..self.told].serialize(serializer)
+    }
+}
+
+impl Cells {
+    fn of(stream: &StreamResult, detail: Detail) -> Self {
+        let mut row = row(stream);
+        if detail == Detail::Least {
+            for column in OMITTED {
+                row[column] = -1;
+            }
+        }
+        let told = if detail == Detail::All { COLUMNS } else { LEAST_COLUMNS };
+        Self { row, told }
+    }
+}
+
 impl<'a> Document<'a> {
-    pub(super) fn of(results: &'a Results) -> Self {
+    pub(super) fn of(results: &'a Results, detail: Detail) -> Self {
+        let beside = detail != Detail::Least;
         let CpuUse { total, user, system } = results.cpu;
         Self {
             cpu_util_total: total,
@@ -50,10 +77,10 @@ impl<'a> Document<'a> {
             streams: [],
             congestion_used: results.congestion_used.as_deref(),
             linerate: Table {
-                rows: results.streams.iter().map(row).collect(),
-                shared: &results.shared,
-                pacing: results.pacing.as_deref(),
-                runtime: results.runtime.as_deref(),
+                rows: results.streams.iter().map(|one| Cells::of(one, detail)).collect(),
+                shared: if beside { &results.shared } else { &[] },
+                pacing: results.pacing.as_deref().filter(|_| beside),
+                runtime: results.runtime.as_deref().filter(|_| beside),
             },
         }
     }
@@ -87,25 +114,55 @@ fn row(stream: &StreamResult) -> Row {
     ]
 }
 
-/// The rows in what stands under the key `linerate`.
-pub(super) fn take(linerate: &mut Value) -> Option<Vec<Value>> {
-    match linerate.get_mut("rows")?.take() {
-        Value::Array(rows) => Some(rows),
-        _ => None,
+/// Reads the list of rows in `text`. A newer peer may say more at the end of each; one that
+/// would say too much says less.
+pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
+    let rows = json::list(text, MOST_STREAMS, |row| {
+        let (row, told) =
+            serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.told))?;
+        let stream = stream(row)?;
+        Some(if told < COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
+    });
+    rows.ok_or_else(|| missing("rows"))
+}
+
+/// A row as it was read; what was not told is zero.
+struct Read {
+    row: Row,
+    told: usize,
+}
+
+impl<'a> Deserialize<'a> for Read {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RowVisitor)
     }
 }
 
-/// Reads the rows; a newer peer may say more at the end of each.
-pub(super) fn read(rows: &[Value]) -> Result<Vec<StreamResult>, String> {
-    let numbers = |row: &Value| {
-        let row = row.as_array().filter(|row| row.len() >= COLUMNS)?;
-        let mut numbers = [0; COLUMNS];
-        for (number, value) in numbers.iter_mut().zip(row) {
-            *number = value.as_i64().filter(|number| *number <= json::MOST.cast_signed())?;
+struct RowVisitor;
+
+impl<'a> Visitor<'a> for RowVisitor {
+    type Value = Read;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row of numbers")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut cells: A) -> Result<Read, A::Error> {
+        let (mut row, mut told) = ([0; COLUMNS], 0);
+        for cell in &mut row {
+            let Some(number) = cells.next_element::<i64>()? else { break };
+            if number > json::MOST.cast_signed() {
+                return Err(A::Error::custom("beyond what can be meant"));
+            }
+            *cell = number;
+            told += 1;
         }
-        Some(numbers)
-    };
-    rows.iter().map(|row| numbers(row).and_then(stream).ok_or_else(|| missing("rows"))).collect()
+        if told < LEAST_COLUMNS {
+            return Err(A::Error::invalid_length(told, &self));
+        }
+        while cells.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Read { row, told })
+    }
 }
 
 fn stream(row: Row) -> Option<StreamResult> {
@@ -182,6 +239,10 @@ fn seconds(nanos: u64) -> f64 {
 
 /// As many as clause 13.14 lists.
 const COLUMNS: usize = 20;
+/// Those that a row has at least: iperf3's.
+const LEAST_COLUMNS: usize = 9;
+/// What the omitted start had of errors and of datagrams.
+const OMITTED: [usize; 2] = [5, 7];
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +275,7 @@ mod tests {
     }
 
     fn text(results: &Results) -> String {
-        serde_json::to_string(&Document::of(results)).expect("serialises")
+        serde_json::to_string(&Document::of(results, Detail::All)).expect("serialises")
     }
 
     #[test]
@@ -242,5 +303,22 @@ mod tests {
         }
         let longer = text.replace("]]", ",7]]");
         assert_eq!(Results::from_json(longer.as_bytes()), Ok(results(2)), "of a newer one");
+    }
+
+    #[test]
+    fn rows_that_end_early_say_what_iperf3_says() {
+        let told = results(3);
+        let read = |detail| {
+            let text = serde_json::to_vec(&Document::of(&told, detail)).expect("serialises");
+            Results::from_json(&text).expect("readable").streams
+        };
+        let less = told.streams.iter().map(|one| StreamResult { counted: None, ..one.clone() });
+        let less: Vec<_> = less.collect();
+        assert_eq!(read(Detail::Less), less);
+        let unknown =
+            |one: StreamResult| StreamResult { omitted_errors: None, omitted_packets: None, ..one };
+        assert_eq!(read(Detail::Least), less.into_iter().map(unknown).collect::<Vec<_>>());
+        let shorter = text(&told).replace("[[1,", "[[1,2,3,4,5,6,7,8],[1,");
+        assert!(Results::from_json(shorter.as_bytes()).is_err());
     }
 }
