@@ -18,12 +18,18 @@ pub(crate) enum Format {
 
 /// Prints the records on standard output.
 pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
-    let mut out = anstream::stdout().lock();
     let printed = match format {
-        Format::Table => report::terminal::write(records, &mut out),
-        Format::Json => report::json::write(records, &mut out),
+        Format::Table => {
+            let mut out = anstream::stdout().lock();
+            report::terminal::write(records, &mut out).and_then(|()| out.flush())
+        }
+        // The record of many streams is long, and has no colours.
+        Format::Json => {
+            let mut out = io::BufWriter::new(io::stdout().lock());
+            report::json::write(records, &mut out).and_then(|()| out.flush())
+        }
     };
-    whole(printed.and_then(|()| out.flush())).context("cannot print the result")
+    whole(printed).context("cannot print the result")
 }
 
 /// Prints a generated text on standard output.
@@ -46,7 +52,10 @@ pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()>
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     let written = fs::File::create(&part).and_then(|mut file| {
-        report::json::write(records, &mut file)?;
+        let mut buffered = io::BufWriter::new(&mut file);
+        report::json::write(records, &mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
         file.sync_all()?;
         fs::rename(&part, path)
     });
