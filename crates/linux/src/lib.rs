@@ -21,14 +21,37 @@ pub mod poll;
 pub mod privileges;
 pub mod process;
 pub mod seal;
+pub mod splice;
 pub mod tcp;
 pub mod topology;
 pub mod udp;
+#[cfg(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64",
+    target_arch = "loongarch64",
+    target_arch = "powerpc64"
+))]
+pub mod uring;
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64",
+    target_arch = "loongarch64",
+    target_arch = "powerpc64"
+)))]
+#[path = "uring_absent.rs"]
+pub mod uring;
 
 /// Size of `T` as socket calls want it.
 #[expect(clippy::cast_possible_truncation, reason = "no kernel structure is that large")]
 const fn length_of<T>() -> libc::socklen_t {
     size_of::<T>() as libc::socklen_t
+}
+
+/// Whether the kernel had no room for what was to be sent (`ENOBUFS`, send(2)).
+pub fn lacks_buffers(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
 /// Socket buffers in effect, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).

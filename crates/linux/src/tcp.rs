@@ -11,9 +11,13 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use crate::option;
 use crate::packets::{PacketOptions, bind_to_device};
 
+mod mapped;
 mod multipath;
+mod zero_copy;
 
+pub use mapped::{Mapped, Window};
 pub use multipath::{acknowledged, is_multipath};
+pub use zero_copy::{Completions, allow_zero_copy, completions, send_in_place};
 
 /// What is set on a stream's socket before it is connected.
 #[derive(Clone, Debug, Default)]
@@ -216,6 +220,16 @@ pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
         libc::recv(stream.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_TRUNC)
     };
     usize::try_from(taken).map_err(|_| io::Error::last_os_error())
+}
+
+/// How many bytes have to be there before the stream is readable (`SO_RCVLOWAT`,
+/// socket(7)); its end and an error are told at once.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn set_low_water(stream: &TcpStream, bytes: u32) -> io::Result<()> {
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    option::set(stream, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
 }
 
 /// Congestion control in effect.

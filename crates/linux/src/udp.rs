@@ -15,7 +15,9 @@ mod offload;
 mod origin;
 
 pub use batch::{ReceiveBatch, Received, SendBatch};
-pub use offload::{MOST_SEGMENTS, check_segmentation, coalesce_arrivals, coalesces_arrivals};
+pub use offload::{
+    LONGEST_PIECE, MOST_SEGMENTS, check_segmentation, coalesce_arrivals, coalesces_arrivals,
+};
 pub use origin::{Origin, receive_with_origin, report_destination};
 
 /// A socket that does not block, bound to `local`. With `shared`, more sockets may

@@ -6,6 +6,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use super::offload::Pieces;
 use super::{Control, empty_header, for_each_control};
 
 /// Slots of equal length, one behind the other, and what the kernel needs to find
@@ -46,7 +47,11 @@ impl Slots {
 }
 
 /// Datagrams of one length, to be sent together.
-pub struct SendBatch(Slots);
+pub struct SendBatch {
+    slots: Slots,
+    /// How they are cut out of larger pieces.
+    pub(super) pieces: Pieces,
+}
 
 impl SendBatch {
     /// Room for `count` datagrams of `length` bytes, both at least 1, filled with
@@ -57,17 +62,18 @@ impl SendBatch {
             let (filled, _) = pattern.split_at(chunk.len().min(pattern.len()));
             chunk[..filled.len()].copy_from_slice(filled);
         }
-        Self(slots)
+        let pieces = Pieces::new(slots.payload.len(), slots.length);
+        Self { slots, pieces }
     }
 
     /// How many datagrams fit.
     pub const fn capacity(&self) -> usize {
-        self.0.headers.len()
+        self.slots.headers.len()
     }
 
     /// Bytes of each datagram.
     pub const fn length(&self) -> usize {
-        self.0.length
+        self.slots.length
     }
 
     /// The payload of datagram `index`.
@@ -75,12 +81,13 @@ impl SendBatch {
     /// # Panics
     /// If `index` is not below the capacity.
     pub fn payload_mut(&mut self, index: usize) -> &mut [u8] {
-        &mut self.0.payload[index * self.0.length..][..self.0.length]
+        &mut self.slots.payload[index * self.slots.length..][..self.slots.length]
     }
 
-    /// The payload of the first `count` datagrams, one behind the other.
-    pub(super) fn bytes(&mut self, count: usize) -> &mut [u8] {
-        &mut self.0.payload[..count * self.0.length]
+    /// The payload of the first `count` datagrams, one behind the other, and the pieces that
+    /// it may be sent in.
+    pub(super) fn in_pieces(&mut self, count: usize) -> (&mut [u8], &mut Pieces) {
+        (&mut self.slots.payload[..count * self.slots.length], &mut self.pieces)
     }
 
     /// Sends the first `count` datagrams over a connected socket; how many went.
@@ -91,7 +98,7 @@ impl SendBatch {
     /// # Panics
     /// If `count` is above the capacity.
     pub fn send(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
-        let headers = &mut self.0.headers[..count];
+        let headers = &mut self.slots.headers[..count];
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
         // SAFETY: pointer and count describe the headers, whose vectors describe
         // slots that live as long as they do.

@@ -49,33 +49,86 @@ fn longest_unfragmented(socket: &UdpSocket) -> io::Result<usize> {
 }
 
 impl SendBatch {
-    /// Sends the first `count` datagrams over a connected socket in one piece, which the
-    /// kernel or the network card cuts; how many went: all of them.
+    /// Sends the first `count` datagrams over a connected socket in as few pieces as the
+    /// kernel takes, which it or the network card cuts, with one call; how many went.
     ///
     /// # Errors
-    /// What sendmsg(2) reports, e.g. `EAGAIN`, or `EINVAL` if they are more than
-    /// [`MOST_SEGMENTS`] or longer than the path takes.
+    /// What sendmmsg(2) reports of the first piece, e.g. `EAGAIN`, or `EINVAL` if the
+    /// datagrams are longer than the path takes.
     ///
     /// # Panics
     /// If `count` is above the capacity.
     pub fn send_segmented(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
-        let segment = u16::try_from(self.length()).unwrap_or(u16::MAX);
-        let bytes = self.bytes(count);
-        let mut vector = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-        let mut space = ControlSpace::default();
-        let mut header = empty_header();
-        header.msg_iov = &raw mut vector;
-        header.msg_iovlen = 1;
-        if count > 1 {
-            header.msg_control = space.0.as_mut_ptr().cast();
-            header.msg_controllen = SEGMENT_SPACE as _;
-            // SAFETY: the control space is aligned and holds one message of a u16.
-            unsafe { write_segment(&header, segment) };
+        let length = self.length();
+        let (bytes, pieces) = self.in_pieces(count);
+        let result = pieces.send(socket, bytes, length);
+        match result {
+            // It is a kernel that cuts fewer out of one piece.
+            Err(error)
+                if error.raw_os_error() == Some(libc::EINVAL) && pieces.most > MOST_SEGMENTS =>
+            {
+                pieces.most = MOST_SEGMENTS;
+                pieces.send(socket, bytes, length)
+            }
+            result => result,
         }
-        // SAFETY: the header points to the payload, which lives in `self`, and to the
-        // vector and the control space on this stack frame.
-        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, 0) };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(count) }
+    }
+}
+
+/// What the kernel needs to take several pieces with one call. It is filled at each call.
+pub(super) struct Pieces {
+    vectors: Box<[libc::iovec]>,
+    headers: Box<[libc::mmsghdr]>,
+    control: Box<[ControlSpace]>,
+    /// Datagrams that the kernel takes in one piece.
+    most: usize,
+}
+
+// SAFETY: its pointers are written at each call before they are used.
+unsafe impl Send for Pieces {}
+
+impl Pieces {
+    /// For `bytes` of datagrams of `length`, at least one of each.
+    pub(super) fn new(bytes: usize, length: usize) -> Self {
+        // As many as there are if the kernel takes but `MOST_SEGMENTS` in each.
+        let least = (LONGEST_PIECE / length).clamp(1, MOST_SEGMENTS) * length;
+        let count = bytes.div_ceil(least);
+        let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        Self {
+            vectors: vec![none; count].into_boxed_slice(),
+            headers: vec![libc::mmsghdr { msg_hdr: empty_header(), msg_len: 0 }; count]
+                .into_boxed_slice(),
+            control: vec![ControlSpace::default(); count].into_boxed_slice(),
+            most: MOST_SEGMENTS_NOW,
+        }
+    }
+
+    /// Sends `bytes`, datagrams of `length` each; how many went.
+    fn send(&mut self, socket: &UdpSocket, bytes: &mut [u8], length: usize) -> io::Result<usize> {
+        let together = (LONGEST_PIECE / length).clamp(1, self.most);
+        let chunks = bytes.chunks_mut(together * length);
+        let rooms = self.headers.iter_mut().zip(&mut self.vectors).zip(&mut self.control);
+        let mut count = 0;
+        for (piece, ((header, vector), space)) in chunks.zip(rooms) {
+            *vector = libc::iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: piece.len() };
+            let header = &mut header.msg_hdr;
+            header.msg_iov = vector;
+            header.msg_iovlen = 1;
+            (header.msg_control, header.msg_controllen) = (std::ptr::null_mut(), 0);
+            if piece.len() > length {
+                header.msg_control = space.0.as_mut_ptr().cast();
+                header.msg_controllen = SEGMENT_SPACE as _;
+                // SAFETY: the control space is aligned and holds one message of a u16.
+                unsafe { write_segment(header, u16::try_from(length).unwrap_or(u16::MAX)) };
+            }
+            count += 1;
+        }
+        // SAFETY: pointer and count describe headers that were filled above, for bytes that
+        // outlive the call, and for vectors and control spaces of `self`.
+        let sent =
+            unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, 0) };
+        let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+        Ok((sent * together).min(bytes.len() / length))
     }
 }
 
@@ -95,7 +148,7 @@ unsafe fn write_segment(header: &libc::msghdr, segment: u16) {
 
 /// Room for one control message, aligned as cmsg(3) asks.
 #[repr(C, align(8))]
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct ControlSpace([u8; 32]);
 
 #[expect(clippy::cast_possible_truncation, reason = "two bytes")]
@@ -105,8 +158,12 @@ const SEGMENT_SPACE: u32 = unsafe { libc::CMSG_SPACE(SEGMENT_LENGTH) };
 const _: () = assert!(SEGMENT_SPACE as usize <= size_of::<ControlSpace>());
 
 /// Datagrams that every kernel with segmentation takes in one piece (`UDP_MAX_SEGMENTS`
-/// in `linux/udp.h`; 128 since Linux 6.9).
+/// in `linux/udp.h`).
 pub const MOST_SEGMENTS: usize = 64;
+/// The same since Linux 6.9.
+const MOST_SEGMENTS_NOW: usize = 128;
+/// What UDP over IPv4 carries in one piece: 65,535 less the headers (RFC 791, RFC 768).
+pub const LONGEST_PIECE: usize = 65_507;
 
 #[cfg(test)]
 mod tests {
@@ -157,6 +214,25 @@ mod tests {
             assert!(batch.get(0).arrival.is_some());
             assert_eq!(batch.get(1).datagrams().collect::<Vec<_>>(), [[9; 30]]);
         }
+    }
+
+    #[test]
+    fn several_pieces_go_with_one_call_and_the_last_one_may_be_short() {
+        let (from, to) = pair("127.0.0.1:0");
+        coalesce_arrivals(&to).expect("the kernel coalesces");
+        let mut batch = numbered(250, 10);
+        assert_eq!(batch.send_segmented(&from, 250).expect("sent"), 250);
+        // As on a kernel before 6.9.
+        batch.pieces.most = MOST_SEGMENTS;
+        assert_eq!(batch.send_segmented(&from, 130).expect("sent"), 130);
+        let mut arrived = Vec::new();
+        let mut room = ReceiveBatch::new(16, 65_536);
+        while arrived.len() < 380 {
+            for index in 0..room.receive(&to).expect("received") {
+                arrived.extend(room.get(index).datagrams().map(|datagram| datagram[0]));
+            }
+        }
+        assert!(arrived.into_iter().eq((0..250).chain(0..130)));
     }
 
     #[test]

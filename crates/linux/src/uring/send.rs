@@ -1,0 +1,220 @@
+//! Sends in flight.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+
+use io_uring::{IoUring, cqueue, opcode, types};
+
+use super::{result, ring, submit};
+use crate::memory::Region;
+
+/// A ring for the sends of one stream, which all send from one payload.
+pub struct SendRing {
+    ring: IoUring,
+    payload: Arc<Region>,
+    manner: Manner,
+    /// Sends whose result has not come.
+    in_flight: u32,
+}
+
+/// Whether the bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// They are (`IORING_OP_SEND`).
+    Copied,
+    /// They are not, if that can be avoided (`IORING_OP_SEND_ZC`, Linux 6.0).
+    InPlace,
+}
+
+/// What became of a send.
+#[derive(Debug)]
+pub enum Sent {
+    /// So many bytes went.
+    Bytes(usize),
+    /// The kernel is done with the pages of a send; whether it copied them all the same.
+    Released {
+        /// It did.
+        copied: bool,
+    },
+    /// It failed.
+    Failed(io::Error),
+}
+
+impl SendRing {
+    /// A ring for up to `depth` sends of `payload` at once.
+    ///
+    /// # Errors
+    /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
+    /// forbids it; `Unsupported` if the kernel cannot send in this manner.
+    pub fn new(depth: u32, payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
+        let ring = ring(depth)?;
+        let mut probe = io_uring::Probe::new();
+        ring.submitter().register_probe(&mut probe)?;
+        let code = match manner {
+            Manner::Copied => opcode::Send::CODE,
+            Manner::InPlace => opcode::SendZc::CODE,
+        };
+        if !probe.is_supported(code) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(Self { ring, payload, manner, in_flight: 0 })
+    }
+
+    /// Sends that have no result yet.
+    pub const fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Begins to send the first `count` bytes of the payload over `stream`, all of them.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn send(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        let bytes = &self.payload[..count.min(self.payload.len())];
+        let (fd, length) = (types::Fd(stream.as_raw_fd()), u32::try_from(bytes.len()));
+        let length = length.unwrap_or(u32::MAX);
+        let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
+        let entry = match self.manner {
+            Manner::Copied => opcode::Send::new(fd, bytes.as_ptr(), length).flags(flags).build(),
+            Manner::InPlace => opcode::SendZc::new(fd, bytes.as_ptr(), length)
+                .flags(flags)
+                .zc_flags(REPORT_USAGE)
+                .build(),
+        };
+        // SAFETY: the payload is kept until no send is in flight, and nobody can change it; the
+        // kernel holds the socket.
+        unsafe { submit(&mut self.ring, &entry)? };
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// The next result, if one has come.
+    pub fn reap(&mut self) -> Option<Sent> {
+        let entry = self.ring.completion().next()?;
+        if cqueue::notif(entry.flags()) {
+            // The kernel's numbers have their highest bit set then.
+            return Some(Sent::Released { copied: entry.result() < 0 });
+        }
+        self.in_flight -= 1;
+        Some(match result(&entry) {
+            Ok(bytes) => Sent::Bytes(bytes),
+            Err(error) => Sent::Failed(error),
+        })
+    }
+
+    /// Gives up what is in flight: it ends as far as it has come, and its results are there
+    /// afterwards.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn cancel(&mut self) -> io::Result<()> {
+        if self.in_flight > 0 {
+            // Results of sends that had just finished are as good.
+            _ = self.ring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
+        }
+        self.ring.submit().map(drop)
+    }
+}
+
+impl AsFd for SendRing {
+    /// Readable when a result has come.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring lives as long as the borrow.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+    }
+}
+
+impl Drop for SendRing {
+    fn drop(&mut self) {
+        // The kernel holds pages that are on their way itself.
+        _ = self.cancel();
+    }
+}
+
+/// `IORING_SEND_ZC_REPORT_USAGE` of `linux/io_uring.h` (Linux 6.2).
+const REPORT_USAGE: u16 = 1 << 3;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{Ipv4Addr, TcpListener};
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listens");
+        let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("connects");
+        near.set_nonblocking(true).expect("set");
+        (near, listener.accept().expect("accepts").0)
+    }
+
+    fn payload() -> Arc<Region> {
+        let mut payload = Region::new(1 << 20).expect("mapped");
+        payload.fill(7);
+        Arc::new(payload)
+    }
+
+    fn wait(ring: &mut SendRing) -> Sent {
+        loop {
+            if let Some(sent) = ring.reap() {
+                return sent;
+            }
+            ring.ring.submit_and_wait(1).expect("waits");
+        }
+    }
+
+    #[test]
+    fn a_send_goes_on_until_all_is_sent() {
+        let (near, mut far) = pair();
+        let mut ring = SendRing::new(2, payload(), Manner::Copied).expect("made");
+        ring.send(&near, 1 << 20).expect("begun");
+        assert!(ring.in_flight() <= 1);
+        let reader =
+            std::thread::spawn(move || far.read_exact(&mut vec![0; 1 << 20]).expect("read"));
+        assert!(matches!(wait(&mut ring), Sent::Bytes(1_048_576)));
+        reader.join().expect("read");
+        assert_eq!(ring.in_flight(), 0);
+    }
+
+    #[test]
+    fn a_send_in_place_tells_that_loopback_copied() {
+        let (near, mut far) = pair();
+        let mut ring = SendRing::new(2, payload(), Manner::InPlace).expect("made");
+        ring.send(&near, 1_000).expect("begun");
+        assert!(matches!(wait(&mut ring), Sent::Bytes(1_000)));
+        far.read_exact(&mut [0; 1_000]).expect("read");
+        assert!(matches!(wait(&mut ring), Sent::Released { copied: true }));
+    }
+
+    #[test]
+    fn what_is_cancelled_says_how_far_it_came() {
+        let (near, far) = pair();
+        let mut ring = SendRing::new(1, payload(), Manner::Copied).expect("made");
+        let mut sent = 0;
+        // Until it does not go on any more.
+        loop {
+            ring.send(&near, 1 << 20).expect("begun");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            match ring.reap() {
+                Some(Sent::Bytes(bytes)) => sent += bytes,
+                Some(other) => panic!("{other:?}"),
+                None => break,
+            }
+        }
+        ring.cancel().expect("cancelled");
+        if let Sent::Bytes(bytes) = wait(&mut ring) {
+            sent += bytes;
+        }
+        assert_eq!(ring.in_flight(), 0);
+        near.shutdown(std::net::Shutdown::Write).expect("shut");
+        let mut far = far;
+        let mut read = 0;
+        let mut room = vec![0; 1 << 20];
+        while let Ok(more @ 1..) = far.read(&mut room) {
+            read += more;
+        }
+        assert_eq!(read, sent);
+    }
+}

@@ -1,0 +1,100 @@
+//! What stands in for io_uring(7) on machines for which its bindings are not known.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use crate::memory::Region;
+
+/// A ring that cannot be made.
+pub struct SendRing(Infallible);
+
+/// A ring that cannot be made.
+pub struct ReceiveRing(Infallible);
+
+/// Whether the bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// They are.
+    Copied,
+    /// They are not, if that can be avoided.
+    InPlace,
+}
+
+/// What became of a send.
+#[derive(Debug)]
+pub enum Sent {
+    /// So many bytes went.
+    Bytes(usize),
+    /// The kernel is done with the pages of a send; whether it copied them all the same.
+    Released {
+        /// It did.
+        copied: bool,
+    },
+    /// It failed.
+    Failed(io::Error),
+}
+
+impl SendRing {
+    /// # Errors
+    /// `Unsupported`.
+    pub fn new(_: u32, _: Arc<Region>, _: Manner) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Never called.
+    pub const fn in_flight(&self) -> u32 {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn send(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    pub const fn reap(&mut self) -> Option<Sent> {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn cancel(&mut self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
+
+impl AsFd for SendRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.0 {}
+    }
+}
+
+impl ReceiveRing {
+    /// # Errors
+    /// `Unsupported`.
+    pub fn new(_: usize) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn arm(&mut self, _: &TcpStream) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn reap(&mut self) -> io::Result<Option<usize>> {
+        match self.0 {}
+    }
+}
+
+impl AsFd for ReceiveRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.0 {}
+    }
+}
