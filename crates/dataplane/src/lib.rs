@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod catalogue;
 mod counters;
 mod pacing;
 mod pool;
@@ -16,15 +17,18 @@ mod scratch;
 mod station;
 mod steward;
 mod stream;
+mod supplies;
 pub mod tcp;
 pub mod udp;
 
 pub use budget::{Budget, Goal};
+pub use catalogue::{Entry, catalogue, open_ahead};
 pub use counters::Counters;
 pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};
+pub use supplies::Supplies;
 
 /// The time of the monotonic clock.
 pub fn now() -> measurement::Timestamp {

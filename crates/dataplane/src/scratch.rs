@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use linux::memory::Region;
-use linux::udp::{MOST_SEGMENTS, ReceiveBatch, SendBatch};
+use linux::udp::{LONGEST_PIECE, MOST_SEGMENTS, ReceiveBatch, SendBatch};
 
 use crate::pacing::PacingTally;
 
@@ -58,8 +58,9 @@ impl Filling {
 pub struct Scratch {
     /// Payload and buffer, next to each other.
     blocks: Region,
-    /// Where the buffer begins.
+    /// How long the payload is, and where the buffer begins.
     payload: usize,
+    buffer: usize,
     /// What UDP senders send; empty in a TCP test.
     pub outgoing: SendBatch,
     /// What UDP receivers read into; empty in a TCP test.
@@ -75,11 +76,14 @@ impl Scratch {
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
         let (sent, received) = if memory.kind == Kind::Blocks { (block, block) } else { (0, 0) };
-        let mut blocks = Region::new(sent + received)?;
+        // What is sent may be on its way for long: nobody writes on its pages.
+        let buffer = sent.next_multiple_of(LARGEST_PAGE);
+        let mut blocks = Region::new(buffer + received)?;
         blocks[..sent].copy_from_slice(&payload[..sent]);
         Ok(Self {
             blocks,
             payload: sent,
+            buffer,
             outgoing: SendBatch::new(datagrams, length, &payload),
             incoming: ReceiveBatch::new(slots, slot),
             pacing,
@@ -93,7 +97,7 @@ impl Scratch {
 
     /// What TCP receivers read into.
     pub fn buffer(&mut self) -> &mut [u8] {
-        &mut self.blocks[self.payload..]
+        &mut self.blocks[self.buffer..]
     }
 }
 
@@ -102,13 +106,13 @@ fn outgoing(kind: Kind, block: usize) -> (usize, usize) {
     match kind {
         Kind::Blocks => (1, 1),
         Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        Kind::Segments => (segments(block), block),
+        Kind::Segments => (segments(block) * PIECES, block),
     }
 }
 
 /// How many datagrams of `block` bytes can go in one piece, at least one.
 pub fn segments(block: usize) -> usize {
-    (PIECE / block.max(1)).clamp(1, MOST_SEGMENTS)
+    (LONGEST_PIECE / block.max(1)).clamp(1, MOST_SEGMENTS)
 }
 
 /// How many slots there are for what comes in one call, and how long each is.
@@ -120,13 +124,15 @@ fn incoming(kind: Kind, block: usize) -> (usize, usize) {
     }
 }
 
+/// Of all machines that Linux runs on.
+const LARGEST_PAGE: usize = 64 * 1024;
 const DIGITS: &[u8; 10] = b"0123456789";
 /// About the share of a second-level cache that one buffer may fill.
 const BATCH_BYTES: usize = 256 * 1024;
 /// More datagrams in one call gain nothing and delay the ones behind.
 const MOST_DATAGRAMS: usize = 64;
-/// What UDP over IPv4 carries in one piece: 65,535 less the headers, as with iperf3.
-const PIECE: usize = 65_507;
+/// Pieces that go in one call.
+const PIECES: usize = 8;
 /// No piece is longer, whichever the version of IP.
 const SLOT: usize = 64 * 1024;
 

@@ -4,11 +4,18 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 
 use crate::scratch::Scratch;
-use crate::tcp::Sink;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSink, Sink};
 
 /// The worker's buffer, read into.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Copied;
+
+impl MakeSink for Copied {
+    fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Ok(Self)
+    }
+}
 
 impl Sink for Copied {
     const NAME: &'static str = "read";

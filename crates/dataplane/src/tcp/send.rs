@@ -32,6 +32,17 @@ pub trait Source: Send {
     /// # Errors
     /// What the kernel reports, e.g. `EAGAIN`.
     fn send(&mut self, to: &TcpStream, count: usize, scratch: &Scratch) -> io::Result<usize>;
+
+    /// What becomes readable when a send that would have blocked is done; none: the socket
+    /// becomes writable instead.
+    fn ring(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// There will be no further send; how many bytes have gone since the last one.
+    fn finish(&mut self, _to: &TcpStream) -> u64 {
+        0
+    }
 }
 
 /// One sending TCP stream.
@@ -101,7 +112,7 @@ impl<S: Source> Sender<S> {
         self.published.publish(&self.count);
     }
 
-    fn refused(&self, error: &io::Error) -> Step {
+    fn refused(&mut self, error: &io::Error) -> Step {
         match error.kind() {
             ErrorKind::WouldBlock => Step::Writable,
             ErrorKind::Interrupted => Step::Again,
@@ -109,7 +120,9 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    fn finish(&self, errno: Option<i32>) -> Step {
+    fn finish(&mut self, errno: Option<i32>) -> Step {
+        self.count.bytes += self.source.finish(&self.socket);
+        self.published.publish(&self.count);
         self.published.finish(errno);
         Step::Done
     }
@@ -117,11 +130,14 @@ impl<S: Source> Sender<S> {
 
 impl<S: Source> Stream for Sender<S> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
-        (self.socket.as_fd(), Interest::Writable)
+        match self.source.ring() {
+            Some(ring) => (ring, Interest::Readable),
+            None => (self.socket.as_fd(), Interest::Writable),
+        }
     }
 
     fn halt(&mut self) {
-        self.published.finish(None);
+        self.finish(None);
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
@@ -149,7 +165,11 @@ impl<S: Source> Stream for Sender<S> {
             Ok(sent) => {
                 self.account(sent as u64, now);
                 // A short write means a full buffer, as good as EAGAIN (epoll(7)).
-                if sent < offered { Step::Writable } else { Step::Again }
+                if sent < offered && self.source.ring().is_none() {
+                    Step::Writable
+                } else {
+                    Step::Again
+                }
             }
             Err(error) => self.refused(&error),
         }

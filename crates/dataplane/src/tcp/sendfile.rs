@@ -7,7 +7,8 @@ use std::sync::Arc;
 use linux::payload::SealedPayload;
 
 use crate::scratch::Scratch;
-use crate::tcp::Source;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSource, Source};
 
 /// A payload of its own, whose pages never change: they are still on their way when the
 /// call returns. All streams of a test can share it.
@@ -18,6 +19,12 @@ impl Sendfile {
     /// Sends `payload` over and over.
     pub const fn new(payload: Arc<SealedPayload>) -> Self {
         Self(payload)
+    }
+}
+
+impl MakeSource for Sendfile {
+    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        supplies.sealed().map(Self::new)
     }
 }
 

@@ -4,14 +4,21 @@ use std::io;
 use std::net::TcpStream;
 
 use crate::scratch::Scratch;
-use crate::tcp::Sink;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSink, Sink};
 
 /// Nowhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Truncated;
 
+impl MakeSink for Truncated {
+    fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Ok(Self)
+    }
+}
+
 impl Sink for Truncated {
-    const NAME: &'static str = "recv+truncate";
+    const NAME: &'static str = "truncate";
 
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
         linux::tcp::discard(from, scratch.buffer())

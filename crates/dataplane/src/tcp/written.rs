@@ -4,11 +4,18 @@ use std::io::{self, Write};
 use std::net::TcpStream;
 
 use crate::scratch::Scratch;
-use crate::tcp::Source;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSource, Source};
 
 /// The worker's payload, written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written;
+
+impl MakeSource for Written {
+    fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Ok(Self)
+    }
+}
 
 impl Source for Written {
     const NAME: &'static str = "write";

@@ -33,7 +33,7 @@ impl Receiver {
     /// The engine's name in records.
     pub const NAME: &'static str = "recvmmsg";
     /// The same on a socket that gives it what came in one piece in one piece.
-    pub const NAME_COALESCED: &'static str = "recvmmsg+coalesce";
+    pub const NAME_COALESCED: &'static str = "coalesce";
 
     /// A receiver of datagrams of one peer.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
@@ -58,24 +58,31 @@ impl Receiver {
     /// The datagrams of one piece arrived at one time.
     fn account_all(&mut self, received: Received<'_>, now: Timestamp) {
         let arrival = received.arrival.unwrap_or(Duration::from_nanos(now.nanos()));
+        // Those behind the first one came with it: they say nothing of jitter.
+        let mut sent = None;
         for datagram in received.datagrams() {
-            self.account(datagram, arrival, now);
+            let header = self.account(datagram, now);
+            sent = sent.or(header.map(|header| header.sent));
+        }
+        if let Some(sent) = sent {
+            self.jitter.update(arrival, sent);
         }
     }
 
-    fn account(&mut self, datagram: &[u8], arrival: Duration, now: Timestamp) {
+    /// Its header, if it is data.
+    fn account(&mut self, datagram: &[u8], now: Timestamp) -> Option<Header> {
         if self.is_greeting(datagram) {
-            return;
+            return None;
         }
         self.count.bytes += datagram.len() as u64;
         self.count.blocks += 1;
         self.count.last = now;
         let Some(header) = Header::read(self.width, datagram) else {
             self.count.malformed += 1;
-            return;
+            return None;
         };
         self.place(self.full_number(header.sequence));
-        self.jitter.update(arrival, header.sent);
+        Some(header)
     }
 
     /// A repeated hello or reply is no data; a hello is answered again, since its

@@ -13,7 +13,8 @@ use crate::udp::Outlet;
 pub struct Segmented;
 
 impl Outlet for Segmented {
-    const NAME: &'static str = "sendmsg+segment";
+    const NAME: &'static str = "segment";
+    const TOGETHER: bool = true;
 
     fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
         batch.send_segmented(to, count)

@@ -25,6 +25,9 @@ pub trait Outlet: Send {
     /// The engine's name in records.
     const NAME: &'static str;
 
+    /// Datagrams of a batch leave together, at one time.
+    const TOGETHER: bool;
+
     /// Sends the first `count` datagrams of the batch; how many went.
     ///
     /// # Errors
@@ -103,11 +106,15 @@ impl<O: Outlet> Sender<O> {
 
     /// Writes the headers of the next `count` datagrams.
     fn prepare(&self, scratch: &mut Scratch, count: usize) {
+        let mut sent = crate::now();
         for index in 0..count {
             let sequence = self.count.sequence + 1 + index as u64;
-            // Clause 12.3: the first is 1. Each carries its own time, or the jitter
-            // of a batch would be that of its last datagram.
-            let header = Header { sent: crate::now(), sequence };
+            // Clause 12.3: the first is 1. Each that leaves on its own carries its own time,
+            // or the jitter of a batch would be that of its last datagram.
+            if !O::TOGETHER {
+                sent = crate::now();
+            }
+            let header = Header { sent, sequence };
             header.write(self.width, scratch.outgoing.payload_mut(index));
         }
     }
@@ -125,15 +132,15 @@ impl<O: Outlet> Sender<O> {
     }
 
     fn refused(&self, error: &io::Error, now: Timestamp) -> Step {
-        match (error.kind(), error.raw_os_error()) {
-            (ErrorKind::WouldBlock, _) => Step::Writable,
+        match error.kind() {
+            ErrorKind::WouldBlock => Step::Writable,
             // An ICMP error of an earlier datagram, told once; the control connection
             // says whether the peer is gone.
-            (ErrorKind::Interrupted | ErrorKind::ConnectionRefused, _) => Step::Again,
+            ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
             // The device queue is full (send(2)), which no readiness reports.
-            (_, Some(ENOBUFS)) => Step::Until(now.after(QUEUE_RETRY)),
-            (_, errno) => {
-                self.published.finish(errno);
+            _ if linux::lacks_buffers(error) => Step::Until(now.after(QUEUE_RETRY)),
+            _ => {
+                self.published.finish(error.raw_os_error());
                 Step::Done
             }
         }
@@ -170,6 +177,3 @@ impl<O: Outlet> Stream for Sender<O> {
 }
 
 const QUEUE_RETRY: Duration = Duration::from_micros(50);
-/// From `asm-generic/errno.h`; MIPS and SPARC number it differently and then get
-/// the general treatment.
-const ENOBUFS: i32 = 105;

@@ -13,6 +13,7 @@ pub struct Separate;
 
 impl Outlet for Separate {
     const NAME: &'static str = "sendmmsg";
+    const TOGETHER: bool = false;
 
     fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
         batch.send(to, count)

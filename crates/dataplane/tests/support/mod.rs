@@ -47,7 +47,7 @@ impl Setup {
         self,
         engine: impl FnOnce(Arc<Counters>) -> E,
     ) -> Self {
-        self.stream(true, engine)
+        self.stream(true, |counters| Box::new(engine(counters)))
     }
 
     /// Adds a stream that receives.
@@ -55,7 +55,7 @@ impl Setup {
         self,
         engine: impl FnOnce(Arc<Counters>) -> E,
     ) -> Self {
-        self.stream(false, engine)
+        self.stream(false, |counters| Box::new(engine(counters)))
     }
 
     /// The pool, not started.
@@ -71,14 +71,15 @@ impl Setup {
         pool
     }
 
-    fn stream<E: Stream + 'static>(
+    /// Adds a stream whose engine was made by name.
+    pub(crate) fn stream(
         mut self,
         sender: bool,
-        engine: impl FnOnce(Arc<Counters>) -> E,
+        engine: impl FnOnce(Arc<Counters>) -> Box<dyn Stream>,
     ) -> Self {
         let counters = Arc::new(Counters::default());
         let id = u32::try_from(self.streams.len() + 1).expect("few streams");
-        let engine = Box::new(engine(Arc::clone(&counters)));
+        let engine = engine(Arc::clone(&counters));
         self.streams.push(OpenStream { id, sender, engine, counters });
         self
     }

@@ -1,0 +1,63 @@
+//! What the engines of one test share beside the memory of their workers.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use linux::memory::Region;
+use linux::payload::SealedPayload;
+
+use crate::scratch::Filling;
+use crate::tcp::InPlaceTally;
+
+/// Payloads for those that send from where they lie, made when the first asks for them, and
+/// what became of their sends.
+#[derive(Debug)]
+pub struct Supplies {
+    block: usize,
+    filling: Filling,
+    sealed: OnceLock<Arc<SealedPayload>>,
+    region: OnceLock<Arc<Region>>,
+    in_place: Arc<InPlaceTally>,
+}
+
+impl Supplies {
+    /// For blocks of `block` bytes, at least one, of `filling`.
+    pub fn new(block: usize, filling: Filling) -> Self {
+        let (sealed, region) = (OnceLock::new(), OnceLock::new());
+        Self { block: block.max(1), filling, sealed, region, in_place: Arc::default() }
+    }
+
+    /// Bytes of a block.
+    pub const fn block(&self) -> usize {
+        self.block
+    }
+
+    /// What the blocks consist of.
+    pub const fn filling(&self) -> Filling {
+        self.filling
+    }
+
+    /// What became of the sends in place.
+    pub const fn in_place(&self) -> &Arc<InPlaceTally> {
+        &self.in_place
+    }
+
+    /// A block in a file that nobody can change.
+    pub(crate) fn sealed(&self) -> io::Result<Arc<SealedPayload>> {
+        if let Some(sealed) = self.sealed.get() {
+            return Ok(Arc::clone(sealed));
+        }
+        let sealed = SealedPayload::new(&self.filling.bytes(self.block)?)?;
+        Ok(Arc::clone(self.sealed.get_or_init(|| Arc::new(sealed))))
+    }
+
+    /// A block in memory.
+    pub(crate) fn region(&self) -> io::Result<Arc<Region>> {
+        if let Some(region) = self.region.get() {
+            return Ok(Arc::clone(region));
+        }
+        let mut region = Region::new(self.block)?;
+        region.copy_from_slice(&self.filling.bytes(self.block)?);
+        Ok(Arc::clone(self.region.get_or_init(|| Arc::new(region))))
+    }
+}

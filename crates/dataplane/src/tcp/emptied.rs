@@ -1,0 +1,47 @@
+//! Receives with splice(2): the pages go through a pipe to where nobody reads them.
+
+use std::fs::File;
+use std::io;
+use std::net::TcpStream;
+
+use linux::splice::Pipe;
+
+use crate::scratch::Scratch;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSink, Sink};
+
+/// A pipe to `/dev/null`.
+#[derive(Debug)]
+pub struct Emptied {
+    pipe: Pipe,
+    nowhere: &'static File,
+}
+
+impl Emptied {
+    /// Takes about `block` bytes at once.
+    ///
+    /// # Errors
+    /// What pipe2(2) or open(2) report, e.g. `EMFILE`.
+    pub fn new(block: usize) -> io::Result<Self> {
+        Ok(Self { pipe: Pipe::new(block)?, nowhere: linux::splice::nowhere()? })
+    }
+}
+
+impl MakeSink for Emptied {
+    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Self::new(supplies.block())
+    }
+}
+
+impl Sink for Emptied {
+    const NAME: &'static str = "splice";
+
+    fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {
+        let taken = self.pipe.take_from(from, self.pipe.capacity())?;
+        let mut left = taken;
+        while left > 0 {
+            left -= self.pipe.move_to(self.nowhere, left)?;
+        }
+        Ok(taken)
+    }
+}

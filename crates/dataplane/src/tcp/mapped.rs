@@ -1,0 +1,45 @@
+//! Receives with `TCP_ZEROCOPY_RECEIVE`: whole pages of what came are mapped, and the rest
+//! is read.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+use linux::tcp::Window;
+
+use crate::scratch::Scratch;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSink, Sink};
+
+/// A window of memory onto what came, which is not looked at.
+#[derive(Debug)]
+pub struct Mapped(Window);
+
+impl Mapped {
+    /// Maps about `block` bytes of `socket` at once.
+    ///
+    /// # Errors
+    /// What mmap(2) reports, e.g. `ENODEV` where sockets do not have it.
+    pub fn new(socket: &TcpStream, block: usize) -> io::Result<Self> {
+        Ok(Self(Window::new(socket, block)?))
+    }
+}
+
+impl MakeSink for Mapped {
+    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
+        Self::new(socket, supplies.block())
+    }
+}
+
+impl Sink for Mapped {
+    const NAME: &'static str = "map";
+
+    fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
+        let mapped = self.0.receive(from)?;
+        if mapped.bytes > 0 {
+            return Ok(mapped.bytes);
+        }
+        let room = scratch.buffer();
+        let most = if mapped.to_read > 0 { mapped.to_read.min(room.len()) } else { room.len() };
+        from.read(&mut room[..most])
+    }
+}

@@ -1,0 +1,85 @@
+//! Sends with io_uring(7), every byte copied or none, if that can be avoided.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use linux::memory::Region;
+use linux::uring::{Manner, SendRing, Sent};
+
+use crate::scratch::Scratch;
+use crate::supplies::Supplies;
+use crate::tcp::{InPlaceTally, MakeSource, Source};
+
+/// A payload of its own, sent by a ring. All streams of a test can share the payload.
+pub struct RingSent<const IN_PLACE: bool> {
+    ring: SendRing,
+    length: usize,
+    tally: Arc<InPlaceTally>,
+}
+
+impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
+    /// Sends `payload` over and over, and counts in `tally` what is sent in place.
+    ///
+    /// # Errors
+    /// As for [`SendRing::new`].
+    pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
+        let (manner, length) =
+            (if IN_PLACE { Manner::InPlace } else { Manner::Copied }, payload.len());
+        Ok(Self { ring: SendRing::new(RESULTS, payload, manner)?, length, tally })
+    }
+
+    /// The bytes of the send in flight, if it is done.
+    fn reap(&mut self) -> io::Result<Option<usize>> {
+        while let Some(sent) = self.ring.reap() {
+            match sent {
+                Sent::Bytes(bytes) => return Ok(Some(bytes)),
+                Sent::Released { copied } => self.tally.hear(1, u64::from(copied)),
+                Sent::Failed(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
+    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Self::new(supplies.region()?, Arc::clone(supplies.in_place()))
+    }
+}
+
+impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
+    const NAME: &'static str = if IN_PLACE { "uring-zerocopy" } else { "uring" };
+
+    fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
+        Ok(most.min(self.length))
+    }
+
+    fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
+        if self.ring.in_flight() == 0 {
+            self.ring.send(to, count)?;
+            if IN_PLACE {
+                self.tally.note_send();
+            }
+        }
+        self.reap()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+
+    fn ring(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.ring.as_fd())
+    }
+
+    fn finish(&mut self, _: &TcpStream) -> u64 {
+        _ = self.ring.cancel();
+        let mut late = 0;
+        while let Ok(Some(bytes)) = self.reap() {
+            late += bytes as u64;
+        }
+        late
+    }
+}
+
+/// One send is in flight at a time, so that its bytes stay in order; of those before it the
+/// pages may be on their way.
+const RESULTS: u32 = 64;

@@ -1,0 +1,58 @@
+//! Sends with vmsplice(2) and splice(2): the network card takes the bytes from where they
+//! lie.
+
+use std::io;
+use std::net::TcpStream;
+
+use linux::splice::Pipe;
+
+use crate::scratch::Scratch;
+use crate::supplies::Supplies;
+use crate::tcp::{MakeSource, Source};
+
+/// The worker's payload, whose pages go through a pipe to the socket. Nobody changes them
+/// during a test.
+#[derive(Debug)]
+pub struct Spliced {
+    pipe: Pipe,
+    /// Bytes in the pipe.
+    held: usize,
+}
+
+impl Spliced {
+    /// Sends blocks of about `block` bytes.
+    ///
+    /// # Errors
+    /// What pipe2(2) reports, e.g. `EMFILE`.
+    pub fn new(block: usize) -> io::Result<Self> {
+        // A block that begins within a page takes one more.
+        Ok(Self { pipe: Pipe::new(block.saturating_add(PAGE))?, held: 0 })
+    }
+}
+
+impl MakeSource for Spliced {
+    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
+        Self::new(supplies.block())
+    }
+}
+
+impl Source for Spliced {
+    const NAME: &'static str = "vmsplice";
+
+    fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
+        if self.held == 0 {
+            let payload = scratch.payload();
+            self.held = self.pipe.put(&payload[..most.min(payload.len())])?;
+        }
+        Ok(most.min(self.held))
+    }
+
+    fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
+        let sent = self.pipe.move_to(to, count)?;
+        self.held -= sent;
+        Ok(sent)
+    }
+}
+
+/// On most machines; elsewhere the pipe is larger all the same.
+const PAGE: usize = 4096;

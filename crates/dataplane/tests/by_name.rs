@@ -1,0 +1,120 @@
+//! Every engine that users can choose, against every other one, over loopback.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use linerate_dataplane::tcp::{Incoming, Outgoing, RECEIVERS, ReceiveEngine, SENDERS, SendEngine};
+use linerate_dataplane::{Budget, Filling, Pacer, Pool, Supplies};
+use measurement::BitRate;
+
+#[expect(dead_code, reason = "what is for datagrams")]
+mod support;
+
+use support::{BLOCK, Setup, counters, eventually, tcp_pair};
+
+/// Not a whole number of blocks.
+const BYTES: u64 = 20_000_003;
+
+#[test]
+fn whatever_sends_and_whatever_receives_agree_to_the_byte() {
+    for sender in SENDERS {
+        for receiver in RECEIVERS {
+            let pair = format!("{} to {}", sender.name, receiver.name);
+            let supplies = supplies();
+            let budget = Some(Arc::new(Budget::new(BYTES)));
+            let pool = joined(&supplies, sender, receiver, budget, None);
+            eventually(&pair, || counters(&pool, 2).bytes >= BYTES);
+            let both = (counters(&pool, 1).bytes, counters(&pool, 2).bytes);
+            assert_eq!(both, (BYTES, BYTES), "{pair}");
+            assert!(pool.stream_error().is_none(), "{pair}");
+        }
+    }
+}
+
+#[test]
+fn what_is_in_flight_when_the_sending_stops_is_counted() {
+    for sender in SENDERS {
+        let supplies = supplies();
+        let pool = joined(&supplies, sender, &RECEIVERS[0], None, None);
+        eventually(sender.name, || counters(&pool, 2).bytes > BYTES);
+        pool.stop_sending();
+        eventually(sender.name, || counters(&pool, 2).bytes == counters(&pool, 1).bytes);
+        std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(counters(&pool, 2).bytes, counters(&pool, 1).bytes, "{}", sender.name);
+    }
+}
+
+#[test]
+fn every_sender_keeps_its_pace() {
+    for sender in SENDERS {
+        let rate = BitRate::from_bits_per_second(100_000_000);
+        let pacer = Some(Pacer::of_blocks(rate, BLOCK as u64));
+        let pool = joined(&supplies(), sender, &RECEIVERS[0], None, pacer);
+        std::thread::sleep(Duration::from_millis(200));
+        // 2.5 MB in that time; a busy machine may take longer to look.
+        let sent = counters(&pool, 1).bytes;
+        assert!((500_000..25_000_000).contains(&sent), "{}: {sent}", sender.name);
+    }
+}
+
+#[test]
+fn a_receiver_hears_of_the_end_and_of_a_reset() {
+    for receiver in RECEIVERS {
+        let ends: [fn(&TcpStream); 2] =
+            [|_| (), |near| linux::tcp::abort_on_close(near).expect("will reset")];
+        for (end, is_error) in ends.into_iter().zip([false, true]) {
+            let (near, far) = tcp_pair();
+            let pool =
+                Setup::tcp().stream(false, |counters| built(receiver, far, counters)).start();
+            end(&near);
+            drop(near);
+            eventually(receiver.name, || pool.is_stuck());
+            assert_eq!(pool.stream_error().is_some(), is_error, "{}", receiver.name);
+        }
+    }
+}
+
+#[test]
+fn loopback_owns_up_to_copying_what_was_sent_in_place() {
+    for sender in SENDERS.iter().filter(|sender| sender.name.contains("zerocopy")) {
+        let supplies = supplies();
+        let budget = Some(Arc::new(Budget::new(BYTES)));
+        let pool = joined(&supplies, sender, &RECEIVERS[0], budget, None);
+        eventually(sender.name, || counters(&pool, 2).bytes >= BYTES);
+        drop(pool);
+        let tally = supplies.in_place();
+        assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.name);
+        assert_eq!(tally.copied(), tally.done(), "{}", sender.name);
+    }
+}
+
+fn supplies() -> Supplies {
+    Supplies::new(BLOCK, Filling::Random)
+}
+
+fn joined(
+    supplies: &Supplies,
+    sender: &SendEngine,
+    receiver: &ReceiveEngine,
+    budget: Option<Arc<Budget>>,
+    pacer: Option<Pacer>,
+) -> Pool {
+    let (near, far) = tcp_pair();
+    Setup::tcp()
+        .stream(true, |counters| {
+            let outgoing = Outgoing { socket: near, counters, budget, pacer };
+            sender.build(supplies, outgoing).expect("this kernel has it")
+        })
+        .stream(false, |counters| built(receiver, far, counters))
+        .start()
+}
+
+fn built(
+    receiver: &ReceiveEngine,
+    socket: Arc<TcpStream>,
+    counters: Arc<linerate_dataplane::Counters>,
+) -> Box<dyn linerate_dataplane::Stream> {
+    let incoming = Incoming { socket, counters, goal: None };
+    receiver.build(&supplies(), incoming).expect("this kernel has it")
+}
