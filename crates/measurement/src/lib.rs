@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod course;
+pub mod engine;
 pub mod environment;
 pub mod outcome;
 pub mod pacing;
@@ -18,6 +19,7 @@ mod seconds;
 pub mod units;
 
 pub use course::Course;
+pub use engine::{EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};
 pub use outcome::{DatagramLedger, DirectionOutcome, Outcome, Throughput};
 pub use pacing::{Pacing, PacingReport, PacingWay, Quantiles};

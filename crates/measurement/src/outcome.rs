@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::Engines;
 use crate::pacing::PacingReport;
 use crate::plan::Direction;
 use crate::units::BitRate;
@@ -166,6 +167,13 @@ pub struct DirectionOutcome {
     /// tell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pacing: Option<PacingReport>,
+    /// What sent and what received it, as far as is known.
+    #[serde(skip_serializing_if = "is_unknown", default)]
+    pub engines: Engines,
+}
+
+fn is_unknown(engines: &Engines) -> bool {
+    *engines == Engines::default()
 }
 
 impl DirectionOutcome {

@@ -139,6 +139,10 @@ pub struct StreamOptions {
     /// (`UDP_SEGMENT` and `UDP_GRO`, udp(7)).
     #[serde(skip_serializing_if = "is_false", default)]
     pub segmentation_offload: bool,
+    /// Engines in place of the usual ones, by name; which end and which transport each is for
+    /// lies in the name.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub engines: Vec<String>,
     /// Sends a pattern that repeats, which a link may compress, not random bytes.
     #[serde(skip_serializing_if = "is_false", default)]
     pub repeating_payload: bool,

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::course::Course;
+use crate::engine::EngineTrial;
 use crate::environment::{Environment, Peer};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
@@ -165,6 +166,9 @@ pub struct TestRecord {
     /// The same of the peer, if it told.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_runtime: Option<Runtime>,
+    /// How its engines were chosen, if short tests before it did.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub engine_trials: Vec<EngineTrial>,
     /// What it came to.
     pub outcome: Outcome,
 }

@@ -11,7 +11,8 @@ use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    Direction, Environment, PacingReport, Peer, Runtime, TestPlan, TestRecord, Timestamp, Transport,
+    Direction, Engines, Environment, PacingReport, Peer, Runtime, TestPlan, TestRecord, Timestamp,
+    Transport,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
@@ -153,6 +154,7 @@ pub fn run(
         shared: Vec::new(),
         peer_pacing: None,
         peer_runtime: None,
+        peer_engines: Engines::default(),
         breakdown: None,
         doubts: Vec::new(),
         interrupted: false,
@@ -187,6 +189,7 @@ struct Conversation<'a> {
     /// How the server's senders kept their rate.
     peer_pacing: Option<PacingReport>,
     peer_runtime: Option<Runtime>,
+    peer_engines: Engines,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// What was not as it was meant to be, each one sentence.
@@ -258,6 +261,7 @@ impl Conversation<'_> {
                 self.shared = results.shared;
                 self.peer_pacing = results.pacing.map(|report| *report);
                 self.peer_runtime = results.runtime.map(|runtime| *runtime);
+                self.peer_engines = results.engines.map(|engines| *engines).unwrap_or_default();
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -438,6 +442,7 @@ impl Conversation<'_> {
         trial.finish(self.finals.as_deref());
         let mut measured = trial.close();
         measured.peer_pacing = self.peer_pacing.take();
+        measured.peer_engines = std::mem::take(&mut self.peer_engines);
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
@@ -477,6 +482,7 @@ impl Conversation<'_> {
             shared: self.shared,
             runtime: measured.runtime,
             peer_runtime: self.peer_runtime,
+            engine_trials: Vec::new(),
             outcome,
         })
     }

@@ -69,6 +69,14 @@ pub enum SessionError {
         /// Why it failed.
         error: io::Error,
     },
+    /// An engine that was asked for cannot be used.
+    #[error("cannot use engine '{name}': {reason}; choose another with --engine")]
+    Engine {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// The payload's file cannot be used.
     #[error("cannot {doing} file '{}': {}; {}", path.display(), reason(.error), file_hint(.error))]
     File {

@@ -36,5 +36,8 @@ pub use protocol::iperf3::{
     Cookie, CounterWidth, ErrorCode, Parameters, Place, ProtocolError, ServerOutput, Token, Wishes,
 };
 
+/// The engines that a plan can name.
+pub use dataplane::{Entry as Engine, catalogue as engines};
+
 /// The port that servers listen on unless told otherwise.
 pub use protocol::iperf3::DEFAULT_PORT;

@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{PacingReport, Runtime, Sample, TestPlan, Timestamp};
+use measurement::{Engines, PacingReport, Runtime, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,5 +25,9 @@ pub(crate) struct Measured {
     pub(crate) pacing: Option<PacingReport>,
     /// The same of the peer's, if it told.
     pub(crate) peer_pacing: Option<PacingReport>,
+    /// What moved the payload at this end.
+    pub(crate) engines: Engines,
+    /// The same of the peer, as far as it told.
+    pub(crate) peer_engines: Engines,
     pub(crate) stream_error: Option<String>,
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use measurement::outcome::Fairness;
 use measurement::record::PeerStream;
 use measurement::{
-    DatagramLedger, Direction, DirectionOutcome, StreamSample, Throughput, Timestamp, Transport,
+    DatagramLedger, Direction, DirectionOutcome, Engines, StreamSample, Throughput, Timestamp,
+    Transport,
 };
 
 use crate::measured::{Measured, Side};
@@ -99,7 +100,15 @@ impl<'a> View<'a> {
             } else {
                 self.measured.peer_pacing.clone()
             },
+            engines: self.engines(),
         }
+    }
+
+    /// What sent and what received.
+    fn engines(&self) -> Engines {
+        let (here, there) = (&self.measured.engines, &self.measured.peer_engines);
+        let (sender, receiver) = if self.sender { (here, there) } else { (there, here) };
+        Engines { send: sender.send.clone(), receive: receiver.receive.clone() }
     }
 
     /// By what the receiver got of each stream, else by what it acknowledged.

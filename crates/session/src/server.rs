@@ -215,6 +215,7 @@ impl Server {
     /// # Errors
     /// [`SessionError::Listen`], e.g. if the port is in use.
     pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
+        dataplane::open_ahead();
         let (tcp, address) = listen_tcp(&options)?;
         let failed = |error| SessionError::Listen { on: address, error };
         let device = options.session.device.as_deref();

@@ -9,8 +9,8 @@ use std::time::Duration;
 use dataplane::{Counters, Pool};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
-    ByteSize, Course, End, PacingReport, PacingWay, Runtime, Sample, StreamSample, TestPlan,
-    Timestamp, Transport,
+    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, StreamSample,
+    TestPlan, Timestamp, Transport,
 };
 use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
 
@@ -44,6 +44,7 @@ pub(crate) struct Trial {
     plan: TestPlan,
     setting: Setting,
     pool: Pool,
+    workshop: Workshop,
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
     amount: Amount,
@@ -73,9 +74,13 @@ impl Trial {
         let block = parameters.block();
         let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
             .map_err(SessionError::system("an eventfd"))?;
-        let workshop = Workshop::new(parameters, &amount, setting.file.as_deref())?;
-        let equipped: Result<Vec<_>, _> = opened.iter().map(|one| workshop.equip(one)).collect();
-        let (streams, engines): (Vec<_>, Vec<_>) = equipped?.into_iter().unzip();
+        let mut workshop =
+            Workshop::new(parameters, &amount, setting.file.as_deref(), setting.side);
+        let mut streams = Vec::with_capacity(opened.len());
+        for one in &opened {
+            streams.push(workshop.equip(one)?);
+        }
+        let engines = workshop.engines();
         let cpus = if setting.pinned.is_empty() {
             linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
         } else {
@@ -89,7 +94,9 @@ impl Trial {
             _ => SessionError::system("worker threads")(error),
         })?;
         let mut records = Vec::with_capacity(opened.len());
-        for (index, (one, engine)) in opened.iter().zip(engines).enumerate() {
+        for (index, one) in opened.iter().enumerate() {
+            let engine = if one.sender { &engines.send } else { &engines.receive };
+            let engine = engine.as_ref().map_or("", |engine| &engine.name);
             let mut record =
                 one.record(block, engine).map_err(SessionError::system("a stream's settings"))?;
             let worker = pool.mpu_of(index);
@@ -101,6 +108,7 @@ impl Trial {
             plan,
             setting,
             pool,
+            workshop,
             opened,
             intervals: DirectionIntervals::none_yet(&records),
             records,
@@ -419,6 +427,8 @@ impl Trial {
             runtime: self.runtime,
             pacing,
             peer_pacing: None,
+            engines: self.workshop.engines(),
+            peer_engines: Engines::default(),
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
@@ -448,6 +458,7 @@ impl Trial {
             shared: Vec::new(),
             pacing: self.pacing().map(Box::new),
             runtime: self.runtime.clone().map(Box::new),
+            engines: Some(Box::new(self.workshop.engines())),
         }
     }
 

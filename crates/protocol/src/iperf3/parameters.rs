@@ -109,7 +109,7 @@ impl Parameters {
         put("pacing_timer", json!(self.wishes.pacing_timer.unwrap_or(1000)));
         put("client_version", json!(self.client_version));
         if let Some(announcement) = &self.announcement {
-            put("linerate", announced(announcement, plan.options.pacing));
+            put("linerate", announced(announcement, &plan.options));
         }
         put_options(&mut object, plan.transport, &plan.options, self.block());
         put_wishes(&mut object, &self.wishes);
@@ -134,7 +134,11 @@ impl Parameters {
             end: end(&object),
             omit: Duration::from_secs(json::unsigned(&object, "omit").unwrap_or(0)),
             interval: Duration::from_secs(1),
-            options: StreamOptions { pacing: pacing(&object), ..options(&object, transport) },
+            options: StreamOptions {
+                pacing: pacing(&object),
+                engines: engines(&object),
+                ..options(&object, transport)
+            },
         };
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
@@ -149,14 +153,27 @@ impl Parameters {
     }
 }
 
-/// Clause 13.16: what is iperf3's habit, or nearest to it, is not said.
-fn announced(announcement: &Announcement, pacing: Pacing) -> Value {
+/// Clauses 13.16 and 13.17: what is iperf3's habit, or nearest to it, is not said.
+fn announced(announcement: &Announcement, options: &StreamOptions) -> Value {
     let mut object = json!(announcement);
-    if pacing != Pacing::default() {
-        object["pacing"] = json!(pacing.name());
+    if options.pacing != Pacing::default() {
+        object["pacing"] = json!(options.pacing.name());
+    }
+    if !options.engines.is_empty() {
+        object["engines"] = json!(options.engines);
     }
     object
 }
+
+/// The names of engines that a client wishes for; too many or too long ones are none.
+fn engines(object: &Map<String, Value>) -> Vec<String> {
+    let names = object.get("linerate").and_then(|value| value.get("engines")?.as_array());
+    let names = names.filter(|names| names.len() <= MOST_ENGINES).into_iter().flatten();
+    names.filter_map(|name| name.as_str().map(|name| json::printable(name, 32))).collect()
+}
+
+/// More than there are roles.
+const MOST_ENGINES: usize = 8;
 
 /// What this crate does not know of, or what has no rate to keep, is left at the default.
 fn pacing(object: &Map<String, Value>) -> Pacing {
@@ -249,6 +266,7 @@ fn options(object: &Map<String, Value>, transport: Transport) -> StreamOptions {
         zero_copy: json::flag(object, "zerocopy"),
         skip_receive_copy: json::flag(object, "skip_rx_copy"),
         segmentation_offload: is_udp && (json::flag(object, "gso") || json::flag(object, "gro")),
+        engines: Vec::new(),
         repeating_payload: json::flag(object, "repeating_payload"),
         multipath: json::flag(object, "mptcp"),
     }

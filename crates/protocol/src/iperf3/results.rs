@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{Neighbour, PeerStream};
-use measurement::{PacingReport, Runtime, StreamSample};
+use measurement::{Engines, PacingReport, Runtime, StreamSample};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -32,6 +32,8 @@ pub struct Results {
     pub pacing: Option<Box<PacingReport>>,
     /// From a linerate: how its processing units served the streams (clause 13.4).
     pub runtime: Option<Box<Runtime>>,
+    /// From a linerate: what moved the payload at its end (clause 13.17).
+    pub engines: Option<Box<Engines>>,
 }
 
 /// What a server printed of the test.
@@ -88,8 +90,13 @@ impl Results {
         }
         let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
         if !streams.is_empty() {
-            let (pacing, runtime) = (self.pacing.as_deref(), self.runtime.as_deref());
-            object["linerate"] = json!(Truth { streams, shared: &self.shared, pacing, runtime });
+            object["linerate"] = json!(Truth {
+                streams,
+                shared: &self.shared,
+                pacing: self.pacing.as_deref(),
+                runtime: self.runtime.as_deref(),
+                engines: self.engines.as_deref(),
+            });
         }
         object
     }
@@ -174,6 +181,7 @@ impl Results {
             shared: shared.unwrap_or_default(),
             pacing: truth.and_then(plausible_pacing),
             runtime: truth.and_then(plausible_runtime),
+            engines: truth.and_then(plausible_engines),
         })
     }
 }
@@ -288,6 +296,8 @@ struct Truth<'a> {
     pacing: Option<&'a PacingReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engines: Option<&'a Engines>,
 }
 
 /// What a peer says of its runtime, if it can be true. A newer linerate may tell it in other
@@ -303,6 +313,13 @@ fn plausible_pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
     let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
     let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
     report.can_be(json::MOST).then_some(report)
+}
+
+/// What a peer says of its engines, if it can be true; likewise.
+fn plausible_engines(truth: &Members<'_>) -> Option<Box<Engines>> {
+    let text = truth.text("engines").filter(|text| json::most_values(text) <= MOST_OF_ENGINES)?;
+    let engines: Box<Engines> = serde_json::from_str(text).ok()?;
+    engines.can_be(json::MOST).then_some(engines)
 }
 
 /// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.
@@ -336,11 +353,12 @@ const STREAM: [&str; 10] = [
     "start_time",
     "end_time",
 ];
-const TRUTH: [&str; 5] = ["rows", "streams", "shared", "pacing", "runtime"];
+const TRUTH: [&str; 6] = ["rows", "streams", "shared", "pacing", "runtime", "engines"];
 
 /// A thousand units with their numbers, and room for more.
 const MOST_OF_RUNTIME: usize = 16 * 1024;
 const MOST_OF_PACING: usize = 256;
+const MOST_OF_ENGINES: usize = 64;
 /// What the reading of results takes at most (`tests/memory_of_results.rs`): the text, and
 /// for each of its bytes so much; a row of zeros becomes the most.
 const MEMORY_PER_BYTE: u64 = 8;

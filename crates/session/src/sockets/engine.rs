@@ -7,31 +7,33 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, tcp, udp};
-use linux::payload::SealedPayload;
-use measurement::{BitRate, StreamOptions, Transport};
+use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
+use dataplane::udp::{self, Outlet, Segmented, Separate};
+use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
+use measurement::{BitRate, EngineUse, Engines, InPlace, StreamOptions, Transport, Unusable};
 use protocol::iperf3::{CounterWidth, Parameters};
-use tcp::{FromFile, Sendfile, Sink, Source, ToFile, Truncated};
-use udp::{Outlet, Segmented, Separate};
 
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::error::SessionError;
+use crate::measured::Side;
 
 /// What the engines of one test have in common.
 pub(crate) struct Workshop {
     transport: Transport,
     options: StreamOptions,
-    block: usize,
     width: CounterWidth,
     amount: Amount,
     file: Option<PathBuf>,
-    /// What streams send that do not copy.
-    sealed: Option<Arc<SealedPayload>>,
+    supplies: Supplies,
+    /// An engine that cannot be used is an error for who asked for it by name; a server that
+    /// was asked by its client uses another one, and says so.
+    side: Side,
+    used: Engines,
 }
 
-/// An engine and what records call it.
-type Named = (Box<dyn Stream>, &'static str);
+/// An engine, and what is said of it.
+type Told = (Box<dyn Stream>, EngineUse);
 
 impl Workshop {
     /// For the streams of `parameters` at one end; their payload comes from `file`, or
@@ -40,124 +42,181 @@ impl Workshop {
         parameters: &Parameters,
         amount: &Amount,
         file: Option<&Path>,
-    ) -> Result<Self, SessionError> {
+        side: Side,
+    ) -> Self {
         let plan = &parameters.plan;
-        let mut workshop = Self {
+        let block = usize::try_from(parameters.block().bytes()).unwrap_or(usize::MAX);
+        let filling =
+            if plan.options.repeating_payload { Filling::Digits } else { Filling::Random };
+        Self {
             transport: plan.transport,
             options: plan.options.clone(),
-            block: usize::try_from(parameters.block().bytes()).unwrap_or(usize::MAX),
             width: parameters.counter_width,
             amount: amount.clone(),
             file: file.map(Path::to_owned).filter(|_| plan.transport == Transport::Tcp),
-            sealed: None,
-        };
-        if plan.transport == Transport::Tcp && plan.options.zero_copy {
-            let sealed = workshop.seal().map_err(SessionError::system("a payload in memory"))?;
-            workshop.sealed = Some(Arc::new(sealed));
+            supplies: Supplies::new(block, filling),
+            side,
+            used: Engines::default(),
         }
-        Ok(workshop)
-    }
-
-    fn seal(&self) -> io::Result<SealedPayload> {
-        SealedPayload::new(&self.filling().bytes(self.block)?)
-    }
-
-    const fn filling(&self) -> Filling {
-        if self.options.repeating_payload { Filling::Digits } else { Filling::Random }
     }
 
     /// What the workers need to run the engines.
     pub(crate) fn memory(&self) -> Memory {
-        let kind = match (self.transport, self.options.segmentation_offload) {
+        let pieces = [Segmented::NAME, udp::Receiver::NAME_COALESCED];
+        let whole = self.options.segmentation_offload
+            || pieces.iter().any(|name| self.options.engines.iter().any(|other| other == name));
+        let kind = match (self.transport, whole) {
             (Transport::Tcp, _) => Kind::Blocks,
             (Transport::Udp, false) => Kind::Datagrams,
             (Transport::Udp, true) => Kind::Segments,
         };
-        Memory { kind, block: self.block, filling: self.filling() }
+        Memory { kind, block: self.supplies.block(), filling: self.supplies.filling() }
     }
 
-    /// A stream with its engine, ready for a pool, and the engine's name.
-    pub(crate) fn equip(&self, one: &Opened) -> Result<(OpenStream, &'static str), SessionError> {
+    /// A stream with its engine, ready for a pool.
+    pub(crate) fn equip(&mut self, one: &Opened) -> Result<OpenStream, SessionError> {
         let counters = Arc::new(Counters::default());
-        let published = Arc::clone(&counters);
-        let (engine, name) = match (&one.socket, one.sender) {
-            (StreamSocket::Tcp { socket, .. }, true) => self.tcp_sender(socket, published)?,
-            (StreamSocket::Tcp { socket, .. }, false) => self.tcp_receiver(socket, published)?,
-            (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, published),
-            (StreamSocket::Udp { socket }, false) => self.udp_receiver(socket, published),
+        let (engine, told) = match (&one.socket, one.sender) {
+            (StreamSocket::Tcp { socket, .. }, true) => self.tcp_sender(socket, &counters)?,
+            (StreamSocket::Tcp { socket, .. }, false) => self.tcp_receiver(socket, &counters)?,
+            (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, &counters)?,
+            (StreamSocket::Udp { socket }, false) => self.udp_receiver(socket, &counters)?,
         };
-        Ok((OpenStream { id: one.id, sender: one.sender, engine, counters }, name))
+        *(if one.sender { &mut self.used.send } else { &mut self.used.receive }) = Some(told);
+        Ok(OpenStream { id: one.id, sender: one.sender, engine, counters })
+    }
+
+    /// The engines that were given out, and how they fared.
+    pub(crate) fn engines(&self) -> Engines {
+        let mut used = self.used.clone();
+        let tally = self.supplies.in_place();
+        if let Some(sender) = used.send.as_mut().filter(|_| tally.sends() > 0) {
+            sender.in_place = Some(InPlace {
+                sends: tally.sends(),
+                completed: tally.done(),
+                copied: tally.copied(),
+                written: tally.refused(),
+            });
+        }
+        used
+    }
+
+    /// Of the names of `engines` the one that was asked for, else that of iperf3's `switch`,
+    /// else the usual one; and one that was asked for and that nobody knows.
+    fn choose(&self, engines: &[&'static str], switch: Option<&'static str>) -> Choice {
+        let asked = &self.options.engines;
+        let known = engines.iter().copied().find(|name| asked.iter().any(|other| other == name));
+        let is_known =
+            |name: &&String| dataplane::catalogue().any(|entry| entry.name == name.as_str());
+        let unknown = asked.iter().find(|name| !is_known(name)).cloned();
+        let unusable = unknown
+            .filter(|_| known.is_none())
+            .map(|name| Unusable { name, reason: "this linerate has no such engine".to_owned() });
+        Choice { name: known.or(switch).unwrap_or(engines[0]), unusable }
+    }
+
+    /// What is done about an engine that cannot be used: it fails, or it is the `usual` one.
+    fn forgive(
+        &self,
+        name: &str,
+        error: &io::Error,
+        usual: &'static str,
+    ) -> Result<Unusable, SessionError> {
+        let (name, reason) = (name.to_owned(), crate::reason(error));
+        let is_ours = self.side == Side::Client && self.options.engines.contains(&name);
+        if is_ours || name == usual {
+            return Err(SessionError::Engine { name, reason });
+        }
+        Ok(Unusable { name, reason })
     }
 
     fn tcp_sender(
         &self,
         socket: &Arc<TcpStream>,
-        counters: Arc<Counters>,
-    ) -> Result<Named, SessionError> {
-        Ok(match (&self.file, &self.sealed) {
-            (Some(path), _) => {
-                let file = FromFile::new(open_to_read(path)?, self.block);
-                self.sender_from(file, socket, counters)
-            }
-            (None, Some(sealed)) => {
-                self.sender_from(Sendfile::new(Arc::clone(sealed)), socket, counters)
-            }
-            (None, None) => self.sender_from(tcp::Written, socket, counters),
+        counters: &Arc<Counters>,
+    ) -> Result<Told, SessionError> {
+        let outgoing = || Outgoing {
+            socket: Arc::clone(socket),
+            counters: Arc::clone(counters),
+            budget: self.amount.budget.clone(),
+            pacer: self.pacer(Pacer::of_blocks, 1),
+        };
+        if let Some(path) = &self.file {
+            let file = FromFile::new(open_to_read(path)?, self.supplies.block());
+            return Ok((outgoing().from(file, &self.supplies), told(FromFile::NAME)));
+        }
+        let names: Vec<_> = tcp::SENDERS.iter().map(|engine| engine.name).collect();
+        let choice = self.choose(&names, self.options.zero_copy.then_some(tcp::Sendfile::NAME));
+        self.build(choice, names[0], |name| {
+            let engine = tcp::SENDERS.iter().find(|engine| engine.name == name);
+            engine.unwrap_or(&tcp::SENDERS[0]).build(&self.supplies, outgoing())
         })
-    }
-
-    fn sender_from<S: Source + 'static>(
-        &self,
-        source: S,
-        socket: &Arc<TcpStream>,
-        counters: Arc<Counters>,
-    ) -> Named {
-        let block = self.block as u64;
-        let sender = tcp::Sender::from_source(source, Arc::clone(socket), block, counters)
-            .with_bytes(self.amount.budget.clone())
-            .with_pacer(self.pacer(Pacer::of_blocks, 1));
-        (Box::new(sender), S::NAME)
     }
 
     fn tcp_receiver(
         &self,
         socket: &Arc<TcpStream>,
-        counters: Arc<Counters>,
-    ) -> Result<Named, SessionError> {
-        Ok(match &self.file {
-            Some(path) => {
-                let file = ToFile::new(open_to_write(path)?);
-                self.receiver_into(file, socket, counters)
-            }
-            None if self.options.skip_receive_copy => {
-                self.receiver_into(Truncated, socket, counters)
-            }
-            None => self.receiver_into(tcp::Copied, socket, counters),
+        counters: &Arc<Counters>,
+    ) -> Result<Told, SessionError> {
+        let incoming = || Incoming {
+            socket: Arc::clone(socket),
+            counters: Arc::clone(counters),
+            goal: self.amount.goal.clone(),
+        };
+        if let Some(path) = &self.file {
+            let file = ToFile::new(open_to_write(path)?);
+            return Ok((incoming().into(file), told(ToFile::NAME)));
+        }
+        let names: Vec<_> = tcp::RECEIVERS.iter().map(|engine| engine.name).collect();
+        let switch = self.options.skip_receive_copy.then_some(tcp::Truncated::NAME);
+        self.build(self.choose(&names, switch), names[0], |name| {
+            let engine = tcp::RECEIVERS.iter().find(|engine| engine.name == name);
+            engine.unwrap_or(&tcp::RECEIVERS[0]).build(&self.supplies, incoming())
         })
     }
 
-    fn receiver_into<S: Sink + 'static>(
+    /// The engine that was chosen, or else the `usual` one.
+    fn build(
         &self,
-        sink: S,
-        socket: &Arc<TcpStream>,
-        counters: Arc<Counters>,
-    ) -> Named {
-        let receiver = tcp::Receiver::into_sink(sink, Arc::clone(socket), counters);
-        (Box::new(receiver.with_goal(self.amount.goal.clone())), S::NAME)
+        choice: Choice,
+        usual: &'static str,
+        make: impl Fn(&'static str) -> io::Result<Box<dyn Stream>>,
+    ) -> Result<Told, SessionError> {
+        let Choice { mut name, mut unusable } = choice;
+        let stream = match make(name) {
+            Ok(stream) => stream,
+            Err(error) => {
+                unusable = Some(self.forgive(name, &error, usual)?);
+                name = usual;
+                make(name).map_err(SessionError::system("a stream's engine"))?
+            }
+        };
+        Ok((stream, EngineUse { instead_of: unusable, ..told(name) }))
     }
 
-    fn udp_sender(&self, socket: &Arc<UdpSocket>, counters: Arc<Counters>) -> Named {
-        let (socket, width) = (Arc::clone(socket), self.width);
-        let together = dataplane::segments(self.block);
-        if self.options.segmentation_offload
-            && together > 1
-            && linux::udp::check_segmentation(&socket, self.block).is_ok()
-        {
-            let sender = udp::Sender::segmented(socket, width, counters);
-            return (self.limited(sender, together), Segmented::NAME);
-        }
-        let name = if self.options.segmentation_offload { NO_SEGMENTS } else { Separate::NAME };
-        (self.limited(udp::Sender::new(socket, width, counters), 1), name)
+    fn udp_sender(
+        &self,
+        socket: &Arc<UdpSocket>,
+        counters: &Arc<Counters>,
+    ) -> Result<Told, SessionError> {
+        let names = [Separate::NAME, Segmented::NAME];
+        let switch = self.options.segmentation_offload.then_some(Segmented::NAME);
+        self.build(self.choose(&names, switch), names[0], |name| {
+            let (socket, counters) = (Arc::clone(socket), Arc::clone(counters));
+            if name != Segmented::NAME {
+                return Ok(self.limited(udp::Sender::new(socket, self.width, counters), 1));
+            }
+            let together = dataplane::segments(self.supplies.block());
+            if together == 1 {
+                return Err(io::Error::other("a piece would hold but one such datagram"));
+            }
+            linux::udp::check_segmentation(&socket, self.supplies.block())?;
+            // As iperf3 does it a piece is a burst; who asks for pieces by name keeps the rate
+            // as without them, a few datagrams at once.
+            let is_switched = !self.options.engines.iter().any(|other| other == name);
+            let sender = udp::Sender::segmented(socket, self.width, counters);
+            Ok(self.limited(sender, if is_switched { together } else { 1 }))
+        })
     }
 
     /// `sender`, which sends `together` datagrams at once, within the plan's limits.
@@ -170,21 +229,26 @@ impl Workshop {
         Box::new(sender.with_datagrams(self.amount.budget.clone()).with_pacer(pacer))
     }
 
-    fn udp_receiver(&self, socket: &Arc<UdpSocket>, counters: Arc<Counters>) -> Named {
-        let name = if !self.options.segmentation_offload {
-            udp::Receiver::NAME
-        } else if linux::udp::coalesce_arrivals(socket).is_ok() {
-            udp::Receiver::NAME_COALESCED
-        } else {
-            NO_COALESCING
-        };
-        let receiver = udp::Receiver::new(Arc::clone(socket), self.width, counters);
-        (Box::new(receiver.with_goal(self.amount.goal.clone())), name)
+    fn udp_receiver(
+        &self,
+        socket: &Arc<UdpSocket>,
+        counters: &Arc<Counters>,
+    ) -> Result<Told, SessionError> {
+        let names = [udp::Receiver::NAME, udp::Receiver::NAME_COALESCED];
+        let switch = self.options.segmentation_offload.then_some(names[1]);
+        self.build(self.choose(&names, switch), names[0], |name| {
+            if name == names[1] {
+                linux::udp::coalesce_arrivals(socket)?;
+            }
+            let receiver = udp::Receiver::new(Arc::clone(socket), self.width, Arc::clone(counters));
+            Ok(Box::new(receiver.with_goal(self.amount.goal.clone())))
+        })
     }
 
     /// The pacer as the plan has it, for a sender that sends `together` blocks at once.
     fn pacer(&self, of: fn(BitRate, u64) -> Pacer, together: usize) -> Option<Pacer> {
-        let pacer = of(self.options.rate?, self.block as u64).with_pacing(self.options.pacing);
+        let block = self.supplies.block() as u64;
+        let pacer = of(self.options.rate?, block).with_pacing(self.options.pacing);
         let pieces = self.options.burst.map(|burst| usize::try_from(burst).unwrap_or(usize::MAX));
         let pacer = match pieces {
             None if together == 1 => pacer,
@@ -192,6 +256,17 @@ impl Workshop {
         };
         Some(pacer.centred())
     }
+}
+
+/// Which engine is to be used.
+struct Choice {
+    name: &'static str,
+    /// One that was asked for instead.
+    unusable: Option<Unusable>,
+}
+
+fn told(name: &str) -> EngineUse {
+    EngineUse { name: name.to_owned(), ..EngineUse::default() }
 }
 
 fn open_to_read(path: &Path) -> Result<File, SessionError> {
@@ -213,8 +288,3 @@ fn open_to_write(path: &Path) -> Result<File, SessionError> {
         error,
     })
 }
-
-/// Segmentation was asked for, and the kernel, or the length of the datagrams, does not
-/// allow it; likewise below.
-const NO_SEGMENTS: &str = "sendmmsg (no segments)";
-const NO_COALESCING: &str = "recvmmsg (no coalescing)";

@@ -217,6 +217,7 @@ fn options(flags: &Iperf3Flags, transport: Transport) -> StreamOptions {
         zero_copy: flags.zerocopy,
         skip_receive_copy: flags.skip_rx_copy,
         segmentation_offload: flags.gsro && !is_tcp,
+        engines: Vec::new(),
         repeating_payload: flags.repeating_payload,
         multipath: flags.mptcp && is_tcp,
     }

@@ -6,7 +6,9 @@ use std::fmt;
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
-use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
+use measurement::{
+    Engines, PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp,
+};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -35,6 +37,8 @@ struct Table<'a> {
     pacing: Option<&'a PacingReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engines: Option<&'a Engines>,
 }
 
 /// The numbers of one stream; -1: unknown.
@@ -81,6 +85,7 @@ impl<'a> Document<'a> {
                 shared: if beside { &results.shared } else { &[] },
                 pacing: results.pacing.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
+                engines: results.engines.as_deref().filter(|_| beside),
             },
         }
     }

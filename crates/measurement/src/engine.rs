@@ -1,0 +1,122 @@
+//! Which engines moved the payload, and how that went.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::BitRate;
+
+/// The engines of one end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Engines {
+    /// What sent; none: nothing did, or it was not told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub send: Option<EngineUse>,
+    /// What received; likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receive: Option<EngineUse>,
+}
+
+/// One engine, as it was used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineUse {
+    /// Its name, e.g. `write`.
+    pub name: String,
+    /// Another one had been asked for, which this end could not use.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub instead_of: Option<Unusable>,
+    /// What became of sends that were not to be copied.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub in_place: Option<InPlace>,
+}
+
+/// An engine that could not be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unusable {
+    /// Its name.
+    pub name: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// What the kernel told of sends for which it was asked not to copy (`MSG_ZEROCOPY`,
+/// `IORING_OP_SEND_ZC`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InPlace {
+    /// Sends.
+    pub sends: u64,
+    /// Those among them of which it has told.
+    pub completed: u64,
+    /// Those among these whose bytes it copied all the same, as it does on loopback.
+    pub copied: u64,
+    /// Sends that were written instead, as it had no room to note them.
+    #[serde(default)]
+    pub written: u64,
+}
+
+/// A short test that was to find the fastest engines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineTrial {
+    /// The engines, by name.
+    pub engines: Vec<String>,
+    /// The rate that was delivered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub delivered: Option<BitRate>,
+    /// Why there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub error: Option<String>,
+}
+
+impl InPlace {
+    /// Which share of those that it told of it copied, 0 to 1; none: it told of none.
+    pub fn copied_share(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let share = |part: u64, whole: u64| part as f64 / whole as f64;
+        (self.completed > 0).then(|| share(self.copied.min(self.completed), self.completed))
+    }
+}
+
+impl Engines {
+    /// Whether a peer can have told it: numbers up to `most`, names that stay names.
+    pub fn can_be(&self, most: u64) -> bool {
+        let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
+        [&self.send, &self.receive].into_iter().flatten().all(|one| {
+            let unusable = one.instead_of.iter().flat_map(|other| [&other.name, &other.reason]);
+            let counts =
+                one.in_place.map(|one| [one.sends, one.completed, one.copied, one.written]);
+            unusable.chain([&one.name]).all(|text| is_text(text))
+                && counts.into_iter().flatten().all(|count| count <= most)
+        })
+    }
+}
+
+/// Bytes of a name or of a reason.
+const LONGEST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_end_can_have_said_is_noticed() {
+        let engine = |name: &str, copied| Engines {
+            send: Some(EngineUse {
+                name: name.to_owned(),
+                instead_of: None,
+                in_place: Some(InPlace { copied, ..InPlace::default() }),
+            }),
+            receive: None,
+        };
+        assert!(engine("write", 7).can_be(7));
+        assert!(!engine("write", 8).can_be(7));
+        assert!(!engine("wri\u{1b}te", 7).can_be(7));
+        assert!(!engine(&"w".repeat(257), 7).can_be(7));
+    }
+
+    #[test]
+    fn a_share_needs_completions() {
+        let in_place = |completed, copied| InPlace { completed, copied, ..InPlace::default() };
+        assert_eq!(in_place(0, 0).copied_share(), None);
+        assert_eq!(in_place(4, 1).copied_share(), Some(0.25));
+        assert_eq!(in_place(4, 9).copied_share(), Some(1.0));
+    }
+}
