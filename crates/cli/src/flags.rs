@@ -5,6 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 mod color;
 mod cpus;
 mod demo;
+pub(crate) mod engines;
 mod iperf3;
 pub(crate) mod iperf3_values;
 mod serve;

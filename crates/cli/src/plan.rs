@@ -6,17 +6,20 @@ use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Pacing, StreamOptions, TestPlan, Transport};
 
 use crate::exit::UsageError;
-use crate::flags::TestFlags;
+use crate::flags::{TestFlags, engines};
 
 /// The plans of all rows, in the order in which they run.
 pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
     check_contradictions(flags)?;
     let rows = &flags.rows;
-    let transports: &[_] = match (rows.tcp, rows.udp) {
+    let transports: &[Transport] = match (rows.tcp, rows.udp) {
         (true, _) => &[Transport::Tcp],
         (_, true) => &[Transport::Udp],
         _ => &[Transport::Tcp, Transport::Udp],
     };
+    if let Some(text) = engines::contradiction(&flags.stream.engine, transports) {
+        return Err(UsageError(text));
+    }
     let directions: &[_] = match (rows.send, rows.receive, rows.bidir) {
         (true, ..) => &[Direction::Send],
         (_, true, _) => &[Direction::Receive],
@@ -78,6 +81,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
             no_delay: stream.no_delay && transport == Transport::Tcp,
+            engines: engines::of(&stream.engine, transport),
             ..StreamOptions::default()
         },
     }

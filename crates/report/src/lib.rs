@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod engines;
 pub mod iperf3;
 pub mod json;
 mod pacing;

@@ -12,7 +12,7 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::pacing;
+use crate::{engines, pacing};
 
 /// Writes one row per record and direction, then what a reader must know.
 ///
@@ -316,7 +316,7 @@ fn write_notes(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     for (record, run) in rows {
         let title = title(&record.plan) + run;
         let own = ending_note(record).into_iter().chain(record.outcome.notes.iter().cloned());
-        let own = own.chain(fairness_note(record));
+        let own = own.chain(engines::notes(record)).chain(fairness_note(record));
         let own = own.chain(datagram_notes(record)).chain(neighbour_notes(record));
         notes.extend(own.map(|note| format!("{title}: {note}")));
     }

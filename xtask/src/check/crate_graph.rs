@@ -43,6 +43,7 @@ const TABLE: [(&str, Allowed); 12] = [
     ("mars", Allowed::Only(&["linux"])),
     ("dataplane", Allowed::Only(&["measurement", "protocol", "linux", "mars"])),
     ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane"])),
+    ("campaign", Allowed::Only(&["measurement", "session"])),
     ("report", Allowed::Only(&["measurement"])),
     ("lab", Allowed::Only(&["linux"])),
     ("authentication", Allowed::Only(&[])),

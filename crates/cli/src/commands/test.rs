@@ -29,7 +29,40 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
         _ => Detail::Bar,
     };
     let template = |plan: &TestPlan| request(flags, plan.clone());
+    if flags.stream.wants_the_fastest() {
+        return run_the_fastest(flags, &plans, template, detail, &interrupts);
+    }
     let rows = run_rows(&plans, flags.rows.repeat, template, detail, Some(&interrupts));
+    finish(&rows, format(flags.output.json), flags.output.output.as_deref())
+}
+
+/// The same by the engines that short tests find to be the fastest.
+fn run_the_fastest(
+    flags: &TestFlags,
+    plans: &[TestPlan],
+    request: impl Fn(&TestPlan) -> Request,
+    detail: Detail,
+    interrupts: &Interrupts,
+) -> anyhow::Result<ExitCode> {
+    let mut chosen = Vec::with_capacity(plans.len());
+    for plan in plans {
+        let title = format!("{}: trying engines", report::terminal::title(plan));
+        let detail = if detail == Detail::Quiet { detail } else { Detail::Bar };
+        let choice = campaign::choose_engines(plan, |plan| {
+            let mut progress = Progress::new(title.clone(), detail);
+            run_patiently(&request(plan), &mut progress, Some(interrupts), TURNAROUND)
+        });
+        match choice {
+            Ok(choice) => chosen.push((choice.applied_to(plan), choice.trials)),
+            Err(error) => return Ok(exit::report_session(&error)),
+        }
+    }
+    let plans: Vec<_> = chosen.iter().map(|(plan, _)| plan.clone()).collect();
+    let mut rows = run_rows(&plans, flags.rows.repeat, request, detail, Some(interrupts));
+    for record in &mut rows.records.records {
+        let trials = chosen.iter().find(|(plan, _)| *plan == record.plan);
+        record.engine_trials = trials.map(|(_, trials)| trials.clone()).unwrap_or_default();
+    }
     finish(&rows, format(flags.output.json), flags.output.output.as_deref())
 }
 

@@ -13,6 +13,7 @@ use measurement::{BitRate, ByteSize, Pacing};
 use session::Family;
 
 use super::cpus::{CpuList, usable_cpus};
+use super::engines::{AUTO, engine_names};
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -114,6 +115,12 @@ pub(crate) struct StreamFlags {
     /// TCP congestion control at both ends, e.g. cubic
     #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
     pub(crate) congestion: Option<String>,
+    /// How bytes are moved, in place of the usual way; several names with commas between them
+    #[arg(long, env = "LINERATE_ENGINE", value_name = "NAME", value_delimiter = ',', value_parser = engine_names())]
+    pub(crate) engine: Vec<String>,
+    /// The same as --engine auto
+    #[arg(long, conflicts_with = "engine", env = "LINERATE_FASTEST", value_parser = BoolishValueParser::new())]
+    pub(crate) fastest: bool,
     /// Set TCP_NODELAY
     #[arg(short = 'N', long, env = "LINERATE_NO_DELAY", value_parser = BoolishValueParser::new())]
     pub(crate) no_delay: bool,
@@ -163,6 +170,13 @@ impl From<FamilyFlags> for Family {
             (_, true) => Self::V6,
             _ => Self::Any,
         }
+    }
+}
+
+impl StreamFlags {
+    /// Whether short tests are to find the engines.
+    pub(crate) fn wants_the_fastest(&self) -> bool {
+        self.fastest || self.engine.iter().any(|name| name == AUTO)
     }
 }
 
@@ -223,6 +237,8 @@ Examples:
   linerate test 10.0.0.2 --tcp --send -P 4 -t 10s   one row, four streams
   linerate test fe80::1%eth0 --udp -b 500M --json   UDP at 500 Mbit/s, both ways in turn
   linerate test 10.0.0.2 -u -b 100M --pacing even   datagrams evenly spaced, whatever CPU that takes
+  linerate test 10.0.0.2 --tcp --engine vmsplice    send pages of memory, not copies
+  linerate test 10.0.0.2 --fastest                  try all engines briefly and take the best
   linerate test 10.0.0.2 --repeat 5                 medians of five runs";
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod demo;
+mod engines;
 mod errors;
 mod formats;
 mod gathering;

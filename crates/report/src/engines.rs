@@ -1,0 +1,63 @@
+//! What a reader must know of the engines.
+
+use measurement::engine::EngineTrial;
+use measurement::{Direction, DirectionOutcome, EngineUse, InPlace, TestRecord};
+
+/// Which ran where others had been asked for, and what the kernel copied all the same.
+pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
+    record.outcome.directions.iter().flat_map(|outcome| notes_on(record, outcome)).collect()
+}
+
+fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
+    let (send, receive) = (outcome.engines.send.as_ref(), outcome.engines.receive.as_ref());
+    let mut notes = Vec::new();
+    if !record.plan.options.engines.is_empty() {
+        let name = |engine: Option<&EngineUse>| {
+            engine.map_or_else(|| "the peer's usual engine".to_owned(), |one| one.name.clone())
+        };
+        notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
+    }
+    notes.extend(choice(&record.engine_trials));
+    for engine in [send, receive].into_iter().flatten() {
+        if let Some(other) = &engine.instead_of {
+            let (used, wanted, why) = (&engine.name, &other.name, &other.reason);
+            notes.push(format!("{wanted} cannot be used, {used} was: {why}"));
+        }
+    }
+    notes.extend(send.and_then(|engine| engine.in_place).map(|sends| copies(&sends)));
+    if record.plan.direction == Direction::Both {
+        for note in &mut notes {
+            *note = format!("{}: {note}", outcome.direction);
+        }
+    }
+    notes
+}
+
+/// Why these engines ran: what the best trial reached, and what the usual engines did.
+fn choice(trials: &[EngineTrial]) -> Option<String> {
+    let reached = |trial: &&EngineTrial| trial.delivered;
+    let best = trials.iter().max_by_key(reached)?;
+    let usual = trials.first()?;
+    let show = |trial: &EngineTrial| {
+        let rate = trial.delivered.map_or_else(|| "nothing".to_owned(), |rate| rate.to_string());
+        format!("{rate} by {}", trial.engines.join(" and "))
+    };
+    let count = trials.len();
+    Some(format!(
+        "of {count} short tests the best had {}; the usual one {}",
+        show(best),
+        show(usual)
+    ))
+}
+
+fn copies(sends: &InPlace) -> String {
+    let written = match sends.written {
+        0 => String::new(),
+        count => format!("; {count} were written instead, as net.core.optmem_max was used up"),
+    };
+    let share = sends.copied_share().map_or_else(
+        || "the kernel told of none".to_owned(),
+        |share| format!("the kernel copied {:.0} % all the same", 100.0 * share),
+    );
+    format!("of {} sends without a copy {share}{written}", sends.sends)
+}
