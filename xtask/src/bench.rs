@@ -16,6 +16,7 @@ use crate::workspace::Workspace;
 mod congestion;
 mod contest;
 mod dialect;
+mod engines;
 mod mars;
 mod measure;
 mod pacing;
@@ -66,6 +67,7 @@ pub(crate) struct Bench {
 enum Special {
     Streams(streams::Streams),
     Pacing(pacing::Pacing),
+    Engines(engines::Engines),
     Mars(mars::Mars),
 }
 
@@ -74,6 +76,7 @@ impl Bench {
         match self.special {
             Some(Special::Streams(streams)) => streams.run(),
             Some(Special::Pacing(pacing)) => pacing.run(),
+            Some(Special::Engines(engines)) => engines.run(),
             Some(Special::Mars(mars)) => mars.run(),
             None => self.compare(),
         }

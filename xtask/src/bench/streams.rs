@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use self::contender::{Contender, Part};
-use self::contest::{Contest, Row};
-use self::scene::Route;
+pub(super) use self::contender::{Contender, Part};
+pub(super) use self::contest::{Contest, Entry, Row, congestion};
+pub(super) use self::figures::Metric;
+pub(super) use self::scene::Route;
 use super::promise::{self, Strictness};
 use crate::output::say;
 use crate::packages;
@@ -28,7 +29,7 @@ mod machine;
 mod reference;
 mod run;
 mod scene;
-mod table;
+pub(super) mod table;
 
 /// Compares many streams with iperf3 and with a plain loop, over lo and a veth pair
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ impl Streams {
         if let lab::Access::Forbidden { reason } = lab::prepare() {
             bail!("cannot make hosts to run on: {reason}");
         }
-        let congestion = contest::congestion(&contenders)?;
+        let congestion = congestion(&contenders)?;
         let contest = Contest { rounds: self.rounds, seconds: self.time, congestion };
         let rows = self.play(&contest, &contenders)?;
         let report = table::of(&contest, &rows);

@@ -17,20 +17,24 @@ mod linerate;
 mod plain;
 
 /// A program and how it is spoken to.
-pub(super) struct Contender {
+pub(in crate::bench) struct Contender {
     /// As it calls itself.
     pub(super) name: String,
     /// What it is here for.
     pub(super) part: Part,
     path: PathBuf,
+    /// What its clients are told beside the task.
+    flags: String,
     dialect: &'static dyn Dialect,
 }
 
 /// What a program is here for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::bench) enum Part {
     /// The linerate that is judged.
     Ours,
+    /// The same linerate, in another way.
+    Variant,
     /// The installed iperf3.
     Installed,
     /// A further program.
@@ -83,17 +87,26 @@ trait Dialect {
 
 impl Contender {
     /// Asks a program for its name.
-    pub(super) fn find(path: PathBuf, part: Part) -> Result<Self> {
+    pub(in crate::bench) fn find(path: PathBuf, part: Part) -> Result<Self> {
         let version = command::output(Command::new(&path).arg("--version"))?;
         let dialect: &dyn Dialect =
             if version.starts_with("linerate") { &linerate::Linerate } else { &iperf3::Iperf3 };
-        Ok(Self { name: program::name(&version), part, path, dialect })
+        Ok(Self { name: program::name(&version), part, path, flags: String::new(), dialect })
+    }
+
+    /// The same with more flags, which its name then bears.
+    pub(in crate::bench) fn with(mut self, flags: &str) -> Self {
+        let name = format!("{} {flags}", self.name);
+        name.trim_end().clone_into(&mut self.name);
+        flags.clone_into(&mut self.flags);
+        self
     }
 
     /// The plain loop.
     pub(super) fn reference(path: PathBuf) -> Self {
         let name = "plain C loop".to_owned();
-        Self { name, part: Part::Reference, path, dialect: &plain::Plain }
+        let flags = String::new();
+        Self { name, part: Part::Reference, path, flags, dialect: &plain::Plain }
     }
 
     /// Whether it is worth a run with so many streams.
@@ -110,7 +123,7 @@ impl Contender {
 
     /// A client on a host.
     pub(super) fn client(&self, host: &Host, task: &Task) -> Command {
-        self.command(host, &self.dialect.client(task))
+        self.command(host, &format!("{} {}", self.dialect.client(task), self.flags))
     }
 
     /// Reads the JSON that the client prints.

@@ -11,39 +11,39 @@ use crate::output::say;
 
 /// How often and how long.
 #[derive(Clone, Debug)]
-pub(super) struct Contest {
+pub(in crate::bench) struct Contest {
     /// Runs of each program in each row.
-    pub(super) rounds: u32,
+    pub(in crate::bench) rounds: u32,
     /// Seconds of each run.
-    pub(super) seconds: u32,
+    pub(in crate::bench) seconds: u32,
     /// Congestion control of all.
-    pub(super) congestion: String,
+    pub(in crate::bench) congestion: String,
 }
 
 /// What came of a number of streams on a route.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(in crate::bench) struct Row {
     /// Parallel streams.
-    pub(super) streams: u32,
+    pub(in crate::bench) streams: u32,
     /// From client to server.
-    pub(super) route: Route,
+    pub(in crate::bench) route: Route,
     /// One entry per program, ours first.
-    pub(super) entries: Vec<Entry>,
+    pub(in crate::bench) entries: Vec<Entry>,
 }
 
 /// One program's part in a row.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(in crate::bench) struct Entry {
     /// Its name.
     pub(super) program: String,
     /// What it is there for.
-    pub(super) part: Part,
+    pub(in crate::bench) part: Part,
     /// One per round; or why it did not run.
     pub(super) outcome: Result<Vec<Figures>, String>,
 }
 
 /// The congestion control that every program takes.
-pub(super) fn congestion(contenders: &[Contender]) -> Result<String> {
+pub(in crate::bench) fn congestion(contenders: &[Contender]) -> Result<String> {
     congestion::first_taken(|candidate| {
         contenders.iter().try_for_each(|contender| {
             let scene = Scene::create(Route::Lo)?;
@@ -56,7 +56,12 @@ pub(super) fn congestion(contenders: &[Contender]) -> Result<String> {
 
 impl Contest {
     /// A B A B: in every round each program once. One that fails is left out from then on.
-    pub(super) fn row(&self, streams: u32, route: Route, all: &[Contender]) -> Result<Row> {
+    pub(in crate::bench) fn row(
+        &self,
+        streams: u32,
+        route: Route,
+        all: &[Contender],
+    ) -> Result<Row> {
         let contenders: Vec<_> = all.iter().filter(|one| one.takes(streams)).collect();
         let mut entries: Vec<Entry> = contenders.iter().map(|one| Entry::new(one)).collect();
         for _ in 0..self.rounds {
@@ -90,7 +95,7 @@ impl Contest {
 
 impl Row {
     /// The entry of the first program that is there for this.
-    pub(super) fn entry(&self, part: Part) -> Option<&Entry> {
+    pub(in crate::bench) fn entry(&self, part: Part) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.part == part)
     }
 
@@ -116,7 +121,7 @@ impl Entry {
     }
 
     /// One number per round; none if a round has none.
-    pub(super) fn of(&self, metric: Metric) -> Vec<f64> {
+    pub(in crate::bench) fn of(&self, metric: Metric) -> Vec<f64> {
         let rounds = self.outcome.as_deref().unwrap_or_default();
         let values: Option<Vec<f64>> = rounds.iter().map(|figures| figures.of(metric)).collect();
         values.unwrap_or_default()

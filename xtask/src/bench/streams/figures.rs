@@ -4,7 +4,7 @@ use super::contender::Told;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metric {
+pub(in crate::bench) enum Metric {
     /// Gbit/s at the receiver.
     Rate,
     /// How far the program's bytes are above the interface's, in percent.

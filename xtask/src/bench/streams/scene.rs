@@ -12,7 +12,7 @@ use super::interface::{Counters, Headers};
 
 /// The way from client to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Route {
+pub(in crate::bench) enum Route {
     /// Loopback of one host
     Lo,
     /// A virtual Ethernet pair between two hosts

@@ -8,7 +8,7 @@ use super::figures::Metric;
 use crate::bench::spread::Spread;
 
 /// Values first, ratios second.
-pub(super) fn of(contest: &Contest, rows: &[Row]) -> String {
+pub(in crate::bench) fn of(contest: &Contest, rows: &[Row]) -> String {
     let mut text = heading(contest);
     text.push_str(VALUES);
     for row in rows {

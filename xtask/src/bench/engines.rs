@@ -1,0 +1,166 @@
+//! `bench engines`: every engine of TCP beside iperf3's.
+//!
+//! It plays by the rules of [`super::streams`]: hosts of their own, the interface as witness.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+
+use super::promise::{self, Judged, Strictness};
+use super::spread::Spread;
+use super::streams::{Contender, Contest, Entry, Metric, Part, Route, Row, congestion, table};
+use crate::output::say;
+use crate::packages;
+use crate::workspace::Workspace;
+
+/// Compares the engines of TCP with each other and with iperf3's
+#[derive(Debug, Args)]
+pub(super) struct Engines {
+    /// A further iperf3, with its own ways of not copying
+    #[arg(long, value_name = "PATH")]
+    peer: Vec<PathBuf>,
+    /// A linerate to use in place of the one that is built here
+    #[arg(long, value_name = "PATH")]
+    linerate: Option<PathBuf>,
+    /// How often each program runs each row
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Seconds of each run
+    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
+    time: u32,
+    /// Numbers of streams
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=128))]
+    counts: Vec<u32>,
+    /// Ways from client to server
+    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo, Route::Veth])]
+    over: Vec<Route>,
+    /// Engines beside the usual ones, as for `linerate test --engine`
+    #[arg(long, value_name = "NAMES", default_values = ENGINES)]
+    engine: Vec<String>,
+    /// Write the tables to a file too
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Fail if a promise is missed
+    #[arg(long)]
+    strict: bool,
+}
+
+impl Engines {
+    pub(super) fn run(self) -> Result<String> {
+        let contenders = self.contenders()?;
+        // Before the first thread, as it asks.
+        if let lab::Access::Forbidden { reason } = lab::prepare() {
+            bail!("cannot make hosts to run on: {reason}");
+        }
+        let congestion = congestion(&contenders)?;
+        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion };
+        let mut rows = Vec::new();
+        for &streams in &self.counts {
+            for &route in &self.over {
+                rows.push(contest.row(streams, route, &contenders)?);
+            }
+        }
+        let report = table::of(&contest, &rows);
+        say(format!("\n{report}"));
+        if let Some(file) = &self.markdown {
+            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        let judged: Vec<_> = rows.iter().flat_map(judge).collect();
+        promise::verdict(&judged, Strictness::of(self.strict))
+    }
+
+    /// Ours by the usual engines first, then by the others, then iperf3 and the peers, each
+    /// with its own ways.
+    fn contenders(&self) -> Result<Vec<Contender>> {
+        ensure!(
+            packages::is_there("iperf3"),
+            "no iperf3; install it with `apt-get install iperf3`"
+        );
+        let ours = match &self.linerate {
+            Some(path) => path.clone(),
+            None => Workspace::find()?.build_release()?,
+        };
+        let mut contenders = vec![Contender::find(ours.clone(), Part::Ours)?];
+        for names in &self.engine {
+            contenders.push(by(&ours, Part::Variant, &format!("--engine {names}"))?);
+        }
+        let installed = Path::new("iperf3");
+        contenders.push(Contender::find(installed.into(), Part::Installed)?);
+        contenders.push(by(installed, Part::Peer, "-Z")?);
+        for peer in &self.peer {
+            contenders.push(by(peer, Part::Peer, "")?);
+            contenders.push(by(peer, Part::Peer, "-Z --skip-rx-copy")?);
+        }
+        Ok(contenders)
+    }
+}
+
+fn by(path: &Path, part: Part, flags: &str) -> Result<Contender> {
+    Ok(Contender::find(path.to_owned(), part)?.with(flags))
+}
+
+/// The usual engines against iperf3's, and the fastest of all against the fastest of others.
+fn judge(row: &Row) -> Vec<Judged> {
+    let (Some(ours), Some(iperf3)) = (row.entry(Part::Ours), row.entry(Part::Installed)) else {
+        return Vec::new();
+    };
+    let ratio = |one: &Entry, other: &Entry, metric| {
+        let ratios = Spread::of_ratios(&one.of(metric), &other.of(metric));
+        ratios.map(|spread| spread.median)
+    };
+    let text = |promise: &str| format!("{} streams over {}: {promise}", row.streams, row.route);
+    let mut judged = vec![
+        Judged::new(
+            text("usual engines: rate >= 1.15 x iperf3"),
+            ratio(ours, iperf3, Metric::Rate),
+            |ratio| ratio >= 1.15,
+        ),
+        Judged::new(
+            text("usual engines: CPU for each GB <= 0.75 x iperf3"),
+            ratio(ours, iperf3, Metric::Cpu),
+            |ratio| ratio <= 0.75,
+        ),
+    ];
+    let fastest = |parts: &[Part]| {
+        let entries = row.entries.iter().filter(|entry| parts.contains(&entry.part));
+        entries.max_by(|one, other| middle(one).total_cmp(&middle(other)))
+    };
+    let both = fastest(&[Part::Ours, Part::Variant]).zip(fastest(&[Part::Installed, Part::Peer]));
+    let ratio = both.and_then(|(one, other)| ratio(one, other, Metric::Rate));
+    judged.push(match row.route {
+        Route::Lo => {
+            Judged::new(text("fastest: rate >= 1.40 x the fastest iperf3"), ratio, |ratio| {
+                ratio >= 1.40
+            })
+        }
+        Route::Veth => {
+            Judged::new(text("fastest: rate >= 1.15 x the fastest iperf3"), ratio, |ratio| {
+                ratio >= 1.15
+            })
+        }
+    });
+    judged
+}
+
+fn middle(entry: &Entry) -> f64 {
+    Spread::of(entry.of(Metric::Rate)).map_or(0.0, |spread| spread.median)
+}
+
+/// Each way to send to the usual receiver, each way to receive from the usual sender, and the
+/// pairs that promise most.
+const ENGINES: [&str; 12] = [
+    "sendfile",
+    "vmsplice",
+    "zerocopy",
+    "uring",
+    "uring-zerocopy",
+    "truncate",
+    "splice",
+    "map",
+    "uring-multishot",
+    "vmsplice,truncate",
+    "vmsplice,splice",
+    "sendfile,truncate",
+];
