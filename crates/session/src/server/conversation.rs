@@ -435,6 +435,8 @@ impl<'a> Conversation<'a> {
             streams = measured.records;
         }
         self.opened.clear();
+        // Whoever reads the log's line may have the place.
+        self.ticket.leave();
         self.observer.ended(&ending);
         self.count(&ending);
         self.log.ended(&Served {

@@ -183,6 +183,7 @@ impl Registry {
             arrivals: receiver,
             wake,
             began: AtomicBool::new(false),
+            has_left: false,
         })
     }
 
@@ -390,6 +391,8 @@ pub(super) struct Ticket {
     arrivals: Receiver<Arrival>,
     wake: Arc<Wake>,
     began: AtomicBool,
+    /// It has given its place up.
+    has_left: bool,
 }
 
 impl Ticket {
@@ -470,6 +473,14 @@ impl Ticket {
         tests.release_turn(self.client, self.number, true);
     }
 
+    /// Gives the place up, which the next client may then have; the test is not over before
+    /// the ticket is dropped.
+    pub(super) fn leave(&mut self) {
+        if !std::mem::replace(&mut self.has_left, true) {
+            self.registry.lock().remove(&self.cookie);
+        }
+    }
+
     /// The next stream that came.
     pub(super) fn arrival(&self) -> Option<Arrival> {
         self.arrivals.try_recv().ok()
@@ -489,7 +500,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.registry.lock().remove(&self.cookie);
+        self.leave();
         self.registry.served.fetch_add(usize::from(self.began.load(SeqCst)), SeqCst);
         self.registry.changed.notify();
     }
