@@ -3,7 +3,7 @@
 use measurement::Transport;
 
 use crate::tcp;
-use crate::udp::{self, Outlet};
+use crate::udp;
 
 /// An engine as users choose it.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,10 @@ pub struct Entry {
 pub fn catalogue() -> impl Iterator<Item = Entry> {
     let tcp_senders = tcp::SENDERS.iter().map(|engine| (engine.name, engine.summary, true));
     let tcp_receivers = tcp::RECEIVERS.iter().map(|engine| (engine.name, engine.summary, false));
+    let udp_senders = udp::SENDERS.iter().map(|engine| (engine.name, engine.summary, true));
+    let udp_receivers = udp::RECEIVERS.iter().map(|engine| (engine.name, engine.summary, false));
     let tcp = tcp_senders.chain(tcp_receivers).map(entry(Transport::Tcp));
-    tcp.chain(DATAGRAMS.into_iter().map(entry(Transport::Udp)))
+    tcp.chain(udp_senders.chain(udp_receivers).map(entry(Transport::Udp)))
 }
 
 /// Opens what engines need and what a process that gives up its rights to files cannot open
@@ -31,14 +33,6 @@ pub fn catalogue() -> impl Iterator<Item = Entry> {
 pub fn open_ahead() {
     _ = linux::splice::nowhere();
 }
-
-/// Name, how it moves datagrams, whether it sends.
-const DATAGRAMS: [(&str, &str, bool); 4] = [
-    (udp::Separate::NAME, "many datagrams in a call, each on its own, by sendmmsg(2)", true),
-    (udp::Segmented::NAME, "many datagrams in one piece, by UDP_SEGMENT", true),
-    (udp::Receiver::NAME, "many datagrams in a call, each on its own, by recvmmsg(2)", false),
-    (udp::Receiver::NAME_COALESCED, "many datagrams in one piece, by UDP_GRO", false),
-];
 
 fn entry(transport: Transport) -> impl Fn((&'static str, &'static str, bool)) -> Entry {
     move |(name, summary, sends)| Entry { name, summary, transport, sends }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linerate_dataplane::tcp::{Incoming, Outgoing, RECEIVERS, ReceiveEngine, SENDERS, SendEngine};
-use linerate_dataplane::{Budget, Filling, Pacer, Pool, Supplies};
+use linerate_dataplane::{Budget, Filling, Kind, Pacer, Pool, Supplies, udp};
 use measurement::BitRate;
+use protocol::iperf3::CounterWidth;
 
-#[expect(dead_code, reason = "what is for datagrams")]
+#[expect(dead_code, reason = "what is for single engines")]
 mod support;
 
-use support::{BLOCK, Setup, counters, eventually, tcp_pair};
+use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
 
 /// Not a whole number of blocks.
 const BYTES: u64 = 20_000_003;
+const DATAGRAMS: u64 = 3_001;
 
 #[test]
 fn whatever_sends_and_whatever_receives_agree_to_the_byte() {
@@ -86,6 +88,37 @@ fn loopback_owns_up_to_copying_what_was_sent_in_place() {
         let tally = supplies.in_place();
         assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.name);
         assert_eq!(tally.copied(), tally.done(), "{}", sender.name);
+    }
+}
+
+#[test]
+fn every_datagram_arrives_once_whatever_sends_and_receives() {
+    for sender in udp::SENDERS {
+        for receiver in udp::RECEIVERS {
+            let pair = format!("{} to {}", sender.name, receiver.name);
+            let (near, far) = udp_pair();
+            let rate = BitRate::from_bits_per_second(50_000_000);
+            let pool = Setup::of(Kind::Segments, Filling::Random)
+                .stream(true, |counters| {
+                    let outgoing = udp::Outgoing {
+                        socket: near,
+                        width: CounterWidth::Bits64,
+                        counters,
+                        budget: Some(Arc::new(Budget::new(DATAGRAMS))),
+                        pacer: Some(Pacer::of_datagrams(rate, DATAGRAM as u64)),
+                    };
+                    sender.build(DATAGRAM, outgoing).expect("this kernel has it")
+                })
+                .receiver(|counters| {
+                    let built = receiver.build(far, CounterWidth::Bits64, counters);
+                    built.expect("this kernel has it")
+                })
+                .start();
+            eventually(&pair, || counters(&pool, 2).unique == DATAGRAMS);
+            let (sent, received) = (counters(&pool, 1), counters(&pool, 2));
+            assert_eq!((sent.sequence, sent.bytes), (DATAGRAMS, received.bytes), "{pair}");
+            assert_eq!((received.duplicate, received.malformed), (0, 0), "{pair}");
+        }
     }
 }
 

@@ -18,6 +18,9 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
         notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
     }
     notes.extend(choice(&record.engine_trials));
+    if receive.is_some_and(|engine| engine.name == "coalesce") {
+        notes.push("jitter is that of pieces: coalesce takes what came together as one".to_owned());
+    }
     for engine in [send, receive].into_iter().flatten() {
         if let Some(other) = &engine.instead_of {
             let (used, wanted, why) = (&engine.name, &other.name, &other.reason);

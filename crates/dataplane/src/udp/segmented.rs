@@ -16,6 +16,13 @@ impl Outlet for Segmented {
     const NAME: &'static str = "segment";
     const TOGETHER: bool = true;
 
+    fn check(socket: &UdpSocket, length: usize) -> io::Result<()> {
+        if crate::segments(length) == 1 {
+            return Err(io::Error::other("a piece would hold but one such datagram"));
+        }
+        linux::udp::check_segmentation(socket, length)
+    }
+
     fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
         batch.send_segmented(to, count)
     }

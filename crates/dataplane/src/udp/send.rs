@@ -28,6 +28,17 @@ pub trait Outlet: Send {
     /// Datagrams of a batch leave together, at one time.
     const TOGETHER: bool;
 
+    /// Datagrams that it sends in one call.
+    const MOST: usize = usize::MAX;
+
+    /// Whether it can send datagrams of `length` bytes over a connected socket.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(_: &UdpSocket, _length: usize) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Sends the first `count` datagrams of the batch; how many went.
     ///
     /// # Errors
@@ -67,7 +78,7 @@ impl Sender<Segmented> {
 }
 
 impl<O: Outlet> Sender<O> {
-    fn through_outlet(
+    pub(crate) fn through_outlet(
         socket: Arc<UdpSocket>,
         width: CounterWidth,
         published: Arc<Counters>,
@@ -92,7 +103,7 @@ impl<O: Outlet> Sender<O> {
 
     /// How many datagrams may go now; 0: the budget is spent.
     fn allowance(&mut self, now: Timestamp, scratch: &Scratch) -> Result<usize, Step> {
-        let mut most = scratch.outgoing.capacity();
+        let mut most = scratch.outgoing.capacity().min(O::MOST);
         if let Some(pacer) = &mut self.pacer {
             most = pacer.step(now, most, &scratch.pacing)?;
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
-use dataplane::udp::{self, Outlet, Segmented, Separate};
+use dataplane::udp::{self, Outlet, Segmented};
 use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
 use measurement::{BitRate, EngineUse, Engines, InPlace, StreamOptions, Transport, Unusable};
 use protocol::iperf3::{CounterWidth, Parameters};
@@ -63,8 +63,8 @@ impl Workshop {
     /// What the workers need to run the engines.
     pub(crate) fn memory(&self) -> Memory {
         let pieces = [Segmented::NAME, udp::Receiver::NAME_COALESCED];
-        let whole = self.options.segmentation_offload
-            || pieces.iter().any(|name| self.options.engines.iter().any(|other| other == name));
+        let whole =
+            self.options.segmentation_offload || pieces.iter().any(|name| self.is_asked_for(name));
         let kind = match (self.transport, whole) {
             (Transport::Tcp, _) => Kind::Blocks,
             (Transport::Udp, false) => Kind::Datagrams,
@@ -123,7 +123,7 @@ impl Workshop {
         usual: &'static str,
     ) -> Result<Unusable, SessionError> {
         let (name, reason) = (name.to_owned(), crate::reason(error));
-        let is_ours = self.side == Side::Client && self.options.engines.contains(&name);
+        let is_ours = self.side == Side::Client && self.is_asked_for(&name);
         if is_ours || name == usual {
             return Err(SessionError::Engine { name, reason });
         }
@@ -199,34 +199,24 @@ impl Workshop {
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
     ) -> Result<Told, SessionError> {
-        let names = [Separate::NAME, Segmented::NAME];
+        let length = self.supplies.block();
+        let names: Vec<_> = udp::SENDERS.iter().map(|engine| engine.name).collect();
         let switch = self.options.segmentation_offload.then_some(Segmented::NAME);
         self.build(self.choose(&names, switch), names[0], |name| {
-            let (socket, counters) = (Arc::clone(socket), Arc::clone(counters));
-            if name != Segmented::NAME {
-                return Ok(self.limited(udp::Sender::new(socket, self.width, counters), 1));
-            }
-            let together = dataplane::segments(self.supplies.block());
-            if together == 1 {
-                return Err(io::Error::other("a piece would hold but one such datagram"));
-            }
-            linux::udp::check_segmentation(&socket, self.supplies.block())?;
+            let engine = udp::SENDERS.iter().find(|engine| engine.name == name);
             // As iperf3 does it a piece is a burst; who asks for pieces by name keeps the rate
             // as without them, a few datagrams at once.
-            let is_switched = !self.options.engines.iter().any(|other| other == name);
-            let sender = udp::Sender::segmented(socket, self.width, counters);
-            Ok(self.limited(sender, if is_switched { together } else { 1 }))
+            let is_burst = name == Segmented::NAME && !self.is_asked_for(name);
+            let together = if is_burst { dataplane::segments(length) } else { 1 };
+            let outgoing = udp::Outgoing {
+                socket: Arc::clone(socket),
+                width: self.width,
+                counters: Arc::clone(counters),
+                budget: self.amount.budget.clone(),
+                pacer: self.pacer(Pacer::of_datagrams, together),
+            };
+            engine.unwrap_or(&udp::SENDERS[0]).build(length, outgoing)
         })
-    }
-
-    /// `sender`, which sends `together` datagrams at once, within the plan's limits.
-    fn limited<O: Outlet + 'static>(
-        &self,
-        sender: udp::Sender<O>,
-        together: usize,
-    ) -> Box<dyn Stream> {
-        let pacer = self.pacer(Pacer::of_datagrams, together);
-        Box::new(sender.with_datagrams(self.amount.budget.clone()).with_pacer(pacer))
     }
 
     fn udp_receiver(
@@ -234,15 +224,21 @@ impl Workshop {
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
     ) -> Result<Told, SessionError> {
-        let names = [udp::Receiver::NAME, udp::Receiver::NAME_COALESCED];
-        let switch = self.options.segmentation_offload.then_some(names[1]);
+        let names: Vec<_> = udp::RECEIVERS.iter().map(|engine| engine.name).collect();
+        let switch = self.options.segmentation_offload;
+        let switch = switch.then_some(udp::Receiver::NAME_COALESCED);
         self.build(self.choose(&names, switch), names[0], |name| {
-            if name == names[1] {
-                linux::udp::coalesce_arrivals(socket)?;
-            }
-            let receiver = udp::Receiver::new(Arc::clone(socket), self.width, Arc::clone(counters));
+            let engine = udp::RECEIVERS.iter().find(|engine| engine.name == name);
+            let (socket, counters) = (Arc::clone(socket), Arc::clone(counters));
+            let receiver =
+                engine.unwrap_or(&udp::RECEIVERS[0]).build(socket, self.width, counters)?;
             Ok(Box::new(receiver.with_goal(self.amount.goal.clone())))
         })
+    }
+
+    /// Whether the plan names that engine.
+    fn is_asked_for(&self, name: &str) -> bool {
+        self.options.engines.iter().any(|other| other == name)
     }
 
     /// The pacer as the plan has it, for a sender that sends `together` blocks at once.

@@ -1,0 +1,22 @@
+//! Sends datagrams with send(2): one in a call, as most programs do.
+
+use std::io;
+use std::net::UdpSocket;
+
+use linux::udp::SendBatch;
+
+use crate::udp::Outlet;
+
+/// One datagram at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Single;
+
+impl Outlet for Single {
+    const NAME: &'static str = "send";
+    const TOGETHER: bool = false;
+    const MOST: usize = 1;
+
+    fn send(batch: &mut SendBatch, to: &UdpSocket, _: usize) -> io::Result<usize> {
+        to.send(batch.payload_mut(0)).map(|_| 1)
+    }
+}
