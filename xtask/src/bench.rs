@@ -15,6 +15,7 @@ use crate::workspace::Workspace;
 
 mod congestion;
 mod contest;
+mod datagrams;
 mod dialect;
 mod engines;
 mod mars;
@@ -68,6 +69,7 @@ enum Special {
     Streams(streams::Streams),
     Pacing(pacing::Pacing),
     Engines(engines::Engines),
+    Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
 }
 
@@ -77,6 +79,7 @@ impl Bench {
             Some(Special::Streams(streams)) => streams.run(),
             Some(Special::Pacing(pacing)) => pacing.run(),
             Some(Special::Engines(engines)) => engines.run(),
+            Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
             None => self.compare(),
         }

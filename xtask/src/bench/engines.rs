@@ -55,7 +55,7 @@ impl Engines {
             bail!("cannot make hosts to run on: {reason}");
         }
         let congestion = congestion(&contenders)?;
-        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion };
+        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion, length: None };
         let mut rows = Vec::new();
         for &streams in &self.counts {
             for &route in &self.over {

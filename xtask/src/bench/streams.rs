@@ -26,7 +26,7 @@ mod figures;
 mod interface;
 mod judgement;
 mod machine;
-mod reference;
+pub(super) mod reference;
 mod run;
 mod scene;
 pub(super) mod table;
@@ -68,7 +68,7 @@ impl Streams {
             bail!("cannot make hosts to run on: {reason}");
         }
         let congestion = congestion(&contenders)?;
-        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion };
+        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion, length: None };
         let rows = self.play(&contest, &contenders)?;
         let report = table::of(&contest, &rows);
         say(format!("\n{report}"));
@@ -106,7 +106,7 @@ impl Streams {
         for peer in &self.peer {
             contenders.push(Contender::find(peer.clone(), Part::Peer)?);
         }
-        contenders.push(Contender::reference(reference::build(&workspace)?));
+        contenders.push(Contender::reference(reference::build(&workspace, "streams")?));
         Ok(contenders)
     }
 }

@@ -25,6 +25,8 @@ pub(in crate::bench) struct Contender {
     path: PathBuf,
     /// What its clients are told beside the task.
     flags: String,
+    /// Client and server have a CPU each.
+    is_pinned: bool,
     dialect: &'static dyn Dialect,
 }
 
@@ -41,6 +43,8 @@ pub(in crate::bench) enum Part {
     Peer,
     /// The plain loop.
     Reference,
+    /// The plain loop that does the most.
+    Best,
 }
 
 /// What both sides are asked for.
@@ -54,6 +58,8 @@ pub(super) struct Task<'a> {
     pub(super) seconds: u32,
     /// Congestion control of the sender.
     pub(super) congestion: &'a str,
+    /// Bytes of the datagrams that are sent; none: it is TCP.
+    pub(super) length: Option<u32>,
 }
 
 /// What a program says of a run.
@@ -72,17 +78,17 @@ pub(super) struct Told {
 }
 
 trait Dialect {
-    /// Arguments of a server.
-    fn server(&self, task: &Task) -> String;
+    /// Arguments of a server whose clients have these `flags`.
+    fn server(&self, task: &Task, flags: &str) -> String;
 
-    /// Arguments of its client.
-    fn client(&self, task: &Task) -> String;
+    /// Arguments of its client, with `flags` beside the task.
+    fn client(&self, task: &Task, flags: &str) -> String;
 
     /// Reads the JSON that the client prints.
     fn read(&self, printed: &Value) -> Result<Told>;
 
-    /// Whether it is worth a run with so many streams.
-    fn takes(&self, streams: u32) -> bool;
+    /// Whether it is worth a run with so many streams, of datagrams of `length` or of TCP.
+    fn takes(&self, streams: u32, length: Option<u32>) -> bool;
 }
 
 impl Contender {
@@ -91,7 +97,14 @@ impl Contender {
         let version = command::output(Command::new(&path).arg("--version"))?;
         let dialect: &dyn Dialect =
             if version.starts_with("linerate") { &linerate::Linerate } else { &iperf3::Iperf3 };
-        Ok(Self { name: program::name(&version), part, path, flags: String::new(), dialect })
+        Ok(Self {
+            name: program::name(&version),
+            part,
+            path,
+            flags: String::new(),
+            is_pinned: false,
+            dialect,
+        })
     }
 
     /// The same with more flags, which its name then bears.
@@ -102,28 +115,45 @@ impl Contender {
         self
     }
 
-    /// The plain loop.
-    pub(super) fn reference(path: PathBuf) -> Self {
-        let name = "plain C loop".to_owned();
-        let flags = String::new();
-        Self { name, part: Part::Reference, path, flags, dialect: &plain::Plain }
+    /// The same with words that are no part of its usual name.
+    pub(in crate::bench) fn told(mut self, flags: &str, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        flags.clone_into(&mut self.flags);
+        self
     }
 
-    /// Whether it is worth a run with so many streams.
-    pub(super) fn takes(&self, streams: u32) -> bool {
-        self.dialect.takes(streams)
+    /// The same, there for something else.
+    pub(in crate::bench) fn there_for(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
+    /// The same with a CPU for the client and one for the server.
+    pub(in crate::bench) fn pinned(self) -> Self {
+        Self { is_pinned: true, ..self }
+    }
+
+    /// The plain loop.
+    pub(in crate::bench) fn reference(path: PathBuf) -> Self {
+        let name = "plain C loop".to_owned();
+        let flags = String::new();
+        Self { name, part: Part::Reference, path, flags, is_pinned: false, dialect: &plain::Plain }
+    }
+
+    /// Whether it is worth a run with so many streams, of datagrams of `length` or of TCP.
+    pub(super) fn takes(&self, streams: u32, length: Option<u32>) -> bool {
+        self.dialect.takes(streams, length)
     }
 
     /// A server on a host.
     pub(super) fn server(&self, host: &Host, task: &Task) -> Command {
-        let mut server = self.command(host, &self.dialect.server(task));
+        let mut server = self.command(host, "1", &self.dialect.server(task, &self.flags));
         server.stdout(Stdio::null());
         server
     }
 
     /// A client on a host.
     pub(super) fn client(&self, host: &Host, task: &Task) -> Command {
-        self.command(host, &format!("{} {}", self.dialect.client(task), self.flags))
+        self.command(host, "0", &self.dialect.client(task, &self.flags))
     }
 
     /// Reads the JSON that the client prints.
@@ -131,8 +161,14 @@ impl Contender {
         self.dialect.read(printed)
     }
 
-    fn command(&self, host: &Host, arguments: &str) -> Command {
-        let mut command = host.command(&self.path);
+    fn command(&self, host: &Host, cpu: &str, arguments: &str) -> Command {
+        let mut command = if self.is_pinned {
+            let mut pinned = host.command("taskset");
+            pinned.args(["-c", cpu]).arg(&self.path);
+            pinned
+        } else {
+            host.command(&self.path)
+        };
         command.args(arguments.split_whitespace()).stdin(Stdio::null());
         command
     }
@@ -142,5 +178,10 @@ impl Contender {
 const PORT: u16 = 5201;
 
 #[cfg(test)]
-const TASK: Task<'static> =
-    Task { address: Ipv4Addr::LOCALHOST, streams: 16, seconds: 5, congestion: "cubic" };
+const TASK: Task<'static> = Task {
+    address: Ipv4Addr::LOCALHOST,
+    streams: 16,
+    seconds: 5,
+    congestion: "cubic",
+    length: None,
+};

@@ -18,6 +18,8 @@ pub(in crate::bench) struct Contest {
     pub(in crate::bench) seconds: u32,
     /// Congestion control of all.
     pub(in crate::bench) congestion: String,
+    /// Bytes of the datagrams that are sent; none: it is TCP.
+    pub(in crate::bench) length: Option<u32>,
 }
 
 /// What came of a number of streams on a route.
@@ -47,8 +49,13 @@ pub(in crate::bench) fn congestion(contenders: &[Contender]) -> Result<String> {
     congestion::first_taken(|candidate| {
         contenders.iter().try_for_each(|contender| {
             let scene = Scene::create(Route::Lo)?;
-            let task =
-                Task { address: scene.address(), streams: 1, seconds: 1, congestion: candidate };
+            let task = Task {
+                address: scene.address(),
+                streams: 1,
+                seconds: 1,
+                congestion: candidate,
+                length: None,
+            };
             run::play(contender, &scene, &task).map(|_| ())
         })
     })
@@ -62,7 +69,7 @@ impl Contest {
         route: Route,
         all: &[Contender],
     ) -> Result<Row> {
-        let contenders: Vec<_> = all.iter().filter(|one| one.takes(streams)).collect();
+        let contenders: Vec<_> = all.iter().filter(|one| one.takes(streams, self.length)).collect();
         let mut entries: Vec<Entry> = contenders.iter().map(|one| Entry::new(one)).collect();
         for _ in 0..self.rounds {
             for (contender, entry) in contenders.iter().zip(&mut entries) {
@@ -84,7 +91,8 @@ impl Contest {
         let Ok(figures) = &mut entry.outcome else { return Ok(()) };
         let scene = Scene::create(route)?;
         let (seconds, congestion) = (self.seconds, self.congestion.as_str());
-        let task = Task { address: scene.address(), streams, seconds, congestion };
+        let length = self.length;
+        let task = Task { address: scene.address(), streams, seconds, congestion, length };
         match run::play(contender, &scene, &task) {
             Ok(new) => figures.push(new),
             Err(error) => entry.outcome = Err(format!("{error:#}")),

@@ -1,4 +1,4 @@
-//! The plain loop in C, built when it is needed.
+//! The plain loops in C, built when they are needed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,20 +9,22 @@ use crate::command;
 use crate::packages;
 use crate::workspace::Workspace;
 
-/// Compiles it into the target folder and says where it is.
-pub(super) fn build(workspace: &Workspace) -> Result<PathBuf> {
+/// Compiles the one of that name into the target folder and says where it is.
+pub(in crate::bench) fn build(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     ensure!(packages::is_there("cc"), "no C compiler; install one with `apt-get install gcc`");
     let folder = workspace.target.join("bench");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
-    let program = folder.join("streams");
+    let program = folder.join(name);
     let mut compile = Command::new("cc");
     compile.args(["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]);
-    command::run(compile.arg(&program).arg(workspace.root.join(SOURCE)))?;
+    command::run(
+        compile.arg(&program).arg(workspace.root.join(SOURCES).join(format!("{name}.c"))),
+    )?;
     Ok(program)
 }
 
-const SOURCE: &str = "xtask/src/bench/reference/streams.c";
+const SOURCES: &str = "xtask/src/bench/reference";
 
 #[cfg(test)]
 mod tests {
@@ -39,7 +41,8 @@ mod tests {
     /// More streams than the loop takes from its epoll at once, and two tests of one server.
     #[test]
     fn the_loop_counts_what_it_sent_over_every_stream() {
-        let program = build(&Workspace::find().expect("a workspace")).expect("it compiles");
+        let program =
+            build(&Workspace::find().expect("a workspace"), "streams").expect("it compiles");
         let port = free_port().expect("loopback is there").to_string();
         let mut server = Command::new(&program)
             .args(["server", "127.0.0.1", &port, "200"])

@@ -118,7 +118,8 @@ mod tests {
             ran(Part::Reference, "loop", [2.0, 2.0]),
             refused,
         ];
-        let contest = Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned() };
+        let contest =
+            Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned(), length: None };
         let text = of(&contest, &[Row { streams: 16, route: Route::Veth, entries }]);
         let lines = [
             "\n| 16 | veth | linerate 1 | 5.00 | -0.50 % | - | - | - + - | - | - | - | - + - |\n",

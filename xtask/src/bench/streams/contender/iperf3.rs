@@ -11,13 +11,18 @@ use crate::bench::streams::fairness::Fairness;
 pub(super) struct Iperf3;
 
 impl Dialect for Iperf3 {
-    fn server(&self, task: &Task) -> String {
+    fn server(&self, task: &Task, _flags: &str) -> String {
         format!("-s -B {} -p {PORT}", task.address)
     }
 
-    fn client(&self, task: &Task) -> String {
-        let Task { address, streams, seconds, congestion } = task;
-        format!("-c {address} -p {PORT} -C {congestion} -P {streams} -t {seconds} -J")
+    fn client(&self, task: &Task, flags: &str) -> String {
+        let Task { address, streams, seconds, congestion, length } = task;
+        let what = match length {
+            None => format!("-C {congestion}"),
+            Some(length) => format!("-u -b 0 -l {length}"),
+        };
+        let line = format!("-c {address} -p {PORT} {what} -P {streams} -t {seconds} -J {flags}");
+        line.trim_end().to_owned()
     }
 
     fn read(&self, printed: &Value) -> Result<Told> {
@@ -36,7 +41,7 @@ impl Dialect for Iperf3 {
     }
 
     /// `MAX_STREAMS` in its iperf.h.
-    fn takes(&self, streams: u32) -> bool {
+    fn takes(&self, streams: u32, _length: Option<u32>) -> bool {
         streams <= 128
     }
 }
@@ -50,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_task_is_a_command_line() {
-        assert_eq!(Iperf3.client(&TASK), "-c 127.0.0.1 -p 5201 -C cubic -P 16 -t 5 -J");
+        assert_eq!(Iperf3.client(&TASK, ""), "-c 127.0.0.1 -p 5201 -C cubic -P 16 -t 5 -J");
     }
 
     #[test]

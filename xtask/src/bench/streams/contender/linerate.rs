@@ -11,16 +11,21 @@ use crate::bench::streams::fairness::Fairness;
 pub(super) struct Linerate;
 
 impl Dialect for Linerate {
-    fn server(&self, task: &Task) -> String {
+    fn server(&self, task: &Task, _flags: &str) -> String {
         format!("serve --bind {} --port {PORT} --quiet", task.address)
     }
 
-    fn client(&self, task: &Task) -> String {
-        let Task { address, streams, seconds, congestion } = task;
-        format!(
-            "test {address} -p {PORT} -q --tcp --congestion {congestion} --send \
-             --streams {streams} --time {seconds}s --json"
-        )
+    fn client(&self, task: &Task, flags: &str) -> String {
+        let Task { address, streams, seconds, congestion, length } = task;
+        let what = match length {
+            None => format!("--tcp --congestion {congestion}"),
+            Some(length) => format!("--udp --length {length}"),
+        };
+        let line = format!(
+            "test {address} -p {PORT} -q {what} --send --streams {streams} --time {seconds}s \
+             --json {flags}"
+        );
+        line.trim_end().to_owned()
     }
 
     fn read(&self, printed: &Value) -> Result<Told> {
@@ -36,7 +41,7 @@ impl Dialect for Linerate {
         })
     }
 
-    fn takes(&self, _streams: u32) -> bool {
+    fn takes(&self, _streams: u32, _length: Option<u32>) -> bool {
         true
     }
 }
@@ -73,7 +78,7 @@ mod tests {
     fn a_task_is_a_command_line() {
         let line = "test 127.0.0.1 -p 5201 -q --tcp --congestion cubic --send --streams 16 \
                     --time 5s --json";
-        assert_eq!(Linerate.client(&TASK), line);
+        assert_eq!(Linerate.client(&TASK, ""), line);
     }
 
     #[test]

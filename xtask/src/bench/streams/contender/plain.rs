@@ -1,4 +1,4 @@
-//! The plain loop in C (`reference/streams.c`).
+//! The plain loops in C (`reference/streams.c`, `reference/datagrams.c`).
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,22 +10,28 @@ use crate::bench::streams::fairness::Fairness;
 pub(super) struct Plain;
 
 impl Dialect for Plain {
-    fn server(&self, task: &Task) -> String {
-        format!("server {} {PORT} {}", task.address, task.streams)
+    fn server(&self, task: &Task, flags: &str) -> String {
+        match task.length {
+            None => format!("server {} {PORT} {}", task.address, task.streams),
+            Some(length) => format!("server {} {PORT} {length} {flags}", task.address),
+        }
     }
 
-    fn client(&self, task: &Task) -> String {
-        let Task { address, streams, seconds, congestion } = task;
-        format!("client {address} {PORT} {streams} {seconds} {congestion}")
+    fn client(&self, task: &Task, flags: &str) -> String {
+        let Task { address, streams, seconds, congestion, length } = task;
+        match length {
+            None => format!("client {address} {PORT} {streams} {seconds} {congestion}"),
+            Some(length) => format!("client {address} {PORT} {length} {flags} {seconds}"),
+        }
     }
 
     fn read(&self, printed: &Value) -> Result<Told> {
         read(printed).context("the plain loop told too little")
     }
 
-    /// With few streams iperf3 is what to compare with.
-    fn takes(&self, streams: u32) -> bool {
-        streams >= 128
+    /// With few streams of TCP iperf3 is what to compare with.
+    fn takes(&self, streams: u32, length: Option<u32>) -> bool {
+        streams >= 128 || length.is_some()
     }
 }
 
@@ -35,13 +41,19 @@ fn read(printed: &Value) -> Option<Told> {
     Some(Told {
         bytes,
         rate: bytes as f64 * 8.0 / number("seconds")?,
-        fairness: Some(Fairness {
-            jain: number("jain")?,
-            least: number("least")?,
-            without_progress: number("without_progress")?,
-        }),
+        // Datagrams are of one stream.
+        fairness: if printed.get("streams").is_some() { Some(fairness(printed)?) } else { None },
         start_skew: None,
         stop_skew: None,
+    })
+}
+
+fn fairness(printed: &Value) -> Option<Fairness> {
+    let number = |name| printed.get(name)?.as_f64();
+    Some(Fairness {
+        jain: number("jain")?,
+        least: number("least")?,
+        without_progress: number("without_progress")?,
     })
 }
 
@@ -54,8 +66,8 @@ mod tests {
 
     #[test]
     fn a_task_is_a_command_line() {
-        assert_eq!(Plain.server(&TASK), "server 127.0.0.1 5201 16");
-        assert_eq!(Plain.client(&TASK), "client 127.0.0.1 5201 16 5 cubic");
+        assert_eq!(Plain.server(&TASK, ""), "server 127.0.0.1 5201 16");
+        assert_eq!(Plain.client(&TASK, ""), "client 127.0.0.1 5201 16 5 cubic");
     }
 
     #[test]
