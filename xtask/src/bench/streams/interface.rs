@@ -20,6 +20,10 @@ impl Headers {
     pub(super) const WITHOUT_ETHERNET: Self = Self(IPV4 + TCP + TIMESTAMPS);
     /// The same and Ethernet: veth counts the whole frame (`veth_xmit` in drivers/net/veth.c).
     pub(super) const WITH_ETHERNET: Self = Self(ETHERNET + IPV4 + TCP + TIMESTAMPS);
+    /// IPv4 and UDP; many datagrams in one piece have them once.
+    pub(super) const UDP_WITHOUT_ETHERNET: Self = Self(IPV4 + UDP);
+    /// The same and Ethernet.
+    pub(super) const UDP_WITH_ETHERNET: Self = Self(ETHERNET + IPV4 + UDP);
 }
 
 impl Counters {
@@ -49,6 +53,8 @@ const ETHERNET: u64 = 14;
 const IPV4: u64 = 20;
 /// RFC 9293, section 3.1, without options.
 const TCP: u64 = 20;
+/// RFC 768.
+const UDP: u64 = 8;
 /// RFC 7323, section 3.2, padded to words.
 const TIMESTAMPS: u64 = 12;
 

@@ -35,7 +35,7 @@ fn attempt(contender: &Contender, server: &Server, scene: &Scene, task: &Task) -
     let server_cpu = server.process().cpu_time()?.saturating_sub(server_before);
     let cpu = (client_cpu + server_cpu).as_secs_f64();
     let seen = Seen {
-        payload: scene.received()?.payload_since(received, scene.headers()),
+        payload: scene.received()?.payload_since(received, scene.headers(task)),
         cpu,
         others: Machine::look()?.others_since(machine, cpu),
         client_memory: finished.memory,

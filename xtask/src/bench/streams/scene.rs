@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use lab::{Host, Link, LinkSpec};
 
+use super::contender::Task;
 use super::interface::{Counters, Headers};
 
 /// The way from client to server.
@@ -57,11 +58,13 @@ impl Scene {
         }
     }
 
-    /// What a packet has beside its payload on that interface.
-    pub(super) fn headers(&self) -> Headers {
-        match self.route {
-            Route::Lo => Headers::WITHOUT_ETHERNET,
-            Route::Veth => Headers::WITH_ETHERNET,
+    /// What a packet of the task has beside its payload on that interface.
+    pub(super) fn headers(&self, task: &Task) -> Headers {
+        match (self.route, task.length) {
+            (Route::Lo, None) => Headers::WITHOUT_ETHERNET,
+            (Route::Veth, None) => Headers::WITH_ETHERNET,
+            (Route::Lo, Some(_)) => Headers::UDP_WITHOUT_ETHERNET,
+            (Route::Veth, Some(_)) => Headers::UDP_WITH_ETHERNET,
         }
     }
 

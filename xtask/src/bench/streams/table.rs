@@ -27,12 +27,16 @@ pub(in crate::bench) fn of(contest: &Contest, rows: &[Row]) -> String {
 }
 
 fn heading(contest: &Contest) -> String {
+    let manner = match contest.length {
+        None => format!("not pinned, congestion control {}", contest.congestion),
+        Some(_) => "client and server on a CPU each".to_owned(),
+    };
     format!(
-        "Medians of {} rounds of {} s, programs in turn, not pinned, congestion control {}. \
+        "Medians of {} rounds of {} s, programs in turn, {manner}. \
          Off the interface: the program's bytes against those that the receiving interface \
          counted, headers taken off. \
          With other programs on the CPUs, trust CPU s/GB rather than Gbit/s.\n\n",
-        contest.rounds, contest.seconds, contest.congestion
+        contest.rounds, contest.seconds
     )
 }
 
