@@ -89,7 +89,6 @@ impl Running {
         match step {
             Step::Again => Next::Yield,
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
-            Step::ReadableOr(time) => Next::Stalled(Wait::for_readiness().or_until(instant(time))),
             Step::Until(time) => Next::Stalled(Wait::until(instant(time))),
             Step::Exactly(time) => Next::Stalled(Wait::exactly_until(instant(time))),
             Step::Done => {

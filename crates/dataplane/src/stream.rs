@@ -14,8 +14,6 @@ pub enum Step {
     Again,
     /// Data to read.
     Readable,
-    /// Data to read, or the time to come.
-    ReadableOr(Timestamp),
     /// Room to write.
     Writable,
     /// The time to come, more or less: the worker sleeps until then.

@@ -6,7 +6,6 @@ mod emptied;
 mod engines;
 mod from_file;
 mod in_place;
-mod low_water;
 mod mapped;
 mod receive;
 mod ring_received;

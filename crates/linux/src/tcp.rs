@@ -222,16 +222,6 @@ pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
     usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
-/// How many bytes have to be there before the stream is readable (`SO_RCVLOWAT`,
-/// socket(7)); its end and an error are told at once.
-///
-/// # Errors
-/// What setsockopt(2) reports.
-pub fn set_low_water(stream: &TcpStream, bytes: u32) -> io::Result<()> {
-    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    option::set(stream, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &bytes)
-}
-
 /// Congestion control in effect.
 ///
 /// # Errors

@@ -14,7 +14,6 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::Copied;
-use crate::tcp::low_water::LowWater;
 
 /// Where the bytes of a receiving stream go.
 pub trait Sink: Send {
@@ -38,7 +37,6 @@ pub struct Receiver<S = Copied> {
     socket: Arc<TcpStream>,
     sink: S,
     goal: Option<Arc<Goal>>,
-    low_water: Option<LowWater>,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -53,10 +51,7 @@ impl Receiver {
 impl<S: Sink> Receiver<S> {
     /// A receiver of whatever comes, which it gives to `sink`.
     pub fn into_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
-        // What a ring receives it takes as it comes.
-        let low_water = sink.ring().is_none().then(LowWater::new);
-        let count = StreamCounters::default();
-        Self { socket, sink, goal: None, low_water, count, published }
+        Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 
     /// Credits what it receives to `goal`.
@@ -67,9 +62,6 @@ impl<S: Sink> Receiver<S> {
     }
 
     fn account(&mut self, read: usize, now: Timestamp) {
-        if let Some(low_water) = &mut self.low_water {
-            low_water.note(read);
-        }
         self.count.bytes += read as u64;
         self.count.blocks += 1;
         self.count.last = now;
@@ -77,12 +69,6 @@ impl<S: Sink> Receiver<S> {
         if let Some(goal) = &self.goal {
             goal.credit(read as u64);
         }
-    }
-
-    fn wait(&mut self, now: Timestamp) -> Step {
-        let low_water = self.low_water.as_mut();
-        let until = low_water.and_then(|low_water| low_water.wait(&self.socket, now));
-        until.map_or(Step::Readable, Step::ReadableOr)
     }
 
     fn finish(&self, errno: Option<i32>) -> Step {
@@ -111,7 +97,7 @@ impl<S: Sink> Stream for Receiver<S> {
                 Step::Again
             }
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => self.wait(now),
+                ErrorKind::WouldBlock => Step::Readable,
                 ErrorKind::Interrupted => Step::Again,
                 _ => self.finish(error.raw_os_error()),
             },
