@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use measurement::engine::EngineTrial;
-use measurement::{BitRate, DirectionOutcome, End, TestPlan, TestRecord};
+use measurement::{BitRate, End, TestPlan, TestRecord};
 use session::{Engine, SessionError};
 
 /// What the trials came to.
@@ -87,7 +87,7 @@ impl<R: FnMut(&TestPlan) -> Result<TestRecord, SessionError>> Probe<'_, R> {
                 self.is_told = [false, true].map(|sends| is_told(&record, sends));
                 match refusal(&record) {
                     Some(reason) => (None, Some(reason)),
-                    None => (delivered(&record), None),
+                    None => (record.outcome.rate(), None),
                 }
             }
         };
@@ -125,13 +125,6 @@ fn refusal(record: &TestRecord) -> Option<String> {
     let engines = record.outcome.directions.iter().map(|outcome| &outcome.engines);
     let mut used = engines.flat_map(|engines| engines.send.iter().chain(&engines.receive));
     used.find_map(|engine| engine.instead_of.as_ref()).map(|other| other.reason.clone())
-}
-
-/// What got through, both ways together.
-fn delivered(record: &TestRecord) -> Option<BitRate> {
-    let rates = record.outcome.directions.iter().map(DirectionOutcome::headline);
-    let sum = rates.map(|rate| rate.map(|rate| rate.rate.bits_per_second())).sum::<Option<u64>>();
-    sum.map(BitRate::from_bits_per_second)
 }
 
 /// Long enough for a connection to reach its rate on a short path.

@@ -215,6 +215,16 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+impl Outcome {
+    /// What got through, both ways together; none if that of a direction is not known.
+    pub fn rate(&self) -> Option<BitRate> {
+        let parts = self.directions.iter().map(DirectionOutcome::headline);
+        let sum =
+            parts.map(|part| part.map(|part| part.rate.bits_per_second())).sum::<Option<u64>>();
+        sum.map(BitRate::from_bits_per_second)
+    }
+}
+
 /// With ten blocks each, one block more or less is a tenth, and the index as high as 0.99.
 const TELLING_BLOCKS: u64 = 10;
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use linux::event::Interrupts;
 use measurement::outcome::Ending;
 use measurement::record::RepeatSummary;
-use measurement::{BitRate, DirectionOutcome, RecordSet, TestPlan, TestRecord};
+use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 use session::SessionError;
 use session::client::{Manners, Request, run as run_test};
 
@@ -183,14 +183,7 @@ fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
     let of_row = records
         .iter()
         .filter(|record| record.plan == *plan && record.outcome.ending == Ending::Completed);
-    let mut rates: Vec<BitRate> = of_row
-        .filter_map(|record| {
-            let parts = record.outcome.directions.iter().map(DirectionOutcome::headline);
-            let sum =
-                parts.map(|part| part.map(|part| part.rate.bits_per_second())).sum::<Option<u64>>();
-            sum.map(BitRate::from_bits_per_second)
-        })
-        .collect();
+    let mut rates: Vec<BitRate> = of_row.filter_map(|record| record.outcome.rate()).collect();
     rates.sort_unstable();
     Some(RepeatSummary {
         row: report::terminal::row_of(plan),
