@@ -12,6 +12,8 @@ pub enum Interest {
     Readable,
     /// Room in the send buffer.
     Writable,
+    /// Either.
+    Both,
 }
 
 /// A set of watched descriptors. Each reports its token when it *becomes* ready,
@@ -64,6 +66,7 @@ impl Epoll {
         let wanted = match interest {
             Interest::Readable => libc::EPOLLIN | libc::EPOLLRDHUP,
             Interest::Writable => libc::EPOLLOUT,
+            Interest::Both => libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLOUT,
         };
         let events = (wanted | libc::EPOLLET).cast_unsigned();
         let mut event = libc::epoll_event { events, u64: token };

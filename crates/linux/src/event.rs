@@ -85,15 +85,36 @@ impl AsFd for Alarm {
 }
 
 /// Becomes readable when the user wants the program to stop: SIGINT, SIGTERM or
-/// SIGHUP (signalfd(2)).
+/// SIGHUP (signalfd(2)); or when another thread does.
 #[derive(Debug)]
 pub struct Interrupts {
-    fd: OwnedFd,
+    fd: Source,
     /// Number of the signal that came last; 0: none.
     last: AtomicU32,
 }
 
+#[derive(Debug)]
+enum Source {
+    Signals(OwnedFd),
+    Notice(Wake),
+}
+
 impl Interrupts {
+    /// One that only [`Self::notify`] interrupts.
+    ///
+    /// # Errors
+    /// What eventfd(2) reports.
+    pub fn by_notice() -> io::Result<Self> {
+        Ok(Self { fd: Source::Notice(Wake::new()?), last: AtomicU32::new(0) })
+    }
+
+    /// Interrupts whoever uses this one, unless it comes by signals.
+    pub fn notify(&self) {
+        if let Source::Notice(wake) = &self.fd {
+            wake.notify();
+        }
+    }
+
     /// Takes these signals from now on. To be called before other threads start,
     /// since it blocks the signals for the calling thread and its later children.
     ///
@@ -113,14 +134,18 @@ impl Interrupts {
                 return Err(io::Error::from_raw_os_error(error));
             }
             owned(libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))
-                .map(|fd| Self { fd, last: AtomicU32::new(0) })
+                .map(|fd| Self { fd: Source::Signals(fd), last: AtomicU32::new(0) })
         }
     }
 
-    /// Whether such a signal came since the last call.
+    /// Whether such a signal, or notice, came since the last call.
     pub fn came(&self) -> bool {
         let mut came = false;
-        while let Some(info) = read::<{ size_of::<libc::signalfd_siginfo>() }>(&self.fd) {
+        let fd = match &self.fd {
+            Source::Signals(fd) => fd,
+            Source::Notice(wake) => return read::<8>(&wake.0).is_some(),
+        };
+        while let Some(info) = read::<{ size_of::<libc::signalfd_siginfo>() }>(fd) {
             // `ssi_signo`, the first field of signalfd(2)'s structure.
             let number = [info[0], info[1], info[2], info[3]];
             self.last.store(u32::from_ne_bytes(number), Relaxed);
@@ -137,7 +162,10 @@ impl Interrupts {
 
 impl AsFd for Interrupts {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        match &self.fd {
+            Source::Signals(fd) => fd.as_fd(),
+            Source::Notice(wake) => wake.as_fd(),
+        }
     }
 }
 
@@ -187,6 +215,17 @@ mod tests {
         assert!(readable(&wake, Duration::ZERO));
         wake.clear();
         assert!(!readable(&wake, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_notice_interrupts_once() {
+        let interrupts = Interrupts::by_notice().expect("eventfd");
+        assert!(!interrupts.came());
+        interrupts.notify();
+        assert!(readable(&interrupts, Duration::ZERO));
+        assert!(interrupts.came());
+        assert!(!interrupts.came());
+        assert_eq!(interrupts.last(), None);
     }
 
     #[test]

@@ -209,6 +209,22 @@ pub fn abort_on_close(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_linger(Some(Duration::ZERO))
 }
 
+/// Sends the last bytes of a stream and its end, if they fit in one segment (`MSG_MORE`,
+/// send(2)).
+///
+/// # Errors
+/// What send(2) reports, or shutdown(2); `WriteZero` if the kernel did not take all of them.
+pub fn send_last(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+    let flags = libc::MSG_MORE | libc::MSG_NOSIGNAL;
+    // SAFETY: pointer and length describe `bytes`.
+    let sent = unsafe { libc::send(stream.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+    if sent < bytes.len() {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    stream.shutdown(std::net::Shutdown::Write)
+}
+
 /// Takes up to as many bytes as `room` has from a stream, and throws them away without
 /// copying them (`MSG_TRUNC`, tcp(7)); how many there were, 0: the stream has ended.
 ///

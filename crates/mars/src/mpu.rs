@@ -125,6 +125,15 @@ impl<M> Mpu<'_, M> {
         Ok(())
     }
 
+    /// The same for a descriptor that comes and goes, beside one that this workload watches
+    /// all along.
+    ///
+    /// # Errors
+    /// What epoll_ctl(2) reports.
+    pub fn watch_also(&self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
+        self.core.epoll.watch(&fd, interest, self.core.watch_token)
+    }
+
     /// Whether somebody sent this workload a signal since it asked last. Signals are one
     /// deep: several of them are one.
     pub fn signalled(&self) -> bool {
