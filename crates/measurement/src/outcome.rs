@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
 use crate::plan::Direction;
+use crate::round_trips::{Loaded, RoundTrips};
 use crate::units::BitRate;
 
 /// An amount over a time.
@@ -203,8 +204,14 @@ pub enum Ending {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// What each direction came to.
+    /// What each direction came to; empty if requests were answered instead.
     pub directions: Vec<DirectionOutcome>,
+    /// How long answers took.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub round_trips: Option<RoundTrips>,
+    /// How long the answers to a probe beside the test took.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub latency: Option<Loaded>,
     /// CPU use of this process during the test.
     pub cpu: CpuUse,
     /// CPU use that the peer reports of itself.
@@ -218,6 +225,9 @@ pub struct Outcome {
 impl Outcome {
     /// What got through, both ways together; none if that of a direction is not known.
     pub fn rate(&self) -> Option<BitRate> {
+        if self.directions.is_empty() {
+            return None;
+        }
         let parts = self.directions.iter().map(DirectionOutcome::headline);
         let sum =
             parts.map(|part| part.map(|part| part.rate.bits_per_second())).sum::<Option<u64>>();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::Exchange;
 use crate::pacing::Pacing;
 use crate::units::{BitRate, ByteSize, group_thousands, show_duration};
 
@@ -187,6 +188,9 @@ pub struct PlanDraft {
     pub interval: Duration,
     /// What every stream has in common.
     pub options: StreamOptions,
+    /// Streams ask and answer in place of moving as much as they can; then the client asks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exchange: Option<Exchange>,
 }
 
 impl PlanDraft {
@@ -200,6 +204,7 @@ impl PlanDraft {
             omit: Duration::ZERO,
             interval: Duration::from_secs(1),
             options: StreamOptions::default(),
+            exchange: None,
         }
     }
 
@@ -224,7 +229,17 @@ impl PlanDraft {
             End::Open => {}
         }
         self.check_options()?;
+        self.check_exchange()?;
         Ok(TestPlan(self))
+    }
+
+    fn check_exchange(&self) -> Result<(), PlanError> {
+        let Some(exchange) = self.exchange else { return Ok(()) };
+        if self.direction != Direction::Send || self.end.is_amount() || self.options.rate.is_some()
+        {
+            return Err(PlanError::NoSuchExchange);
+        }
+        exchange.check(self.transport)
     }
 
     fn check_options(&self) -> Result<(), PlanError> {
@@ -342,17 +357,26 @@ pub enum PlanField {
     Burst,
     /// IPv6 flow label.
     FlowLabel,
+    /// Length of a request.
+    Request,
+    /// Length of a response.
+    Response,
+    /// Requests without a response.
+    Depth,
+    /// Time from one request to the next.
+    Every,
 }
 
 impl PlanField {
-    fn check(self, value: u64, range: RangeInclusive<u64>) -> Result<(), PlanError> {
+    pub(crate) fn check(self, value: u64, range: RangeInclusive<u64>) -> Result<(), PlanError> {
         if range.contains(&value) {
             return Ok(());
         }
         Err(PlanError::OutOfRange { field: self, value, least: *range.start(), most: *range.end() })
     }
 
-    /// The field's name and how its values read; times are in milliseconds.
+    /// The field's name and how its values read; times are in milliseconds, pauses in
+    /// microseconds.
     fn describe(self) -> (&'static str, fn(u64) -> String) {
         let time = |millis| show_duration(Duration::from_millis(millis));
         let bytes = |bytes| ByteSize::from_bytes(bytes).expanded();
@@ -368,6 +392,10 @@ impl PlanField {
             Self::Mss => ("the MSS", bytes),
             Self::Burst => ("the burst", group_thousands),
             Self::FlowLabel => ("the flow label", group_thousands),
+            Self::Request => ("the request", bytes),
+            Self::Response => ("the response", bytes),
+            Self::Depth => ("the depth", group_thousands),
+            Self::Every => ("the pause", |micros| show_duration(Duration::from_micros(micros))),
         }
     }
 }
@@ -392,6 +420,9 @@ pub enum PlanError {
     CongestionName(String),
     /// Blocks that go as fast as they can are not spaced.
     PacingWithoutRate(Pacing),
+    /// Requests go one way, for a time, without a rate; those with a connection each over TCP
+    /// and one at a time.
+    NoSuchExchange,
 }
 
 impl fmt::Display for PlanError {
@@ -420,6 +451,10 @@ impl fmt::Display for PlanError {
             Self::PacingWithoutRate(pacing) => {
                 write!(f, "{pacing} pacing needs a rate: add -b RATE")
             }
+            Self::NoSuchExchange => f.write_str(
+                "requests go from the client to the server, for a time and without a rate; with \
+                 a connection for each over TCP and one at a time",
+            ),
         }
     }
 }

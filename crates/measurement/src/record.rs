@@ -11,6 +11,7 @@ use crate::engine::EngineTrial;
 use crate::environment::{Environment, Peer};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
+use crate::round_trips::Probe;
 use crate::runtime::Runtime;
 use crate::sample::{Interval, Sample, StreamSample};
 use crate::units::{BitRate, ByteSize, Timestamp};
@@ -169,6 +170,9 @@ pub struct TestRecord {
     /// How its engines were chosen, if short tests before it did.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engine_trials: Vec<EngineTrial>,
+    /// Requests that were sent at their times, by the test or beside it, in that order.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub probes: Vec<Probe>,
     /// What it came to.
     pub outcome: Outcome,
 }

@@ -16,3 +16,29 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
 }
+
+/// The same of one that may be missing.
+pub(crate) mod optional {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Seconds(#[serde(with = "super")] Duration);
+
+    /// Writes seconds, or null.
+    #[expect(clippy::ref_option, reason = "serde hands in a reference")]
+    pub(crate) fn serialize<S: Serializer>(
+        span: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(Seconds).serialize(serializer)
+    }
+
+    /// Reads them.
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Seconds>::deserialize(deserializer)?.map(|seconds| seconds.0))
+    }
+}

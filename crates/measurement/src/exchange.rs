@@ -1,0 +1,126 @@
+//! Requests that are answered: what a test that looks at time, and not at rate, does.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField, Transport};
+use crate::units::ByteSize;
+
+/// How a request gets to the one who answers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// On the stream, which stays open.
+    #[default]
+    Stream,
+    /// On a TCP connection of its own, which ends with the answer.
+    Connection,
+}
+
+/// What each stream of a test does in place of moving as much as it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// How requests go.
+    #[serde(default)]
+    pub way: Way,
+    /// Bytes of a request; UDP: payload bytes of its datagram.
+    pub request: ByteSize,
+    /// Bytes of a response.
+    pub response: ByteSize,
+    /// Requests of one stream that may wait for their answers.
+    pub depth: u16,
+    /// Time from one request to the next; none: the next goes when there is an answer.
+    #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
+    #[schemars(with = "Option<f64>")]
+    pub every: Option<Duration>,
+    /// Both ends ask the kernel all the time and do not sleep: without the time that it takes
+    /// to wake them.
+    #[serde(default)]
+    pub busy: bool,
+}
+
+impl Default for Exchange {
+    /// One request of 64 bytes after another, with answers as long.
+    fn default() -> Self {
+        let size = ByteSize::from_bytes(64);
+        let way = Way::default();
+        Self { way, request: size, response: size, depth: 1, every: None, busy: false }
+    }
+}
+
+impl Exchange {
+    /// A probe that goes beside whatever else moves.
+    pub fn probe(every: Duration) -> Self {
+        Self { depth: MOST_DEPTH, every: Some(every), ..Self::default() }
+    }
+
+    /// Whether it is so seldom that it disturbs nothing.
+    pub fn is_probe(&self) -> bool {
+        self.every.is_some_and(|every| every >= LEAST_PAUSE_OF_A_PROBE)
+    }
+
+    /// Checks every field.
+    pub(crate) fn check(&self, transport: Transport) -> Result<(), PlanError> {
+        let range = match transport {
+            Transport::Tcp => 1..=MAX_TCP_BLOCK,
+            Transport::Udp => MIN_MESSAGE..=MAX_DATAGRAM,
+        };
+        PlanField::Request.check(self.request.bytes(), range.clone())?;
+        PlanField::Response.check(self.response.bytes(), range)?;
+        PlanField::Depth.check(self.depth.into(), 1..=MOST_DEPTH.into())?;
+        if let Some(every) = self.every {
+            let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+            PlanField::Every.check(micros(every), micros(LEAST_PAUSE)..=micros(LONGEST_PAUSE))?;
+        }
+        if self.way == Way::Connection && (transport == Transport::Udp || self.depth > 1) {
+            return Err(PlanError::NoSuchExchange);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Stream => "request/response",
+            Self::Connection => "connect/request/response",
+        })
+    }
+}
+
+/// What a datagram bears at least: its number, and where an answer has the time.
+pub const MIN_MESSAGE: u64 = 16;
+/// Requests of one stream on their way.
+pub const MOST_DEPTH: u16 = 1024;
+const LEAST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LEAST_PAUSE_OF_A_PROBE: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let exchange = Exchange::default();
+        assert_eq!(exchange.check(Transport::Udp), Ok(()));
+        let short = Exchange { response: ByteSize::from_bytes(15), ..exchange };
+        assert!(short.check(Transport::Udp).is_err());
+        assert_eq!(short.check(Transport::Tcp), Ok(()));
+        let own = Exchange { way: Way::Connection, ..exchange };
+        assert_eq!(own.check(Transport::Tcp), Ok(()));
+        assert_eq!(own.check(Transport::Udp), Err(PlanError::NoSuchExchange));
+        let none = Exchange { depth: 0, ..exchange };
+        assert!(none.check(Transport::Tcp).is_err());
+    }
+
+    #[test]
+    fn a_probe_is_seldom() {
+        assert!(Exchange::probe(Duration::from_millis(10)).is_probe());
+        assert!(!Exchange::probe(Duration::from_micros(100)).is_probe());
+        assert!(!Exchange::default().is_probe());
+    }
+}
