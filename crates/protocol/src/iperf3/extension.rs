@@ -96,6 +96,11 @@ impl Announcement {
         self.knows(REFUSAL)
     }
 
+    /// Whether it answers requests.
+    pub fn knows_exchange(&self) -> bool {
+        self.knows(EXCHANGE)
+    }
+
     fn knows(&self, extension: &str) -> bool {
         self.extensions.iter().any(|name| name == extension)
     }
@@ -227,7 +232,8 @@ const HELLO_TOKEN: &str = "hello-token";
 const QUEUE: &str = "queue";
 const REFUSAL: &str = "refusal";
 const MANY_STREAMS: &str = "many-streams";
-const KNOWN: [&str; 5] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS];
+const EXCHANGE: &str = "exchange";
+const KNOWN: [&str; 6] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE];
 /// No listener keeps more connections waiting (`net.core.somaxconn`).
 const MOST_UNDER_WAY: u32 = 4096;
 /// Ports that a server opens for one test beside its own.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use measurement::plan::{IPERF3_STREAMS, MAX_STREAMS, PlanDraft, PlanError, PlanField};
-use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
+use measurement::{
+    BitRate, ByteSize, Direction, End, Exchange, Pacing, StreamOptions, TestPlan, Transport,
+};
 use serde_json::{Map, Value, json};
 
 use super::datagram::CounterWidth;
@@ -109,7 +111,7 @@ impl Parameters {
         put("pacing_timer", json!(self.wishes.pacing_timer.unwrap_or(1000)));
         put("client_version", json!(self.client_version));
         if let Some(announcement) = &self.announcement {
-            put("linerate", announced(announcement, &plan.options));
+            put("linerate", announced(announcement, plan));
         }
         put_options(&mut object, plan.transport, &plan.options, self.block());
         put_wishes(&mut object, &self.wishes);
@@ -139,6 +141,7 @@ impl Parameters {
                 engines: engines(&object),
                 ..options(&object, transport)
             },
+            exchange: exchange(&object)?,
         };
         let wide = object.contains_key("udp_counters_64bit");
         Ok(Self {
@@ -153,8 +156,9 @@ impl Parameters {
     }
 }
 
-/// Clauses 13.16 and 13.17: what is iperf3's habit, or nearest to it, is not said.
-fn announced(announcement: &Announcement, options: &StreamOptions) -> Value {
+/// Clauses 13.16 to 13.18: what is iperf3's habit, or nearest to it, is not said.
+fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
+    let options = &plan.options;
     let mut object = json!(announcement);
     if options.pacing != Pacing::default() {
         object["pacing"] = json!(options.pacing.name());
@@ -162,7 +166,17 @@ fn announced(announcement: &Announcement, options: &StreamOptions) -> Value {
     if !options.engines.is_empty() {
         object["engines"] = json!(options.engines);
     }
+    if let Some(exchange) = plan.exchange {
+        object["exchange"] = json!(exchange);
+    }
     object
+}
+
+/// What is to be answered; what makes no sense is not taken for bulk.
+fn exchange(object: &Map<String, Value>) -> Result<Option<Exchange>, ErrorCode> {
+    let told = object.get("linerate").and_then(|value| value.get("exchange"));
+    let read = |value: &Value| serde_json::from_value(value.clone());
+    told.map(read).transpose().map_err(|_| ErrorCode::PARAMETERS)
 }
 
 /// The names of engines that a client wishes for; too many or too long ones are none.
@@ -331,7 +345,9 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanError::OutOfRange { field, .. } => *field,
         PlanError::OmittedFraction(_) => PlanField::Omit,
         PlanError::CongestionName(_) => return ErrorCode::CONGESTION,
-        PlanError::PacingWithoutRate(_) => return ErrorCode::PARAMETERS,
+        PlanError::PacingWithoutRate(_) | PlanError::NoSuchExchange => {
+            return ErrorCode::PARAMETERS;
+        }
     };
     match field {
         PlanField::Streams => ErrorCode::STREAMS,
@@ -342,7 +358,13 @@ const fn refusal(error: &PlanError) -> ErrorCode {
         PlanField::Mss => ErrorCode::MSS,
         PlanField::Burst => ErrorCode::BURST,
         PlanField::FlowLabel => ErrorCode::FLOW_LABEL,
-        PlanField::Interval | PlanField::Bytes | PlanField::Blocks => ErrorCode::PARAMETERS,
+        PlanField::Interval
+        | PlanField::Bytes
+        | PlanField::Blocks
+        | PlanField::Request
+        | PlanField::Response
+        | PlanField::Depth
+        | PlanField::Every => ErrorCode::PARAMETERS,
     }
 }
 

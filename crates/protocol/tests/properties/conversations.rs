@@ -140,9 +140,18 @@ fn plan() -> impl Strategy<Value = TestPlan> {
     (transport, direction, 1..=IPERF3_STREAMS, end, omit, options()).prop_map(
         |(transport, direction, streams, end, omit, options)| {
             let interval = Duration::from_secs(1);
-            PlanDraft { transport, direction, streams, end, omit, interval, options }
-                .check()
-                .expect("every field is in range")
+            PlanDraft {
+                transport,
+                direction,
+                streams,
+                end,
+                omit,
+                interval,
+                options,
+                exchange: None,
+            }
+            .check()
+            .expect("every field is in range")
         },
     )
 }
