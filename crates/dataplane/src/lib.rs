@@ -10,6 +10,8 @@
 mod budget;
 mod catalogue;
 mod counters;
+mod exchange;
+mod histogram;
 mod pacing;
 mod pool;
 mod running;
@@ -24,6 +26,7 @@ pub mod udp;
 pub use budget::{Budget, Goal};
 pub use catalogue::{Entry, catalogue, open_ahead};
 pub use counters::Counters;
+pub use exchange::{Asking, Link, RoundTripTally, answerer, asker, callee, caller};
 pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};

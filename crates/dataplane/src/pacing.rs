@@ -10,7 +10,6 @@ use measurement::{BitRate, Pacing, Timestamp};
 use crate::stream::Step;
 
 mod grid;
-mod histogram;
 mod tally;
 
 pub use tally::{PacingTally, pacing_report};

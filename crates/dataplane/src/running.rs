@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use linux::epoll::Interest;
 use linux::event::Wake;
 use mars::{Barrier, Mpu, Next, Wait, Workload};
 
@@ -89,9 +90,23 @@ impl Running {
         match step {
             Step::Again => Next::Yield,
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
+            Step::ReadableOr(time) => Next::Stalled(Wait::for_readiness().or_until(instant(time))),
+            Step::Watch => self.watch_newest(mpu),
             Step::Until(time) => Next::Stalled(Wait::until(instant(time))),
             Step::Exactly(time) => Next::Stalled(Wait::exactly_until(instant(time))),
             Step::Done => {
+                self.done.notify();
+                Next::Finished
+            }
+        }
+    }
+
+    fn watch_newest(&self, mpu: &mut Mpu<'_, Station>) -> Next {
+        let newest = self.engine.newest();
+        match newest.map_or(Ok(()), |newest| mpu.watch_also(newest, Interest::Both)) {
+            Ok(()) => Next::Yield,
+            Err(error) => {
+                self.counters.finish(error.raw_os_error());
                 self.done.notify();
                 Next::Finished
             }

@@ -14,6 +14,10 @@ pub enum Step {
     Again,
     /// Data to read.
     Readable,
+    /// Data to read, or the time to come.
+    ReadableOr(Timestamp),
+    /// Nothing, but one more descriptor is to be watched: [`Stream::newest`].
+    Watch,
     /// Room to write.
     Writable,
     /// The time to come, more or less: the worker sleeps until then.
@@ -29,6 +33,11 @@ pub enum Step {
 pub trait Stream: Send {
     /// The socket and what it is to be watched for.
     fn interest(&self) -> (BorrowedFd<'_>, Interest);
+
+    /// A descriptor that is to be watched from now on.
+    fn newest(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// Moves about one block. Must not block, allocate, lock or format.
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step;

@@ -6,8 +6,11 @@ use std::time::Duration;
 use measurement::{BitRate, Pacing, PacingReport, PacingWay};
 use portable_atomic::AtomicU64;
 
-use super::histogram::{Histogram, Reading};
 use super::{Batch, Ended};
+use crate::histogram;
+
+/// To within an eighth.
+type Histogram = histogram::Histogram<3>;
 
 /// One worker's counts, on cache lines of their own. They only grow.
 #[derive(Debug, Default)]
@@ -63,7 +66,8 @@ pub fn pacing_report(
     let total = |of: fn(&PacingTally) -> &AtomicU64| -> u64 {
         tallies.iter().map(|tally| of(tally).load(Relaxed)).sum()
     };
-    let reading = |of: fn(&PacingTally) -> &Histogram| Reading::of(tallies.iter().map(|t| of(t)));
+    let reading =
+        |of: fn(&PacingTally) -> &Histogram| histogram::Reading::of(tallies.iter().map(|t| of(t)));
     let (bytes, all, stalled) = (total(|t| &t.bytes), sum(|t| &t.sending), sum(|t| &t.stalled));
     if all.is_zero() || streams == 0 {
         return None;

@@ -1,0 +1,156 @@
+//! Streams that ask and answer: what measures time, and not rate.
+//!
+//! ```text
+//!   TCP   stream_asker   --request-->  stream_answerer       on the stream, which stays
+//!         caller         --connect, request-->  callee       on a connection of its own
+//!   UDP   datagram_asker --request-->  datagram_answerer
+//! ```
+//!
+//! The client asks. What is asked stands in an [`Exchange`]; how long it took, and what did
+//! not come, in a [`RoundTripTally`].
+
+mod callee;
+mod caller;
+mod datagram;
+mod datagram_answerer;
+mod datagram_asker;
+mod stream_answerer;
+mod stream_asker;
+mod tally;
+
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use linux::tcp::TcpOptions;
+use measurement::{Exchange, Timestamp};
+
+use crate::counters::Counters;
+use crate::stream::{Step, Stream};
+use callee::Callee;
+use caller::Caller;
+use datagram_answerer::DatagramAnswerer;
+use datagram_asker::DatagramAsker;
+use stream_answerer::StreamAnswerer;
+use stream_asker::StreamAsker;
+
+pub use tally::RoundTripTally;
+
+/// What every stream that asks is given.
+pub struct Asking {
+    /// What it asks for.
+    pub exchange: Exchange,
+    /// What it counts: bytes of both ways, answers as blocks.
+    pub counters: Arc<Counters>,
+    /// Where it notes how long answers took.
+    pub tally: Arc<RoundTripTally>,
+    /// How long an answer over UDP may take.
+    pub patience: Duration,
+}
+
+/// Asks over a connected socket.
+///
+/// # Errors
+/// What setsockopt(2) reports of `TCP_NODELAY`.
+pub fn asker(socket: Link, asking: Asking) -> std::io::Result<Box<dyn Stream>> {
+    Ok(match socket {
+        Link::Tcp(socket) => Box::new(StreamAsker::new(socket, asking)?),
+        Link::Udp(socket) => Box::new(DatagramAsker::new(socket, asking)),
+    })
+}
+
+/// Answers over a connected socket.
+///
+/// # Errors
+/// What setsockopt(2) reports of `TCP_NODELAY`.
+pub fn answerer(
+    socket: Link,
+    exchange: Exchange,
+    counters: Arc<Counters>,
+) -> std::io::Result<Box<dyn Stream>> {
+    Ok(match socket {
+        Link::Tcp(socket) => Box::new(StreamAnswerer::new(socket, exchange, counters)?),
+        Link::Udp(socket) => Box::new(DatagramAnswerer::new(socket, exchange, counters)),
+    })
+}
+
+/// Asks `to` over a connection for each request; `idle` is the stream beside them, which
+/// carries nothing.
+pub fn caller(
+    (to, options): (SocketAddr, TcpOptions),
+    idle: Arc<TcpStream>,
+    asking: Asking,
+) -> Box<dyn Stream> {
+    Box::new(Caller::new((to, options), idle, asking))
+}
+
+/// Answers whoever connects to `listener` from where `idle` is connected to.
+pub fn callee(
+    listener: Arc<TcpListener>,
+    idle: &TcpStream,
+    exchange: Exchange,
+    counters: Arc<Counters>,
+) -> Box<dyn Stream> {
+    Box::new(Callee::new(listener, idle, exchange, counters))
+}
+
+/// What carries requests and answers.
+pub enum Link {
+    /// A byte stream.
+    Tcp(Arc<TcpStream>),
+    /// Datagrams.
+    Udp(Arc<UdpSocket>),
+}
+
+/// What the streams of one exchange know of it, in the types of their work.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    request: usize,
+    response: usize,
+    depth: usize,
+    every: Option<Duration>,
+    busy: bool,
+}
+
+impl Terms {
+    fn of(exchange: &Exchange) -> Self {
+        let bytes = |size: measurement::ByteSize| usize::try_from(size.bytes()).unwrap_or(1).max(1);
+        Self {
+            request: bytes(exchange.request),
+            response: bytes(exchange.response),
+            depth: usize::from(exchange.depth).max(1),
+            every: exchange.every,
+            busy: exchange.busy,
+        }
+    }
+
+    /// How one waits who has nothing to do until something comes.
+    const fn wait(&self) -> Step {
+        if self.busy { Step::Again } else { Step::Readable }
+    }
+}
+
+/// When the next request is due.
+#[derive(Clone, Copy, Debug)]
+struct Schedule {
+    every: Option<Duration>,
+    next: Option<Timestamp>,
+}
+
+impl Schedule {
+    const fn new(every: Option<Duration>) -> Self {
+        Self { every, next: None }
+    }
+
+    /// When it is due; none: now.
+    fn due(&self, now: Timestamp) -> Option<Timestamp> {
+        self.next.filter(|next| *next > now)
+    }
+
+    /// A request was sent. Times that were missed are not made up for.
+    fn sent(&mut self, now: Timestamp) {
+        let Some(every) = self.every else { return };
+        let next = self.next.unwrap_or(now).after(every);
+        self.next = Some(if next > now { next } else { now.after(every) });
+    }
+}

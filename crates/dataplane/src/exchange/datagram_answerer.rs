@@ -1,0 +1,101 @@
+//! Answers over UDP.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use linux::epoll::Interest;
+use measurement::{Exchange, StreamCounters, Timestamp};
+use protocol::iperf3::{Hello, is_reply};
+
+use super::{Terms, datagram};
+use crate::counters::Counters;
+use crate::scratch::Scratch;
+use crate::stream::{Step, Stream};
+
+/// One stream.
+pub(super) struct DatagramAnswerer {
+    socket: Arc<UdpSocket>,
+    terms: Terms,
+    answer: Box<[u8]>,
+    count: StreamCounters,
+    published: Arc<Counters>,
+}
+
+impl DatagramAnswerer {
+    pub(super) fn new(
+        socket: Arc<UdpSocket>,
+        exchange: Exchange,
+        published: Arc<Counters>,
+    ) -> Self {
+        let terms = Terms::of(&exchange);
+        let answer = vec![0; terms.response].into_boxed_slice();
+        Self { socket, terms, answer, count: StreamCounters::default(), published }
+    }
+
+    fn respond(&mut self, request: &[u8]) {
+        // Its first answer may be lost (clause 13.5).
+        if let Some(hello) = Hello::recognise(request) {
+            _ = self.socket.send(&hello.reply());
+            return;
+        }
+        // What was not asked for in this test is not answered: an answer may be longer.
+        if request.len() != self.terms.request || is_reply(request) {
+            self.count.malformed += 1;
+            return;
+        }
+        let Some(number) = datagram::number(request) else { return };
+        let arrived = crate::now();
+        datagram::write_number(&mut self.answer, number);
+        datagram::write_times(&mut self.answer, arrived, arrived);
+        // One that does not go is as lost as one that does not arrive.
+        let sent = self.socket.send(&self.answer).unwrap_or(0);
+        self.count.bytes += (request.len() + sent) as u64;
+        self.count.blocks += 1;
+        self.count.unique += 1;
+        self.count.sequence = self.count.sequence.max(self.count.unique);
+        self.count.last = arrived;
+    }
+
+    fn take(&mut self, scratch: &mut Scratch) -> std::io::Result<()> {
+        let room = scratch.buffer();
+        for _ in 0..MOST_AT_ONCE {
+            let length = self.socket.recv(room)?;
+            self.respond(&room[..length]);
+        }
+        Ok(())
+    }
+}
+
+impl Stream for DatagramAnswerer {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.socket.as_fd(), Interest::Readable)
+    }
+
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
+    fn step(&mut self, _: Timestamp, scratch: &mut Scratch) -> Step {
+        let before = self.count.blocks;
+        let taken = self.take(scratch);
+        if self.count.blocks != before {
+            self.published.publish_datagrams(&self.count);
+        }
+        match taken {
+            Ok(()) => Step::Again,
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => self.terms.wait(),
+                ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
+                _ => {
+                    self.published.finish(error.raw_os_error());
+                    Step::Done
+                }
+            },
+        }
+    }
+}
+
+/// Requests that are answered before it is another stream's turn.
+const MOST_AT_ONCE: usize = 64;

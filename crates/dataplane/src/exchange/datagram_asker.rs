@@ -1,0 +1,194 @@
+//! Asks over UDP, where an answer may not come.
+
+use std::io::{self, ErrorKind};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use linux::epoll::Interest;
+use measurement::{Probe, StreamCounters, Timestamp};
+
+use super::{Asking, RoundTripTally, Schedule, Terms, datagram};
+use crate::counters::Counters;
+use crate::scratch::Scratch;
+use crate::stream::{Step, Stream};
+
+/// One stream. Requests are numbered from 1; those from `oldest` to `last` wait, or have
+/// their answers already and stand behind one that waits.
+pub(super) struct DatagramAsker {
+    socket: Arc<UdpSocket>,
+    terms: Terms,
+    patience: Duration,
+    schedule: Schedule,
+    request: Box<[u8]>,
+    /// When each left; zero: it has its answer.
+    waiting: Box<[Timestamp]>,
+    oldest: u64,
+    last: u64,
+    count: StreamCounters,
+    published: Arc<Counters>,
+    tally: Arc<RoundTripTally>,
+}
+
+impl DatagramAsker {
+    pub(super) fn new(socket: Arc<UdpSocket>, asking: Asking) -> Self {
+        let terms = Terms::of(&asking.exchange);
+        Self {
+            socket,
+            terms,
+            patience: asking.patience,
+            schedule: Schedule::new(terms.every),
+            request: vec![0; terms.request].into_boxed_slice(),
+            waiting: vec![Timestamp::default(); terms.depth].into_boxed_slice(),
+            oldest: 1,
+            last: 0,
+            count: StreamCounters::default(),
+            published: asking.counters,
+            tally: asking.tally,
+        }
+    }
+
+    fn slot(&mut self, number: u64) -> &mut Timestamp {
+        let place = number % self.waiting.len() as u64;
+        &mut self.waiting[usize::try_from(place).unwrap_or(0)]
+    }
+
+    /// Takes all answers that have come.
+    fn listen(&mut self, scratch: &mut Scratch) -> io::Result<()> {
+        let room = scratch.buffer();
+        while self.oldest <= self.last {
+            match self.socket.recv(room) {
+                Ok(length) => self.take(&room[..length]),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => break,
+                    // That of an earlier request (udp(7)): the answer will be missed.
+                    ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, answer: &[u8]) {
+        let now = crate::now();
+        // A repeated reply to the hello is shorter than any answer, and none.
+        let number = datagram::number(answer).filter(|_| answer.len() == self.terms.response);
+        let Some(number) = number.filter(|number| *number <= self.last) else {
+            self.count.malformed += 1;
+            return;
+        };
+        self.count.bytes += answer.len() as u64;
+        self.count.last = now;
+        let is_late = number < self.oldest;
+        let sent = if is_late { Timestamp::default() } else { std::mem::take(self.slot(number)) };
+        if sent == Timestamp::default() {
+            *(if is_late { &mut self.count.late } else { &mut self.count.duplicate }) += 1;
+            return;
+        }
+        self.count.blocks += 1;
+        self.count.unique += 1;
+        let time = now.since(sent);
+        self.tally.came(time);
+        if self.terms.every.is_some() {
+            let (arrived, answered) = datagram::times(answer);
+            self.tally.note(&Probe { sent, round_trip: Some(time), arrived, answered });
+        }
+        self.close_up();
+    }
+
+    /// Leaves those behind that have their answers.
+    fn close_up(&mut self) {
+        while self.oldest <= self.last && *self.slot(self.oldest) == Timestamp::default() {
+            self.oldest += 1;
+        }
+    }
+
+    /// When the oldest one that waits has waited for too long.
+    fn limit(&mut self) -> Option<Timestamp> {
+        let waits = self.oldest <= self.last;
+        waits.then(|| self.slot(self.oldest).after(self.patience))
+    }
+
+    /// Gives up those that wait for too long.
+    fn give_up(&mut self, now: Timestamp) {
+        while self.limit().is_some_and(|limit| limit <= now) {
+            let sent = *self.slot(self.oldest);
+            *self.slot(self.oldest) = Timestamp::default();
+            self.tally.missed();
+            if self.terms.every.is_some() {
+                self.tally.note(&Probe { sent, ..Probe::default() });
+            }
+            self.close_up();
+        }
+    }
+
+    /// Sends what may be sent; what is waited for then.
+    fn ask(&mut self, now: Timestamp) -> io::Result<Step> {
+        self.give_up(now);
+        loop {
+            if self.last + 1 - self.oldest >= self.terms.depth as u64 {
+                return Ok(self.rest(None));
+            }
+            if let Some(due) = self.schedule.due(now) {
+                return Ok(self.rest(Some(due)));
+            }
+            let number = self.last + 1;
+            datagram::write_number(&mut self.request, number);
+            let sent = crate::now();
+            match self.socket.send(&self.request) {
+                Ok(length) => self.count.bytes += length as u64,
+                // The queue is full: this one is lost.
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return Err(error),
+            }
+            self.schedule.sent(now);
+            self.last = number;
+            *self.slot(number) = sent;
+            self.count.sequence = number;
+        }
+    }
+
+    /// Waits for a response, but no longer than until one is given up or the next is due.
+    fn rest(&mut self, due: Option<Timestamp>) -> Step {
+        match self.limit().into_iter().chain(due).min() {
+            _ if self.terms.busy => Step::Again,
+            Some(until) => Step::ReadableOr(until),
+            None => Step::Readable,
+        }
+    }
+
+    fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        self.listen(scratch)?;
+        let step = self.ask(now);
+        self.published.publish_datagrams(&self.count);
+        step
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    let kinds = [ErrorKind::WouldBlock, ErrorKind::Interrupted, ErrorKind::ConnectionRefused];
+    kinds.contains(&error.kind()) || linux::lacks_buffers(error)
+}
+
+impl Stream for DatagramAsker {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.socket.as_fd(), Interest::Readable)
+    }
+
+    /// What has no answer now has had no time for it, and is not lost.
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        match self.go_on(now, scratch) {
+            Ok(step) => step,
+            Err(error) => {
+                self.published.finish(error.raw_os_error());
+                Step::Done
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Answers over a TCP stream that stays open.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+use linux::epoll::Interest;
+use measurement::{Exchange, StreamCounters, Timestamp};
+
+use super::Terms;
+use crate::counters::Counters;
+use crate::scratch::Scratch;
+use crate::stream::{Step, Stream};
+
+/// One stream.
+pub(super) struct StreamAnswerer {
+    socket: Arc<TcpStream>,
+    terms: Terms,
+    /// Bytes of the next request that have come.
+    came: usize,
+    /// Bytes of answers that the kernel has not taken.
+    owed: usize,
+    count: StreamCounters,
+    published: Arc<Counters>,
+}
+
+impl StreamAnswerer {
+    pub(super) fn new(
+        socket: Arc<TcpStream>,
+        exchange: Exchange,
+        published: Arc<Counters>,
+    ) -> io::Result<Self> {
+        socket.set_nodelay(true)?;
+        let terms = Terms::of(&exchange);
+        let count = StreamCounters::default();
+        Ok(Self { socket, terms, came: 0, owed: 0, count, published })
+    }
+
+    /// Answers what has come whole, or a part of it.
+    fn answer(&mut self, scratch: &Scratch) -> io::Result<()> {
+        for _ in 0..MOST_AT_ONCE {
+            if self.owed == 0 {
+                break;
+            }
+            // Each answer on its own, as it would be if the requests came one by one.
+            let length = (self.owed - 1) % self.terms.response + 1;
+            let written = (&*self.socket).write(&scratch.payload()[..length])?;
+            self.owed -= written;
+            self.count.bytes += written as u64;
+        }
+        Ok(())
+    }
+
+    fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        // Who does not take its answers is not listened to: nothing piles up here.
+        self.answer(scratch)?;
+        if self.owed > 0 {
+            self.published.publish(&self.count);
+            return Ok(Step::Again);
+        }
+        let room = scratch.buffer();
+        let room_left = room.len();
+        let read = (&*self.socket).read(room)?;
+        if read == 0 {
+            self.published.finish(None);
+            return Ok(Step::Done);
+        }
+        self.came += read;
+        let whole = self.came / self.terms.request;
+        self.came %= self.terms.request;
+        self.owed += whole * self.terms.response;
+        self.count.blocks += whole as u64;
+        self.count.bytes += read as u64;
+        self.count.last = now;
+        let answered = self.answer(scratch);
+        self.published.publish(&self.count);
+        answered?;
+        // Less than there was room for was all that there was.
+        let is_all = read < room_left && self.owed == 0;
+        Ok(if is_all { self.terms.wait() } else { Step::Again })
+    }
+}
+
+impl Stream for StreamAnswerer {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        (self.socket.as_fd(), Interest::Both)
+    }
+
+    fn halt(&mut self) {
+        self.published.finish(None);
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        match self.go_on(now, scratch) {
+            Ok(step) => step,
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => self.terms.wait(),
+                ErrorKind::Interrupted => Step::Again,
+                _ => {
+                    self.published.finish(error.raw_os_error());
+                    Step::Done
+                }
+            },
+        }
+    }
+}
+
+/// Answers that are sent before it is another stream's turn.
+const MOST_AT_ONCE: usize = 64;
