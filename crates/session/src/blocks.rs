@@ -11,6 +11,9 @@ use crate::client::{DatagramDefault, Request};
 /// The block length asked, else the default of the transport.
 pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo) -> ByteSize {
     let (plan, path_mtu) = (&request.plan, path.pmtu);
+    if let Some(exchange) = plan.exchange {
+        return exchange.request.max(exchange.response);
+    }
     plan.options.block.unwrap_or_else(|| match plan.transport {
         Transport::Tcp => ByteSize::from_bytes(tcp_block(
             plan.options.rate,

@@ -12,7 +12,7 @@ use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
     Direction, Engines, Environment, PacingReport, Peer, Runtime, TestPlan, TestRecord, Timestamp,
-    Transport,
+    Transport, Way,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
@@ -26,12 +26,12 @@ use crate::measured::Side;
 use crate::notes;
 use crate::observer::{Introduction, Observer};
 use crate::opening::crowd::{Crowd, Gathered, Order};
-use crate::opening::{Opener, connect};
+use crate::opening::{Opener, connect, tcp_options};
 use crate::outcome::directions;
 use crate::preflight::Host;
 use crate::resolve::{Family, resolve};
 use crate::sockets::Opened;
-use crate::trial::{Setting, Trial};
+use crate::trial::{Calls, Setting, Trial};
 
 /// What to run, and against whom.
 #[derive(Clone, Debug)]
@@ -277,6 +277,13 @@ impl Conversation<'_> {
     fn open_streams(&mut self) -> Result<(), SessionError> {
         let plan = &self.request.plan;
         let count = plan.sending_streams() + plan.receiving_streams();
+        if plan.exchange.is_some()
+            && !self.announcement.as_ref().is_some_and(Announcement::knows_exchange)
+        {
+            let (to, software) = (self.server, self.peer.software.clone());
+            return Err(SessionError::NoAnswers { to, software });
+        }
+        let calls = self.calls()?;
         let mut opener = Opener {
             control: &mut self.control,
             interrupts: self.interrupts,
@@ -294,7 +301,9 @@ impl Conversation<'_> {
         let announcement = self.announcement.as_ref().filter(|peer| peer.knows_many_streams());
         let sockets = match announcement.and_then(|peer| Some((peer, peer.under_way?))) {
             Some((peer, under_way)) => {
-                let (token, ports) = (peer.hello_token, peer.ports.clone());
+                // Those of calls are not for streams.
+                let ports = if calls.is_some() { Vec::new() } else { peer.ports.clone() };
+                let token = peer.hello_token;
                 let order = Order { transport: plan.transport, count, under_way, token, ports };
                 let mut said = dataplane::now();
                 let observer = &mut *self.observer;
@@ -330,6 +339,7 @@ impl Conversation<'_> {
             peer_is_linerate: self.announcement.is_some(),
             watched: true,
             file: self.request.manners.file.clone(),
+            calls,
         };
         let interrupts = self.interrupts;
         let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
@@ -342,6 +352,25 @@ impl Conversation<'_> {
         self.observer.opened(trial.streams());
         self.trial = Some(trial);
         Ok(())
+    }
+
+    /// Where requests with a connection each go; none: they go otherwise.
+    fn calls(&self) -> Result<Option<Calls>, SessionError> {
+        let exchange = self.request.plan.exchange;
+        if exchange.is_none_or(|exchange| exchange.way != Way::Connection) {
+            return Ok(None);
+        }
+        let port = self.announcement.as_ref().and_then(|peer| peer.ports.first().copied());
+        let Some(port) = port else { return Err(SessionError::NoPort { to: self.server }) };
+        let mut to = self.server;
+        to.set_port(port);
+        let options = TcpOptions {
+            bind: self.request.bind.map(|bind| SocketAddr::new(bind, 0)),
+            device: self.request.manners.device.clone(),
+            no_delay: true,
+            ..tcp_options(&self.request.plan.options)
+        };
+        Ok(Some(Calls::To(to, options)))
     }
 
     /// Once the parameters are on their way.
@@ -462,8 +491,16 @@ impl Conversation<'_> {
         let mut notes = notes::of(&measured, &self.peer_streams, self.peer_congestion.as_deref());
         notes.append(&mut self.doubts);
         notes.extend(notes::on(&directions, &measured, self.peer_runtime.as_ref()));
-        let outcome =
-            Outcome { ending, directions, cpu: measured.cpu, peer_cpu: self.peer_cpu, notes };
+        notes.extend(notes::on_calls(&measured, self.announcement.as_ref()));
+        let outcome = Outcome {
+            ending,
+            directions,
+            round_trips: measured.round_trips,
+            latency: None,
+            cpu: measured.cpu,
+            peer_cpu: self.peer_cpu,
+            notes,
+        };
         Ok(TestRecord {
             schema: RecordSchema::V1,
             linerate: env!("CARGO_PKG_VERSION").to_owned(),
@@ -483,6 +520,7 @@ impl Conversation<'_> {
             runtime: measured.runtime,
             peer_runtime: self.peer_runtime,
             engine_trials: Vec::new(),
+            probes: measured.probes,
             outcome,
         })
     }

@@ -77,6 +77,23 @@ pub enum SessionError {
         /// Why.
         reason: String,
     },
+    /// The server is an iperf3, or a linerate that is too old.
+    #[error(
+        "{to} runs {software}, which answers no requests: latency needs \"linerate serve\" there, \
+         of the same version"
+    )]
+    NoAnswers {
+        /// The server.
+        to: SocketAddr,
+        /// What it runs.
+        software: String,
+    },
+    /// The server could not open a port to be called at.
+    #[error("{to} has no further port to be called at; see its log")]
+    NoPort {
+        /// The server.
+        to: SocketAddr,
+    },
     /// The payload's file cannot be used.
     #[error("cannot {doing} file '{}': {}; {}", path.display(), reason(.error), file_hint(.error))]
     File {

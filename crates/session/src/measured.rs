@@ -2,7 +2,7 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{Engines, PacingReport, Runtime, Sample, TestPlan, Timestamp};
+use measurement::{Engines, PacingReport, Probe, RoundTrips, Runtime, Sample, TestPlan, Timestamp};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,5 +29,16 @@ pub(crate) struct Measured {
     pub(crate) engines: Engines,
     /// The same of the peer, as far as it told.
     pub(crate) peer_engines: Engines,
+    /// How long answers took, if this end asked.
+    pub(crate) round_trips: Option<RoundTrips>,
+    pub(crate) probes: Vec<Probe>,
     pub(crate) stream_error: Option<String>,
+}
+
+impl Measured {
+    /// Blocks, datagrams or requests that all streams moved.
+    pub(crate) fn blocks(&self) -> u64 {
+        let last = self.samples.last().into_iter().flat_map(|sample| &sample.streams);
+        last.map(|stream| stream.counters.blocks).sum()
+    }
 }

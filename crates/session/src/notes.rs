@@ -5,7 +5,10 @@ use std::time::Duration;
 use measurement::plan::MIN_DATAGRAM;
 use measurement::record::PeerStream;
 use measurement::units::show_duration;
-use measurement::{ByteSize, Direction, DirectionOutcome, MpuUse, Runtime, TestPlan, Transport};
+use measurement::{
+    ByteSize, Direction, DirectionOutcome, MpuUse, Runtime, TestPlan, Transport, Way,
+};
+use protocol::iperf3::Announcement;
 
 use crate::measured::Measured;
 
@@ -53,6 +56,18 @@ pub(crate) fn on(
     notes.extend(directions.iter().find_map(coarse));
     notes.extend(directions.iter().find_map(different_times));
     notes
+}
+
+/// Not one request with a connection of its own was answered.
+pub(crate) fn on_calls(measured: &Measured, peer: Option<&Announcement>) -> Option<String> {
+    let trips = measured.round_trips.as_ref().filter(|trips| trips.count == 0)?;
+    let calls = measured.plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
+    let port = peer.filter(|_| calls)?.ports.first()?;
+    let lost = trips.lost;
+    Some(format!(
+        "no connection to the server's further port {port} was answered ({lost} failed); does a \
+         firewall let only its own port through?"
+    ))
 }
 
 /// Workers had no time left, where more could have been sent or received.

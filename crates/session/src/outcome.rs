@@ -19,6 +19,9 @@ pub(crate) fn directions(
     peer: &[PeerStream],
     side: Side,
 ) -> Vec<DirectionOutcome> {
+    if measured.plan.exchange.is_some() {
+        return Vec::new();
+    }
     let both = match side {
         Side::Client => [(true, Direction::Send), (false, Direction::Receive)],
         Side::Server => [(false, Direction::Send), (true, Direction::Receive)],

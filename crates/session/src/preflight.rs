@@ -4,7 +4,7 @@ use std::fmt;
 
 use linux::limits::PortRange;
 use measurement::units::group_thousands;
-use measurement::{ByteSize, TestPlan, Transport};
+use measurement::{ByteSize, TestPlan, Transport, Way};
 
 /// What this host has; none: it does not tell.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +141,9 @@ impl Host {
     /// so that none needs more than half of this end's ports: the kernel finds a free one
     /// quickly then.
     pub(crate) fn further_ports(&self, plan: &TestPlan) -> u8 {
+        if plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection) {
+            return 1;
+        }
         let (Some(range), Transport::Tcp) = (self.ports, plan.transport) else { return 0 };
         let each = (range.count() / 2).max(1);
         let further = plan.streams_in_all().div_ceil(each).saturating_sub(1);

@@ -160,6 +160,9 @@ pub struct Served {
     pub streams: Vec<StreamRecord>,
     /// What it came to.
     pub directions: Vec<DirectionOutcome>,
+    /// Requests that were answered; none: nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<u64>,
     /// Who else used the server meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Neighbour>,
@@ -177,6 +180,7 @@ impl Served {
             sent: 0,
             streams: Vec::new(),
             directions: Vec::new(),
+            answered: None,
             shared: Vec::new(),
         }
     }

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::{Counters, Pool};
+use linux::tcp::TcpOptions;
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
     ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, StreamSample,
@@ -37,6 +39,17 @@ pub(crate) struct Setting {
     pub(crate) watched: bool,
     /// Payload comes from this file, or goes to it.
     pub(crate) file: Option<PathBuf>,
+    /// Where requests with a connection each go, or come.
+    pub(crate) calls: Option<Calls>,
+}
+
+/// The port for connections that bear one request each.
+#[derive(Clone, Debug)]
+pub(crate) enum Calls {
+    /// The server's, and what is set on each connection.
+    To(SocketAddr, TcpOptions),
+    /// This server's.
+    At(Arc<TcpListener>),
 }
 
 /// A test from the moment when its streams are open.
@@ -74,8 +87,7 @@ impl Trial {
         let block = parameters.block();
         let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
             .map_err(SessionError::system("an eventfd"))?;
-        let mut workshop =
-            Workshop::new(parameters, &amount, setting.file.as_deref(), setting.side);
+        let mut workshop = Workshop::new(parameters, &amount, &setting);
         let mut streams = Vec::with_capacity(opened.len());
         for one in &opened {
             streams.push(workshop.equip(one)?);
@@ -177,6 +189,7 @@ impl Trial {
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
             self.amount.begin();
+            self.workshop.begin();
         }
         true
     }
@@ -413,6 +426,7 @@ impl Trial {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
         let (cpu, pacing) = (self.cpu.usage(), self.pacing());
+        let span = self.span();
         // A worker that failed has left its streams' counters; the control connection
         // tells the rest.
         _ = self.pool.close();
@@ -429,9 +443,17 @@ impl Trial {
             peer_pacing: None,
             engines: self.workshop.engines(),
             peer_engines: Engines::default(),
+            round_trips: self.workshop.round_trips(span),
+            probes: self.workshop.probes(),
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
+    }
+
+    /// How long this end sent, the omitted start left out.
+    fn span(&self) -> Duration {
+        let base = self.samples.get(self.base).map(|sample| sample.at);
+        self.stopped.zip(base).map_or(Duration::ZERO, |(stopped, base)| stopped.since(base))
     }
 
     /// This end's results for the peer; `sent` as for [`Self::finish`].

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use measurement::TestPlan;
 use protocol::iperf3::Place;
 
 use super::address::Household;
@@ -82,6 +83,23 @@ impl Cost {
     }
 }
 
+/// How a test takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seat {
+    /// It has a place among those that run at one time, or waits for one.
+    Own,
+    /// It is a probe, which goes beside them.
+    Beside,
+}
+
+impl Seat {
+    /// That of a test.
+    pub(super) fn of(plan: &TestPlan) -> Self {
+        let is_probe = plan.exchange.is_some_and(|exchange| exchange.is_probe());
+        if is_probe && plan.streams == 1 { Self::Beside } else { Self::Own }
+    }
+}
+
 /// Who runs and who waits; every test has a number of its own.
 #[derive(Debug)]
 pub(super) struct Admission {
@@ -90,6 +108,8 @@ pub(super) struct Admission {
     most: Cost,
     running: HashSet<u64>,
     waiting: VecDeque<(u64, Household)>,
+    /// Probes that run beside them, as many as there are places.
+    beside: HashSet<u64>,
     of_client: HashMap<Household, Share>,
     taken: Cost,
 }
@@ -108,6 +128,7 @@ impl Admission {
             most,
             running: HashSet::new(),
             waiting: VecDeque::new(),
+            beside: HashSet::new(),
             of_client: HashMap::new(),
             taken: Cost::default(),
         }
@@ -132,6 +153,7 @@ impl Admission {
         number: u64,
         client: Household,
         cost: Cost,
+        seat: Seat,
     ) -> Result<(), Refusal> {
         let own = self.of_client.get(&client).copied().unwrap_or_default();
         let (taken, own_taken) = (self.taken.plus(cost), own.taken.plus(cost));
@@ -141,6 +163,11 @@ impl Admission {
             return Err(why);
         }
         self.taken = taken;
+        if seat == Seat::Beside && self.beside.len() < self.order.running {
+            self.of_client.insert(client, Share { taken: own_taken, ..own });
+            self.beside.insert(number);
+            return Ok(());
+        }
         self.of_client.insert(client, Share { tests: own.tests + 1, taken: own_taken });
         self.waiting.push_back((number, client));
         self.promote();
@@ -154,13 +181,15 @@ impl Admission {
 
     /// A test has ended, or waits no more.
     pub(super) fn leave(&mut self, number: u64, client: Household, cost: Cost) {
+        let was_beside = self.beside.remove(&number);
         if !self.running.remove(&number) {
             self.waiting.retain(|(other, _)| *other != number);
         }
         self.taken = self.taken.minus(cost);
         if let Some(own) = self.of_client.get_mut(&client) {
-            *own = Share { tests: own.tests.saturating_sub(1), taken: own.taken.minus(cost) };
-            if own.tests == 0 {
+            let tests = own.tests.saturating_sub(usize::from(!was_beside));
+            *own = Share { tests, taken: own.taken.minus(cost) };
+            if own.tests == 0 && own.taken == Cost::default() {
                 self.of_client.remove(&client);
             }
         }
@@ -208,16 +237,16 @@ mod tests {
         let mut admission = Admission::new(ORDER, MOST);
         for number in [1, 2, 3] {
             let client = client(u8::try_from(number).expect("small"));
-            admission.enter(number, client, COST).expect("taken");
+            admission.enter(number, client, COST, Seat::Own).expect("taken");
         }
-        assert_eq!(admission.enter(4, client(4), COST), Err(Refusal::Busy));
+        assert_eq!(admission.enter(4, client(4), COST, Seat::Own), Err(Refusal::Busy));
         assert_eq!(admission.place(1), None);
         assert_eq!(admission.place(3), Some(Place { ahead: 2, running: 1 }));
         admission.leave(1, client(1), COST);
         assert_eq!(admission.place(2), None);
         assert_eq!(admission.place(3), Some(Place { ahead: 1, running: 1 }));
         admission.leave(3, client(3), COST);
-        admission.enter(5, client(5), COST).expect("there is room again");
+        admission.enter(5, client(5), COST, Seat::Own).expect("there is room again");
         admission.leave(2, client(2), COST);
         assert_eq!(admission.place(5), None);
     }
@@ -225,31 +254,47 @@ mod tests {
     #[test]
     fn one_client_takes_neither_all_places_nor_the_whole_queue() {
         let mut admission = Admission::new(Order { running: 3, ..ORDER }, MOST);
-        admission.enter(1, client(1), COST).expect("taken");
-        admission.enter(2, client(1), COST).expect("taken");
-        assert_eq!(admission.enter(3, client(1), COST), Err(Refusal::Address));
-        admission.enter(4, client(2), COST).expect("taken");
-        admission.enter(5, client(3), COST).expect("waits");
-        assert_eq!(admission.enter(6, client(3), COST), Err(Refusal::Address));
-        admission.enter(7, client(4), COST).expect("waits");
+        admission.enter(1, client(1), COST, Seat::Own).expect("taken");
+        admission.enter(2, client(1), COST, Seat::Own).expect("taken");
+        assert_eq!(admission.enter(3, client(1), COST, Seat::Own), Err(Refusal::Address));
+        admission.enter(4, client(2), COST, Seat::Own).expect("taken");
+        admission.enter(5, client(3), COST, Seat::Own).expect("waits");
+        assert_eq!(admission.enter(6, client(3), COST, Seat::Own), Err(Refusal::Address));
+        admission.enter(7, client(4), COST, Seat::Own).expect("waits");
+    }
+
+    #[test]
+    fn a_probe_takes_no_place_but_what_it_needs() {
+        let mut admission = Admission::new(ORDER, MOST);
+        admission.enter(1, client(1), COST, Seat::Beside).expect("taken");
+        admission.enter(2, client(1), COST, Seat::Own).expect("taken");
+        assert_eq!(admission.place(2), None, "it runs at once");
+        admission.enter(3, client(2), COST, Seat::Beside).expect("taken");
+        assert!(admission.place(3).is_some(), "there are no more of them than places");
+        admission.leave(2, client(1), COST);
+        assert_eq!(admission.taken.memory, 20);
+        admission.leave(1, client(1), COST);
+        admission.leave(3, client(2), COST);
+        assert_eq!(admission.taken, Cost::default());
+        assert!(admission.of_client.is_empty());
     }
 
     #[test]
     fn all_together_have_their_limits_and_each_has_a_part_of_them() {
         let order = Order { running: 9, per_address: 9, ..ORDER };
         let mut admission = Admission::new(order, MOST);
-        admission.enter(1, client(1), COST).expect("taken");
+        admission.enter(1, client(1), COST, Seat::Own).expect("taken");
         let large = Cost { memory: 45, ..COST };
-        assert_eq!(admission.enter(2, client(1), large), Err(Refusal::Memory));
-        admission.enter(2, client(2), large).expect("taken");
-        admission.enter(3, client(3), large).expect("taken");
-        assert_eq!(admission.enter(4, client(4), COST), Err(Refusal::Memory));
+        assert_eq!(admission.enter(2, client(1), large, Seat::Own), Err(Refusal::Memory));
+        admission.enter(2, client(2), large, Seat::Own).expect("taken");
+        admission.enter(3, client(3), large, Seat::Own).expect("taken");
+        assert_eq!(admission.enter(4, client(4), COST, Seat::Own), Err(Refusal::Memory));
         admission.leave(3, client(3), large);
         let wide = Cost { descriptors: 76, ..COST };
-        assert_eq!(admission.enter(4, client(4), wide), Err(Refusal::Descriptors));
+        assert_eq!(admission.enter(4, client(4), wide, Seat::Own), Err(Refusal::Descriptors));
         assert_eq!(admission.part(), Cost { memory: 50, descriptors: 75, threads: 50 });
         let busy = Cost { threads: 51, ..COST };
-        assert_eq!(admission.enter(4, client(4), busy), Err(Refusal::Threads));
+        assert_eq!(admission.enter(4, client(4), busy, Seat::Own), Err(Refusal::Threads));
         admission.leave(1, client(1), COST);
         admission.leave(2, client(2), large);
         assert_eq!(admission.taken, Cost::default());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
-use measurement::{Peer, Timestamp, Transport};
+use measurement::{Peer, Timestamp, Transport, Way};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{
     ErrorCode, FinalStream, HelloToken, Parameters, Place, ProtocolError, Results, Server,
@@ -16,7 +16,7 @@ use protocol::iperf3::{
 };
 
 use super::desk::canonical;
-use super::doors::Door;
+use super::doors::{self, Door};
 use super::limits::{self, Excess, Watch};
 use super::neighbours::{Neighbourhood, Stay};
 use super::progress::Progress;
@@ -30,7 +30,7 @@ use crate::observer::{Introduction, Observer};
 use crate::outcome::directions;
 use crate::preflight::Host;
 use crate::sockets::Opened;
-use crate::trial::{Setting, Trial};
+use crate::trial::{Calls, Setting, Trial};
 
 mod deferred;
 mod gathering;
@@ -142,6 +142,7 @@ impl<'a> Conversation<'a> {
                 peer_is_linerate: parameters.announcement.is_some(),
                 watched: options.interval.is_some(),
                 file: options.file.clone(),
+                calls: None,
             },
             venue,
             log,
@@ -278,10 +279,17 @@ impl<'a> Conversation<'a> {
         self.control.machine.accept(token, now);
     }
 
-    /// Opens the further ports that the client has a use for (clause 13.15).
-    fn open_doors(&self) -> Vec<u16> {
+    /// Opens the further ports that the client has a use for (clauses 13.15 and 13.18).
+    fn open_doors(&mut self) -> Vec<u16> {
         let (venue, test) = (self.venue, self.ticket.id());
         let place = (venue.address, venue.options.device.as_deref());
+        let exchange = self.parameters.plan.exchange;
+        if exchange.is_some_and(|exchange| exchange.way == Way::Connection) {
+            // Without one, the client says what is missing.
+            let Some((listener, port)) = doors::listen(place) else { return Vec::new() };
+            self.setting.calls = Some(Calls::At(Arc::new(listener)));
+            return vec![port];
+        }
         let count = limits::doors(&self.parameters);
         let doors = Door::open(count, place, (test, self.peer.address.ip()));
         let ports = doors.iter().map(Door::port).collect();
@@ -418,7 +426,7 @@ impl<'a> Conversation<'a> {
     /// once when it sees that.
     fn close(mut self, ending: Ending) -> Control<Server> {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
-        let (mut received, mut sent) = (0, 0);
+        let (mut received, mut sent, mut answered) = (0, 0, None);
         let shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
         drop(self.stay.take());
         if let Some(mut trial) = self.trial.take() {
@@ -428,9 +436,14 @@ impl<'a> Conversation<'a> {
                 _ = self.observer.concluded(&trial.course());
             }
             (received, sent) = trial.moved_each_way();
+            let measured = trial.close();
+            if let Some(exchange) = measured.plan.exchange {
+                answered = Some(measured.blocks());
+                received = measured.blocks().saturating_mul(exchange.request.bytes());
+                sent = measured.blocks().saturating_mul(exchange.response.bytes());
+            }
             self.venue.tally.received.fetch_add(received, Relaxed);
             self.venue.tally.sent.fetch_add(sent, Relaxed);
-            let measured = trial.close();
             outcome = directions(&measured, &self.peer_streams, Side::Server);
             streams = measured.records;
         }
@@ -448,6 +461,7 @@ impl<'a> Conversation<'a> {
             sent,
             streams,
             directions: outcome,
+            answered,
             shared,
         });
         drop(self.ticket);

@@ -15,6 +15,7 @@ use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
 
 use super::address::Household;
+use super::admission::Seat;
 use super::conversation::{self, Client, Venue};
 use super::doors::{Doors, Left};
 use super::hellos::Hellos;
@@ -378,7 +379,8 @@ impl Desk {
         parameters: Parameters,
     ) -> Option<Newcomer> {
         let cost = limits::cost(&parameters);
-        let ticket = match self.registry.enter(cookie, from.ip(), cost) {
+        let seat = Seat::of(&parameters.plan);
+        let ticket = match self.registry.enter(cookie, from.ip(), cost, seat) {
             Ok(ticket) => ticket,
             Err(why @ (Refusal::Busy | Refusal::Address)) => {
                 self.refuse(from, why);

@@ -55,16 +55,13 @@ impl Door {
     /// `device`, for a `test` of a `client`.
     pub(super) fn open(
         count: usize,
-        (own, device): (SocketAddr, Option<&str>),
+        place: (SocketAddr, Option<&str>),
         (test, client): (TestId, IpAddr),
     ) -> Vec<Self> {
-        let any_port = SocketAddr::new(own.ip(), 0);
-        let dual = own.is_ipv6() && own.ip().is_unspecified();
         let client = client.to_canonical();
         // What the system does not give is done without.
         let listeners = (0..count).map_while(|_| {
-            let listener = linux::tcp::listen_on(device, any_port, dual).ok()?;
-            let port = listener.local_addr().ok()?.port();
+            let (listener, port) = listen(place)?;
             Some(Self { listener, port, test, client })
         });
         listeners.collect()
@@ -92,6 +89,16 @@ impl Door {
         }
         Left::Others
     }
+}
+
+/// A port that the kernel chooses, beside the server's `own` address and on its interface
+/// `device`; none: the system gives none.
+pub(super) fn listen((own, device): (SocketAddr, Option<&str>)) -> Option<(TcpListener, u16)> {
+    let any_port = SocketAddr::new(own.ip(), 0);
+    let dual = own.is_ipv6() && own.ip().is_unspecified();
+    let listener = linux::tcp::listen_on(device, any_port, dual).ok()?;
+    let port = listener.local_addr().ok()?.port();
+    Some((listener, port))
 }
 
 const MOST_AT_ONCE: usize = 64;

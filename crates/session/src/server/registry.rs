@@ -13,7 +13,7 @@ use measurement::StreamOptions;
 use protocol::iperf3::{Cookie, Hello, HelloToken, Place, Server};
 
 use super::address::Household;
-use super::admission::{Admission, Cost, Order};
+use super::admission::{Admission, Cost, Order, Seat};
 use super::correspondents::{Acquaintance, Correspondents};
 use super::doors::Door;
 use super::tally::Refusal;
@@ -160,6 +160,7 @@ impl Registry {
         cookie: Cookie,
         client: IpAddr,
         cost: Cost,
+        seat: Seat,
     ) -> Result<Ticket, Refusal> {
         let wake = Arc::new(Wake::new().map_err(|_| Refusal::Descriptors)?);
         let client = client.to_canonical();
@@ -169,7 +170,7 @@ impl Registry {
             return Err(Refusal::Busy);
         }
         let number = tests.next;
-        tests.admission.enter(number, Household::of(client), cost)?;
+        tests.admission.enter(number, Household::of(client), cost, seat)?;
         tests.next += 1;
         let (arrivals, receiver) = channel();
         let entry =

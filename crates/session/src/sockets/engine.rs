@@ -6,17 +6,25 @@ use std::net::{TcpStream, UdpSocket};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
 use dataplane::udp::{self, Outlet, Segmented};
-use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
-use measurement::{BitRate, EngineUse, Engines, InPlace, StreamOptions, Transport, Unusable};
+use dataplane::{
+    Asking, Counters, Filling, Kind, Link, Memory, OpenStream, Pacer, RoundTripTally, Stream,
+    Supplies,
+};
+use measurement::{
+    BitRate, EngineUse, Engines, Exchange, InPlace, Probe, RoundTrips, StreamOptions, Transport,
+    Unusable,
+};
 use protocol::iperf3::{CounterWidth, Parameters};
 
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::error::SessionError;
 use crate::measured::Side;
+use crate::trial::{Calls, Setting};
 
 /// What the engines of one test have in common.
 pub(crate) struct Workshop {
@@ -30,20 +38,24 @@ pub(crate) struct Workshop {
     /// was asked by its client uses another one, and says so.
     side: Side,
     used: Engines,
+    exchange: Option<Exchanging>,
+}
+
+/// What the streams of an exchange have in common.
+struct Exchanging {
+    exchange: Exchange,
+    calls: Option<Calls>,
+    /// How long an answer may take.
+    patience: Duration,
+    tally: Arc<RoundTripTally>,
 }
 
 /// An engine, and what is said of it.
 type Told = (Box<dyn Stream>, EngineUse);
 
 impl Workshop {
-    /// For the streams of `parameters` at one end; their payload comes from `file`, or
-    /// goes to it, if there is one.
-    pub(crate) fn new(
-        parameters: &Parameters,
-        amount: &Amount,
-        file: Option<&Path>,
-        side: Side,
-    ) -> Self {
+    /// For the streams of `parameters` at one end.
+    pub(crate) fn new(parameters: &Parameters, amount: &Amount, setting: &Setting) -> Self {
         let plan = &parameters.plan;
         let block = usize::try_from(parameters.block().bytes()).unwrap_or(usize::MAX);
         let filling =
@@ -53,10 +65,11 @@ impl Workshop {
             options: plan.options.clone(),
             width: parameters.counter_width,
             amount: amount.clone(),
-            file: file.map(Path::to_owned).filter(|_| plan.transport == Transport::Tcp),
+            file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             supplies: Supplies::new(block, filling),
-            side,
+            side: setting.side,
             used: Engines::default(),
+            exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
         }
     }
 
@@ -66,6 +79,7 @@ impl Workshop {
         let whole =
             self.options.segmentation_offload || pieces.iter().any(|name| self.is_asked_for(name));
         let kind = match (self.transport, whole) {
+            _ if self.exchange.is_some() => Kind::Blocks,
             (Transport::Tcp, _) => Kind::Blocks,
             (Transport::Udp, false) => Kind::Datagrams,
             (Transport::Udp, true) => Kind::Segments,
@@ -76,6 +90,12 @@ impl Workshop {
     /// A stream with its engine, ready for a pool.
     pub(crate) fn equip(&mut self, one: &Opened) -> Result<OpenStream, SessionError> {
         let counters = Arc::new(Counters::default());
+        if let Some(exchange) = &self.exchange {
+            let engine = exchange
+                .engine(one, &counters)
+                .map_err(SessionError::system("a stream's engine"))?;
+            return Ok(OpenStream { id: one.id, sender: one.sender, engine, counters });
+        }
         let (engine, told) = match (&one.socket, one.sender) {
             (StreamSocket::Tcp { socket, .. }, true) => self.tcp_sender(socket, &counters)?,
             (StreamSocket::Tcp { socket, .. }, false) => self.tcp_receiver(socket, &counters)?,
@@ -99,6 +119,22 @@ impl Workshop {
             });
         }
         used
+    }
+
+    /// The omitted start has ended.
+    pub(crate) fn begin(&self) {
+        self.exchange.iter().for_each(|exchange| exchange.tally.begin());
+    }
+
+    /// How long answers took that this end asked for in `span`.
+    pub(crate) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
+        let asks = self.exchange.as_ref().filter(|_| self.side == Side::Client);
+        asks.map(|exchange| exchange.tally.read(span))
+    }
+
+    /// The requests that were sent at their times.
+    pub(crate) fn probes(&self) -> Vec<Probe> {
+        self.exchange.as_ref().map_or_else(Vec::new, |exchange| exchange.tally.probes())
     }
 
     /// Of the names of `engines` the one that was asked for, else that of iperf3's `switch`,
@@ -254,6 +290,44 @@ impl Workshop {
     }
 }
 
+impl Exchanging {
+    fn new(exchange: Exchange, setting: &Setting) -> Self {
+        let asks = setting.side == Side::Client;
+        let tally = Arc::new(RoundTripTally::new(match exchange.every {
+            Some(_) if asks => MOST_PROBES,
+            _ => 0,
+        }));
+        let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
+        Self { exchange, calls: setting.calls.clone(), patience, tally }
+    }
+
+    fn engine(&self, one: &Opened, counters: &Arc<Counters>) -> io::Result<Box<dyn Stream>> {
+        let (exchange, counters) = (self.exchange, Arc::clone(counters));
+        let asking = |counters| Asking {
+            exchange,
+            counters,
+            tally: Arc::clone(&self.tally),
+            patience: self.patience,
+        };
+        let link = match (&one.socket, &self.calls) {
+            (StreamSocket::Tcp { socket, .. }, Some(Calls::To(to, options))) => {
+                let calls = (*to, options.clone());
+                return Ok(dataplane::caller(calls, Arc::clone(socket), asking(counters)));
+            }
+            (StreamSocket::Tcp { socket, .. }, Some(Calls::At(listener))) => {
+                return Ok(dataplane::callee(Arc::clone(listener), socket, exchange, counters));
+            }
+            (StreamSocket::Tcp { socket, .. }, None) => Link::Tcp(Arc::clone(socket)),
+            (StreamSocket::Udp { socket }, _) => Link::Udp(Arc::clone(socket)),
+        };
+        if one.sender {
+            dataplane::asker(link, asking(counters))
+        } else {
+            dataplane::answerer(link, exchange, counters)
+        }
+    }
+}
+
 /// Which engine is to be used.
 struct Choice {
     name: &'static str,
@@ -284,3 +358,9 @@ fn open_to_write(path: &Path) -> Result<File, SessionError> {
         error,
     })
 }
+
+/// An answer that has not come by then is lost, if round trips are not longer than expected.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE_IN_ROUND_TRIPS: u32 = 8;
+/// 44 minutes at the usual pause of a probe; 8 MiB.
+const MOST_PROBES: usize = 1 << 18;

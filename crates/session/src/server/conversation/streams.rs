@@ -97,8 +97,11 @@ impl Conversation<'_> {
                 self.observer.started(&self.peer, plan);
                 self.control.machine.streams_open(dataplane::now());
                 self.control.pump();
-                let client = self.peer.address.ip();
-                self.stay = Some(self.venue.neighbourhood.enter(client, trial.counters()));
+                // A probe takes nothing away from anybody.
+                if !plan.exchange.is_some_and(|exchange| exchange.is_probe()) {
+                    let client = self.peer.address.ip();
+                    self.stay = Some(self.venue.neighbourhood.enter(client, trial.counters()));
+                }
                 trial.start();
                 self.trial = Some(trial);
             }
