@@ -1,0 +1,175 @@
+//! What a test does to the round-trip time: a probe that goes before, during and after it.
+//!
+//! ```text
+//!   probe   . . . . . . . . . . . . . . . . . . . . . . . . .
+//!   test              |-- omitted --|-------------|
+//!            idle                    loaded           idle again: clocks compared
+//! ```
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use linux::event::Interrupts;
+use measurement::plan::PlanDraft;
+use measurement::{
+    Direction, End, Exchange, Loaded, Peer, Probe, RoundTrips, TestPlan, TestRecord, Timestamp,
+    Transport,
+};
+use session::client::Request;
+use session::{Observer, SessionError};
+
+mod one_way;
+
+/// A probe that goes beside a test.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// The server, and how it is reached; its plan is the probe's.
+    request: Request,
+    every: Duration,
+}
+
+impl Beside {
+    /// One that asks the server of `request` each `every` over UDP.
+    ///
+    /// # Errors
+    /// [`measurement::plan::PlanError`] for a time that is too short or too long.
+    pub fn new(request: &Request, every: Duration) -> Result<Self, measurement::plan::PlanError> {
+        let plan = plan(every)?;
+        Ok(Self { request: Request { plan, ..request.clone() }, every })
+    }
+
+    /// How long nothing else is to move before the test.
+    pub fn idle(&self) -> Duration {
+        IDLE.max(self.every * LEAST_PROBES)
+    }
+}
+
+fn plan(every: Duration) -> Result<TestPlan, measurement::plan::PlanError> {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.end = End::Open;
+    draft.interval = Duration::ZERO;
+    draft.exchange = Some(Exchange::probe(every));
+    draft.check()
+}
+
+/// Runs `test` with a probe beside it; its record tells how long the answers took.
+///
+/// # Errors
+/// Why the probe could not begin, or why the test could not.
+pub fn run_beside(
+    beside: &Beside,
+    interrupts: Option<&Interrupts>,
+    test: impl FnOnce() -> Result<TestRecord, SessionError>,
+) -> Result<TestRecord, SessionError> {
+    let notice = Interrupts::by_notice().map_err(refused("an eventfd"))?;
+    std::thread::scope(|scope| {
+        let (tell, begun) = channel();
+        let (request, notice) = (&beside.request, &notice);
+        // It goes with the thread, so that its end is heard too.
+        let mut starting = Starting(tell);
+        let probe = move || session::client::run(request, &mut starting, Some(notice));
+        let thread = std::thread::Builder::new().name("probe".to_owned());
+        let thread = thread.spawn_scoped(scope, probe).map_err(refused("a thread"))?;
+        let ready = await_start(&begun, interrupts).and_then(|is_there| {
+            if is_there { pause(beside.idle(), interrupts).map(|()| true) } else { Ok(false) }
+        });
+        let asked = now();
+        let outcome = match ready {
+            Ok(true) => Some(test()),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        };
+        if outcome.as_ref().is_some_and(Result::is_ok) {
+            // Whoever interrupts this has the numbers all the same.
+            _ = pause(AFTERWARDS, interrupts);
+        }
+        notice.notify();
+        let probe = thread.join().unwrap_or(Err(SessionError::Interrupted));
+        let mut record = match outcome {
+            // It ended before it began, and says why.
+            None => return Err(probe.err().unwrap_or(SessionError::Interrupted)),
+            Some(outcome) => outcome?,
+        };
+        match probe {
+            Ok(probe) => join(&mut record, &probe, asked, beside.every),
+            Err(error) => record.outcome.notes.push(format!("the probe beside it failed: {error}")),
+        }
+        Ok(record)
+    })
+}
+
+/// Tells when the probe goes.
+struct Starting(Sender<()>);
+
+impl Observer for Starting {
+    fn started(&mut self, _: &Peer, _: &TestPlan) {
+        // Nobody listens any more who was interrupted.
+        _ = self.0.send(());
+    }
+}
+
+/// Whether the probe goes; else it has ended.
+fn await_start(
+    begun: &Receiver<()>,
+    interrupts: Option<&Interrupts>,
+) -> Result<bool, SessionError> {
+    loop {
+        match begun.recv_timeout(LOOK) {
+            Ok(()) => return Ok(true),
+            Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            Err(RecvTimeoutError::Timeout) => check(interrupts)?,
+        }
+    }
+}
+
+fn pause(span: Duration, interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
+    let end = now().after(span);
+    while now() < end {
+        check(interrupts)?;
+        std::thread::sleep(LOOK.min(end.since(now())));
+    }
+    Ok(())
+}
+
+fn check(interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
+    if interrupts.is_some_and(Interrupts::came) { Err(SessionError::Interrupted) } else { Ok(()) }
+}
+
+fn refused(what: &'static str) -> impl Fn(std::io::Error) -> SessionError {
+    move |error| SessionError::System { what, error }
+}
+
+fn now() -> Timestamp {
+    Timestamp::default().after(linux::clock::monotonic())
+}
+
+/// Adds to the record of a test, which was `asked` for then, what its probe found.
+fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Duration) {
+    let base = record.samples.get(record.base).map_or(record.start, |sample| sample.at);
+    let between = |from: Timestamp, to: Timestamp| {
+        let from_first = probe.probes.partition_point(|one| one.sent < from);
+        let to_last = probe.probes.partition_point(|one| one.sent < to);
+        &probe.probes[from_first..to_last.max(from_first)]
+    };
+    let warm = probe.start.after(WARM_UP);
+    let (idle, loaded) = (between(warm, asked), between(base, record.stopped));
+    let after: &[Probe] = between(record.stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
+    record.outcome.latency = Some(Loaded {
+        every,
+        idle: RoundTrips::of_probes(idle, asked.since(warm)),
+        loaded: RoundTrips::of_probes(loaded, record.stopped.since(base)),
+        one_way: one_way::of(idle, loaded, after),
+    });
+    record.probes.clone_from(&probe.probes);
+}
+
+/// Before the test.
+const IDLE: Duration = Duration::from_secs(1);
+const LEAST_PROBES: u32 = 50;
+/// The first answers wait for caches of addresses and routes.
+const WARM_UP: Duration = Duration::from_millis(100);
+/// After the test, for the clocks.
+const AFTERWARDS: Duration = Duration::from_millis(600);
+/// Until the queues are empty again.
+const SETTLE: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
