@@ -8,12 +8,15 @@ mod demo;
 pub(crate) mod engines;
 mod iperf3;
 pub(crate) mod iperf3_values;
+mod latency;
 mod serve;
+mod server;
 mod test;
 
 pub(crate) use color::Color;
 pub(crate) use demo::DemoFlags;
 pub(crate) use iperf3::Iperf3Flags;
+pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use serve::ServeFlags;
 pub(crate) use test::TestFlags;
 
@@ -59,6 +62,8 @@ pub(crate) enum Command {
     Serve(Box<ServeFlags>),
     /// Measure TCP and UDP, both ways, against a server
     Test(Box<TestFlags>),
+    /// Measure how long responses take, idle and under load, against a linerate
+    Latency(Box<LatencyFlags>),
     /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
     Demo(DemoFlags),
     /// Do what iperf3 would do with these arguments, in its words

@@ -12,6 +12,7 @@ mod lines;
 mod output;
 mod plan;
 mod progress;
+mod rows;
 
 use flags::{Arguments, Command};
 
@@ -34,6 +35,7 @@ fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.command {
         Command::Serve(flags) => commands::serve::run(&flags),
         Command::Test(flags) => commands::test::run(&flags),
+        Command::Latency(flags) => commands::latency::run(&flags),
         Command::Demo(flags) => commands::demo::run(&flags),
         Command::Iperf3 { arguments } => Ok(commands::iperf3::run(arguments)),
         Command::Completions { shell } => commands::completions::run(shell),

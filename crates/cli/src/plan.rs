@@ -84,6 +84,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             engines: engines::of(&stream.engine, transport),
             ..StreamOptions::default()
         },
+        exchange: None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
-use measurement::{Course, End, Peer, TestPlan, TestRecord};
+use measurement::{Course, End, Interval, Peer, TestPlan, TestRecord};
 use session::{Introduction, Observer, Place};
 
 /// How much is shown while a test runs.
@@ -18,6 +18,17 @@ pub(crate) enum Detail {
     Bar,
     /// A line per interval as well.
     Intervals,
+}
+
+impl Detail {
+    /// As `-q` and `-v` ask for it.
+    pub(crate) const fn of(quiet: bool, verbose: bool) -> Self {
+        match (quiet, verbose) {
+            (true, _) => Self::Quiet,
+            (_, true) => Self::Intervals,
+            _ => Self::Bar,
+        }
+    }
 }
 
 /// The bar of one row.
@@ -111,16 +122,15 @@ impl Observer for Progress {
         let mut rates = Vec::new();
         for direction in intervals {
             let Some(last) = direction.intervals.last() else { continue };
-            let way = if direction.sender { "sent" } else { "received" };
-            rates.push(format!("{way} {}", last.rate));
+            let text = moved(course.plan, direction.sender, last);
+            rates.push(text.clone());
             self.bar.set_position(
                 u64::try_from(last.to.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX),
             );
             if self.detail == Detail::Intervals && direction.intervals.len() > self.shown {
                 let (from, to) = (last.from.as_secs_f64(), last.to.as_secs_f64());
                 let omitted = if last.omitted { " (omitted)" } else { "" };
-                let line =
-                    format!("{} {from:7.2}-{to:.2} s  {way} {}{omitted}", self.title, last.rate);
+                let line = format!("{} {from:7.2}-{to:.2} s  {text}{omitted}", self.title);
                 self.bar.suspend(|| eprintln(&line));
             }
         }
@@ -133,6 +143,16 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// What moved in an interval.
+fn moved(plan: &TestPlan, sender: bool, interval: &Interval) -> String {
+    if plan.exchange.is_some() {
+        let span = (interval.to.saturating_sub(interval.from)).as_secs_f64().max(1e-9);
+        return format!("{:.0} responses/s", interval.blocks as f64 / span);
+    }
+    let way = if sender { "sent" } else { "received" };
+    format!("{way} {}", interval.rate)
 }
 
 fn eprintln(line: &str) {

@@ -71,6 +71,11 @@ impl Columns {
         self.rows.push(row);
     }
 
+    /// Whether there is more than the head.
+    pub const fn has_rows(&self) -> bool {
+        self.rows.len() > 1
+    }
+
     /// Writes all rows, each line behind `indent` spaces.
     ///
     /// # Errors

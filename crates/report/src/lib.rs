@@ -8,6 +8,7 @@ mod engines;
 pub mod iperf3;
 pub mod json;
 mod pacing;
+mod round_trips;
 pub mod terminal;
 
 pub use columns::{Cell, Columns, Emphasis};

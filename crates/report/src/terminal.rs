@@ -12,7 +12,7 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::{engines, pacing};
+use crate::{engines, pacing, round_trips};
 
 /// Writes one row per record and direction, then what a reader must know.
 ///
@@ -23,18 +23,40 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", heading(&first.linerate, &first.peer))?;
     writeln!(out)?;
     let rows = numbered(&records.records);
-    let mut columns = Columns::default();
-    columns.push(head());
-    for (record, run) in &rows {
-        for outcome in &record.outcome.directions {
-            columns.push(row(record, run, outcome));
-        }
-    }
-    columns.write(out, 2)?;
+    write_rates(&rows, out)?;
+    write_round_trips(&rows, out)?;
     write_fairness(&rows, out)?;
     write_pacing(&rows, out)?;
     write_summaries(records, out)?;
     write_notes(&rows, out)
+}
+
+fn write_rates(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    columns.push(head());
+    for (record, run) in rows {
+        for outcome in &record.outcome.directions {
+            columns.push(row(record, run, outcome));
+        }
+    }
+    if columns.has_rows() { columns.write(out, 2) } else { Ok(()) }
+}
+
+fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut columns = Columns::default();
+    columns.push(round_trips::head());
+    for (record, run) in rows {
+        for row in round_trips::rows(record, &(row_of(&record.plan) + run)) {
+            columns.push(row);
+        }
+    }
+    if !columns.has_rows() {
+        return Ok(());
+    }
+    if rows.iter().any(|(record, _)| !record.outcome.directions.is_empty()) {
+        writeln!(out)?;
+    }
+    columns.write(out, 2)
 }
 
 /// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
@@ -67,6 +89,9 @@ pub fn heading(version: &str, peer: &Peer) -> String {
 
 /// What a plan does, in a few words: `TCP send`.
 pub fn title(plan: &TestPlan) -> String {
+    if let Some(exchange) = plan.exchange {
+        return format!("{} {}", plan.transport, exchange.way);
+    }
     format!("{} {}", plan.transport, plan.direction)
 }
 
@@ -318,6 +343,7 @@ fn write_notes(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         let own = ending_note(record).into_iter().chain(record.outcome.notes.iter().cloned());
         let own = own.chain(engines::notes(record)).chain(fairness_note(record));
         let own = own.chain(datagram_notes(record)).chain(neighbour_notes(record));
+        let own = own.chain(round_trips::notes(record));
         notes.extend(own.map(|note| format!("{title}: {note}")));
     }
     notes.dedup();

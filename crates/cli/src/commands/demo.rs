@@ -13,10 +13,10 @@ use measurement::{BitRate, Direction, End, TestPlan, Transport};
 use session::Family;
 use session::client::{Manners, Request};
 
-use super::test::{Rows, finish, format, run_rows};
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
 use crate::progress::Detail;
+use crate::rows::{Manner, Rows, finish, format, run_rows};
 
 pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
@@ -87,7 +87,7 @@ fn measure(
         plan: plan.clone(),
     };
     let detail = if flags.quiet { Detail::Quiet } else { Detail::Bar };
-    Ok(run_rows(plans, 1, request, detail, Some(interrupts)))
+    Ok(run_rows(plans, Manner::once(detail), request, Some(interrupts)))
 }
 
 /// A `linerate serve` that ends with this value.

@@ -9,7 +9,7 @@ use clap::builder::BoolishValueParser;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
-use super::test::FamilyFlags;
+use super::server::FamilyFlags;
 
 /// Answers linerate and iperf3 clients, TCP and UDP, on one port.
 #[derive(Debug, Args)]

@@ -1,6 +1,5 @@
 //! Flags of `test`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,29 +9,18 @@ use clap::{ArgMatches, Args};
 use measurement::plan::MAX_STREAMS;
 use measurement::units::{group_thousands, parse_duration};
 use measurement::{BitRate, ByteSize, Pacing};
-use session::Family;
 
 use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
+use super::latency::parse_pause;
+use super::server::ServerFlags;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TestFlags {
-    /// The server: a name or an address, such as fe80::1%eth0
-    #[arg(env = "LINERATE_HOST")]
-    pub(crate) host: String,
-    /// The server's port
-    #[arg(short, long, default_value_t = session::DEFAULT_PORT, env = "LINERATE_PORT")]
-    pub(crate) port: u16,
     #[command(flatten)]
-    pub(crate) family: FamilyFlags,
-    /// Address to send from
-    #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS")]
-    pub(crate) bind: Option<IpAddr>,
-    /// How long a connect may take
-    #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) connect_timeout: Duration,
+    pub(crate) server: ServerFlags,
 
     #[command(flatten)]
     pub(crate) rows: RowFlags,
@@ -64,6 +52,12 @@ pub(crate) struct RowFlags {
     /// Both ways at the same time
     #[arg(long, conflicts_with_all = ["send", "receive"], env = "LINERATE_BIDIR", value_parser = BoolishValueParser::new())]
     pub(crate) bidir: bool,
+    /// Probe the round-trip time before and during each row; between two linerates
+    #[arg(long, env = "LINERATE_LATENCY", value_parser = BoolishValueParser::new())]
+    pub(crate) latency: bool,
+    /// Time from one probe of --latency to the next
+    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
+    pub(crate) probe_every: Duration,
     /// Run each row this many times and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -152,27 +146,6 @@ pub(crate) struct OutputFlags {
     pub(crate) verbose: bool,
 }
 
-/// Which addresses may be used.
-#[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct FamilyFlags {
-    /// IPv4 only
-    #[arg(short = '4', long, conflicts_with = "ipv6", env = "LINERATE_IPV4", value_parser = BoolishValueParser::new())]
-    ipv4: bool,
-    /// IPv6 only
-    #[arg(short = '6', long, env = "LINERATE_IPV6", value_parser = BoolishValueParser::new())]
-    ipv6: bool,
-}
-
-impl From<FamilyFlags> for Family {
-    fn from(flags: FamilyFlags) -> Self {
-        match (flags.ipv4, flags.ipv6) {
-            (true, _) => Self::V4,
-            (_, true) => Self::V6,
-            _ => Self::Any,
-        }
-    }
-}
-
 impl StreamFlags {
     /// Whether short tests are to find the engines.
     pub(crate) fn wants_the_fastest(&self) -> bool {
@@ -201,7 +174,7 @@ impl TestFlags {
     }
 }
 
-fn parse_streams(text: &str) -> Result<u16, String> {
+pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
     let most = group_thousands(MAX_STREAMS.into());
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("choose between 1 and {most}"))
@@ -239,6 +212,7 @@ Examples:
   linerate test 10.0.0.2 -u -b 100M --pacing even   datagrams evenly spaced, whatever CPU that takes
   linerate test 10.0.0.2 --tcp --engine vmsplice    send pages of memory, not copies
   linerate test 10.0.0.2 --fastest                  try all engines briefly and take the best
+  linerate test 10.0.0.2 --tcp --latency            what TCP does to the round-trip time
   linerate test 10.0.0.2 --repeat 5                 medians of five runs";
 
 #[cfg(test)]

@@ -158,6 +158,7 @@ fn plan(flags: &Iperf3Flags) -> Result<TestPlan, Failure> {
         omit: Duration::from_secs(flags.omit.map_or(0, |omit| omit.0)),
         interval: Duration::from_secs_f64(flags.interval.unwrap_or(1.0)),
         options: options(flags, transport),
+        exchange: None,
     };
     let plan = draft.check().map_err(|error| Failure::Usage(words::of_plan(&error)))?;
     if plan.has_many_streams() {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use measurement::outcome::Ending;
 use measurement::record::Neighbour;
-use measurement::units::show_duration;
+use measurement::units::{group_thousands, show_duration};
 use measurement::{ByteSize, DirectionOutcome, Peer, TestPlan};
 use serde_json::{Value, json};
 use session::server::{Log, Refusal, Served};
@@ -128,7 +128,8 @@ impl Log for Text {
         if served.streams.is_empty() {
             return self.complain(&format!("{address}: {what}: not served: {ending}"));
         }
-        let parts: Vec<_> = served.directions.iter().map(describe).collect();
+        let answered = served.answered.map(|count| format!("{} answered", group_thousands(count)));
+        let parts: Vec<_> = served.directions.iter().map(describe).chain(answered).collect();
         let shared = describe_neighbours(&served.shared);
         self.say(&format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
     }

@@ -1,0 +1,96 @@
+//! `linerate latency`.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use linux::event::Interrupts;
+use measurement::plan::PlanDraft;
+use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
+use session::client::{Manners, Request};
+
+use crate::exit::UsageError;
+use crate::flags::{LatencyFlags, LatencyRow};
+use crate::progress::Detail;
+use crate::rows::{Manner, Rows, finish, format, run_rows};
+
+pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
+    let (exchanges, loads) = (exchanges(flags)?, loads(flags)?);
+    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let detail = Detail::of(flags.output.quiet, flags.output.verbose);
+    let request = |plan: &TestPlan| request(flags, plan.clone());
+    let once = Manner::once(detail);
+    let mut rows = run_rows(&exchanges, once, request, Some(&interrupts));
+    if rows.is_whole() {
+        let probed = Manner { probe_every: Some(flags.exchange.probe_every), ..once };
+        rows.append(run_rows(&loads, probed, request, Some(&interrupts)));
+    } else {
+        rows.append(Rows::not_run(&loads));
+    }
+    finish(&rows, format(flags.output.json), flags.output.output.as_deref())
+}
+
+/// Rows in which the streams ask and answer.
+fn exchanges(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
+    let kinds = [
+        (LatencyRow::Tcp, Transport::Tcp, Way::Stream),
+        (LatencyRow::Udp, Transport::Udp, Way::Stream),
+        (LatencyRow::Connect, Transport::Tcp, Way::Connection),
+    ];
+    let wanted = kinds.into_iter().filter(|(row, ..)| flags.wants(*row));
+    let plan = |(_, transport, way)| {
+        let asked = &flags.exchange;
+        let exchange = Exchange {
+            way,
+            request: asked.request,
+            response: asked.response,
+            // One connection bears one request.
+            depth: if way == Way::Connection { 1 } else { asked.depth },
+            every: asked.every,
+            busy: asked.busy,
+        };
+        check(PlanDraft {
+            streams: asked.streams,
+            omit: flags.omit,
+            exchange: Some(exchange),
+            options: StreamOptions {
+                no_delay: transport == Transport::Tcp,
+                ..StreamOptions::default()
+            },
+            ..draft(flags, transport, Direction::Send)
+        })
+    };
+    wanted.map(plan).collect()
+}
+
+/// Rows beside which a probe goes.
+fn loads(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
+    let ways = [Direction::Send, Direction::Receive];
+    let wanted = ways.into_iter().filter(|_| flags.wants(LatencyRow::Load));
+    let plan = |direction| {
+        check(PlanDraft { omit: flags.omit, ..draft(flags, Transport::Tcp, direction) })
+    };
+    wanted.map(plan).collect()
+}
+
+fn draft(flags: &LatencyFlags, transport: Transport, direction: Direction) -> PlanDraft {
+    PlanDraft { end: End::Time(flags.time), ..PlanDraft::new(transport, direction) }
+}
+
+fn check(draft: PlanDraft) -> Result<TestPlan, UsageError> {
+    draft.check().map_err(|error| UsageError(error.to_string()))
+}
+
+fn request(flags: &LatencyFlags, plan: TestPlan) -> Request {
+    let server = &flags.server;
+    Request {
+        host: server.host.clone(),
+        port: server.port,
+        family: server.family.into(),
+        bind: server.bind,
+        connect_timeout: server.connect_timeout,
+        cpus: flags.exchange.cpus.clone().map(|cpus| cpus.0).unwrap_or_default(),
+        tags: flags.output.tag.iter().cloned().collect(),
+        plan,
+        manners: Manners::default(),
+    }
+}

@@ -1,0 +1,102 @@
+//! Flags of `latency`.
+
+use std::time::Duration;
+
+use clap::builder::BoolishValueParser;
+use clap::{Args, ValueEnum};
+use measurement::ByteSize;
+use measurement::exchange::MOST_DEPTH;
+use measurement::units::parse_duration;
+
+use super::cpus::{CpuList, usable_cpus};
+use super::server::ServerFlags;
+use super::test::{OutputFlags, parse_streams};
+
+/// Measures how long answers take: over TCP, over UDP, with a connection for each, and what
+/// load does to it. The server has to be a linerate.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LatencyFlags {
+    #[command(flatten)]
+    pub(crate) server: ServerFlags,
+
+    /// Which rows, with commas between them [default: all]
+    #[arg(long, env = "LINERATE_ONLY", value_name = "ROWS", value_delimiter = ',')]
+    pub(crate) only: Vec<Row>,
+    /// Duration of each row
+    #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Leave this long out at the start of each row
+    #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) omit: Duration,
+
+    #[command(flatten)]
+    pub(crate) exchange: ExchangeFlags,
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+/// What is asked and answered.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests")]
+pub(crate) struct ExchangeFlags {
+    /// Bytes of a request; over UDP 16 at least
+    #[arg(long, default_value = "64", env = "LINERATE_REQUEST", value_name = "SIZE")]
+    pub(crate) request: ByteSize,
+    /// Bytes of a response; over UDP 16 at least
+    #[arg(long, default_value = "64", env = "LINERATE_RESPONSE", value_name = "SIZE")]
+    pub(crate) response: ByteSize,
+    /// Streams that ask at the same time
+    #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
+    pub(crate) streams: u16,
+    /// Requests of each stream that may wait for their responses
+    #[arg(long, default_value_t = 1, env = "LINERATE_DEPTH", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_DEPTH)))]
+    pub(crate) depth: u16,
+    /// Time from one request to the next [default: the next goes when there is a response]
+    #[arg(long, env = "LINERATE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
+    pub(crate) every: Option<Duration>,
+    /// Time from one probe to the next in the rows with load
+    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
+    pub(crate) probe_every: Duration,
+    /// Both ends poll and do not sleep: without the time to wake them, for a CPU each
+    #[arg(long, env = "LINERATE_BUSY", value_parser = BoolishValueParser::new())]
+    pub(crate) busy: bool,
+    /// CPUs to pin the workers to, as in linerate test
+    #[arg(long, env = "LINERATE_CPUS", value_name = "LIST", value_parser = usable_cpus)]
+    pub(crate) cpus: Option<CpuList>,
+}
+
+/// One kind of row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Row {
+    /// Requests over a TCP connection that stays open
+    Tcp,
+    /// Requests over UDP
+    Udp,
+    /// Requests with a TCP connection for each
+    Connect,
+    /// Probes before and during TCP at full rate, each way
+    Load,
+}
+
+impl LatencyFlags {
+    /// Whether such rows are wanted.
+    pub(crate) fn wants(&self, row: Row) -> bool {
+        self.only.is_empty() || self.only.contains(&row)
+    }
+}
+
+/// A time between two requests.
+pub(crate) fn parse_pause(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).map_err(|error| error.to_string())?;
+    let range = Duration::from_micros(100)..=Duration::from_secs(60);
+    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 60s".to_owned()) }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate latency 10.0.0.2                         all rows
+  linerate latency 10.0.0.2 --only udp,load         over UDP, and what load does to it
+  linerate latency 10.0.0.2 --only tcp --request 1 --response 1K -P 8
+  linerate latency 10.0.0.2 --only tcp --busy       without the time to wake either end
+  linerate latency 10.0.0.2 --only udp --every 1ms  a thousand requests a second, come what may";

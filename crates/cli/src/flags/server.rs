@@ -1,0 +1,49 @@
+//! Flags that say where the server is and how it is reached.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use measurement::units::parse_duration;
+use session::Family;
+
+/// The server.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ServerFlags {
+    /// The server: a name or an address, such as fe80::1%eth0
+    #[arg(env = "LINERATE_HOST")]
+    pub(crate) host: String,
+    /// The server's port
+    #[arg(short, long, default_value_t = session::DEFAULT_PORT, env = "LINERATE_PORT")]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) family: FamilyFlags,
+    /// Address to send from
+    #[arg(short = 'B', long, env = "LINERATE_BIND", value_name = "ADDRESS")]
+    pub(crate) bind: Option<IpAddr>,
+    /// How long a connect may take
+    #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) connect_timeout: Duration,
+}
+
+/// Which addresses may be used.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct FamilyFlags {
+    /// IPv4 only
+    #[arg(short = '4', long, conflicts_with = "ipv6", env = "LINERATE_IPV4", value_parser = BoolishValueParser::new())]
+    ipv4: bool,
+    /// IPv6 only
+    #[arg(short = '6', long, env = "LINERATE_IPV6", value_parser = BoolishValueParser::new())]
+    ipv6: bool,
+}
+
+impl From<FamilyFlags> for Family {
+    fn from(flags: FamilyFlags) -> Self {
+        match (flags.ipv4, flags.ipv6) {
+            (true, _) => Self::V4,
+            (_, true) => Self::V6,
+            _ => Self::Any,
+        }
+    }
+}
