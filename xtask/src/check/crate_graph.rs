@@ -43,7 +43,7 @@ const TABLE: [(&str, Allowed); 13] = [
     ("mars", Allowed::Only(&["linux"])),
     ("dataplane", Allowed::Only(&["measurement", "protocol", "linux", "mars"])),
     ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane"])),
-    ("campaign", Allowed::Only(&["measurement", "session"])),
+    ("campaign", Allowed::Only(&["measurement", "linux", "session"])),
     ("report", Allowed::Only(&["measurement"])),
     ("lab", Allowed::Only(&["linux"])),
     ("authentication", Allowed::Only(&[])),

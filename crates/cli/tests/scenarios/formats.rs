@@ -212,7 +212,7 @@ fn a_table_has_a_row_for_each_direction() {
 
 #[test]
 fn help_is_for_people() {
-    for command in ["", "serve", "test", "demo", "completions", "man"] {
+    for command in ["", "serve", "test", "latency", "demo", "completions", "man"] {
         let finished = run(linerate(&format!("{command} --help")));
         finished.assert_success();
         let name = if command.is_empty() { "help" } else { &format!("help_{command}") };

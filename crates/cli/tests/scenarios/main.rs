@@ -12,6 +12,7 @@ mod errors;
 mod formats;
 mod gathering;
 mod interruptions;
+mod latency;
 mod many;
 mod service;
 mod serving;

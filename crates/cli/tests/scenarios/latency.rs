@@ -1,0 +1,192 @@
+//! How long responses take, idle and under load.
+
+use std::process::Command;
+use std::time::Duration;
+
+use lab::{Link, LinkSpec, Rate, Shape};
+use serde_json::Value;
+
+use crate::support::{
+    Finished, LINERATE, PATIENCE, Running, Server, free_port, json, linerate, link, program, run,
+    skip,
+};
+
+fn latency(server: &Server, options: &str) -> Finished {
+    let (ip, port) = (server.address.ip(), server.address.port());
+    run(linerate(&format!("latency {ip} -p {port} {options}")))
+}
+
+fn records(finished: &Finished) -> Vec<Value> {
+    finished.assert_success();
+    let json = finished.json();
+    match json["records"].as_array() {
+        Some(records) => records.clone(),
+        None => vec![json],
+    }
+}
+
+#[test]
+fn every_row_tells_how_long_responses_took() {
+    let server = Server::start();
+    let records = records(&latency(&server, "-t 300ms --only tcp,udp,connect --json"));
+    assert_eq!(records.len(), 3);
+    for record in &records {
+        let trips = &record["outcome"]["round_trips"];
+        let value = |name: &str| trips[name].as_f64().expect("a number");
+        assert!(value("count") > 100.0, "{trips}");
+        assert!(value("lost") <= value("count") / 100.0, "{trips}");
+        let times = ["min", "p50", "p90", "p99", "p999", "max"].map(value);
+        assert!(times[0] > 0.0 && times.is_sorted(), "{trips}");
+        let counts = trips["histogram"].as_array().expect("a histogram");
+        let sum: u64 = counts.iter().filter_map(|bucket| bucket[1].as_u64()).sum();
+        assert_eq!(Some(sum), trips["count"].as_u64());
+        assert_eq!(record["outcome"]["directions"].as_array().map(Vec::len), Some(0));
+    }
+    let count = records[2]["outcome"]["round_trips"]["count"].as_u64().expect("a count");
+    let line = server.line_with("TCP connect/request/response, 1 stream: ");
+    let answered = line.split(": ").nth(2).and_then(|part| part.split(' ').next()).expect("told");
+    let answered: u64 = answered.replace(',', "").parse().expect("a number");
+    // The last one may have been answered and not heard.
+    assert!((count..=count + 1).contains(&answered), "{count}: {line}");
+}
+
+#[test]
+fn the_table_shows_rows_and_load() {
+    let server = Server::start();
+    let finished = latency(&server, "-t 300ms --only udp,load -P 2");
+    finished.assert_success();
+    for words in [
+        "UDP request/response, 2 streams",
+        "UDP probe before TCP send",
+        "UDP probe during TCP receive",
+        "per second",
+        "p99.9",
+        "under load",
+    ] {
+        assert!(finished.stdout.contains(words), "{words}: {finished:?}");
+    }
+    assert!(!finished.stdout.contains("shared:"), "a probe is nobody's neighbour: {finished:?}");
+}
+
+#[test]
+fn sizes_depth_and_times_are_as_asked() {
+    let server = Server::start();
+    let options = "-t 300ms --only tcp --request 1 --response 20K --depth 8 --json";
+    let record = &records(&latency(&server, options))[0];
+    assert_eq!(record["plan"]["exchange"]["response"], 20 << 10);
+    assert_eq!(record["plan"]["exchange"]["depth"], 8);
+    let options = "-t 1s -O 1s --only udp --every 20ms --json";
+    let record = &records(&latency(&server, options))[0];
+    let count = record["outcome"]["round_trips"]["count"].as_u64().expect("a count");
+    // 50, if this host wakes in time.
+    assert!((20..=51).contains(&count), "{count}");
+    let probes = record["probes"].as_array().expect("probes");
+    assert!(probes.len() > 40, "those of the omitted start are there too: {}", probes.len());
+}
+
+#[test]
+fn a_queue_that_fills_under_load_is_seen_on_its_way() {
+    let Some((_server, link)) = slow_link(Duration::from_millis(60), "") else { return };
+    let record = &records(&across(&link, "test", "--tcp --send -t 2s --latency --json"))[0];
+    let latency = &record["outcome"]["latency"];
+    let time = |path: &str| latency.pointer(path).and_then(Value::as_f64).expect(path);
+    assert!(time("/idle/p50") < 0.02, "{latency}");
+    assert!(time("/loaded/p50") > time("/idle/p50") + 0.01, "{latency}");
+    // It is the way there that is full.
+    assert!(time("/one_way/loaded_there/p50") > 0.01, "{latency}");
+    assert!(time("/one_way/loaded_back/p50") < 0.01, "{latency}");
+    assert!(time("/one_way/clock_error_seconds") < 0.01, "{latency}");
+}
+
+#[test]
+fn a_probe_takes_no_place_in_a_queue() {
+    let server = Server::start_with("--bind 127.0.0.1 --queue");
+    let record = json(&server, "--tcp --send -t 300ms --latency");
+    assert!(record["outcome"]["latency"]["loaded"]["count"].as_u64() > Some(5), "{record}");
+    assert!(record["shared"].is_null(), "{}", record["shared"]);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let server = Server::start();
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let running =
+        Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only udp --json")));
+    server.await_test();
+    std::thread::sleep(Duration::from_millis(200));
+    running.signal("INT");
+    let finished = running.finish(PATIENCE);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    let record = finished.json();
+    assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
+    assert!(record["outcome"]["round_trips"]["count"].as_u64() > Some(10));
+    let running =
+        Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only load --json")));
+    std::thread::sleep(Duration::from_millis(2_000));
+    running.signal("INT");
+    let finished = running.finish(PATIENCE);
+    assert_eq!(finished.code, Some(130), "{finished:?}");
+    assert!(finished.json()["outcome"]["latency"]["idle"]["count"].as_u64() > Some(10));
+}
+
+#[test]
+fn a_plain_iperf3_answers_nothing_and_that_is_said() {
+    let port = free_port();
+    let mut command = program(Command::new("iperf3"));
+    command.args(["-s", "-B", "127.0.0.1", "-p", &port.to_string()]);
+    if Command::new("iperf3").arg("--version").output().is_err() {
+        return skip("iperf3 is not installed").unwrap_or(());
+    }
+    let _iperf3 = Running::start(command);
+    std::thread::sleep(Duration::from_millis(500));
+    let words = ["answers no requests", "linerate serve"];
+    for options in ["--only tcp -t 1s", "--only load -t 1s"] {
+        let finished = run(linerate(&format!("latency 127.0.0.1 -p {port} {options}")));
+        finished.assert_refusal(1, &words);
+    }
+}
+
+#[test]
+fn a_firewall_that_lets_only_the_servers_port_through_is_told() {
+    let Some((_server, link)) = slow_link(Duration::from_millis(50), "--port 5201") else { return };
+    let wall = "ip rule add ipproto tcp dport 32768-60999 prohibit";
+    let status = link.near.command("sh").args(["-c", wall]).status();
+    if !status.is_ok_and(|status| status.success()) {
+        return skip("ip rule does not work here").unwrap_or(());
+    }
+    let finished = across(&link, "latency", "--only connect -t 1s");
+    assert!(finished.stdout.contains("does a firewall let only its own port"), "{finished:?}");
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_in_a_sentence() {
+    for (options, words) in [
+        ("--only udp --request 15", "the request cannot be 15 bytes"),
+        ("--only tcp --response 2M", "the response cannot be"),
+        ("--depth 0", "depth"),
+        ("--every 10us", "choose between 100us and 60s"),
+        ("--only cable", "--only"),
+        ("-t 1ms", "the time cannot be"),
+    ] {
+        let finished = run(linerate(&format!("latency 127.0.0.1 {options}")));
+        finished.assert_refusal(2, &[words]);
+    }
+}
+
+/// A server at the far end of a link of 20 Mbit/s with so much queue.
+fn slow_link(queue: Duration, options: &str) -> Option<(Server, Link)> {
+    link()?;
+    let rate = Rate::from_bits_per_second(20_000_000)?;
+    let shape = Shape { latency: queue, ..Shape::with_rate(rate) };
+    let spec = LinkSpec { shape: Some(shape), ..LinkSpec::default() };
+    let Ok(link) = Link::create(&spec) else { return skip("no shaped link can be made") };
+    let mut serve = program(link.far.command(LINERATE));
+    serve.args(["serve", "--verbose"]).args(options.split_whitespace());
+    Some((Server::spawn(serve), link))
+}
+
+fn across(link: &Link, command: &str, options: &str) -> Finished {
+    let mut client = program(link.near.command(LINERATE));
+    client.args([command, &link.far.ipv4().to_string()]).args(options.split_whitespace());
+    run(client)
+}
