@@ -11,14 +11,17 @@ use std::hint::black_box;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use linerate_dataplane::tcp::{Sendfile, Truncated};
 use linerate_dataplane::{
-    Budget, Filling, Goal, Kind, Pacer, Pool, Scratch, Step, Stream, tcp, udp,
+    Asking, Budget, Counters, Filling, Goal, Kind, Link, Pacer, Pool, RoundTripTally, Scratch,
+    Step, Stream, answerer, asker, callee, caller, tcp, udp,
 };
 use linux::epoll::Interest;
 use linux::payload::SealedPayload;
-use measurement::{BitRate, Pacing, Timestamp};
+use linux::tcp::TcpOptions;
+use measurement::{BitRate, Exchange, Pacing, Timestamp};
 use portable_atomic::AtomicU64;
 use protocol::iperf3::CounterWidth;
 
@@ -150,6 +153,42 @@ fn tcp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup 
         .receiver(|c| tally.probe(tcp::Receiver::new(far, c)))
 }
 
+#[test]
+fn those_that_ask_and_answer_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let exchange = Exchange { depth: 4, ..Exchange::default() };
+    let of = |tally: &Arc<Tally>, near, far| {
+        let asking = asking(exchange);
+        let setup = Setup::of(Kind::Blocks, Filling::Random);
+        setup
+            .sender(|c| tally.probe(Boxed(asker(near, asking(c)).expect("asks"))))
+            .receiver(|c| tally.probe(Boxed(answerer(far, exchange, c).expect("answers"))))
+    };
+    let (near, far) = tcp_pair();
+    assert_quiet(of(&tally, Link::Tcp(near), Link::Tcp(far)).start(), &tally);
+    let (tally, (near, far)) = (Arc::new(Tally::default()), udp_pair());
+    assert_quiet(of(&tally, Link::Udp(near), Link::Udp(far)).start(), &tally);
+}
+
+#[test]
+fn those_that_call_and_are_called_allocate_nothing() {
+    let tally = Arc::new(Tally::default());
+    let exchange = Exchange::default();
+    let any = (std::net::Ipv4Addr::LOCALHOST, 0).into();
+    let listener = Arc::new(linux::tcp::listen(any, false).expect("listens"));
+    let calls = (listener.local_addr().expect("bound"), TcpOptions::default());
+    let (near, far) = tcp_pair();
+    let setup = Setup::of(Kind::Blocks, Filling::Random)
+        .sender(|c| tally.probe(Boxed(caller(calls, near, asking(exchange)(c)))))
+        .receiver(|c| tally.probe(Boxed(callee(listener, &far, exchange, c))));
+    assert_quiet(setup.start(), &tally);
+}
+
+fn asking(exchange: Exchange) -> impl FnOnce(Arc<Counters>) -> Asking {
+    let (tally, patience) = (Arc::new(RoundTripTally::new(0)), Duration::from_secs(1));
+    move |counters| Asking { exchange, counters, tally, patience }
+}
+
 /// A sender and its receiver, both probed.
 fn udp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
     let (near, far) = udp_pair();
@@ -209,6 +248,10 @@ impl<S: Stream> Stream for Probe<S> {
         self.inner.interest()
     }
 
+    fn newest(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.newest()
+    }
+
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         self.note();
         self.tally.steps.fetch_add(1, Relaxed);
@@ -220,6 +263,27 @@ impl<S: Stream> Stream for Probe<S> {
     fn halt(&mut self) {
         self.inner.halt();
         self.note();
+    }
+}
+
+/// A stream of a kind that has no name.
+struct Boxed(Box<dyn Stream>);
+
+impl Stream for Boxed {
+    fn interest(&self) -> (BorrowedFd<'_>, Interest) {
+        self.0.interest()
+    }
+
+    fn newest(&self) -> Option<BorrowedFd<'_>> {
+        self.0.newest()
+    }
+
+    fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
+        self.0.step(now, scratch)
+    }
+
+    fn halt(&mut self) {
+        self.0.halt();
     }
 }
 

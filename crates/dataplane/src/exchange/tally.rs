@@ -9,7 +9,7 @@ use portable_atomic::{AtomicU64, AtomicUsize};
 use crate::histogram::{Histogram, Reading};
 
 /// The answers of all streams of a test.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RoundTripTally {
     /// Nanoseconds.
     times: Histogram<BITS>,
@@ -22,8 +22,13 @@ pub struct RoundTripTally {
 impl RoundTripTally {
     /// For a test of which also the first `probes` are kept one by one.
     pub fn new(probes: usize) -> Self {
-        let shortest = AtomicU64::new(u64::MAX);
-        Self { shortest, probes: Log::new(probes), ..Self::default() }
+        Self {
+            times: Histogram::default(),
+            shortest: AtomicU64::new(u64::MAX),
+            sum: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            probes: Log::new(probes),
+        }
     }
 
     /// An answer came after `time`.
