@@ -18,6 +18,7 @@ mod contest;
 mod datagrams;
 mod dialect;
 mod engines;
+mod flags;
 mod mars;
 mod measure;
 mod pacing;

@@ -2,46 +2,29 @@
 //!
 //! It plays by the rules of [`super::streams`]: hosts of their own, the interface as witness.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
+use super::flags::{Flags, prepare_hosts};
 use super::promise::{self, Judged, Strictness};
 use super::spread::Spread;
 use super::streams::{Contender, Contest, Entry, Metric, Part, Route, Row, congestion, table};
-use crate::output::say;
 use crate::packages;
 use crate::workspace::Workspace;
 
 /// Compares the engines of TCP with each other and with iperf3's
 #[derive(Debug, Args)]
 pub(super) struct Engines {
-    /// A further iperf3, with its own ways of not copying
-    #[arg(long, value_name = "PATH")]
-    peer: Vec<PathBuf>,
-    /// A linerate to use in place of the one that is built here
-    #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
-    /// How often each program runs each row
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
-    time: u32,
+    #[command(flatten)]
+    flags: Flags,
     /// Numbers of streams
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=128))]
     counts: Vec<u32>,
-    /// Ways from client to server
-    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo, Route::Veth])]
-    over: Vec<Route>,
     /// Engines beside the usual ones, as for `linerate test --engine`
     #[arg(long, value_name = "NAMES", default_values = ENGINES)]
     engine: Vec<String>,
-    /// Write the tables to a file too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
     /// Fail if a promise is missed
     #[arg(long)]
     strict: bool,
@@ -51,22 +34,18 @@ impl Engines {
     pub(super) fn run(self) -> Result<String> {
         let contenders = self.contenders()?;
         // Before the first thread, as it asks.
-        if let lab::Access::Forbidden { reason } = lab::prepare() {
-            bail!("cannot make hosts to run on: {reason}");
-        }
+        prepare_hosts()?;
         let congestion = congestion(&contenders)?;
-        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion, length: None };
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let contest = Contest { rounds, seconds, congestion, length: None };
         let mut rows = Vec::new();
         for &streams in &self.counts {
-            for &route in &self.over {
+            for &route in &self.flags.over {
                 rows.push(contest.row(streams, route, &contenders)?);
             }
         }
         let report = table::of(&contest, &rows);
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
+        self.flags.publish(&report)?;
         let judged: Vec<_> = rows.iter().flat_map(judge).collect();
         promise::verdict(&judged, Strictness::of(self.strict))
     }
@@ -78,10 +57,7 @@ impl Engines {
             packages::is_there("iperf3"),
             "no iperf3; install it with `apt-get install iperf3`"
         );
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => Workspace::find()?.build_release()?,
-        };
+        let ours = self.flags.ours(&Workspace::find()?)?;
         let mut contenders = vec![Contender::find(ours.clone(), Part::Ours)?];
         for names in &self.engine {
             contenders.push(by(&ours, Part::Variant, &format!("--engine {names}"))?);
@@ -89,7 +65,7 @@ impl Engines {
         let installed = Path::new("iperf3");
         contenders.push(Contender::find(installed.into(), Part::Installed)?);
         contenders.push(by(installed, Part::Peer, "-Z")?);
-        for peer in &self.peer {
+        for peer in &self.flags.peer {
             contenders.push(by(peer, Part::Peer, "")?);
             contenders.push(by(peer, Part::Peer, "-Z --skip-rx-copy")?);
         }
