@@ -18,16 +18,21 @@ mod contest;
 mod datagrams;
 mod dialect;
 mod engines;
+mod environment;
 mod flags;
+mod identity;
 mod mars;
 mod measure;
 mod pacing;
+mod peers;
 mod process;
 mod program;
+mod progress;
 mod promise;
 mod row;
 mod series;
 mod spread;
+mod standing;
 mod streams;
 mod table;
 
@@ -72,6 +77,7 @@ enum Special {
     Engines(engines::Engines),
     Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
+    Table(standing::Standing),
 }
 
 impl Bench {
@@ -82,6 +88,7 @@ impl Bench {
             Some(Special::Engines(engines)) => engines.run(),
             Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
+            Some(Special::Table(table)) => table.run(),
             None => self.compare(),
         }
     }

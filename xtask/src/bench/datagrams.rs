@@ -2,18 +2,17 @@
 //!
 //! It plays by the rules of [`super::streams`]; client and server have a CPU each.
 
-use std::fmt::Write;
-use std::path::Path;
-
-use anyhow::{Result, ensure};
-use clap::Args;
-
 use super::flags::{Flags, prepare_hosts};
+use super::peers::{in_all_ways, udp_ways};
 use super::promise::{self, Judged, Strictness};
 use super::spread::Spread;
-use super::streams::{Contender, Contest, Entry, Metric, Part, Row, reference, table};
+use super::streams::{
+    Contender, Contest, Entry, Metric, Part, Row, Workload, each_way, reference, table,
+};
 use crate::packages;
 use crate::workspace::Workspace;
+use anyhow::{Result, ensure};
+use clap::Args;
 
 /// Compares UDP without a rate with iperf3 and with plain loops
 #[derive(Debug, Args)]
@@ -34,25 +33,13 @@ impl Datagrams {
         let contenders = self.contenders()?;
         // Before the first thread, as it asks.
         prepare_hosts()?;
-        let (mut report, mut judged) = (String::new(), Vec::new());
-        for &length in &self.lengths {
-            let contest = Contest {
-                rounds: self.flags.rounds,
-                seconds: self.flags.time,
-                congestion: "none".to_owned(),
-                length: Some(length),
-            };
-            let rows: Result<Vec<_>> =
-                self.flags.over.iter().map(|route| contest.row(1, *route, &contenders)).collect();
-            let rows = rows?;
-            // Writing to a String does not fail.
-            _ = writeln!(
-                report,
-                "## Datagrams of {length} bytes\n\n{}",
-                table::of(&contest, &rows)
-            );
-            judged.extend(rows.iter().flat_map(|row| judge(length, row)));
-        }
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let contest = Contest { rounds, seconds, congestion: "none".to_owned() };
+        let workloads = self.lengths.iter().map(|&length| Workload::datagrams(length));
+        let rows = contest.rows(&each_way(workloads, &self.flags.over), &contenders, Row::show)?;
+        let report: String =
+            self.lengths.iter().map(|&length| section(&contest, length, &rows)).collect();
+        let judged: Vec<_> = rows.iter().flat_map(judge).collect();
         self.flags.publish(&report)?;
         promise::verdict(&judged, Strictness::of(self.strict))
     }
@@ -71,8 +58,7 @@ impl Datagrams {
             Contender::find("iperf3".into(), Part::Installed)?,
         ];
         for peer in &self.flags.peer {
-            contenders.push(Contender::find(peer.clone(), Part::Peer)?);
-            contenders.push(gsro(peer)?);
+            contenders.extend(in_all_ways(peer, Part::Peer, udp_ways)?);
         }
         contenders.push(Contender::reference(plain.clone()).told("0", "plain C loop"));
         contenders.push(
@@ -82,12 +68,14 @@ impl Datagrams {
     }
 }
 
-/// An iperf3 that sends and takes pieces, if it can.
-fn gsro(path: &Path) -> Result<Contender> {
-    Ok(Contender::find(path.to_owned(), Part::Peer)?.with("--gsro"))
+fn section(contest: &Contest, length: u32, rows: &[Row]) -> String {
+    let is_of = |row: &&Row| row.workload.length == Some(length);
+    let rows: Vec<Row> = rows.iter().filter(is_of).cloned().collect();
+    format!("## Datagrams of {length} bytes\n\n{}\n", table::of(contest, &rows))
 }
 
-fn judge(length: u32, row: &Row) -> Vec<Judged> {
+fn judge(row: &Row) -> Vec<Judged> {
+    let Some(length) = row.workload.length else { return Vec::new() };
     let ratio = |one, other| {
         let (one, other): (&Entry, &Entry) = (row.entry(one)?, row.entry(other)?);
         Some(Spread::of_ratios(&one.of(Metric::Rate), &other.of(Metric::Rate))?.median)

@@ -8,9 +8,12 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::flags::{Flags, prepare_hosts};
+use super::peers::{in_all_ways, tcp_ways};
 use super::promise::{self, Judged, Strictness};
 use super::spread::Spread;
-use super::streams::{Contender, Contest, Entry, Metric, Part, Route, Row, congestion, table};
+use super::streams::{
+    Contender, Contest, Entry, Metric, Part, Route, Row, Workload, congestion, each_way, table,
+};
 use crate::packages;
 use crate::workspace::Workspace;
 
@@ -37,13 +40,10 @@ impl Engines {
         prepare_hosts()?;
         let congestion = congestion(&contenders)?;
         let (rounds, seconds) = (self.flags.rounds, self.flags.time);
-        let contest = Contest { rounds, seconds, congestion, length: None };
-        let mut rows = Vec::new();
-        for &streams in &self.counts {
-            for &route in &self.flags.over {
-                rows.push(contest.row(streams, route, &contenders)?);
-            }
-        }
+        let contest = Contest { rounds, seconds, congestion };
+        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
+        let jobs = each_way(workloads, &self.flags.over);
+        let rows = contest.rows(&jobs, &contenders, Row::show)?;
         let report = table::of(&contest, &rows);
         self.flags.publish(&report)?;
         let judged: Vec<_> = rows.iter().flat_map(judge).collect();
@@ -60,21 +60,16 @@ impl Engines {
         let ours = self.flags.ours(&Workspace::find()?)?;
         let mut contenders = vec![Contender::find(ours.clone(), Part::Ours)?];
         for names in &self.engine {
-            contenders.push(by(&ours, Part::Variant, &format!("--engine {names}"))?);
+            let by = format!("--engine {names}");
+            contenders.push(Contender::find(ours.clone(), Part::Variant)?.with(&by));
         }
         let installed = Path::new("iperf3");
-        contenders.push(Contender::find(installed.into(), Part::Installed)?);
-        contenders.push(by(installed, Part::Peer, "-Z")?);
+        contenders.extend(in_all_ways(installed, Part::Installed, tcp_ways)?);
         for peer in &self.flags.peer {
-            contenders.push(by(peer, Part::Peer, "")?);
-            contenders.push(by(peer, Part::Peer, "-Z --skip-rx-copy")?);
+            contenders.extend(in_all_ways(peer, Part::Peer, tcp_ways)?);
         }
         Ok(contenders)
     }
-}
-
-fn by(path: &Path, part: Part, flags: &str) -> Result<Contender> {
-    Ok(Contender::find(path.to_owned(), part)?.with(flags))
 }
 
 /// The usual engines against iperf3's, and the fastest of all against the fastest of others.
@@ -86,7 +81,8 @@ fn judge(row: &Row) -> Vec<Judged> {
         let ratios = Spread::of_ratios(&one.of(metric), &other.of(metric));
         ratios.map(|spread| spread.median)
     };
-    let text = |promise: &str| format!("{} streams over {}: {promise}", row.streams, row.route);
+    let text =
+        |promise: &str| format!("{} streams over {}: {promise}", row.workload.streams, row.route);
     let mut judged = vec![
         Judged::new(
             text("usual engines: rate >= 1.15 x iperf3"),
@@ -103,7 +99,11 @@ fn judge(row: &Row) -> Vec<Judged> {
         let entries = row.entries.iter().filter(|entry| parts.contains(&entry.part));
         entries.max_by(|one, other| middle(one).total_cmp(&middle(other)))
     };
-    let both = fastest(&[Part::Ours, Part::Variant]).zip(fastest(&[Part::Installed, Part::Peer]));
+    let both = fastest(&[Part::Ours, Part::Variant]).zip(fastest(&[
+        Part::Installed,
+        Part::Peer,
+        Part::PeerVariant,
+    ]));
     let ratio = both.and_then(|(one, other)| ratio(one, other, Metric::Rate));
     judged.push(match row.route {
         Route::Lo => {

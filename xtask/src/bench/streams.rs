@@ -8,9 +8,12 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 pub(super) use self::contender::{Contender, Part};
-pub(super) use self::contest::{Contest, Entry, Row, congestion};
+pub(super) use self::contest::{Contest, Entry, Job, Row, congestion, each_way};
+#[cfg(test)]
+pub(super) use self::figures::Figures;
 pub(super) use self::figures::Metric;
-pub(super) use self::scene::Route;
+pub(super) use self::scene::{Route, Scene};
+pub(super) use self::workload::{Direction, Workload};
 use super::flags::{Flags, prepare_hosts};
 use super::promise::{self, Strictness};
 use crate::packages;
@@ -27,6 +30,7 @@ pub(super) mod reference;
 mod run;
 mod scene;
 pub(super) mod table;
+mod workload;
 
 /// Compares many streams with iperf3 and with a plain loop, over lo and a veth pair
 #[derive(Debug, Args)]
@@ -49,21 +53,16 @@ impl Streams {
         prepare_hosts()?;
         let congestion = congestion(&contenders)?;
         let (rounds, seconds) = (self.flags.rounds, self.flags.time);
-        let contest = Contest { rounds, seconds, congestion, length: None };
-        let rows = self.play(&contest, &contenders)?;
+        let contest = Contest { rounds, seconds, congestion };
+        let rows = contest.rows(&self.jobs(), &contenders, Row::show)?;
         let report = table::of(&contest, &rows);
         self.flags.publish(&report)?;
         promise::verdict(&judgement::of(&rows), Strictness::of(self.strict))
     }
 
-    fn play(&self, contest: &Contest, contenders: &[Contender]) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for &streams in &self.counts {
-            for &route in &self.flags.over {
-                rows.push(contest.row(streams, route, contenders)?);
-            }
-        }
-        Ok(rows)
+    fn jobs(&self) -> Vec<Job> {
+        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
+        each_way(workloads, &self.flags.over)
     }
 
     /// Ours first, then the installed iperf3, the peers and the plain loop.
