@@ -19,6 +19,7 @@ mod datagrams;
 mod dialect;
 mod engines;
 mod environment;
+mod exchanges;
 mod flags;
 mod identity;
 mod mars;
@@ -78,6 +79,7 @@ enum Special {
     Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
     Table(standing::Standing),
+    Exchanges(exchanges::Exchanges),
 }
 
 impl Bench {
@@ -89,6 +91,7 @@ impl Bench {
             Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
             Some(Special::Table(table)) => table.run(),
+            Some(Special::Exchanges(exchanges)) => exchanges.run(),
             None => self.compare(),
         }
     }

@@ -70,6 +70,8 @@ pub(crate) const TESTS: [Needed; 4] =
 /// What `bench table` compares with, and what gives it a CPU.
 pub(crate) const SENDERS: [Needed; 3] =
     [("iperf3", "iperf3"), ("iperf", "iperf"), ("taskset", "util-linux")];
+/// What `bench exchanges` compares with.
+pub(crate) const EXCHANGERS: [Needed; 2] = [("sockperf", "sockperf"), ("iperf", "iperf")];
 
 #[cfg(test)]
 mod tests {

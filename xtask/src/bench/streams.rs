@@ -12,6 +12,7 @@ pub(super) use self::contest::{Contest, Entry, Job, Row, congestion, each_way};
 #[cfg(test)]
 pub(super) use self::figures::Figures;
 pub(super) use self::figures::Metric;
+pub(super) use self::run::{Server, told_why};
 pub(super) use self::scene::{Route, Scene};
 pub(super) use self::workload::{Direction, Workload};
 use super::flags::{Flags, prepare_hosts};
