@@ -23,7 +23,7 @@ impl Dialect for Linerate {
     }
 
     fn read(&self, _task: &Task, printed: &str) -> Result<Told> {
-        let document: Value = serde_json::from_str(printed).context("it printed no JSON")?;
+        let document: Value = serde_json::from_str(printed).ok().context("it printed no JSON")?;
         let outcome = document.pointer("/records/0/outcome").context("a record without outcome")?;
         if let Some(error) = outcome.pointer("/ending/error").and_then(Value::as_str) {
             bail!("{error}");
