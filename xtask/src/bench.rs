@@ -18,15 +18,22 @@ mod contest;
 mod datagrams;
 mod dialect;
 mod engines;
+mod environment;
+mod exchanges;
+mod flags;
+mod identity;
 mod mars;
 mod measure;
 mod pacing;
+mod peers;
 mod process;
 mod program;
+mod progress;
 mod promise;
 mod row;
 mod series;
 mod spread;
+mod standing;
 mod streams;
 mod table;
 
@@ -71,6 +78,8 @@ enum Special {
     Engines(engines::Engines),
     Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
+    Table(standing::Standing),
+    Exchanges(exchanges::Exchanges),
 }
 
 impl Bench {
@@ -81,6 +90,8 @@ impl Bench {
             Some(Special::Engines(engines)) => engines.run(),
             Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
+            Some(Special::Table(table)) => table.run(),
+            Some(Special::Exchanges(exchanges)) => exchanges.run(),
             None => self.compare(),
         }
     }

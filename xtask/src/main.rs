@@ -48,7 +48,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    Bench(bench::Bench),
+    Bench(Box<bench::Bench>),
     Check(check::Check),
     Conformance(conformance::Conformance),
     Cross(cross::Cross),

@@ -1,4 +1,4 @@
-//! Programs that the tests run, and the Debian packages that have them.
+//! Programs that tests and benches run, and the Debian packages that have them.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,10 +10,10 @@ use crate::command;
 use crate::output::say;
 
 /// Sees to it that every program is there, or says how to get it.
-pub(crate) fn provide() -> Result<()> {
-    let missing = missing();
+pub(crate) fn provide(needed: &[Needed]) -> Result<()> {
+    let missing = missing(needed);
     if missing.is_empty() {
-        say("every program that the tests run is there");
+        say("every program that this runs is there");
         return Ok(());
     }
     let install = install(&missing);
@@ -33,8 +33,8 @@ pub(crate) fn provide() -> Result<()> {
     Ok(())
 }
 
-fn missing() -> Vec<&'static str> {
-    NEEDED.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
+fn missing(needed: &[Needed]) -> Vec<&'static str> {
+    needed.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
 }
 
 fn install(packages: &[&'static str]) -> Vec<&'static str> {
@@ -62,8 +62,16 @@ fn effective_user(status: &str) -> Option<u32> {
 }
 
 /// Program and package.
-const NEEDED: [(&str, &str); 4] =
+pub(crate) type Needed = (&'static str, &'static str);
+
+/// What the tests run.
+pub(crate) const TESTS: [Needed; 4] =
     [("iperf3", "iperf3"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("tcpdump", "tcpdump")];
+/// What `bench table` compares with, and what gives it a CPU.
+pub(crate) const SENDERS: [Needed; 3] =
+    [("iperf3", "iperf3"), ("iperf", "iperf"), ("taskset", "util-linux")];
+/// What `bench exchanges` compares with.
+pub(crate) const EXCHANGERS: [Needed; 2] = [("sockperf", "sockperf"), ("iperf", "iperf")];
 
 #[cfg(test)]
 mod tests {

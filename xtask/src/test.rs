@@ -34,7 +34,7 @@ struct Stage {
 }
 
 const STAGES: [Stage; 8] = [
-    Stage { name: "programs that the tests run", run: |_| packages::provide() },
+    Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) },
     Stage { name: "check", run: check::check },
     Stage { name: "unit, integration and documentation tests", run: cargo_test },
     Stage { name: "fuzzing, ten seconds for each decoder", run: fuzz::short },

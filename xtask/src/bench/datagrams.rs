@@ -2,44 +2,27 @@
 //!
 //! It plays by the rules of [`super::streams`]; client and server have a CPU each.
 
-use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context, Result, bail, ensure};
-use clap::Args;
-
+use super::flags::{Flags, prepare_hosts};
+use super::peers::{in_all_ways, udp_ways};
 use super::promise::{self, Judged, Strictness};
 use super::spread::Spread;
-use super::streams::{Contender, Contest, Entry, Metric, Part, Route, Row, reference, table};
-use crate::output::say;
+use super::streams::{
+    Contender, Contest, Entry, Metric, Part, Row, Workload, each_way, reference, table,
+};
 use crate::packages;
 use crate::workspace::Workspace;
+use anyhow::{Result, ensure};
+use clap::Args;
 
 /// Compares UDP without a rate with iperf3 and with plain loops
 #[derive(Debug, Args)]
+#[command(mut_arg("over", |over| over.default_value("lo")))]
 pub(super) struct Datagrams {
-    /// A further iperf3 to compare with
-    #[arg(long, value_name = "PATH")]
-    peer: Vec<PathBuf>,
-    /// A linerate to use in place of the one that is built here
-    #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
-    /// How often each program runs each row
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
-    time: u32,
+    #[command(flatten)]
+    flags: Flags,
     /// Bytes of payload
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1460, 64], value_parser = clap::value_parser!(u32).range(16..=65_507))]
     lengths: Vec<u32>,
-    /// Ways from client to server
-    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo])]
-    over: Vec<Route>,
-    /// Write the tables to a file too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
     /// Fail if a promise is missed
     #[arg(long)]
     strict: bool,
@@ -49,32 +32,15 @@ impl Datagrams {
     pub(super) fn run(self) -> Result<String> {
         let contenders = self.contenders()?;
         // Before the first thread, as it asks.
-        if let lab::Access::Forbidden { reason } = lab::prepare() {
-            bail!("cannot make hosts to run on: {reason}");
-        }
-        let (mut report, mut judged) = (String::new(), Vec::new());
-        for &length in &self.lengths {
-            let contest = Contest {
-                rounds: self.rounds,
-                seconds: self.time,
-                congestion: "none".to_owned(),
-                length: Some(length),
-            };
-            let rows: Result<Vec<_>> =
-                self.over.iter().map(|route| contest.row(1, *route, &contenders)).collect();
-            let rows = rows?;
-            // Writing to a String does not fail.
-            _ = writeln!(
-                report,
-                "## Datagrams of {length} bytes\n\n{}",
-                table::of(&contest, &rows)
-            );
-            judged.extend(rows.iter().flat_map(|row| judge(length, row)));
-        }
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
+        prepare_hosts()?;
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let contest = Contest { rounds, seconds, congestion: "none".to_owned() };
+        let workloads = self.lengths.iter().map(|&length| Workload::datagrams(length));
+        let rows = contest.rows(&each_way(workloads, &self.flags.over), &contenders, Row::show)?;
+        let report: String =
+            self.lengths.iter().map(|&length| section(&contest, length, &rows)).collect();
+        let judged: Vec<_> = rows.iter().flat_map(judge).collect();
+        self.flags.publish(&report)?;
         promise::verdict(&judged, Strictness::of(self.strict))
     }
 
@@ -84,19 +50,15 @@ impl Datagrams {
             ensure!(packages::is_there(program), "no {program}; install it with apt-get");
         }
         let workspace = Workspace::find()?;
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => workspace.build_release()?,
-        };
+        let ours = self.flags.ours(&workspace)?;
         let plain = reference::build(&workspace, "datagrams")?;
         let mut contenders = vec![
             Contender::find(ours.clone(), Part::Ours)?,
             Contender::find(ours, Part::Variant)?.with(PIECES),
             Contender::find("iperf3".into(), Part::Installed)?,
         ];
-        for peer in &self.peer {
-            contenders.push(Contender::find(peer.clone(), Part::Peer)?);
-            contenders.push(gsro(peer)?);
+        for peer in &self.flags.peer {
+            contenders.extend(in_all_ways(peer, Part::Peer, udp_ways)?);
         }
         contenders.push(Contender::reference(plain.clone()).told("0", "plain C loop"));
         contenders.push(
@@ -106,12 +68,14 @@ impl Datagrams {
     }
 }
 
-/// An iperf3 that sends and takes pieces, if it can.
-fn gsro(path: &Path) -> Result<Contender> {
-    Ok(Contender::find(path.to_owned(), Part::Peer)?.with("--gsro"))
+fn section(contest: &Contest, length: u32, rows: &[Row]) -> String {
+    let is_of = |row: &&Row| row.workload.length == Some(length);
+    let rows: Vec<Row> = rows.iter().filter(is_of).cloned().collect();
+    format!("## Datagrams of {length} bytes\n\n{}\n", table::of(contest, &rows))
 }
 
-fn judge(length: u32, row: &Row) -> Vec<Judged> {
+fn judge(row: &Row) -> Vec<Judged> {
+    let Some(length) = row.workload.length else { return Vec::new() };
     let ratio = |one, other| {
         let (one, other): (&Entry, &Entry) = (row.entry(one)?, row.entry(other)?);
         Some(Spread::of_ratios(&one.of(Metric::Rate), &other.of(Metric::Rate))?.median)

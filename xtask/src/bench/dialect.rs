@@ -8,7 +8,7 @@ use super::row::Row;
 mod iperf3;
 mod linerate;
 
-pub(super) use iperf3::Iperf3;
+pub(super) use iperf3::{Iperf3, sum};
 pub(super) use linerate::Linerate;
 
 /// What a client is asked for.
@@ -25,7 +25,7 @@ pub(super) enum Task<'a> {
 /// What arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Delivered {
-    /// Payload bytes at the receiver.
+    /// Payload bytes at the receiver, of both directions if both were asked for.
     pub(super) bytes: u64,
     /// Their rate there in bits per second.
     pub(super) rate: f64,

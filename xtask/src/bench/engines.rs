@@ -2,46 +2,32 @@
 //!
 //! It plays by the rules of [`super::streams`]: hosts of their own, the interface as witness.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
+use super::flags::{Flags, prepare_hosts};
+use super::peers::{in_all_ways, tcp_ways};
 use super::promise::{self, Judged, Strictness};
 use super::spread::Spread;
-use super::streams::{Contender, Contest, Entry, Metric, Part, Route, Row, congestion, table};
-use crate::output::say;
+use super::streams::{
+    Contender, Contest, Entry, Metric, Part, Route, Row, Workload, congestion, each_way, table,
+};
 use crate::packages;
 use crate::workspace::Workspace;
 
 /// Compares the engines of TCP with each other and with iperf3's
 #[derive(Debug, Args)]
 pub(super) struct Engines {
-    /// A further iperf3, with its own ways of not copying
-    #[arg(long, value_name = "PATH")]
-    peer: Vec<PathBuf>,
-    /// A linerate to use in place of the one that is built here
-    #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
-    /// How often each program runs each row
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
-    time: u32,
+    #[command(flatten)]
+    flags: Flags,
     /// Numbers of streams
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=128))]
     counts: Vec<u32>,
-    /// Ways from client to server
-    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo, Route::Veth])]
-    over: Vec<Route>,
     /// Engines beside the usual ones, as for `linerate test --engine`
     #[arg(long, value_name = "NAMES", default_values = ENGINES)]
     engine: Vec<String>,
-    /// Write the tables to a file too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
     /// Fail if a promise is missed
     #[arg(long)]
     strict: bool,
@@ -51,22 +37,15 @@ impl Engines {
     pub(super) fn run(self) -> Result<String> {
         let contenders = self.contenders()?;
         // Before the first thread, as it asks.
-        if let lab::Access::Forbidden { reason } = lab::prepare() {
-            bail!("cannot make hosts to run on: {reason}");
-        }
+        prepare_hosts()?;
         let congestion = congestion(&contenders)?;
-        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion, length: None };
-        let mut rows = Vec::new();
-        for &streams in &self.counts {
-            for &route in &self.over {
-                rows.push(contest.row(streams, route, &contenders)?);
-            }
-        }
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let contest = Contest { rounds, seconds, congestion };
+        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
+        let jobs = each_way(workloads, &self.flags.over);
+        let rows = contest.rows(&jobs, &contenders, Row::show)?;
         let report = table::of(&contest, &rows);
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
+        self.flags.publish(&report)?;
         let judged: Vec<_> = rows.iter().flat_map(judge).collect();
         promise::verdict(&judged, Strictness::of(self.strict))
     }
@@ -78,27 +57,19 @@ impl Engines {
             packages::is_there("iperf3"),
             "no iperf3; install it with `apt-get install iperf3`"
         );
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => Workspace::find()?.build_release()?,
-        };
+        let ours = self.flags.ours(&Workspace::find()?)?;
         let mut contenders = vec![Contender::find(ours.clone(), Part::Ours)?];
         for names in &self.engine {
-            contenders.push(by(&ours, Part::Variant, &format!("--engine {names}"))?);
+            let by = format!("--engine {names}");
+            contenders.push(Contender::find(ours.clone(), Part::Variant)?.with(&by));
         }
         let installed = Path::new("iperf3");
-        contenders.push(Contender::find(installed.into(), Part::Installed)?);
-        contenders.push(by(installed, Part::Peer, "-Z")?);
-        for peer in &self.peer {
-            contenders.push(by(peer, Part::Peer, "")?);
-            contenders.push(by(peer, Part::Peer, "-Z --skip-rx-copy")?);
+        contenders.extend(in_all_ways(installed, Part::Installed, tcp_ways)?);
+        for peer in &self.flags.peer {
+            contenders.extend(in_all_ways(peer, Part::Peer, tcp_ways)?);
         }
         Ok(contenders)
     }
-}
-
-fn by(path: &Path, part: Part, flags: &str) -> Result<Contender> {
-    Ok(Contender::find(path.to_owned(), part)?.with(flags))
 }
 
 /// The usual engines against iperf3's, and the fastest of all against the fastest of others.
@@ -110,7 +81,8 @@ fn judge(row: &Row) -> Vec<Judged> {
         let ratios = Spread::of_ratios(&one.of(metric), &other.of(metric));
         ratios.map(|spread| spread.median)
     };
-    let text = |promise: &str| format!("{} streams over {}: {promise}", row.streams, row.route);
+    let text =
+        |promise: &str| format!("{} streams over {}: {promise}", row.workload.streams, row.route);
     let mut judged = vec![
         Judged::new(
             text("usual engines: rate >= 1.15 x iperf3"),
@@ -127,7 +99,11 @@ fn judge(row: &Row) -> Vec<Judged> {
         let entries = row.entries.iter().filter(|entry| parts.contains(&entry.part));
         entries.max_by(|one, other| middle(one).total_cmp(&middle(other)))
     };
-    let both = fastest(&[Part::Ours, Part::Variant]).zip(fastest(&[Part::Installed, Part::Peer]));
+    let both = fastest(&[Part::Ours, Part::Variant]).zip(fastest(&[
+        Part::Installed,
+        Part::Peer,
+        Part::PeerVariant,
+    ]));
     let ratio = both.and_then(|(one, other)| ratio(one, other, Metric::Rate));
     judged.push(match row.route {
         Route::Lo => {

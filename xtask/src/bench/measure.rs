@@ -88,7 +88,8 @@ pub(super) fn finish(mut client: Command, limit: Duration) -> Result<Finished> {
     })
 }
 
-fn text_of(pipe: Option<impl Read>) -> String {
+/// All that comes from a pipe, if there is one.
+pub(super) fn text_of(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     // What came until it broke is all there is.
     _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));

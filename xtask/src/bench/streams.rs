@@ -4,18 +4,19 @@
 //! its interface and no connection of an earlier run lingers there. The interface's
 //! counters are the witness of what a program says it moved.
 
-use std::fs;
-use std::path::PathBuf;
-
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
 pub(super) use self::contender::{Contender, Part};
-pub(super) use self::contest::{Contest, Entry, Row, congestion};
+pub(super) use self::contest::{Contest, Entry, Job, Row, congestion, each_way};
+#[cfg(test)]
+pub(super) use self::figures::Figures;
 pub(super) use self::figures::Metric;
-pub(super) use self::scene::Route;
+pub(super) use self::run::{Server, told_why};
+pub(super) use self::scene::{Route, Scene};
+pub(super) use self::workload::{Direction, Workload};
+use super::flags::{Flags, prepare_hosts};
 use super::promise::{self, Strictness};
-use crate::output::say;
 use crate::packages;
 use crate::workspace::Workspace;
 
@@ -30,31 +31,17 @@ pub(super) mod reference;
 mod run;
 mod scene;
 pub(super) mod table;
+mod workload;
 
 /// Compares many streams with iperf3 and with a plain loop, over lo and a veth pair
 #[derive(Debug, Args)]
+#[command(mut_arg("time", |time| time.default_value("5")))]
 pub(super) struct Streams {
-    /// A further program to compare with: another linerate or iperf3
-    #[arg(long, value_name = "PATH")]
-    peer: Vec<PathBuf>,
-    /// A linerate to use in place of the one that is built here
-    #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
-    /// How often each program runs each row
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
-    time: u32,
+    #[command(flatten)]
+    flags: Flags,
     /// Numbers of streams
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1, 16, 128, 10_000], value_parser = clap::value_parser!(u32).range(1..=20_000))]
     counts: Vec<u32>,
-    /// Ways from client to server
-    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo, Route::Veth])]
-    over: Vec<Route>,
-    /// Write the tables to a file too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
     /// Fail if a promise is missed
     #[arg(long)]
     strict: bool,
@@ -64,28 +51,19 @@ impl Streams {
     pub(super) fn run(self) -> Result<String> {
         let contenders = self.contenders()?;
         // Before the first thread, as it asks.
-        if let lab::Access::Forbidden { reason } = lab::prepare() {
-            bail!("cannot make hosts to run on: {reason}");
-        }
+        prepare_hosts()?;
         let congestion = congestion(&contenders)?;
-        let contest = Contest { rounds: self.rounds, seconds: self.time, congestion, length: None };
-        let rows = self.play(&contest, &contenders)?;
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let contest = Contest { rounds, seconds, congestion };
+        let rows = contest.rows(&self.jobs(), &contenders, Row::show)?;
         let report = table::of(&contest, &rows);
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
+        self.flags.publish(&report)?;
         promise::verdict(&judgement::of(&rows), Strictness::of(self.strict))
     }
 
-    fn play(&self, contest: &Contest, contenders: &[Contender]) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for &streams in &self.counts {
-            for &route in &self.over {
-                rows.push(contest.row(streams, route, contenders)?);
-            }
-        }
-        Ok(rows)
+    fn jobs(&self) -> Vec<Job> {
+        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
+        each_way(workloads, &self.flags.over)
     }
 
     /// Ours first, then the installed iperf3, the peers and the plain loop.
@@ -95,15 +73,12 @@ impl Streams {
             "no iperf3; install it with `apt-get install iperf3`"
         );
         let workspace = Workspace::find()?;
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => workspace.build_release()?,
-        };
+        let ours = self.flags.ours(&workspace)?;
         let mut contenders = vec![
             Contender::find(ours, Part::Ours)?,
             Contender::find("iperf3".into(), Part::Installed)?,
         ];
-        for peer in &self.peer {
+        for peer in &self.flags.peer {
             contenders.push(Contender::find(peer.clone(), Part::Peer)?);
         }
         contenders.push(Contender::reference(reference::build(&workspace, "streams")?));

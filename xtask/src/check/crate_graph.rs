@@ -49,7 +49,7 @@ const TABLE: [(&str, Allowed); 13] = [
     ("authentication", Allowed::Only(&[])),
     ("cli", Allowed::All),
     ("conformance", Allowed::All),
-    ("xtask", Allowed::Only(&["measurement", "lab"])),
+    ("xtask", Allowed::Only(&["measurement", "lab", "linux"])),
 ];
 
 #[cfg(test)]

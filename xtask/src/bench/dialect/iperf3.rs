@@ -44,7 +44,8 @@ fn row_flags(row: Row, congestion: &str) -> String {
     format!("{traffic} {} -P {}", if row.reverse { "-R" } else { "" }, row.streams)
 }
 
-fn sum(sum: &Value) -> Option<Delivered> {
+/// A sum of the document.
+pub(in crate::bench) fn sum(sum: &Value) -> Option<Delivered> {
     let bytes = sum.get("bytes")?.as_u64()?;
     Some(Delivered { bytes, rate: sum.get("bits_per_second")?.as_f64()? })
 }

@@ -35,10 +35,14 @@ impl Dialect for Linerate {
         if let Ending::Failed { error } = outcome.ending {
             bail!("{error}");
         }
-        let delivered = outcome.directions.first().and_then(|direction| direction.delivered);
+        let delivered: Option<Vec<_>> =
+            outcome.directions.iter().map(|direction| direction.delivered).collect();
+        let delivered = delivered.filter(|delivered| !delivered.is_empty());
         let delivered = delivered.context("a record without the receiver's word")?;
-        let rate = delivered.bytes as f64 * 8.0 / delivered.span.as_secs_f64();
-        Ok(Delivered { bytes: delivered.bytes, rate })
+        Ok(Delivered {
+            bytes: delivered.iter().map(|one| one.bytes).sum(),
+            rate: delivered.iter().map(|one| one.bytes as f64 * 8.0 / one.span.as_secs_f64()).sum(),
+        })
     }
 }
 

@@ -4,19 +4,24 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use lab::Host;
 use serde_json::Value;
 
 use super::fairness::Fairness;
-use crate::bench::program;
-use crate::command;
+#[cfg(test)]
+use super::workload::Direction;
+use super::workload::Workload;
+use crate::bench::identity::{Identity, Kind};
 
+mod iperf2;
 mod iperf3;
 mod linerate;
+mod neper;
 mod plain;
 
 /// A program and how it is spoken to.
+#[derive(Clone)]
 pub(in crate::bench) struct Contender {
     /// As it calls itself.
     pub(super) name: String,
@@ -25,8 +30,11 @@ pub(in crate::bench) struct Contender {
     path: PathBuf,
     /// What its clients are told beside the task.
     flags: String,
+    engines: Engines,
     /// Client and server have a CPU each.
     is_pinned: bool,
+    /// Of what its dialect takes.
+    wants: fn(Workload) -> bool,
     dialect: &'static dyn Dialect,
 }
 
@@ -41,10 +49,21 @@ pub(in crate::bench) enum Part {
     Installed,
     /// A further program.
     Peer,
+    /// The installed iperf3 or a further program, asked for more than its task.
+    PeerVariant,
     /// The plain loop.
     Reference,
     /// The plain loop that does the most.
     Best,
+}
+
+/// Who chooses how bytes are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Engines {
+    /// The command line, or the program for itself.
+    Given,
+    /// A search before the rounds, so that what it takes is not counted.
+    Searched,
 }
 
 /// What both sides are asked for.
@@ -52,20 +71,27 @@ pub(in crate::bench) enum Part {
 pub(super) struct Task<'a> {
     /// The server's address.
     pub(super) address: Ipv4Addr,
-    /// Parallel streams.
-    pub(super) streams: u32,
+    /// What is sent.
+    pub(super) workload: Workload,
     /// Seconds of sending.
     pub(super) seconds: u32,
     /// Congestion control of the sender.
     pub(super) congestion: &'a str,
-    /// Bytes of the datagrams that are sent; none: it is TCP.
-    pub(super) length: Option<u32>,
+}
+
+/// What both sides printed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Printed {
+    /// The client's standard output.
+    pub(super) client: String,
+    /// The server's, if the program's dialect wants it.
+    pub(super) server: String,
 }
 
 /// What a program says of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Told {
-    /// Payload bytes at the receiver.
+    /// Payload bytes at the receiver, of both directions.
     pub(super) bytes: u64,
     /// Their rate there in bits per second.
     pub(super) rate: f64,
@@ -75,6 +101,8 @@ pub(super) struct Told {
     pub(super) start_skew: Option<f64>,
     /// Seconds between their ends, if it tells.
     pub(super) stop_skew: Option<f64>,
+    /// Names of the engines that moved the bytes, as for `--engine`, if it tells.
+    pub(super) engines: Option<String>,
 }
 
 trait Dialect {
@@ -84,25 +112,43 @@ trait Dialect {
     /// Arguments of its client, with `flags` beside the task.
     fn client(&self, task: &Task, flags: &str) -> String;
 
-    /// Reads the JSON that the client prints.
-    fn read(&self, printed: &Value) -> Result<Told>;
+    /// Reads what the client prints, and the server if it [`reports`](Self::reports).
+    fn read(&self, task: &Task, printed: &Printed) -> Result<Told>;
 
-    /// Whether it is worth a run with so many streams, of datagrams of `length` or of TCP.
-    fn takes(&self, streams: u32, length: Option<u32>) -> bool;
+    /// Whether it is worth a run with this workload.
+    fn takes(&self, workload: Workload) -> bool;
+
+    /// Whether only the server tells what it received.
+    fn reports(&self) -> bool {
+        false
+    }
 }
 
 impl Contender {
     /// Asks a program for its name.
     pub(in crate::bench) fn find(path: PathBuf, part: Part) -> Result<Self> {
-        let version = command::output(Command::new(&path).arg("--version"))?;
-        let dialect: &dyn Dialect =
-            if version.starts_with("linerate") { &linerate::Linerate } else { &iperf3::Iperf3 };
+        let identity = Identity::of(&path)?;
+        Self::new(&identity, path, part)
+    }
+
+    /// A program that was asked for its name.
+    pub(in crate::bench) fn new(identity: &Identity, path: PathBuf, part: Part) -> Result<Self> {
+        let dialect: &dyn Dialect = match identity.kind {
+            Kind::Linerate => &linerate::Linerate,
+            Kind::Iperf3 => &iperf3::Iperf3,
+            Kind::Iperf2 => &iperf2::Iperf2,
+            Kind::NeperTcpStream => &neper::TcpStream,
+            Kind::NeperUdpStream => &neper::UdpStream,
+            _ => bail!("{} sends no streams", path.display()),
+        };
         Ok(Self {
-            name: program::name(&version),
+            name: identity.name.clone(),
             part,
             path,
             flags: String::new(),
+            engines: Engines::Given,
             is_pinned: false,
+            wants: |_| true,
             dialect,
         })
     }
@@ -113,6 +159,22 @@ impl Contender {
         name.trim_end().clone_into(&mut self.name);
         flags.clone_into(&mut self.flags);
         self
+    }
+
+    /// The same by the engines that `--fastest` finds.
+    pub(in crate::bench) fn fastest(self) -> Self {
+        Self { engines: Engines::Searched, ..self.with(FASTEST) }
+    }
+
+    /// Whether a search is to find the engines.
+    pub(super) fn is_searching(&self) -> bool {
+        self.engines == Engines::Searched
+    }
+
+    /// The same by engines that were found.
+    pub(super) fn settled(&self, engines: &str) -> Self {
+        let flags = format!("--engine {engines}");
+        Self { flags, engines: Engines::Given, ..self.clone() }
     }
 
     /// The same with words that are no part of its usual name.
@@ -132,22 +194,46 @@ impl Contender {
         Self { is_pinned: true, ..self }
     }
 
+    /// The same for these workloads alone.
+    pub(in crate::bench) fn only_for(self, wants: fn(Workload) -> bool) -> Self {
+        Self { wants, ..self }
+    }
+
+    /// As it calls itself, and what else it is asked for.
+    pub(in crate::bench) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is asked for nothing beside the task.
+    pub(in crate::bench) fn is_plain(&self) -> bool {
+        self.flags.is_empty()
+    }
+
     /// The plain loop.
     pub(in crate::bench) fn reference(path: PathBuf) -> Self {
         let name = "plain C loop".to_owned();
         let flags = String::new();
-        Self { name, part: Part::Reference, path, flags, is_pinned: false, dialect: &plain::Plain }
+        Self {
+            name,
+            part: Part::Reference,
+            path,
+            flags,
+            engines: Engines::Given,
+            is_pinned: false,
+            wants: |_| true,
+            dialect: &plain::Plain,
+        }
     }
 
-    /// Whether it is worth a run with so many streams, of datagrams of `length` or of TCP.
-    pub(super) fn takes(&self, streams: u32, length: Option<u32>) -> bool {
-        self.dialect.takes(streams, length)
+    /// Whether it is worth a run with this workload.
+    pub(in crate::bench) fn takes(&self, workload: Workload) -> bool {
+        (self.wants)(workload) && self.dialect.takes(workload)
     }
 
     /// A server on a host.
     pub(super) fn server(&self, host: &Host, task: &Task) -> Command {
         let mut server = self.command(host, "1", &self.dialect.server(task, &self.flags));
-        server.stdout(Stdio::null());
+        server.stdout(if self.dialect.reports() { Stdio::piped() } else { Stdio::null() });
         server
     }
 
@@ -156,9 +242,9 @@ impl Contender {
         self.command(host, "0", &self.dialect.client(task, &self.flags))
     }
 
-    /// Reads the JSON that the client prints.
-    pub(super) fn read(&self, printed: &Value) -> Result<Told> {
-        self.dialect.read(printed)
+    /// Reads what both sides printed.
+    pub(super) fn read(&self, task: &Task, printed: &Printed) -> Result<Told> {
+        self.dialect.read(task, printed)
     }
 
     fn command(&self, host: &Host, cpu: &str, arguments: &str) -> Command {
@@ -174,14 +260,19 @@ impl Contender {
     }
 }
 
+/// The JSON that a client printed.
+fn document(printed: &Printed) -> Result<Value> {
+    serde_json::from_str(&printed.client).ok().context("it printed no JSON")
+}
+
+const FASTEST: &str = "--fastest";
 /// Each run has hosts of its own, where every port is free.
 const PORT: u16 = 5201;
 
 #[cfg(test)]
 const TASK: Task<'static> = Task {
     address: Ipv4Addr::LOCALHOST,
-    streams: 16,
+    workload: Workload { streams: 16, direction: Direction::Send, length: None },
     seconds: 5,
     congestion: "cubic",
-    length: None,
 };

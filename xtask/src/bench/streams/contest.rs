@@ -6,7 +6,9 @@ use super::contender::{Contender, Part, Task};
 use super::figures::{Figures, Metric};
 use super::run;
 use super::scene::{Route, Scene};
+use super::workload::Workload;
 use crate::bench::congestion;
+use crate::bench::progress::{Ended, Progress};
 use crate::output::say;
 
 /// How often and how long.
@@ -18,15 +20,13 @@ pub(in crate::bench) struct Contest {
     pub(in crate::bench) seconds: u32,
     /// Congestion control of all.
     pub(in crate::bench) congestion: String,
-    /// Bytes of the datagrams that are sent; none: it is TCP.
-    pub(in crate::bench) length: Option<u32>,
 }
 
-/// What came of a number of streams on a route.
+/// What came of a workload on a route.
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct Row {
-    /// Parallel streams.
-    pub(in crate::bench) streams: u32,
+    /// What was sent.
+    pub(in crate::bench) workload: Workload,
     /// From client to server.
     pub(in crate::bench) route: Route,
     /// One entry per program, ours first.
@@ -37,67 +37,129 @@ pub(in crate::bench) struct Row {
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct Entry {
     /// Its name.
-    pub(super) program: String,
+    pub(in crate::bench) program: String,
     /// What it is there for.
     pub(in crate::bench) part: Part,
+    /// The engines that a search found for it, if there was one.
+    pub(in crate::bench) engines: Option<String>,
     /// One per round; or why it did not run.
-    pub(super) outcome: Result<Vec<Figures>, String>,
+    pub(in crate::bench) outcome: Result<Vec<Figures>, String>,
 }
 
 /// The congestion control that every program takes.
 pub(in crate::bench) fn congestion(contenders: &[Contender]) -> Result<String> {
     congestion::first_taken(|candidate| {
-        contenders.iter().try_for_each(|contender| {
+        // What else it is asked for changes nothing in that.
+        let concerned = |one: &&Contender| one.is_plain() && one.takes(Workload::tcp(1));
+        contenders.iter().filter(concerned).try_for_each(|contender| {
             let scene = Scene::create(Route::Lo)?;
             let task = Task {
                 address: scene.address(),
-                streams: 1,
+                workload: Workload::tcp(1),
                 seconds: 1,
                 congestion: candidate,
-                length: None,
             };
             run::play(contender, &scene, &task).map(|_| ())
         })
     })
 }
 
+/// A workload and the way that it takes.
+pub(in crate::bench) type Job = (Workload, Route);
+
+/// Every workload on every route.
+pub(in crate::bench) fn each_way(
+    workloads: impl Iterator<Item = Workload>,
+    routes: &[Route],
+) -> Vec<Job> {
+    workloads.flat_map(|workload| routes.iter().map(move |route| (workload, *route))).collect()
+}
+
 impl Contest {
-    /// A B A B: in every round each program once. One that fails is left out from then on.
-    pub(in crate::bench) fn row(
+    /// Each job in turn; `show` gets each row when it is complete. Less if it is interrupted.
+    pub(in crate::bench) fn rows(
         &self,
-        streams: u32,
-        route: Route,
-        all: &[Contender],
-    ) -> Result<Row> {
-        let contenders: Vec<_> = all.iter().filter(|one| one.takes(streams, self.length)).collect();
-        let mut entries: Vec<Entry> = contenders.iter().map(|one| Entry::new(one)).collect();
-        for _ in 0..self.rounds {
-            for (contender, entry) in contenders.iter().zip(&mut entries) {
-                self.once(contender, streams, route, entry)?;
+        jobs: &[Job],
+        contenders: &[Contender],
+        show: impl Fn(&Row),
+    ) -> Result<Vec<Row>> {
+        let takers = |(workload, _): &Job| -> Vec<&Contender> {
+            contenders.iter().filter(|one| one.takes(*workload)).collect()
+        };
+        let runs = jobs.iter().map(|job| takers(job).len()).sum::<usize>();
+        let progress = Progress::of(runs * self.rounds as usize)?;
+        let mut rows = Vec::new();
+        for job in jobs {
+            let row = self.row(*job, &takers(job), &progress)?;
+            show(&row);
+            rows.push(row);
+            if progress.is_stopped() {
+                say("interrupted; this is what was measured until then");
+                break;
             }
         }
-        let row = Row { streams, route, entries };
-        row.show();
-        Ok(row)
+        Ok(rows)
     }
 
-    fn once(
+    /// A B A B: in every round each program once. One that fails is left out from then on.
+    fn row(
         &self,
-        contender: &Contender,
-        streams: u32,
-        route: Route,
-        entry: &mut Entry,
-    ) -> Result<()> {
-        let Ok(figures) = &mut entry.outcome else { return Ok(()) };
+        (workload, route): Job,
+        contenders: &[&Contender],
+        progress: &Progress,
+    ) -> Result<Row> {
+        let mut entries: Vec<Entry> = contenders.iter().map(|one| Entry::new(one)).collect();
+        let mut settled: Vec<Contender> = contenders.iter().map(|one| (*one).clone()).collect();
+        for (contender, entry) in settled.iter_mut().zip(&mut entries) {
+            if contender.is_searching() {
+                progress.tell(format!("{workload} over {route}: {} searches", contender.name));
+                self.settle(contender, entry, (workload, route))?;
+            }
+        }
+        for _ in 0..self.rounds {
+            for (contender, entry) in settled.iter().zip(&mut entries) {
+                let Ok(figures) = &mut entry.outcome else { continue };
+                progress.begin(format!("{workload} over {route}: {}", contender.name));
+                let outcome = self.once(contender, workload, route)?;
+                if progress.end() == Ended::Interrupted {
+                    return Ok(Row { workload, route, entries });
+                }
+                match outcome {
+                    Ok(new) => figures.push(new),
+                    Err(error) => entry.outcome = Err(format!("{error:#}")),
+                }
+            }
+        }
+        Ok(Row { workload, route, entries })
+    }
+
+    /// Lets it search for its engines, once for all rounds.
+    fn settle(&self, contender: &mut Contender, entry: &mut Entry, job: Job) -> Result<()> {
+        let (workload, route) = job;
         let scene = Scene::create(route)?;
-        let (seconds, congestion) = (self.seconds, self.congestion.as_str());
-        let length = self.length;
-        let task = Task { address: scene.address(), streams, seconds, congestion, length };
-        match run::play(contender, &scene, &task) {
-            Ok(new) => figures.push(new),
+        let congestion = self.congestion.as_str();
+        let task = Task { address: scene.address(), workload, seconds: 1, congestion };
+        match run::search(contender, &scene, &task) {
+            Ok(engines) => {
+                *contender = contender.settled(&engines);
+                entry.engines = Some(engines);
+            }
             Err(error) => entry.outcome = Err(format!("{error:#}")),
         }
         Ok(())
+    }
+
+    /// The outer error is ours, the inner one the program's.
+    fn once(
+        &self,
+        contender: &Contender,
+        workload: Workload,
+        route: Route,
+    ) -> Result<Result<Figures>> {
+        let scene = Scene::create(route)?;
+        let (seconds, congestion) = (self.seconds, self.congestion.as_str());
+        let task = Task { address: scene.address(), workload, seconds, congestion };
+        Ok(run::play(contender, &scene, &task))
     }
 }
 
@@ -108,7 +170,7 @@ impl Row {
     }
 
     /// Every single value, for whoever doubts a median.
-    fn show(&self) {
+    pub(in crate::bench) fn show(&self) {
         for entry in &self.entries {
             let what = match &entry.outcome {
                 Ok(_) => {
@@ -118,14 +180,19 @@ impl Row {
                 }
                 Err(reason) => format!("not run: {reason}"),
             };
-            say(format!("{} over {}: {}: {what}", self.streams, self.route, entry.program));
+            say(format!("{} over {}: {}: {what}", self.workload, self.route, entry.program));
         }
     }
 }
 
 impl Entry {
     fn new(contender: &Contender) -> Self {
-        Self { program: contender.name.clone(), part: contender.part, outcome: Ok(Vec::new()) }
+        Self {
+            program: contender.name.clone(),
+            part: contender.part,
+            engines: None,
+            outcome: Ok(Vec::new()),
+        }
     }
 
     /// One number per round; none if a round has none.

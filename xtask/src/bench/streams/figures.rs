@@ -11,6 +11,10 @@ pub(in crate::bench) enum Metric {
     Excess,
     /// CPU seconds of both sides for each GB received.
     Cpu,
+    /// CPU seconds of the client for each GB received.
+    ClientCpu,
+    /// CPU seconds of the server for each GB received.
+    ServerCpu,
     /// Peak memory of the client in MB.
     ClientMemory,
     /// Peak memory of the server in MB.
@@ -34,32 +38,38 @@ pub(in crate::bench) enum Metric {
 pub(super) struct Seen {
     /// Payload that the receiving interface counted.
     pub(super) payload: u64,
-    /// CPU seconds of both sides.
-    pub(super) cpu: f64,
+    /// CPU seconds of the client.
+    pub(super) client_cpu: f64,
+    /// CPU seconds of the server.
+    pub(super) server_cpu: f64,
     /// Percent of all CPU time that went to other programs.
     pub(super) others: f64,
     /// Peak memory of the client in bytes.
     pub(super) client_memory: u64,
-    /// Peak memory of the server in bytes.
-    pub(super) server_memory: u64,
+    /// Peak memory of the server in bytes; none if it ended with its client.
+    pub(super) server_memory: Option<u64>,
 }
 
 /// One run's number for each [`Metric`] that it has.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Figures(Vec<(Metric, f64)>);
+pub(in crate::bench) struct Figures(Vec<(Metric, f64)>);
 
 impl Figures {
     /// Of what a program told and what was seen of it.
     pub(super) fn new(told: &Told, seen: &Seen) -> Self {
         let bytes = told.bytes as f64;
+        let per_gigabyte = |cpu: f64| cpu * 1e9 / bytes;
         let mut figures = vec![
             (Metric::Rate, told.rate / 1e9),
             (Metric::Excess, (bytes / seen.payload as f64 - 1.0) * 100.0),
-            (Metric::Cpu, seen.cpu * 1e9 / bytes),
+            (Metric::Cpu, per_gigabyte(seen.client_cpu + seen.server_cpu)),
+            (Metric::ClientCpu, per_gigabyte(seen.client_cpu)),
+            (Metric::ServerCpu, per_gigabyte(seen.server_cpu)),
             (Metric::Others, seen.others),
             (Metric::ClientMemory, seen.client_memory as f64 / 1e6),
-            (Metric::ServerMemory, seen.server_memory as f64 / 1e6),
         ];
+        let memory = seen.server_memory.map(|memory| (Metric::ServerMemory, memory as f64 / 1e6));
+        figures.extend(memory);
         if let Some(fairness) = told.fairness {
             let rate_per_byte = told.rate / bytes;
             figures.push((Metric::Jain, fairness.jain));
@@ -78,7 +88,7 @@ impl Figures {
     }
 
     #[cfg(test)]
-    pub(super) fn just(figures: &[(Metric, f64)]) -> Self {
+    pub(in crate::bench) fn just(figures: &[(Metric, f64)]) -> Self {
         Self(figures.to_vec())
     }
 }
@@ -95,13 +105,15 @@ mod tests {
             fairness: Fairness::of(&[1_500_000_000, 500_000_000]),
             start_skew: skew,
             stop_skew: None,
+            engines: None,
         };
         let seen = Seen {
             payload: 2_500_000_000,
-            cpu: 4.0,
+            client_cpu: 3.0,
+            server_cpu: 1.0,
             others: 1.0,
             client_memory: 3_000_000,
-            server_memory: 4_000_000,
+            server_memory: Some(4_000_000),
         };
         Figures::new(&told, &seen)
     }
@@ -115,6 +127,8 @@ mod tests {
         near(Metric::Rate, 8.0);
         near(Metric::Excess, -20.0);
         near(Metric::Cpu, 2.0);
+        near(Metric::ClientCpu, 1.5);
+        near(Metric::ServerCpu, 0.5);
         near(Metric::ClientMemory, 3.0);
         near(Metric::Jain, 0.8);
         near(Metric::Least, 2_000.0);

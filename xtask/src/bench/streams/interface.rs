@@ -1,5 +1,7 @@
 //! The witness: what an interface counted, and the payload in it.
 
+use std::ops::Add;
+
 /// Counters of reception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -44,6 +46,14 @@ impl Counters {
     pub(super) fn payload_since(self, earlier: Self, headers: Headers) -> u64 {
         let (bytes, packets) = (self.bytes - earlier.bytes, self.packets - earlier.packets);
         bytes.saturating_sub(packets * headers.0)
+    }
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn of(rows: &[Row]) -> Vec<Judged> {
 
 fn judge(row: &Row) -> Vec<Judged> {
     let Some(ours) = row.entry(Part::Ours) else { return Vec::new() };
-    let mut judged = match row.streams {
+    let mut judged = match row.workload.streams {
         1 => Vec::new(),
         // As many as iperf3 takes.
         2..=128 => vec![faster_than_iperf3(row, ours)],
@@ -54,7 +54,7 @@ fn agreement(row: &Row, ours: &Entry) -> Judged {
 }
 
 fn text(row: &Row, promise: &str) -> String {
-    format!("{} streams over {}: {promise}", row.streams, row.route)
+    format!("{} streams over {}: {promise}", row.workload.streams, row.route)
 }
 
 fn rate_over(row: &Row, ours: &Entry, part: Part) -> Option<f64> {
@@ -75,14 +75,20 @@ fn most(entry: &Entry, metric: Metric) -> Option<f64> {
 mod tests {
     use super::super::figures::Figures;
     use super::super::scene::Route;
+    use super::super::workload::Workload;
     use super::*;
 
     fn entry(part: Part, figures: &[(Metric, f64)]) -> Entry {
-        Entry { program: String::new(), part, outcome: Ok(vec![Figures::just(figures)]) }
+        Entry {
+            program: String::new(),
+            part,
+            engines: None,
+            outcome: Ok(vec![Figures::just(figures)]),
+        }
     }
 
     fn lines(streams: u32, entries: Vec<Entry>) -> Vec<String> {
-        let row = Row { streams, route: Route::Lo, entries };
+        let row = Row { workload: Workload::tcp(streams), route: Route::Lo, entries };
         of(&[row]).iter().map(ToString::to_string).collect()
     }
 

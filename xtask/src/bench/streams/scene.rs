@@ -10,6 +10,7 @@ use lab::{Host, Link, LinkSpec};
 
 use super::contender::Task;
 use super::interface::{Counters, Headers};
+use super::workload::Direction;
 
 /// The way from client to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,14 +23,14 @@ pub(in crate::bench) enum Route {
 
 /// Hosts that exist for one run.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(in crate::bench) struct Scene {
     route: Route,
     link: Link,
 }
 
 impl Scene {
     /// Makes the hosts. Loopback is that of the first: nobody else sends there.
-    pub(super) fn create(route: Route) -> Result<Self> {
+    pub(in crate::bench) fn create(route: Route) -> Result<Self> {
         let link = Link::create(&LinkSpec::default()).context("cannot make the hosts of a run")?;
         let scene = Self { route, link };
         without_loss_probes(scene.client())?;
@@ -38,12 +39,12 @@ impl Scene {
     }
 
     /// Where the client runs.
-    pub(super) fn client(&self) -> &Host {
+    pub(in crate::bench) fn client(&self) -> &Host {
         &self.link.near
     }
 
     /// Where the server runs.
-    pub(super) fn server(&self) -> &Host {
+    pub(in crate::bench) fn server(&self) -> &Host {
         match self.route {
             Route::Lo => &self.link.near,
             Route::Veth => &self.link.far,
@@ -51,16 +52,26 @@ impl Scene {
     }
 
     /// The server's address.
-    pub(super) fn address(&self) -> Ipv4Addr {
+    pub(in crate::bench) fn address(&self) -> Ipv4Addr {
         match self.route {
             Route::Lo => Ipv4Addr::LOCALHOST,
             Route::Veth => self.link.far.ipv4(),
         }
     }
 
+    /// Bytes of the largest packet, if the kernel tells (IPv6 takes the link's for its own).
+    pub(in crate::bench) fn mtu(&self) -> Option<u32> {
+        let interface = match self.route {
+            Route::Lo => "lo",
+            Route::Veth => self.link.near.interface(),
+        };
+        let path = format!("/proc/sys/net/ipv6/conf/{interface}/mtu");
+        self.client().run(|| fs::read_to_string(path)).ok()?.ok()?.trim().parse().ok()
+    }
+
     /// What a packet of the task has beside its payload on that interface.
     pub(super) fn headers(&self, task: &Task) -> Headers {
-        match (self.route, task.length) {
+        match (self.route, task.workload.length) {
             (Route::Lo, None) => Headers::WITHOUT_ETHERNET,
             (Route::Veth, None) => Headers::WITH_ETHERNET,
             (Route::Lo, Some(_)) => Headers::UDP_WITHOUT_ETHERNET,
@@ -68,16 +79,25 @@ impl Scene {
         }
     }
 
-    /// What the interface has received that the server receives on.
-    pub(super) fn received(&self) -> Result<Counters> {
-        let interface = match self.route {
-            Route::Lo => "lo",
-            Route::Veth => self.link.far.interface(),
-        };
-        // Of the thread's network; /proc/net would be that of the process.
-        let text = self.server().run(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
-        Counters::read(&text, interface).with_context(|| format!("no counters of {interface}"))
+    /// What the interfaces have received that those receive on who receive.
+    pub(super) fn received(&self, direction: Direction) -> Result<Counters> {
+        let Link { near, far, .. } = &self.link;
+        match (self.route, direction) {
+            // What is sent on loopback is received there.
+            (Route::Lo, _) => received(near, "lo"),
+            (Route::Veth, Direction::Send) => received(far, far.interface()),
+            (Route::Veth, Direction::Reverse) => received(near, near.interface()),
+            (Route::Veth, Direction::Both) => {
+                Ok(received(near, near.interface())? + received(far, far.interface())?)
+            }
+        }
     }
+}
+
+fn received(host: &Host, interface: &str) -> Result<Counters> {
+    // Of the thread's network; /proc/net would be that of the process.
+    let text = host.run(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
+    Counters::read(&text, interface).with_context(|| format!("no counters of {interface}"))
 }
 
 /// Lets each byte pass the interface once.

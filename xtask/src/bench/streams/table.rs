@@ -9,7 +9,7 @@ use crate::bench::spread::Spread;
 
 /// Values first, ratios second.
 pub(in crate::bench) fn of(contest: &Contest, rows: &[Row]) -> String {
-    let mut text = heading(contest);
+    let mut text = heading(contest, rows);
     text.push_str(VALUES);
     for row in rows {
         for entry in &row.entries {
@@ -26,10 +26,11 @@ pub(in crate::bench) fn of(contest: &Contest, rows: &[Row]) -> String {
     text
 }
 
-fn heading(contest: &Contest) -> String {
-    let manner = match contest.length {
-        None => format!("not pinned, congestion control {}", contest.congestion),
-        Some(_) => "client and server on a CPU each".to_owned(),
+fn heading(contest: &Contest, rows: &[Row]) -> String {
+    let manner = if rows.iter().any(|row| row.workload.length.is_some()) {
+        "client and server on a CPU each".to_owned()
+    } else {
+        format!("not pinned, congestion control {}", contest.congestion)
     };
     format!(
         "Medians of {} rounds of {} s, programs in turn, {manner}. \
@@ -94,7 +95,7 @@ fn nothing() -> String {
 }
 
 fn line(text: &mut String, row: &Row, entry: &Entry, cells: &[String]) {
-    let (streams, route, program) = (row.streams, row.route, &entry.program);
+    let (streams, route, program) = (row.workload.streams, row.route, &entry.program);
     // Writing to a String does not fail.
     _ = writeln!(text, "| {streams} | {route} | {program} | {} |", cells.join(" | "));
 }
@@ -103,6 +104,7 @@ fn line(text: &mut String, row: &Row, entry: &Entry, cells: &[String]) {
 mod tests {
     use super::super::figures::Figures;
     use super::super::scene::Route;
+    use super::super::workload::Workload;
     use super::*;
 
     #[test]
@@ -110,11 +112,13 @@ mod tests {
         let ran = |part, program: &str, rates: [f64; 2]| {
             let figures =
                 rates.map(|rate| Figures::just(&[(Metric::Rate, rate), (Metric::Excess, -0.5)]));
-            Entry { program: program.to_owned(), part, outcome: Ok(figures.to_vec()) }
+            let (program, engines) = (program.to_owned(), None);
+            Entry { program, part, engines, outcome: Ok(figures.to_vec()) }
         };
         let refused = Entry {
             program: "iperf 3".to_owned(),
             part: Part::Peer,
+            engines: None,
             outcome: Err("too many".to_owned()),
         };
         let entries = vec![
@@ -122,9 +126,9 @@ mod tests {
             ran(Part::Reference, "loop", [2.0, 2.0]),
             refused,
         ];
-        let contest =
-            Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned(), length: None };
-        let text = of(&contest, &[Row { streams: 16, route: Route::Veth, entries }]);
+        let contest = Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned() };
+        let text =
+            of(&contest, &[Row { workload: Workload::tcp(16), route: Route::Veth, entries }]);
         let lines = [
             "\n| 16 | veth | linerate 1 | 5.00 | -0.50 % | - | - | - + - | - | - | - | - + - |\n",
             "\n| 16 | veth | iperf 3 | not run: too many |\n",

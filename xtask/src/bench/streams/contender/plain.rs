@@ -3,35 +3,38 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Dialect, PORT, Task, Told};
+use super::{Dialect, PORT, Printed, Task, Told, document};
 use crate::bench::streams::fairness::Fairness;
+use crate::bench::streams::workload::{Direction, Workload};
 
 /// The plain loop.
 pub(super) struct Plain;
 
 impl Dialect for Plain {
     fn server(&self, task: &Task, flags: &str) -> String {
-        match task.length {
-            None => format!("server {} {PORT} {}", task.address, task.streams),
+        match task.workload.length {
+            None => format!("server {} {PORT} {}", task.address, task.workload.streams),
             Some(length) => format!("server {} {PORT} {length} {flags}", task.address),
         }
     }
 
     fn client(&self, task: &Task, flags: &str) -> String {
-        let Task { address, streams, seconds, congestion, length } = task;
-        match length {
+        let Task { address, workload, seconds, congestion } = task;
+        let streams = workload.streams;
+        match workload.length {
             None => format!("client {address} {PORT} {streams} {seconds} {congestion}"),
             Some(length) => format!("client {address} {PORT} {length} {flags} {seconds}"),
         }
     }
 
-    fn read(&self, printed: &Value) -> Result<Told> {
-        read(printed).context("the plain loop told too little")
+    fn read(&self, _task: &Task, printed: &Printed) -> Result<Told> {
+        read(&document(printed)?).context("the plain loop told too little")
     }
 
     /// With few streams of TCP iperf3 is what to compare with.
-    fn takes(&self, streams: u32, length: Option<u32>) -> bool {
-        streams >= 128 || length.is_some()
+    fn takes(&self, workload: Workload) -> bool {
+        let Workload { streams, direction, length } = workload;
+        direction == Direction::Send && (streams >= 128 || length.is_some())
     }
 }
 
@@ -45,6 +48,7 @@ fn read(printed: &Value) -> Option<Told> {
         fairness: if printed.get("streams").is_some() { Some(fairness(printed)?) } else { None },
         start_skew: None,
         stop_skew: None,
+        engines: None,
     })
 }
 
@@ -76,9 +80,9 @@ mod tests {
             "bytes": 4, "seconds": 2.0, "streams": 2, "jain": 0.8, "least": 1,
             "without_progress": 0,
         });
-        let told = Plain.read(&printed).expect("complete");
+        let told = read(&printed).expect("complete");
         assert_eq!((told.bytes, told.rate), (4, 16.0));
         printed["jain"] = Value::Null;
-        assert!(Plain.read(&printed).is_err());
+        assert_eq!(read(&printed), None);
     }
 }
