@@ -2,6 +2,7 @@
 //! in which a batch is handed to the kernel.
 
 mod engines;
+mod naps;
 mod receive;
 mod segmented;
 mod send;

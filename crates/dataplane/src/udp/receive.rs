@@ -16,6 +16,7 @@ use crate::budget::Goal;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
+use crate::udp::naps::Naps;
 use crate::udp::sequence::{Arrival, Sequence};
 
 /// One receiving UDP stream.
@@ -25,6 +26,7 @@ pub struct Receiver {
     goal: Option<Arc<Goal>>,
     sequence: Sequence,
     jitter: Jitter,
+    naps: Naps,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -38,6 +40,7 @@ impl Receiver {
     /// A receiver of datagrams of one peer.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
         Self {
+            naps: Naps::of(&socket),
             socket,
             width,
             goal: None,
@@ -132,7 +135,7 @@ impl Stream for Receiver {
             Ok(count) => count,
             Err(error) => {
                 return match error.kind() {
-                    ErrorKind::WouldBlock => Step::Readable,
+                    ErrorKind::WouldBlock => self.naps.wait(now),
                     ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
                     _ => {
                         self.published.finish(error.raw_os_error());
@@ -147,8 +150,10 @@ impl Stream for Receiver {
         }
         self.count.jitter_nanos = self.jitter.nanos();
         self.published.publish_datagrams(&self.count);
+        let bytes = self.count.bytes - before;
+        self.naps.came(count, bytes);
         if let Some(goal) = &self.goal {
-            goal.credit(self.count.bytes - before);
+            goal.credit(bytes);
         }
         Step::Again
     }

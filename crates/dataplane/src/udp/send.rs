@@ -55,6 +55,8 @@ pub struct Sender<O = Separate> {
     /// Taken from the budget and not sent yet.
     held: usize,
     pacer: Option<Pacer>,
+    /// Nanoseconds that the kernel took for each datagram of the last batch.
+    each: u64,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -83,8 +85,17 @@ impl<O: Outlet> Sender<O> {
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
-        let (outlet, count) = (PhantomData, StreamCounters::default());
-        Self { outlet, socket, width, datagrams: None, held: 0, pacer: None, count, published }
+        Self {
+            outlet: PhantomData,
+            socket,
+            width,
+            datagrams: None,
+            held: 0,
+            pacer: None,
+            each: 0,
+            count: StreamCounters::default(),
+            published,
+        }
     }
 
     /// Stops when `budget` has no datagrams left.
@@ -115,18 +126,26 @@ impl<O: Outlet> Sender<O> {
         Ok(self.held.min(most))
     }
 
-    /// Writes the headers of the next `count` datagrams.
-    fn prepare(&self, scratch: &mut Scratch, count: usize) {
-        let mut sent = crate::now();
+    /// Writes the headers of the next `count` datagrams; when the first one leaves.
+    fn prepare(&self, scratch: &mut Scratch, count: usize) -> Timestamp {
+        let first = crate::now();
         for index in 0..count {
+            // Clause 12.3: the first is 1.
             let sequence = self.count.sequence + 1 + index as u64;
-            // Clause 12.3: the first is 1. Each that leaves on its own carries its own time,
-            // or the jitter of a batch would be that of its last datagram.
-            if !O::TOGETHER {
-                sent = crate::now();
-            }
+            // Each that leaves on its own carries its own time, or the jitter of a batch would
+            // be that of its last datagram. The kernel takes them one after another.
+            let sent = Timestamp::from_nanos(first.nanos() + index as u64 * self.each);
             let header = Header { sent, sequence };
             header.write(self.width, scratch.outgoing.payload_mut(index));
+        }
+        first
+    }
+
+    /// Learns how fast the kernel took the batch that it was given at `first`.
+    fn learn(&mut self, first: Timestamp, sent: usize) {
+        if !O::TOGETHER && sent > 1 {
+            let span = crate::now().since(first) / u32::try_from(sent).unwrap_or(u32::MAX);
+            self.each = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MOST_EACH);
         }
     }
 
@@ -176,9 +195,10 @@ impl<O: Outlet> Stream for Sender<O> {
             Ok(count) => count,
             Err(wait) => return wait,
         };
-        self.prepare(scratch, count);
+        let first = self.prepare(scratch, count);
         match O::send(&mut scratch.outgoing, &self.socket, count) {
             Ok(sent) => {
+                self.learn(first, sent);
                 self.account(sent, scratch.outgoing.length(), now);
                 Step::Again
             }
@@ -187,4 +207,6 @@ impl<O: Outlet> Stream for Sender<O> {
     }
 }
 
+/// A thread that was held up in a batch is no measure of the next one: 10 µs.
+const MOST_EACH: u64 = 10_000;
 const QUEUE_RETRY: Duration = Duration::from_micros(50);
