@@ -19,7 +19,8 @@ use protocol::iperf3::{
     Parameters, ProtocolError, Wishes, stream_id,
 };
 
-use crate::blocks::block_length;
+use crate::batches::Pieces;
+use crate::blocks::{block_length, fragmentation};
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::Side;
@@ -30,8 +31,10 @@ use crate::opening::{Opener, connect};
 use crate::outcome::directions;
 use crate::preflight::Host;
 use crate::resolve::{Family, resolve};
-use crate::sockets::Opened;
+use crate::sockets::{Demand, Opened};
 use crate::trial::{Setting, Trial};
+
+pub use crate::batches::Batching;
 
 /// What to run, and against whom.
 #[derive(Clone, Debug)]
@@ -65,6 +68,8 @@ pub struct Manners {
     pub counter_width: CounterWidth,
     /// Where the length of a datagram comes from if the plan has none.
     pub datagram: DatagramDefault,
+    /// Whether datagrams go many in one piece though no engine was named.
+    pub batching: Batching,
     /// A test in which nothing is received for so long has failed.
     pub receive_timeout: Duration,
     /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
@@ -87,6 +92,7 @@ impl Default for Manners {
             wishes: Wishes::default(),
             counter_width: CounterWidth::Bits64,
             datagram: DatagramDefault::PathMtu,
+            batching: Batching::WhereFaster,
             receive_timeout: RECEIVE_TIMEOUT,
             device: None,
             client_port: None,
@@ -129,6 +135,10 @@ pub fn run(
     let cookie = Cookie::from_random(random);
     let wishes = request.manners.wishes.clone();
     let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
+    let pieces = Pieces::chosen(request, server, block, path.pmtu);
+    if let Some(pieces) = &pieces {
+        parameters.plan = pieces.put_into(&parameters.plan);
+    }
     parameters.counter_width = request.manners.counter_width;
     if let Some(announcement) = &mut parameters.announcement {
         announcement.further_ports = host.further_ports(&request.plan);
@@ -137,6 +147,7 @@ pub fn run(
     let mut conversation = Conversation {
         request,
         parameters,
+        pieces,
         control: Control::new(socket, machine),
         interrupts,
         observer,
@@ -156,7 +167,7 @@ pub fn run(
         peer_runtime: None,
         peer_engines: Engines::default(),
         breakdown: None,
-        doubts: Vec::new(),
+        doubts: fragmentation(&request.plan, server, block, path.pmtu).into_iter().collect(),
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
         introduced: false,
@@ -169,6 +180,8 @@ pub fn run(
 struct Conversation<'a> {
     request: &'a Request,
     parameters: Parameters,
+    /// Engines that nobody asked for.
+    pieces: Option<Pieces>,
     control: Control<Client>,
     interrupts: Option<&'a Interrupts>,
     observer: &'a mut dyn Observer,
@@ -328,12 +341,17 @@ impl Conversation<'_> {
             pinned: self.request.cpus.clone(),
             rtt: self.rtt,
             peer_is_linerate: self.announcement.is_some(),
+            demand: if self.pieces.is_some() { Demand::Preferred } else { Demand::Needed },
             watched: true,
             file: self.request.manners.file.clone(),
         };
+        let mut parameters = self.parameters.clone();
+        if let Some(pieces) = self.pieces.take_if(|_| self.announcement.is_none()) {
+            parameters.plan = pieces.taken_out_of(&parameters.plan);
+        }
         let interrupts = self.interrupts;
         let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
-        let trial = Trial::prepare(&self.parameters, streams, setting, &mut is_wanted)?;
+        let trial = Trial::prepare(&parameters, streams, setting, &mut is_wanted)?;
         if let Some((asked, got)) =
             trial.clamped_window().filter(|_| self.request.manners.exact_window)
         {
@@ -443,6 +461,10 @@ impl Conversation<'_> {
         let mut measured = trial.close();
         measured.peer_pacing = self.peer_pacing.take();
         measured.peer_engines = std::mem::take(&mut self.peer_engines);
+        if let Some(pieces) = &self.pieces {
+            pieces.explain(&mut measured.engines);
+            pieces.explain(&mut measured.peer_engines);
+        }
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,

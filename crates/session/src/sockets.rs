@@ -11,7 +11,7 @@ use measurement::{ByteSize, TcpSample};
 mod engine;
 mod pacing;
 
-pub(crate) use engine::Workshop;
+pub(crate) use engine::{Demand, Workshop};
 pub(crate) use pacing::arrange as arrange_pacing;
 
 /// A connected socket that carries one stream.

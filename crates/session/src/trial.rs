@@ -20,7 +20,7 @@ use crate::error::SessionError;
 use crate::measured::{Measured, Side};
 use crate::runtime::runtime;
 use crate::sampler::sample;
-use crate::sockets::{Opened, Workshop, arrange_pacing};
+use crate::sockets::{Demand, Opened, Workshop, arrange_pacing};
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub(crate) struct Setting {
     pub(crate) rtt: Duration,
     /// The peer is no plain iperf3.
     pub(crate) peer_is_linerate: bool,
+    /// What becomes of a test whose engines cannot be used.
+    pub(crate) demand: Demand,
     /// Somebody looks at the intervals.
     pub(crate) watched: bool,
     /// Payload comes from this file, or goes to it.
@@ -75,7 +77,7 @@ impl Trial {
         let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
             .map_err(SessionError::system("an eventfd"))?;
         let mut workshop =
-            Workshop::new(parameters, &amount, setting.file.as_deref(), setting.side);
+            Workshop::new(parameters, &amount, setting.file.as_deref(), setting.demand);
         let mut streams = Vec::with_capacity(opened.len());
         for one in &opened {
             streams.push(workshop.equip(one)?);

@@ -90,7 +90,7 @@ impl Datagrams {
         };
         let plain = reference::build(&workspace, "datagrams")?;
         let mut contenders = vec![
-            Contender::find(ours.clone(), Part::Ours)?,
+            Contender::find(ours.clone(), Part::Ours)?.with(SEPARATE),
             Contender::find(ours, Part::Variant)?.with(PIECES),
             Contender::find("iperf3".into(), Part::Installed)?,
         ];
@@ -137,4 +137,5 @@ fn judge(length: u32, row: &Row) -> Vec<Judged> {
     judged
 }
 
+const SEPARATE: &str = "--engine sendmmsg,recvmmsg";
 const PIECES: &str = "--engine segment,coalesce";

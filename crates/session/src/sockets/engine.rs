@@ -16,7 +16,6 @@ use protocol::iperf3::{CounterWidth, Parameters};
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::error::SessionError;
-use crate::measured::Side;
 
 /// What the engines of one test have in common.
 pub(crate) struct Workshop {
@@ -26,10 +25,17 @@ pub(crate) struct Workshop {
     amount: Amount,
     file: Option<PathBuf>,
     supplies: Supplies,
-    /// An engine that cannot be used is an error for who asked for it by name; a server that
-    /// was asked by its client uses another one, and says so.
-    side: Side,
+    demand: Demand,
     used: Engines,
+}
+
+/// What becomes of a test whose engines cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// It fails: somebody here asked for them by name.
+    Needed,
+    /// Others run, and the record says so: the client asked, or nobody.
+    Preferred,
 }
 
 /// An engine, and what is said of it.
@@ -42,7 +48,7 @@ impl Workshop {
         parameters: &Parameters,
         amount: &Amount,
         file: Option<&Path>,
-        side: Side,
+        demand: Demand,
     ) -> Self {
         let plan = &parameters.plan;
         let block = usize::try_from(parameters.block().bytes()).unwrap_or(usize::MAX);
@@ -55,7 +61,7 @@ impl Workshop {
             amount: amount.clone(),
             file: file.map(Path::to_owned).filter(|_| plan.transport == Transport::Tcp),
             supplies: Supplies::new(block, filling),
-            side,
+            demand,
             used: Engines::default(),
         }
     }
@@ -123,7 +129,7 @@ impl Workshop {
         usual: &'static str,
     ) -> Result<Unusable, SessionError> {
         let (name, reason) = (name.to_owned(), crate::reason(error));
-        let is_ours = self.side == Side::Client && self.is_asked_for(&name);
+        let is_ours = self.demand == Demand::Needed && self.is_asked_for(&name);
         if is_ours || name == usual {
             return Err(SessionError::Engine { name, reason });
         }
