@@ -174,7 +174,7 @@ unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
     }
 }
 
-fn empty_header() -> libc::msghdr {
+pub(crate) fn empty_header() -> libc::msghdr {
     // SAFETY: null pointers and zero lengths are a valid msghdr.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }

@@ -50,10 +50,7 @@ fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<Stri
 }
 
 /// Why jitter is not available.
-fn lack_of_jitter(
-    send: Option<&EngineUse>,
-    receive: Option<&EngineUse>,
-) -> Option<&'static str> {
+fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<&'static str> {
     let is = |engine: Option<&EngineUse>, name| engine.is_some_and(|engine| engine.name == name);
     if is(receive, "coalesce") {
         Some("no jitter: datagrams that coalesce takes in one piece have one time of arrival")

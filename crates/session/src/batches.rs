@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use dataplane::udp::{Outlet, Receiver, Segmented};
+use dataplane::udp::{Coalesced, Inlet, Outlet, Segmented};
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Engines, Pacing, TestPlan, Transport};
 
@@ -90,7 +90,7 @@ fn workers(request: &Request) -> u64 {
     cpus as u64
 }
 
-const NAMES: [&str; 2] = [Segmented::NAME, Receiver::NAME_COALESCED];
+const NAMES: [&str; 2] = [Segmented::NAME, Coalesced::NAME];
 /// Datagrams that one worker is sure to send or receive in a second, each on its own: about
 /// half of what it does on a server of 2023 (`cargo xtask bench datagrams`).
 const SINGLE: u64 = 250_000;

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use dataplane::udp::{Outlet, Receiver, Segmented};
+use dataplane::udp::{Coalesced, Inlet, Outlet, Segmented};
 use measurement::outcome::Fairness;
 use measurement::record::PeerStream;
 use measurement::{
-    DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, StreamSample, Throughput, Timestamp,
-    Transport,
+    DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, StreamSample, Throughput,
+    Timestamp, Transport,
 };
 
 use crate::measured::{Measured, Side};
@@ -174,7 +174,7 @@ impl<'a> View<'a> {
         };
         if self.measured.plan.options.segmentation_offload
             || is_used(&engines.send, Segmented::NAME)
-            || is_used(&engines.receive, Receiver::NAME_COALESCED)
+            || is_used(&engines.receive, Coalesced::NAME)
         {
             return None;
         }

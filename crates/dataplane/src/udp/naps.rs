@@ -29,7 +29,12 @@ impl Naps {
     pub(super) fn of(socket: &UdpSocket) -> Self {
         let buffer = linux::buffers(socket).map_or(0, |buffers| buffers.receive as u64);
         let room = if linux::udp::stamps_arrivals(socket) { buffer / SHARE } else { 0 };
-        Self { room, waited: Timestamp::from_nanos(0), pieces: 0, bytes: 0 }
+        Self { room, ..Self::none() }
+    }
+
+    /// For a receiver that never naps.
+    pub(super) const fn none() -> Self {
+        Self { room: 0, waited: Timestamp::from_nanos(0), pieces: 0, bytes: 0 }
     }
 
     /// So many pieces and bytes came.

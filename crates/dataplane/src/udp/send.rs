@@ -2,7 +2,6 @@
 //! kernel is the business of an [`Outlet`].
 
 use std::io::{self, ErrorKind};
-use std::marker::PhantomData;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::stream::{Step, Stream};
 use crate::udp::{Segmented, Separate};
 
 /// How a batch of datagrams is handed to the kernel.
-pub trait Outlet: Send {
+pub trait Outlet: Send + Sized {
     /// The engine's name in records.
     const NAME: &'static str;
 
@@ -31,24 +30,22 @@ pub trait Outlet: Send {
     /// Datagrams that it sends in one call.
     const MOST: usize = usize::MAX;
 
-    /// Whether it can send datagrams of `length` bytes over a connected socket.
+    /// One that sends datagrams of `length` bytes over a connected socket.
     ///
     /// # Errors
-    /// Why not.
-    fn check(_: &UdpSocket, _length: usize) -> io::Result<()> {
-        Ok(())
-    }
+    /// Why there is none.
+    fn open(socket: &UdpSocket, length: usize) -> io::Result<Self>;
 
     /// Sends the first `count` datagrams of the batch; how many went.
     ///
     /// # Errors
     /// What the kernel reports of the first one, e.g. `EAGAIN`.
-    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
 }
 
 /// One sending UDP stream.
 pub struct Sender<O = Separate> {
-    outlet: PhantomData<O>,
+    outlet: O,
     socket: Arc<UdpSocket>,
     width: CounterWidth,
     datagrams: Option<Arc<Budget>>,
@@ -64,7 +61,7 @@ pub struct Sender<O = Separate> {
 impl Sender {
     /// A sender of datagrams over a connected socket, each on its own.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
-        Self::through_outlet(socket, width, published)
+        Self::through_outlet(Separate, socket, width, published)
     }
 }
 
@@ -75,18 +72,19 @@ impl Sender<Segmented> {
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
-        Self::through_outlet(socket, width, published)
+        Self::through_outlet(Segmented, socket, width, published)
     }
 }
 
 impl<O: Outlet> Sender<O> {
     pub(crate) fn through_outlet(
+        outlet: O,
         socket: Arc<UdpSocket>,
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
         Self {
-            outlet: PhantomData,
+            outlet,
             socket,
             width,
             datagrams: None,
@@ -196,7 +194,7 @@ impl<O: Outlet> Stream for Sender<O> {
             Err(wait) => return wait,
         };
         let first = self.prepare(scratch, count);
-        match O::send(&mut scratch.outgoing, &self.socket, count) {
+        match self.outlet.send(&mut scratch.outgoing, &self.socket, count) {
             Ok(sent) => {
                 self.learn(first, sent);
                 self.account(sent, scratch.outgoing.length(), now);

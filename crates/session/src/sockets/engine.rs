@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
-use dataplane::udp::{self, Outlet, Segmented};
+use dataplane::udp::{self, Coalesced, Inlet, Outlet, Segmented};
 use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
 use measurement::{BitRate, EngineUse, Engines, InPlace, StreamOptions, Transport, Unusable};
 use protocol::iperf3::{CounterWidth, Parameters};
@@ -68,7 +68,7 @@ impl Workshop {
 
     /// What the workers need to run the engines.
     pub(crate) fn memory(&self) -> Memory {
-        let pieces = [Segmented::NAME, udp::Receiver::NAME_COALESCED];
+        let pieces = [Segmented::NAME, Coalesced::NAME];
         let whole =
             self.options.segmentation_offload || pieces.iter().any(|name| self.is_asked_for(name));
         let kind = match (self.transport, whole) {
@@ -232,13 +232,16 @@ impl Workshop {
     ) -> Result<Told, SessionError> {
         let names: Vec<_> = udp::RECEIVERS.iter().map(|engine| engine.name).collect();
         let switch = self.options.segmentation_offload;
-        let switch = switch.then_some(udp::Receiver::NAME_COALESCED);
+        let switch = switch.then_some(Coalesced::NAME);
         self.build(self.choose(&names, switch), names[0], |name| {
             let engine = udp::RECEIVERS.iter().find(|engine| engine.name == name);
-            let (socket, counters) = (Arc::clone(socket), Arc::clone(counters));
-            let receiver =
-                engine.unwrap_or(&udp::RECEIVERS[0]).build(socket, self.width, counters)?;
-            Ok(Box::new(receiver.with_goal(self.amount.goal.clone())))
+            let incoming = udp::Incoming {
+                socket: Arc::clone(socket),
+                width: self.width,
+                counters: Arc::clone(counters),
+                goal: self.amount.goal.clone(),
+            };
+            engine.unwrap_or(&udp::RECEIVERS[0]).build(self.supplies.block(), incoming)
         })
     }
 
