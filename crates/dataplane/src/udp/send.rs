@@ -132,7 +132,8 @@ impl<O: Outlet> Sender<O> {
             let sequence = self.count.sequence + 1 + index as u64;
             // Each that leaves on its own carries its own time, or the jitter of a batch would
             // be that of its last datagram. The kernel takes them one after another.
-            let sent = Timestamp::from_nanos(first.nanos() + index as u64 * self.each);
+            let ahead = if O::TOGETHER { 0 } else { index as u64 * self.each };
+            let sent = Timestamp::from_nanos(first.nanos() + ahead);
             let header = Header { sent, sequence };
             header.write(self.width, scratch.outgoing.payload_mut(index));
         }
