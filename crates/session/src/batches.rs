@@ -49,12 +49,12 @@ impl Pieces {
     }
 
     /// `plan` with their names, as the server hears it.
-    pub(crate) fn put_into(&self, plan: &TestPlan) -> TestPlan {
+    pub(crate) fn put_into(plan: &TestPlan) -> TestPlan {
         with_engines(plan, NAMES.map(str::to_owned).to_vec())
     }
 
     /// `plan` without them, for a peer that knows nothing of engines.
-    pub(crate) fn taken_out_of(&self, plan: &TestPlan) -> TestPlan {
+    pub(crate) fn taken_out_of(plan: &TestPlan) -> TestPlan {
         with_engines(plan, Vec::new())
     }
 

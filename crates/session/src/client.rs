@@ -136,8 +136,8 @@ pub fn run(
     let wishes = request.manners.wishes.clone();
     let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
     let pieces = Pieces::chosen(request, server, block, path.pmtu);
-    if let Some(pieces) = &pieces {
-        parameters.plan = pieces.put_into(&parameters.plan);
+    if pieces.is_some() {
+        parameters.plan = Pieces::put_into(&parameters.plan);
     }
     parameters.counter_width = request.manners.counter_width;
     if let Some(announcement) = &mut parameters.announcement {
@@ -346,8 +346,8 @@ impl Conversation<'_> {
             file: self.request.manners.file.clone(),
         };
         let mut parameters = self.parameters.clone();
-        if let Some(pieces) = self.pieces.take_if(|_| self.announcement.is_none()) {
-            parameters.plan = pieces.taken_out_of(&parameters.plan);
+        if self.pieces.take_if(|_| self.announcement.is_none()).is_some() {
+            parameters.plan = Pieces::taken_out_of(&parameters.plan);
         }
         let interrupts = self.interrupts;
         let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
