@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use linux::memory::Region;
-use linux::udp::{LONGEST_PIECE, MOST_SEGMENTS, ReceiveBatch, SendBatch};
+use linux::udp::{LONGEST_PIECE, MOST_SEGMENTS, MOST_SEGMENTS_NOW, ReceiveBatch, SendBatch};
 
 use crate::pacing::PacingTally;
 
@@ -106,7 +106,7 @@ fn outgoing(kind: Kind, block: usize) -> (usize, usize) {
     match kind {
         Kind::Blocks => (1, 1),
         Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        Kind::Segments => (segments(block) * PIECES, block),
+        Kind::Segments => (most_segments(block) * PIECES, block),
     }
 }
 
@@ -115,12 +115,21 @@ pub fn segments(block: usize) -> usize {
     (LONGEST_PIECE / block.max(1)).clamp(1, MOST_SEGMENTS)
 }
 
+/// The same for a kernel that takes as many as any.
+fn most_segments(block: usize) -> usize {
+    (LONGEST_PIECE / block.max(1)).clamp(1, MOST_SEGMENTS_NOW)
+}
+
 /// How many slots there are for what comes in one call, and how long each is.
 fn incoming(kind: Kind, block: usize) -> (usize, usize) {
     match kind {
         Kind::Blocks => (1, 1),
         Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        Kind::Segments => (BATCH_BYTES / SLOT, SLOT),
+        // Small datagrams make small pieces, of which more fit the cache.
+        Kind::Segments => {
+            let piece = (most_segments(block) * block).clamp(BATCH_BYTES / MOST_PIECES, SLOT);
+            (BATCH_BYTES / piece, SLOT)
+        }
     }
 }
 
@@ -133,6 +142,8 @@ const BATCH_BYTES: usize = 256 * 1024;
 const MOST_DATAGRAMS: usize = 64;
 /// Pieces that go in one call.
 const PIECES: usize = 8;
+/// Pieces that come in one call, however short they are.
+const MOST_PIECES: usize = 32;
 /// No piece is longer, whichever the version of IP.
 const SLOT: usize = 64 * 1024;
 

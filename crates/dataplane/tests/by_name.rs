@@ -109,9 +109,10 @@ fn every_datagram_arrives_once_whatever_sends_and_receives() {
                     };
                     sender.build(DATAGRAM, outgoing).expect("this kernel has it")
                 })
-                .receiver(|counters| {
-                    let built = receiver.build(far, CounterWidth::Bits64, counters);
-                    built.expect("this kernel has it")
+                .stream(false, |counters| {
+                    let width = CounterWidth::Bits64;
+                    let incoming = udp::Incoming { socket: far, width, counters, goal: None };
+                    receiver.build(DATAGRAM, incoming).expect("this kernel has it")
                 })
                 .start();
             eventually(&pair, || counters(&pool, 2).unique == DATAGRAMS);

@@ -16,7 +16,8 @@ mod origin;
 
 pub use batch::{ReceiveBatch, Received, SendBatch};
 pub use offload::{
-    LONGEST_PIECE, MOST_SEGMENTS, check_segmentation, coalesce_arrivals, coalesces_arrivals,
+    LONGEST_PIECE, MOST_SEGMENTS, MOST_SEGMENTS_NOW, check_segmentation, coalesce_arrivals,
+    coalesces_arrivals,
 };
 pub use origin::{Origin, receive_with_origin, report_destination};
 
@@ -174,7 +175,7 @@ unsafe fn decode_control(message: *const libc::cmsghdr) -> Control {
     }
 }
 
-fn empty_header() -> libc::msghdr {
+pub(crate) fn empty_header() -> libc::msghdr {
     // SAFETY: null pointers and zero lengths are a valid msghdr.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }

@@ -1,11 +1,16 @@
 //! Sending and receiving with io_uring(7): the kernel is asked ahead of time, and tells of
 //! many results without a system call each.
 
+mod buffers;
 mod receive;
+mod receive_datagrams;
 mod send;
+mod send_datagrams;
 
 pub use receive::ReceiveRing;
+pub use receive_datagrams::DatagramReceiveRing;
 pub use send::{Manner, SendRing, Sent};
+pub use send_datagrams::DatagramSendRing;
 
 use std::io;
 

@@ -2,17 +2,24 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use crate::memory::Region;
+use crate::udp::{Received, SendBatch};
 
 /// A ring that cannot be made.
 pub struct SendRing(Infallible);
 
 /// A ring that cannot be made.
 pub struct ReceiveRing(Infallible);
+
+/// A ring that cannot be made.
+pub struct DatagramSendRing(Infallible);
+
+/// A ring that cannot be made.
+pub struct DatagramReceiveRing(Infallible);
 
 /// Whether the bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +101,45 @@ impl ReceiveRing {
 }
 
 impl AsFd for ReceiveRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.0 {}
+    }
+}
+
+impl DatagramSendRing {
+    /// # Errors
+    /// `Unsupported`.
+    pub fn new(_: usize) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn send(&mut self, _: &mut SendBatch, _: &UdpSocket, _: usize) -> io::Result<usize> {
+        match self.0 {}
+    }
+}
+
+impl DatagramReceiveRing {
+    /// # Errors
+    /// `Unsupported`.
+    pub fn new(_: usize) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn receive(&mut self, _: &UdpSocket) -> io::Result<usize> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    pub const fn get(&self, _: usize) -> Received<'_> {
+        match self.0 {}
+    }
+}
+
+impl AsFd for DatagramReceiveRing {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self.0 {}
     }

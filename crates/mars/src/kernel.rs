@@ -220,8 +220,8 @@ impl Kernel {
             self.kind = kind;
         }
         self.core.is_fresh = false;
+        self.locals.put(slot, Place::Running);
         let local = self.locals.at(slot);
-        local.place = Place::Running;
         self.core.id = local.id;
         self.core.watch_token = local.watch_token(slot);
         self.core.armed = local.stray;
@@ -257,9 +257,8 @@ impl Kernel {
 
     /// A workload can go on here.
     fn enlist(&mut self, slot: u32) {
-        let local = self.locals.at(slot);
-        local.place = Place::Ready;
-        let priority = local.priority;
+        self.locals.put(slot, Place::Ready);
+        let priority = self.locals.at(slot).priority;
         self.ready.push(slot, priority, &mut self.locals);
     }
 
@@ -273,8 +272,8 @@ impl Kernel {
             }
         }
         let token = self.core.armed.take();
+        self.locals.put(slot, Place::Stalled { readiness: wait.readiness, token });
         let local = self.locals.at(slot);
-        local.place = Place::Stalled { readiness: wait.readiness, token };
         local.precision = if wait.exactly { Precision::Exact } else { Precision::About };
         self.watched += local.newly_watched();
         if let Some(at) = wait.until {
@@ -327,7 +326,8 @@ impl Kernel {
             return self.leave(slot, ending);
         }
         local.ending = Some(ending);
-        local.place = Place::Stalled { readiness: false, token: local.stray };
+        let token = local.stray;
+        self.locals.put(slot, Place::Stalled { readiness: false, token });
         self.wheel.cancel(slot, &mut self.locals);
     }
 
@@ -405,7 +405,7 @@ impl Kernel {
             return self.leave(slot, ending);
         }
         // Else it has gone on without.
-        let Place::Stalled { token: Some(_), .. } = local.place else { return };
+        let Place::Stalled { token: Some(_), .. } = local.place() else { return };
         let id = local.id;
         self.wheel.cancel(slot, &mut self.locals);
         if self.core.shared.table.record(id).state.load(Relaxed) & state::UNSCHEDULED != 0 {
@@ -418,7 +418,7 @@ impl Kernel {
     /// then the message is on its way.
     fn release(&mut self, slot: u32) {
         let local = self.locals.at(slot);
-        let Place::Stalled { token, .. } = local.place else { return };
+        let Place::Stalled { token, .. } = local.place() else { return };
         let (id, is_timed) = (local.id, local.node.is_set());
         if let Some(token) = token
             && !self.core.shared.table.record(id).turnstile.claim(token)
@@ -447,7 +447,7 @@ impl Kernel {
             if record.state.load(Relaxed) & state::UNSCHEDULED == 0 {
                 continue;
             }
-            match self.locals.at(slot).place {
+            match self.locals.at(slot).place() {
                 // It ends when it is fetched.
                 Place::Ready | Place::Running => self.locals.at(slot).is_revoked = true,
                 Place::Stalled { token: Some(token), .. } => {
@@ -483,8 +483,7 @@ impl Kernel {
 
     fn spin_until(&mut self, at: Time) -> io::Result<()> {
         let began = self.core.now;
-        // The one that waits for the time watches a descriptor itself.
-        let has_others = self.watched > 1;
+        let has_others = self.locals.any_listens();
         let mut looks = 0_u32;
         while self.core.now < at && self.ready.is_empty() && !self.has_news() {
             looks += 1;
@@ -509,7 +508,9 @@ impl Kernel {
     }
 
     fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
-        let bed = if self.watched > 0 { Bed::Descriptors } else { Bed::Word };
+        // Where nobody waits for a descriptor, none is to wake this thread: what came is found
+        // when the time has come.
+        let bed = if self.locals.any_listens() { Bed::Descriptors } else { Bed::Word };
         self.core.shared.idle.fetch_add(1, SeqCst);
         self.unit().sleeper.lie_down(bed);
         let result = if self.has_news() { Ok(()) } else { self.doze(bed, longest) };
@@ -549,7 +550,7 @@ impl Kernel {
         if token == WAKE {
             self.unit().wake.clear();
         } else if let Some(slot) = self.locals.watching(token)
-            && let Place::Stalled { readiness: true, .. } = self.locals.at(slot).place
+            && let Place::Stalled { readiness: true, .. } = self.locals.at(slot).place()
         {
             self.release(slot);
         }

@@ -17,7 +17,7 @@ pub(crate) struct Local {
     /// Which of the context's modules runs it.
     pub(crate) kind: usize,
     pub(crate) priority: u8,
-    pub(crate) place: Place,
+    place: Place,
     /// How well its deadline is to be kept.
     pub(crate) precision: Precision,
     /// It shall not run any more.
@@ -48,6 +48,13 @@ pub(crate) enum Place {
     Stalled { readiness: bool, token: Option<Token> },
 }
 
+impl Place {
+    /// Whether a descriptor may let it go on.
+    const fn listens(self) -> bool {
+        matches!(self, Self::Stalled { readiness: true, .. })
+    }
+}
+
 impl Local {
     pub(crate) fn new(id: u32, body: Body, kind: usize, priority: u8, pinned: bool) -> Self {
         Self {
@@ -66,6 +73,10 @@ impl Local {
             node: Node::default(),
             next: NONE,
         }
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        self.place
     }
 
     /// Whether it stays here: its descriptors are watched here, or a message comes here.
@@ -99,6 +110,8 @@ impl Local {
 pub(crate) struct Locals {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// How many wait for a descriptor.
+    listeners: usize,
 }
 
 type Slot = Option<Local>;
@@ -116,8 +129,21 @@ impl Locals {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> Local {
+        self.put(slot, Place::Running);
         self.free.push(slot);
         self.slots[slot as usize].take().expect("a slot in use")
+    }
+
+    /// From now on the workload in `slot` stands there.
+    pub(crate) fn put(&mut self, slot: u32, place: Place) {
+        let before = std::mem::replace(&mut self.at(slot).place, place);
+        self.listeners += usize::from(place.listens());
+        self.listeners -= usize::from(before.listens());
+    }
+
+    /// Whether a descriptor may let one of them go on.
+    pub(crate) const fn any_listens(&self) -> bool {
+        self.listeners > 0
     }
 
     /// Takes those that are left.

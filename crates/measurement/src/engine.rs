@@ -24,6 +24,9 @@ pub struct EngineUse {
     /// Another one had been asked for, which this end could not use.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead_of: Option<Unusable>,
+    /// Why it was used though nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub because: Option<String>,
     /// What became of sends that were not to be copied.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub in_place: Option<InPlace>,
@@ -83,7 +86,7 @@ impl Engines {
             let unusable = one.instead_of.iter().flat_map(|other| [&other.name, &other.reason]);
             let counts =
                 one.in_place.map(|one| [one.sends, one.completed, one.copied, one.written]);
-            unusable.chain([&one.name]).all(|text| is_text(text))
+            unusable.chain([&one.name]).chain(&one.because).all(|text| is_text(text))
                 && counts.into_iter().flatten().all(|count| count <= most)
         })
     }
@@ -102,6 +105,7 @@ mod tests {
             send: Some(EngineUse {
                 name: name.to_owned(),
                 instead_of: None,
+                because: None,
                 in_place: Some(InPlace { copied, ..InPlace::default() }),
             }),
             receive: None,

@@ -158,7 +158,8 @@ pub struct DirectionOutcome {
     /// UDP: where the datagrams went.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub datagrams: Option<DatagramLedger>,
-    /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds.
+    /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds;
+    /// none: datagrams went or came many in one piece, which has but one time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_seconds: Option<f64>,
     /// Several streams: how they shared what was delivered, as far as that is known.

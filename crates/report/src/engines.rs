@@ -18,9 +18,8 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
         notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
     }
     notes.extend(choice(&record.engine_trials));
-    if receive.is_some_and(|engine| engine.name == "coalesce") {
-        notes.push("jitter is that of pieces: coalesce takes what came together as one".to_owned());
-    }
+    notes.extend(unasked(send, receive));
+    notes.extend(lack_of_jitter(send, receive).map(str::to_owned));
     for engine in [send, receive].into_iter().flatten() {
         if let Some(other) = &engine.instead_of {
             let (used, wanted, why) = (&engine.name, &other.name, &other.reason);
@@ -34,6 +33,32 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
         }
     }
     notes
+}
+
+/// What ran though nobody asked for it, why, and what to say against it.
+fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<String> {
+    let chosen = |engine: Option<&EngineUse>, verb| {
+        engine.and_then(|one| Some((format!("{verb} by {}", one.name), one.because.clone()?)))
+    };
+    let both = [chosen(send, "sent"), chosen(receive, "received")];
+    let (how, why): (Vec<_>, Vec<_>) = both.into_iter().flatten().unzip();
+    let (how, why) = (how.join(" and "), why.first()?);
+    Some(format!(
+        "{how}, many datagrams in one piece, as {why}; \
+         --engine sendmmsg,recvmmsg has each on its own"
+    ))
+}
+
+/// Why jitter is not available.
+fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<&'static str> {
+    let is = |engine: Option<&EngineUse>, name| engine.is_some_and(|engine| engine.name == name);
+    if is(receive, "coalesce") {
+        Some("no jitter: datagrams that coalesce takes in one piece have one time of arrival")
+    } else if is(send, "segment") {
+        Some("no jitter: datagrams that segment sends in one piece have one time of sending")
+    } else {
+        None
+    }
 }
 
 /// Why these engines ran: what the best trial reached, and what the usual engines did.

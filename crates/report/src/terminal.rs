@@ -133,7 +133,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
         Cell::from(outcome.datagrams.map_or_else(String::new, |d| d.sent.to_string())),
         Cell::from(reordered(outcome)),
         Cell::from(outcome.retransmits.map_or_else(String::new, |count| count.to_string())),
-        Cell::from(outcome.jitter_seconds.map_or_else(String::new, jitter)),
+        Cell::from(jitter(outcome)),
     ]
 }
 
@@ -204,7 +204,16 @@ fn reordered(outcome: &DirectionOutcome) -> String {
     count.filter(|count| *count > 0).map_or_else(String::new, |count| count.to_string())
 }
 
-fn jitter(seconds: f64) -> String {
+/// Nothing for TCP; not available where the receiver's word is missing, or had no times.
+fn jitter(outcome: &DirectionOutcome) -> String {
+    match (outcome.jitter_seconds, outcome.datagrams) {
+        (Some(seconds), _) => milliseconds(seconds),
+        (None, Some(_)) => "n/a".to_owned(),
+        (None, None) => String::new(),
+    }
+}
+
+fn milliseconds(seconds: f64) -> String {
     format!("{:.3} ms", seconds * 1e3)
 }
 

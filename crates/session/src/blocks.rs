@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use linux::tcp::TcpInfo;
 use measurement::plan::MAX_DATAGRAM;
-use measurement::{BitRate, ByteSize, Transport};
+use measurement::{BitRate, ByteSize, TestPlan, Transport};
 
 use crate::client::{DatagramDefault, Request};
 
@@ -25,12 +25,49 @@ pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo
             ByteSize::from_bytes(if segment < 16 { UDP_PAYLOAD } else { segment.min(MAX_DATAGRAM) })
         }
         Transport::Udp => {
-            // IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
-            let headers = if server.ip().to_canonical().is_ipv4() { 28 } else { 48 };
-            let fits = u64::from(path_mtu).saturating_sub(headers);
-            ByteSize::from_bytes(datagram(plan.options.rate, fits))
+            ByteSize::from_bytes(datagram(plan.options.rate, payload(path_mtu, server)))
         }
     })
+}
+
+/// Payload of a datagram that fits a path of `mtu` to `server`; 0: the path is not known.
+pub(crate) fn payload(mtu: u32, server: SocketAddr) -> u64 {
+    u64::from(mtu).saturating_sub(headers(server))
+}
+
+/// IP and UDP headers without options (RFC 791, RFC 8200, RFC 768).
+fn headers(server: SocketAddr) -> u64 {
+    if server.ip().to_canonical().is_ipv4() { 28 } else { 48 }
+}
+
+/// What a reader must know of datagrams of `length` bytes of payload that a path of `mtu` to
+/// `server` takes in fragments only; none: they fit, or must not be cut.
+pub(crate) fn fragmentation(
+    plan: &TestPlan,
+    server: SocketAddr,
+    length: ByteSize,
+    mtu: u32,
+) -> Option<String> {
+    let fits = payload(mtu, server);
+    let is_cut = plan.transport == Transport::Udp && length.bytes() > fits && fits > 0;
+    let may_be_cut = !plan.options.dont_fragment || !server.ip().to_canonical().is_ipv4();
+    (is_cut && may_be_cut).then(|| {
+        let count = fragments(length.bytes(), mtu, server);
+        format!(
+            "datagrams of {} do not fit the path's MTU of {mtu}: each travels in {count} fragments, \
+             and is lost if one of them is; -l {fits} or less fits",
+            length.expanded()
+        )
+    })
+}
+
+/// In how many fragments a datagram of `length` bytes of payload travels. All but the last one
+/// carry a multiple of eight bytes (RFC 791, RFC 8200), the header of UDP among them.
+fn fragments(length: u64, mtu: u32, server: SocketAddr) -> u64 {
+    // A fragment of IPv6 has a header of eight bytes more, one of IPv4 has none of UDP.
+    let before = if server.ip().to_canonical().is_ipv4() { 20 } else { 48 };
+    let each = u64::from(mtu).saturating_sub(before) / 8 * 8;
+    (length + UDP_HEADER).div_ceil(each.max(8))
 }
 
 /// Large blocks save system calls, as long as the cache holds one to send and one to
@@ -74,6 +111,7 @@ const LEAST_SHARE: u64 = 16 * 1024;
 /// Less saves no copying, whatever the cache.
 const LEAST_HOT: u64 = 64 * 1024;
 const PAGE: u64 = 4096;
+const UDP_HEADER: u64 = 8;
 /// What fits an Ethernet frame, should the kernel not know the path MTU.
 const UDP_PAYLOAD: u64 = 1460;
 /// What a frame of 1,500 bytes leaves for payload (RFC 791, RFC 768).
@@ -81,6 +119,9 @@ const ETHERNET: u64 = 1472;
 
 #[cfg(test)]
 mod tests {
+    use measurement::Direction;
+    use measurement::plan::PlanDraft;
+
     use super::*;
 
     #[test]
@@ -104,6 +145,27 @@ mod tests {
         assert_eq!(datagram(rate(100_000), 65_508), 1472);
         assert_eq!(datagram(rate(100_000), 1_200), 1_200);
         assert_eq!(datagram(None, 0), 1460);
+    }
+
+    #[test]
+    fn datagrams_that_do_not_fit_the_path_are_told_with_their_fragments() {
+        let told = |server: &str, length, dont_fragment| {
+            let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+            draft.options.dont_fragment = dont_fragment;
+            let plan = draft.check().expect("a plan");
+            let server = server.parse().expect("an address");
+            fragmentation(&plan, server, ByteSize::from_bytes(length), 1_500)
+        };
+        assert_eq!(told("10.0.0.1:5201", 1_472, false), None);
+        let two = told("10.0.0.1:5201", 1_473, false).expect("a byte more");
+        assert!(two.contains("1,473 bytes do not fit the path's MTU of 1500"), "{two}");
+        assert!(two.contains("in 2 fragments") && two.ends_with("-l 1472 or less fits"), "{two}");
+        // 8,008 bytes in pieces of 1,480, or of 1,448 after the longer headers.
+        assert!(told("10.0.0.1:5201", 8_000, false).expect("cut").contains(" 6 fragments"));
+        assert!(told("[fd00::1]:5201", 1_453, false).expect("cut").contains(" 2 fragments"));
+        assert!(told("[fd00::1]:5201", 8_680, false).expect("cut").contains(" 6 fragments"));
+        assert!(told("[fd00::1]:5201", 8_681, false).expect("cut").contains(" 7 fragments"));
+        assert_eq!(told("10.0.0.1:5201", 8_000, true), None, "the kernel refuses them");
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! Runs one test against a server and returns its record.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use linux::event::Interrupts;
@@ -15,11 +13,12 @@ use measurement::{
     Transport, Way,
 };
 use protocol::iperf3::{
-    Announcement, Client, ClientEvent, ClientPhase, Cookie, CounterWidth, FinalStream, Hello,
-    Parameters, ProtocolError, Wishes, stream_id,
+    Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Hello, Parameters,
+    ProtocolError, stream_id,
 };
 
-use crate::blocks::block_length;
+use crate::batches::Pieces;
+use crate::blocks::{block_length, fragmentation};
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::Side;
@@ -29,83 +28,14 @@ use crate::opening::crowd::{Crowd, Gathered, Order};
 use crate::opening::{Opener, connect, tcp_options};
 use crate::outcome::directions;
 use crate::preflight::Host;
-use crate::resolve::{Family, resolve};
-use crate::sockets::Opened;
+use crate::resolve::resolve;
+use crate::sockets::{Demand, Opened};
 use crate::trial::{Calls, Setting, Trial};
 
-/// What to run, and against whom.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Name or address of the server.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// Which of its addresses may be used.
-    pub family: Family,
-    /// Address to send from.
-    pub bind: Option<IpAddr>,
-    /// How long one connect may take.
-    pub connect_timeout: Duration,
-    /// CPUs to pin the workers to; empty: not pinned.
-    pub cpus: Vec<usize>,
-    /// Labels for the record.
-    pub tags: BTreeMap<String, String>,
-    /// What to do.
-    pub plan: TestPlan,
-    /// How it differs from what a linerate does on its own.
-    pub manners: Manners,
-}
+mod request;
 
-/// What a client does in its own way unless it is told otherwise.
-#[derive(Clone, Debug)]
-pub struct Manners {
-    /// What the server is asked for beside the plan.
-    pub wishes: Wishes,
-    /// Width of the datagrams' sequence numbers.
-    pub counter_width: CounterWidth,
-    /// Where the length of a datagram comes from if the plan has none.
-    pub datagram: DatagramDefault,
-    /// A test in which nothing is received for so long has failed.
-    pub receive_timeout: Duration,
-    /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
-    pub device: Option<String>,
-    /// Port from which the first stream is sent; the next ones follow (clause 2.7).
-    pub client_port: Option<u16>,
-    /// `TCP_USER_TIMEOUT` of all connections (tcp(7)).
-    pub send_timeout: Option<Duration>,
-    /// How the control connection finds out that the server is gone.
-    pub keepalive: Keepalive,
-    /// A test whose socket buffers are smaller than asked has failed, as with iperf3.
-    pub exact_window: bool,
-    /// Payload comes from this file, or goes to it.
-    pub file: Option<PathBuf>,
-}
-
-impl Default for Manners {
-    fn default() -> Self {
-        Self {
-            wishes: Wishes::default(),
-            counter_width: CounterWidth::Bits64,
-            datagram: DatagramDefault::PathMtu,
-            receive_timeout: RECEIVE_TIMEOUT,
-            device: None,
-            client_port: None,
-            send_timeout: None,
-            keepalive: Keepalive::default(),
-            exact_window: false,
-            file: None,
-        }
-    }
-}
-
-/// Where the length of a datagram comes from if the plan has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatagramDefault {
-    /// What fits the path MTU.
-    PathMtu,
-    /// The segment size of the control connection, as with iperf3 (clause 6.5).
-    ControlSegment,
-}
+pub use crate::batches::Batching;
+pub use request::{DatagramDefault, Manners, Request};
 
 /// Runs one test. A test that began gives a record, whatever ended it.
 ///
@@ -129,6 +59,10 @@ pub fn run(
     let cookie = Cookie::from_random(random);
     let wishes = request.manners.wishes.clone();
     let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
+    let pieces = Pieces::chosen(request, server, block, path.pmtu);
+    if pieces.is_some() {
+        parameters.plan = Pieces::put_into(&parameters.plan);
+    }
     parameters.counter_width = request.manners.counter_width;
     if let Some(announcement) = &mut parameters.announcement {
         announcement.further_ports = host.further_ports(&request.plan);
@@ -137,6 +71,7 @@ pub fn run(
     let mut conversation = Conversation {
         request,
         parameters,
+        pieces,
         control: Control::new(socket, machine),
         interrupts,
         observer,
@@ -156,7 +91,7 @@ pub fn run(
         peer_runtime: None,
         peer_engines: Engines::default(),
         breakdown: None,
-        doubts: Vec::new(),
+        doubts: fragmentation(&request.plan, server, block, path.pmtu).into_iter().collect(),
         interrupted: false,
         started_at: linux::clock::utc_rfc3339(),
         introduced: false,
@@ -169,6 +104,8 @@ pub fn run(
 struct Conversation<'a> {
     request: &'a Request,
     parameters: Parameters,
+    /// Engines that nobody asked for.
+    pieces: Option<Pieces>,
     control: Control<Client>,
     interrupts: Option<&'a Interrupts>,
     observer: &'a mut dyn Observer,
@@ -337,13 +274,18 @@ impl Conversation<'_> {
             pinned: self.request.cpus.clone(),
             rtt: self.rtt,
             peer_is_linerate: self.announcement.is_some(),
+            demand: if self.pieces.is_some() { Demand::Preferred } else { Demand::Needed },
             watched: true,
             file: self.request.manners.file.clone(),
             calls,
         };
+        let mut parameters = self.parameters.clone();
+        if self.pieces.take_if(|_| self.announcement.is_none()).is_some() {
+            parameters.plan = Pieces::taken_out_of(&parameters.plan);
+        }
         let interrupts = self.interrupts;
         let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
-        let trial = Trial::prepare(&self.parameters, streams, setting, &mut is_wanted)?;
+        let trial = Trial::prepare(&parameters, streams, setting, &mut is_wanted)?;
         if let Some((asked, got)) =
             trial.clamped_window().filter(|_| self.request.manners.exact_window)
         {
@@ -472,6 +414,10 @@ impl Conversation<'_> {
         let mut measured = trial.close();
         measured.peer_pacing = self.peer_pacing.take();
         measured.peer_engines = std::mem::take(&mut self.peer_engines);
+        if let Some(pieces) = &self.pieces {
+            pieces.explain(&mut measured.engines);
+            pieces.explain(&mut measured.peer_engines);
+        }
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
@@ -591,8 +537,6 @@ fn environment(started_at: String) -> Result<Environment, SessionError> {
     })
 }
 
-/// iperf3's (clause 2.8).
-const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
 /// Beside two round trips, for the last datagrams to be read by an iperf3.
 const GRACE: Duration = Duration::from_millis(5);
 /// How long the server may take to close after the last word.

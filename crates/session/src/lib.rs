@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod amount;
+mod batches;
 mod blocks;
 pub mod client;
 mod control;

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use dataplane::udp::{Coalesced, Inlet, Outlet, Segmented};
 use measurement::outcome::Fairness;
 use measurement::record::PeerStream;
 use measurement::{
-    DatagramLedger, Direction, DirectionOutcome, Engines, StreamSample, Throughput, Timestamp,
-    Transport,
+    DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, StreamSample, Throughput,
+    Timestamp, Transport,
 };
 
 use crate::measured::{Measured, Side};
@@ -168,7 +169,18 @@ impl<'a> View<'a> {
         }
     }
 
+    /// None too where datagrams went or came in pieces: those of one piece have one time.
     fn jitter(&self) -> Option<f64> {
+        let engines = self.engines();
+        let is_used = |engine: &Option<EngineUse>, name| {
+            engine.as_ref().is_some_and(|engine| engine.name == name)
+        };
+        if self.measured.plan.options.segmentation_offload
+            || is_used(&engines.send, Segmented::NAME)
+            || is_used(&engines.receive, Coalesced::NAME)
+        {
+            return None;
+        }
         let values: Vec<f64> = if self.sender {
             // An iperf3 whose clock went wrong, as that of 3.5 now and then, tells of years.
             let can_be = 0.0..=self.span_here.as_secs_f64();

@@ -5,13 +5,15 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
+use dataplane::udp::{Coalesced, Inlet};
 use measurement::record::{ArrivalClock, StreamRecord};
 use measurement::{ByteSize, TcpSample};
 
 mod engine;
+mod exchange;
 mod pacing;
 
-pub(crate) use engine::Workshop;
+pub(crate) use engine::{Demand, Workshop};
 pub(crate) use pacing::arrange as arrange_pacing;
 
 /// A connected socket that carries one stream.
@@ -114,9 +116,7 @@ impl StreamSocket {
 impl Opened {
     fn arrival_clock(&self, engine: &str) -> Option<ArrivalClock> {
         match &self.socket {
-            StreamSocket::Udp { .. } if engine == dataplane::udp::Receiver::NAME_COALESCED => {
-                Some(ArrivalClock::Coalesced)
-            }
+            StreamSocket::Udp { .. } if engine == Coalesced::NAME => Some(ArrivalClock::Coalesced),
             StreamSocket::Udp { socket } if !self.sender => {
                 let kernel = linux::udp::stamps_arrivals(socket);
                 Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })

@@ -22,7 +22,7 @@ use crate::error::SessionError;
 use crate::measured::{Measured, Side};
 use crate::runtime::runtime;
 use crate::sampler::sample;
-use crate::sockets::{Opened, Workshop, arrange_pacing};
+use crate::sockets::{Demand, Opened, Workshop, arrange_pacing};
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Setting {
     pub(crate) rtt: Duration,
     /// The peer is no plain iperf3.
     pub(crate) peer_is_linerate: bool,
+    /// What becomes of a test whose engines cannot be used.
+    pub(crate) demand: Demand,
     /// Somebody looks at the intervals.
     pub(crate) watched: bool,
     /// Payload comes from this file, or goes to it.

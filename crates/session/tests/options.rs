@@ -47,6 +47,31 @@ fn datagrams_go_and_come_in_pieces_at_both_ends() {
 }
 
 #[test]
+fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
+    let mut draft = draft(Transport::Udp, Direction::Send);
+    draft.options.block = Some(ByteSize::from_bytes(1_000));
+    draft.end = End::Time(Duration::from_millis(200));
+    let (record, _) = Bench::default().run(&draft);
+    let outcome = &record.outcome.directions[0];
+    let (sent, received) = (outcome.engines.send.as_ref(), outcome.engines.receive.as_ref());
+    for (engine, name) in [(sent, "segment"), (received, "coalesce")] {
+        let engine = engine.expect("told");
+        assert_eq!(
+            (engine.name.as_str(), engine.because.as_deref()),
+            (name, Some("no rate was asked"))
+        );
+    }
+    assert_eq!(outcome.jitter_seconds, None, "pieces have one time");
+    assert!(record.plan.options.engines.is_empty(), "nobody asked for them");
+    draft.options.engines = vec!["recvmmsg".to_owned()];
+    let (record, _) = Bench::default().run(&draft);
+    let outcome = &record.outcome.directions[0];
+    let sent = outcome.engines.send.as_ref().expect("told");
+    assert_eq!((sent.name.as_str(), sent.because.as_deref()), ("sendmmsg", None));
+    assert!(outcome.jitter_seconds.is_some());
+}
+
+#[test]
 fn pieces_of_datagrams_keep_the_rate_and_lose_none() {
     let mut draft = draft(Transport::Udp, Direction::Send);
     draft.options.block = Some(ByteSize::from_bytes(1_000));

@@ -53,7 +53,7 @@ impl Datagrams {
         let ours = self.flags.ours(&workspace)?;
         let plain = reference::build(&workspace, "datagrams")?;
         let mut contenders = vec![
-            Contender::find(ours.clone(), Part::Ours)?,
+            Contender::find(ours.clone(), Part::Ours)?.with(SEPARATE),
             Contender::find(ours, Part::Variant)?.with(PIECES),
             Contender::find("iperf3".into(), Part::Installed)?,
         ];
@@ -101,4 +101,5 @@ fn judge(row: &Row) -> Vec<Judged> {
     judged
 }
 
+const SEPARATE: &str = "--engine sendmmsg,recvmmsg";
 const PIECES: &str = "--engine segment,coalesce";

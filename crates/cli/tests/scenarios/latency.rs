@@ -122,7 +122,7 @@ fn an_interrupt_keeps_what_was_measured() {
     assert!(record["outcome"]["round_trips"]["count"].as_u64() > Some(10));
     let running =
         Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only load --json")));
-    std::thread::sleep(Duration::from_millis(2_000));
+    std::thread::sleep(Duration::from_secs(2));
     running.signal("INT");
     let finished = running.finish(PATIENCE);
     assert_eq!(finished.code, Some(130), "{finished:?}");

@@ -6,31 +6,28 @@ use std::sync::Arc;
 
 use protocol::iperf3::CounterWidth;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
-use crate::udp::{Outlet, Receiver, Segmented, Sender, Separate, Single};
+use crate::udp::{
+    Called, Coalesced, Inlet, Outlet, Receiver, RingReceived, RingSent, Segmented, Sender,
+    Separate, Single,
+};
 
 /// All that send, the usual one first.
 pub static SENDERS: &[SendEngine] = &[
     SendEngine::of::<Separate>("many datagrams in a call, each on its own, by sendmmsg(2)"),
     SendEngine::of::<Single>("one datagram in a call, by send(2)"),
     SendEngine::of::<Segmented>("many datagrams in one piece, by UDP_SEGMENT"),
+    SendEngine::of::<RingSent>("many datagrams in a call, each on its own, by io_uring(7)"),
 ];
 
 /// All that receive, the usual one first.
 pub static RECEIVERS: &[ReceiveEngine] = &[
-    ReceiveEngine {
-        name: Receiver::NAME,
-        summary: "many datagrams in a call, each on its own, by recvmmsg(2)",
-        prepare: |_| Ok(()),
-    },
-    ReceiveEngine {
-        name: Receiver::NAME_COALESCED,
-        summary: "many datagrams in one piece, by UDP_GRO",
-        prepare: linux::udp::coalesce_arrivals,
-    },
+    ReceiveEngine::of::<Called>("many datagrams in a call, each on its own, by recvmmsg(2)"),
+    ReceiveEngine::of::<Coalesced>("many datagrams in one piece, by UDP_GRO"),
+    ReceiveEngine::of::<RingReceived>("each datagram on its own, by io_uring(7) multishot"),
 ];
 
 /// A way to send datagrams.
@@ -40,8 +37,7 @@ pub struct SendEngine {
     pub name: &'static str,
     /// How it sends, in a few words.
     pub summary: &'static str,
-    check: fn(&UdpSocket, usize) -> io::Result<()>,
-    build: fn(Outgoing) -> Box<dyn Stream>,
+    build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
 /// What a sender of datagrams works with.
@@ -60,7 +56,7 @@ pub struct Outgoing {
 
 impl SendEngine {
     const fn of<O: Outlet + 'static>(summary: &'static str) -> Self {
-        Self { name: O::NAME, summary, check: O::check, build: build::<O> }
+        Self { name: O::NAME, summary, build: sender::<O> }
     }
 
     /// A sender of datagrams of `length` bytes.
@@ -68,15 +64,14 @@ impl SendEngine {
     /// # Errors
     /// Why this kernel, or the path, has none.
     pub fn build(&self, length: usize, outgoing: Outgoing) -> io::Result<Box<dyn Stream>> {
-        (self.check)(&outgoing.socket, length)?;
-        Ok((self.build)(outgoing))
+        (self.build)(length, outgoing)
     }
 }
 
-fn build<O: Outlet + 'static>(outgoing: Outgoing) -> Box<dyn Stream> {
+fn sender<O: Outlet + 'static>(length: usize, outgoing: Outgoing) -> io::Result<Box<dyn Stream>> {
     let Outgoing { socket, width, counters, budget, pacer } = outgoing;
-    let sender = Sender::<O>::through_outlet(socket, width, counters);
-    Box::new(sender.with_datagrams(budget).with_pacer(pacer))
+    let sender = Sender::through_outlet(O::open(&socket, length)?, socket, width, counters);
+    Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 
 /// A way to receive datagrams.
@@ -86,21 +81,37 @@ pub struct ReceiveEngine {
     pub name: &'static str,
     /// How it receives, in a few words.
     pub summary: &'static str,
-    prepare: fn(&UdpSocket) -> io::Result<()>,
+    build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
+}
+
+/// What a receiver of datagrams works with.
+pub struct Incoming {
+    /// Its connected socket, which it sets up.
+    pub socket: Arc<UdpSocket>,
+    /// Width of the sequence numbers.
+    pub width: CounterWidth,
+    /// Where it counts.
+    pub counters: Arc<Counters>,
+    /// What it credits its bytes to.
+    pub goal: Option<Arc<Goal>>,
 }
 
 impl ReceiveEngine {
-    /// A receiver from `socket`, which it sets up.
+    const fn of<I: Inlet + 'static>(summary: &'static str) -> Self {
+        Self { name: I::NAME, summary, build: receiver::<I> }
+    }
+
+    /// A receiver of datagrams of up to `length` bytes.
     ///
     /// # Errors
     /// Why this kernel has none.
-    pub fn build(
-        &self,
-        socket: Arc<UdpSocket>,
-        width: CounterWidth,
-        counters: Arc<Counters>,
-    ) -> io::Result<Receiver> {
-        (self.prepare)(&socket)?;
-        Ok(Receiver::new(socket, width, counters))
+    pub fn build(&self, length: usize, incoming: Incoming) -> io::Result<Box<dyn Stream>> {
+        (self.build)(length, incoming)
     }
+}
+
+fn receiver<I: Inlet + 'static>(length: usize, incoming: Incoming) -> io::Result<Box<dyn Stream>> {
+    let Incoming { socket, width, counters, goal } = incoming;
+    let receiver = Receiver::through_inlet(I::open(&socket, length)?, socket, width, counters);
+    Ok(Box::new(receiver.with_goal(goal)))
 }

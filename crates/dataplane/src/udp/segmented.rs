@@ -16,14 +16,15 @@ impl Outlet for Segmented {
     const NAME: &'static str = "segment";
     const TOGETHER: bool = true;
 
-    fn check(socket: &UdpSocket, length: usize) -> io::Result<()> {
+    fn open(socket: &UdpSocket, length: usize) -> io::Result<Self> {
         if crate::segments(length) == 1 {
             return Err(io::Error::other("a piece would hold but one such datagram"));
         }
-        linux::udp::check_segmentation(socket, length)
+        linux::udp::check_segmentation(socket, length)?;
+        Ok(Self)
     }
 
-    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
         batch.send_segmented(to, count)
     }
 }

@@ -2,7 +2,6 @@
 //! kernel is the business of an [`Outlet`].
 
 use std::io::{self, ErrorKind};
-use std::marker::PhantomData;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -21,7 +20,7 @@ use crate::stream::{Step, Stream};
 use crate::udp::{Segmented, Separate};
 
 /// How a batch of datagrams is handed to the kernel.
-pub trait Outlet: Send {
+pub trait Outlet: Send + Sized {
     /// The engine's name in records.
     const NAME: &'static str;
 
@@ -31,30 +30,30 @@ pub trait Outlet: Send {
     /// Datagrams that it sends in one call.
     const MOST: usize = usize::MAX;
 
-    /// Whether it can send datagrams of `length` bytes over a connected socket.
+    /// One that sends datagrams of `length` bytes over a connected socket.
     ///
     /// # Errors
-    /// Why not.
-    fn check(_: &UdpSocket, _length: usize) -> io::Result<()> {
-        Ok(())
-    }
+    /// Why there is none.
+    fn open(socket: &UdpSocket, length: usize) -> io::Result<Self>;
 
     /// Sends the first `count` datagrams of the batch; how many went.
     ///
     /// # Errors
     /// What the kernel reports of the first one, e.g. `EAGAIN`.
-    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
 }
 
 /// One sending UDP stream.
 pub struct Sender<O = Separate> {
-    outlet: PhantomData<O>,
+    outlet: O,
     socket: Arc<UdpSocket>,
     width: CounterWidth,
     datagrams: Option<Arc<Budget>>,
     /// Taken from the budget and not sent yet.
     held: usize,
     pacer: Option<Pacer>,
+    /// Nanoseconds that the kernel took for each datagram of the last batch.
+    each: u64,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -62,7 +61,7 @@ pub struct Sender<O = Separate> {
 impl Sender {
     /// A sender of datagrams over a connected socket, each on its own.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
-        Self::through_outlet(socket, width, published)
+        Self::through_outlet(Separate, socket, width, published)
     }
 }
 
@@ -73,18 +72,28 @@ impl Sender<Segmented> {
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
-        Self::through_outlet(socket, width, published)
+        Self::through_outlet(Segmented, socket, width, published)
     }
 }
 
 impl<O: Outlet> Sender<O> {
     pub(crate) fn through_outlet(
+        outlet: O,
         socket: Arc<UdpSocket>,
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
-        let (outlet, count) = (PhantomData, StreamCounters::default());
-        Self { outlet, socket, width, datagrams: None, held: 0, pacer: None, count, published }
+        Self {
+            outlet,
+            socket,
+            width,
+            datagrams: None,
+            held: 0,
+            pacer: None,
+            each: 0,
+            count: StreamCounters::default(),
+            published,
+        }
     }
 
     /// Stops when `budget` has no datagrams left.
@@ -115,18 +124,27 @@ impl<O: Outlet> Sender<O> {
         Ok(self.held.min(most))
     }
 
-    /// Writes the headers of the next `count` datagrams.
-    fn prepare(&self, scratch: &mut Scratch, count: usize) {
-        let mut sent = crate::now();
+    /// Writes the headers of the next `count` datagrams; when the first one leaves.
+    fn prepare(&self, scratch: &mut Scratch, count: usize) -> Timestamp {
+        let first = crate::now();
         for index in 0..count {
+            // Clause 12.3: the first is 1.
             let sequence = self.count.sequence + 1 + index as u64;
-            // Clause 12.3: the first is 1. Each that leaves on its own carries its own time,
-            // or the jitter of a batch would be that of its last datagram.
-            if !O::TOGETHER {
-                sent = crate::now();
-            }
+            // Each that leaves on its own carries its own time, or the jitter of a batch would
+            // be that of its last datagram. The kernel takes them one after another.
+            let ahead = if O::TOGETHER { 0 } else { index as u64 * self.each };
+            let sent = Timestamp::from_nanos(first.nanos() + ahead);
             let header = Header { sent, sequence };
             header.write(self.width, scratch.outgoing.payload_mut(index));
+        }
+        first
+    }
+
+    /// Learns how fast the kernel took the batch that it was given at `first`.
+    fn learn(&mut self, first: Timestamp, sent: usize) {
+        if !O::TOGETHER && sent > 1 {
+            let span = crate::now().since(first) / u32::try_from(sent).unwrap_or(u32::MAX);
+            self.each = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MOST_EACH);
         }
     }
 
@@ -176,9 +194,10 @@ impl<O: Outlet> Stream for Sender<O> {
             Ok(count) => count,
             Err(wait) => return wait,
         };
-        self.prepare(scratch, count);
-        match O::send(&mut scratch.outgoing, &self.socket, count) {
+        let first = self.prepare(scratch, count);
+        match self.outlet.send(&mut scratch.outgoing, &self.socket, count) {
             Ok(sent) => {
+                self.learn(first, sent);
                 self.account(sent, scratch.outgoing.length(), now);
                 Step::Again
             }
@@ -187,4 +206,6 @@ impl<O: Outlet> Stream for Sender<O> {
     }
 }
 
+/// A thread that was held up in a batch is no measure of the next one: 10 µs.
+const MOST_EACH: u64 = 10_000;
 const QUEUE_RETRY: Duration = Duration::from_micros(50);

@@ -15,7 +15,11 @@ impl Outlet for Separate {
     const NAME: &'static str = "sendmmsg";
     const TOGETHER: bool = false;
 
-    fn send(batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
+    fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
         batch.send(to, count)
     }
 }

@@ -45,6 +45,12 @@ impl Sequence {
 
     /// Takes note of `number`.
     pub fn record(&mut self, number: u64) -> Arrival {
+        // As nearly all do: the one that it takes the place of in the window is forgotten.
+        if number == self.highest.wrapping_add(1) && number != 0 {
+            self.highest = number;
+            self.mark(number);
+            return Arrival::New;
+        }
         if number > self.highest {
             if number - self.highest > LONGEST_GAP {
                 return Arrival::Absurd;

@@ -16,7 +16,11 @@ impl Outlet for Single {
     const TOGETHER: bool = false;
     const MOST: usize = 1;
 
-    fn send(batch: &mut SendBatch, to: &UdpSocket, _: usize) -> io::Result<usize> {
+    fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, _: usize) -> io::Result<usize> {
         to.send(batch.payload_mut(0)).map(|_| 1)
     }
 }

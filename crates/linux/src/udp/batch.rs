@@ -138,6 +138,23 @@ pub struct Received<'batch> {
 }
 
 impl<'batch> Received<'batch> {
+    /// `payload` with what the kernel said of it.
+    ///
+    /// # Safety
+    /// `header` was filled by the kernel, and its control buffer is alive.
+    pub(crate) unsafe fn described(payload: &'batch [u8], header: &libc::msghdr) -> Self {
+        let (mut arrival, mut segment) = (None, None);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            for_each_control(header, |control| match control {
+                Control::Arrival(time) => arrival = Some(time),
+                Control::Segment(length) => segment = usize::try_from(length).ok(),
+                _ => {}
+            });
+        }
+        Received { payload, segment, arrival }
+    }
+
     /// The datagrams of which it consists: one at the least, which may be empty.
     pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
         let whole = self.payload.len().max(1);
@@ -190,17 +207,9 @@ impl ReceiveBatch {
     pub fn get(&self, index: usize) -> Received<'_> {
         let header = &self.slots.headers[index];
         let length = (header.msg_len as usize).min(self.slots.length);
-        let (mut arrival, mut segment) = (None, None);
         // SAFETY: recvmmsg(2) filled this header, or it still has the empty control
         // list that it was made with; the control space lives in `self`.
-        unsafe {
-            for_each_control(&header.msg_hdr, |control| match control {
-                Control::Arrival(time) => arrival = Some(time),
-                Control::Segment(length) => segment = usize::try_from(length).ok(),
-                _ => {}
-            });
-        }
-        Received { payload: &self.slots.slot(index)[..length], segment, arrival }
+        unsafe { Received::described(&self.slots.slot(index)[..length], &header.msg_hdr) }
     }
 }
 

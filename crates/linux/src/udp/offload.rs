@@ -161,7 +161,7 @@ const _: () = assert!(SEGMENT_SPACE as usize <= size_of::<ControlSpace>());
 /// in `linux/udp.h`).
 pub const MOST_SEGMENTS: usize = 64;
 /// The same since Linux 6.9.
-const MOST_SEGMENTS_NOW: usize = 128;
+pub const MOST_SEGMENTS_NOW: usize = 128;
 /// What UDP over IPv4 carries in one piece: 65,535 less the headers (RFC 791, RFC 768).
 pub const LONGEST_PIECE: usize = 65_507;
 

@@ -3,22 +3,17 @@
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
+use super::buffers::{Buffers, GROUP, withdraw};
 use super::{result, ring, submit};
-use crate::memory::Region;
 
 /// A ring that receives one stream into buffers of its own (`IORING_RECV_MULTISHOT` and a
 /// ring of provided buffers, Linux 6.0).
 pub struct ReceiveRing {
     ring: IoUring,
-    /// First the list of buffers that are free, then the buffers.
-    memory: Region,
-    buffer: usize,
-    /// How many buffers were ever given to the kernel, in numbers that wrap.
-    given: u16,
+    buffers: Buffers,
     /// The request goes on.
     is_armed: bool,
 }
@@ -32,33 +27,8 @@ impl ReceiveRing {
     pub fn new(buffer: usize) -> io::Result<Self> {
         let buffer = buffer.max(1).next_multiple_of(PAGE);
         let ring = ring(u32::from(BUFFERS))?;
-        let memory = Region::new(PAGE + usize::from(BUFFERS) * buffer)?;
-        let mut this = Self { ring, memory, buffer, given: 0, is_armed: false };
-        (0..BUFFERS).for_each(|number| this.give(number));
-        let list = this.memory.as_ptr() as u64;
-        let submitter = this.ring.submitter();
-        // SAFETY: the list is at the region's start, a page, and lives until the ring, which
-        // is dropped first, has gone.
-        unsafe { submitter.register_buf_ring_with_flags(list, BUFFERS, GROUP, 0)? };
-        Ok(this)
-    }
-
-    /// Gives a buffer to the kernel.
-    fn give(&mut self, number: u16) {
-        let list: *mut types::BufRingEntry = self.memory.as_mut_ptr().cast();
-        let start = PAGE + usize::from(number) * self.buffer;
-        let address = self.memory[start..].as_ptr() as u64;
-        // SAFETY: the list has room for all buffers at the region's start, which is aligned
-        // for a page; its tail is a number that both sides only ever read or write whole.
-        unsafe {
-            let entry = &mut *list.add(usize::from(self.given % BUFFERS));
-            entry.set_addr(address);
-            entry.set_len(u32::try_from(self.buffer).unwrap_or(u32::MAX));
-            entry.set_bid(number);
-            self.given = self.given.wrapping_add(1);
-            let tail = types::BufRingEntry::tail(list).cast_mut();
-            AtomicU16::from_ptr(tail).store(self.given, Ordering::Release);
-        }
+        let buffers = Buffers::register(&ring, BUFFERS, buffer)?;
+        Ok(Self { ring, buffers, is_armed: false })
     }
 
     /// Sees to it that the kernel receives from `stream`.
@@ -86,7 +56,7 @@ impl ReceiveRing {
             let Some(entry) = self.ring.completion().next() else { return Ok(None) };
             self.is_armed = cqueue::more(entry.flags());
             if let Some(number) = cqueue::buffer_select(entry.flags()) {
-                self.give(number);
+                self.buffers.give(number);
             }
             match result(&entry) {
                 // All buffers were full: it has to be asked anew.
@@ -111,14 +81,13 @@ impl Drop for ReceiveRing {
         if self.is_armed {
             _ = self.ring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
         }
-        _ = self.ring.submitter().unregister_buf_ring(GROUP);
+        withdraw(&self.ring);
     }
 }
 
 /// A power of two.
 const BUFFERS: u16 = 8;
-const GROUP: u16 = 0;
-/// The list of buffers takes one; of all machines that have io_uring.
+/// Of all machines that have io_uring.
 const PAGE: usize = 64 * 1024;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::outcome::directions;
 use crate::preflight::Host;
-use crate::sockets::Opened;
+use crate::sockets::{Demand, Opened};
 use crate::trial::{Calls, Setting, Trial};
 
 mod deferred;
@@ -140,6 +140,7 @@ impl<'a> Conversation<'a> {
                 pinned: options.cpus.clone(),
                 rtt: Duration::from_micros(path.rtt.into()),
                 peer_is_linerate: parameters.announcement.is_some(),
+                demand: Demand::Preferred,
                 watched: options.interval.is_some(),
                 file: options.file.clone(),
                 calls: None,

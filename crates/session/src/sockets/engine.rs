@@ -9,22 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
-use dataplane::udp::{self, Outlet, Segmented};
-use dataplane::{
-    Asking, Counters, Filling, Kind, Link, Memory, OpenStream, Pacer, RoundTripTally, Stream,
-    Supplies,
-};
+use dataplane::udp::{self, Coalesced, Inlet, Outlet, Segmented};
+use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
 use measurement::{
-    BitRate, EngineUse, Engines, Exchange, InPlace, Probe, RoundTrips, StreamOptions, Transport,
-    Unusable,
+    BitRate, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport, Unusable,
 };
 use protocol::iperf3::{CounterWidth, Parameters};
 
+use super::exchange::Exchanging;
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::error::SessionError;
-use crate::measured::Side;
-use crate::trial::{Calls, Setting};
+use crate::trial::Setting;
 
 /// What the engines of one test have in common.
 pub(crate) struct Workshop {
@@ -34,20 +30,18 @@ pub(crate) struct Workshop {
     amount: Amount,
     file: Option<PathBuf>,
     supplies: Supplies,
-    /// An engine that cannot be used is an error for who asked for it by name; a server that
-    /// was asked by its client uses another one, and says so.
-    side: Side,
+    demand: Demand,
     used: Engines,
     exchange: Option<Exchanging>,
 }
 
-/// What the streams of an exchange have in common.
-struct Exchanging {
-    exchange: Exchange,
-    calls: Option<Calls>,
-    /// How long an answer may take.
-    patience: Duration,
-    tally: Arc<RoundTripTally>,
+/// What becomes of a test whose engines cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// It fails: somebody here asked for them by name.
+    Needed,
+    /// Others run, and the record says so: the client asked, or nobody.
+    Preferred,
 }
 
 /// An engine, and what is said of it.
@@ -67,7 +61,7 @@ impl Workshop {
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             supplies: Supplies::new(block, filling),
-            side: setting.side,
+            demand: setting.demand,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
         }
@@ -75,7 +69,7 @@ impl Workshop {
 
     /// What the workers need to run the engines.
     pub(crate) fn memory(&self) -> Memory {
-        let pieces = [Segmented::NAME, udp::Receiver::NAME_COALESCED];
+        let pieces = [Segmented::NAME, Coalesced::NAME];
         let whole =
             self.options.segmentation_offload || pieces.iter().any(|name| self.is_asked_for(name));
         let kind = match (self.transport, whole) {
@@ -123,18 +117,17 @@ impl Workshop {
 
     /// The omitted start has ended.
     pub(crate) fn begin(&self) {
-        self.exchange.iter().for_each(|exchange| exchange.tally.begin());
+        self.exchange.iter().for_each(Exchanging::begin);
     }
 
     /// How long answers took that this end asked for in `span`.
     pub(crate) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
-        let asks = self.exchange.as_ref().filter(|_| self.side == Side::Client);
-        asks.map(|exchange| exchange.tally.read(span))
+        self.exchange.as_ref()?.round_trips(span)
     }
 
     /// The requests that were sent at their times.
     pub(crate) fn probes(&self) -> Vec<Probe> {
-        self.exchange.as_ref().map_or_else(Vec::new, |exchange| exchange.tally.probes())
+        self.exchange.as_ref().map_or_else(Vec::new, Exchanging::probes)
     }
 
     /// Of the names of `engines` the one that was asked for, else that of iperf3's `switch`,
@@ -159,7 +152,7 @@ impl Workshop {
         usual: &'static str,
     ) -> Result<Unusable, SessionError> {
         let (name, reason) = (name.to_owned(), crate::reason(error));
-        let is_ours = self.side == Side::Client && self.is_asked_for(&name);
+        let is_ours = self.demand == Demand::Needed && self.is_asked_for(&name);
         if is_ours || name == usual {
             return Err(SessionError::Engine { name, reason });
         }
@@ -262,13 +255,16 @@ impl Workshop {
     ) -> Result<Told, SessionError> {
         let names: Vec<_> = udp::RECEIVERS.iter().map(|engine| engine.name).collect();
         let switch = self.options.segmentation_offload;
-        let switch = switch.then_some(udp::Receiver::NAME_COALESCED);
+        let switch = switch.then_some(Coalesced::NAME);
         self.build(self.choose(&names, switch), names[0], |name| {
             let engine = udp::RECEIVERS.iter().find(|engine| engine.name == name);
-            let (socket, counters) = (Arc::clone(socket), Arc::clone(counters));
-            let receiver =
-                engine.unwrap_or(&udp::RECEIVERS[0]).build(socket, self.width, counters)?;
-            Ok(Box::new(receiver.with_goal(self.amount.goal.clone())))
+            let incoming = udp::Incoming {
+                socket: Arc::clone(socket),
+                width: self.width,
+                counters: Arc::clone(counters),
+                goal: self.amount.goal.clone(),
+            };
+            engine.unwrap_or(&udp::RECEIVERS[0]).build(self.supplies.block(), incoming)
         })
     }
 
@@ -287,44 +283,6 @@ impl Workshop {
             pieces => pacer.with_burst(pieces.unwrap_or(1).saturating_mul(together)),
         };
         Some(pacer.centred())
-    }
-}
-
-impl Exchanging {
-    fn new(exchange: Exchange, setting: &Setting) -> Self {
-        let asks = setting.side == Side::Client;
-        let tally = Arc::new(RoundTripTally::new(match exchange.every {
-            Some(_) if asks => MOST_PROBES,
-            _ => 0,
-        }));
-        let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
-        Self { exchange, calls: setting.calls.clone(), patience, tally }
-    }
-
-    fn engine(&self, one: &Opened, counters: &Arc<Counters>) -> io::Result<Box<dyn Stream>> {
-        let (exchange, counters) = (self.exchange, Arc::clone(counters));
-        let asking = |counters| Asking {
-            exchange,
-            counters,
-            tally: Arc::clone(&self.tally),
-            patience: self.patience,
-        };
-        let link = match (&one.socket, &self.calls) {
-            (StreamSocket::Tcp { socket, .. }, Some(Calls::To(to, options))) => {
-                let calls = (*to, options.clone());
-                return Ok(dataplane::caller(calls, Arc::clone(socket), asking(counters)));
-            }
-            (StreamSocket::Tcp { socket, .. }, Some(Calls::At(listener))) => {
-                return Ok(dataplane::callee(Arc::clone(listener), socket, exchange, counters));
-            }
-            (StreamSocket::Tcp { socket, .. }, None) => Link::Tcp(Arc::clone(socket)),
-            (StreamSocket::Udp { socket }, _) => Link::Udp(Arc::clone(socket)),
-        };
-        if one.sender {
-            dataplane::asker(link, asking(counters))
-        } else {
-            dataplane::answerer(link, exchange, counters)
-        }
     }
 }
 
@@ -358,9 +316,3 @@ fn open_to_write(path: &Path) -> Result<File, SessionError> {
         error,
     })
 }
-
-/// An answer that has not come by then is lost, if round trips are not longer than expected.
-const LEAST_PATIENCE: Duration = Duration::from_millis(500);
-const PATIENCE_IN_ROUND_TRIPS: u32 = 8;
-/// 44 minutes at the usual pause of a probe; 8 MiB.
-const MOST_PROBES: usize = 1 << 18;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use linux::tcp::Keepalive;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
-use session::client::{DatagramDefault, Manners, Request};
+use session::client::{Batching, DatagramDefault, Manners, Request};
 use session::{CounterWidth, Family, Wishes};
 
 use super::secrets;
@@ -123,6 +123,7 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
                 CounterWidth::Bits32
             },
             datagram: DatagramDefault::ControlSegment,
+            batching: Batching::IfAsked,
             receive_timeout: receive_timeout(flags)?,
             device: target.device.or(bind_device),
             client_port: flags.cport,

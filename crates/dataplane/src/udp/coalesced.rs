@@ -1,0 +1,29 @@
+//! The same from a socket that gives in one piece what came in one piece.
+
+use std::io;
+use std::net::UdpSocket;
+
+use linux::udp::{ReceiveBatch, Received};
+
+use crate::udp::{Called, Inlet};
+
+/// Datagrams of one piece are received together.
+#[derive(Clone, Copy, Debug)]
+pub struct Coalesced(Called);
+
+impl Inlet for Coalesced {
+    const NAME: &'static str = "coalesce";
+
+    fn open(socket: &UdpSocket, _: usize) -> io::Result<Self> {
+        linux::udp::coalesce_arrivals(socket)?;
+        Ok(Self(Called))
+    }
+
+    fn receive(&mut self, from: &UdpSocket, room: &mut ReceiveBatch) -> io::Result<usize> {
+        self.0.receive(from, room)
+    }
+
+    fn get<'a>(&'a self, room: &'a ReceiveBatch, index: usize) -> Received<'a> {
+        self.0.get(room, index)
+    }
+}

@@ -1,0 +1,34 @@
+//! Receives datagrams with io_uring(7): one request brings all that come, into buffers of the
+//! ring.
+
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use linux::udp::{ReceiveBatch, Received};
+use linux::uring::DatagramReceiveRing;
+
+use crate::udp::Inlet;
+
+/// The buffers of a ring.
+pub struct RingReceived(DatagramReceiveRing);
+
+impl Inlet for RingReceived {
+    const NAME: &'static str = "uring-receive";
+
+    fn open(_: &UdpSocket, length: usize) -> io::Result<Self> {
+        Ok(Self(DatagramReceiveRing::new(length)?))
+    }
+
+    fn receive(&mut self, from: &UdpSocket, _: &mut ReceiveBatch) -> io::Result<usize> {
+        self.0.receive(from)
+    }
+
+    fn get<'a>(&'a self, _: &'a ReceiveBatch, index: usize) -> Received<'a> {
+        self.0.get(index)
+    }
+
+    fn ring(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
+    }
+}

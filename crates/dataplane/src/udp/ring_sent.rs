@@ -1,0 +1,29 @@
+//! Sends datagrams with io_uring(7): a chain of sends, handed over with one call.
+
+use std::io;
+use std::net::UdpSocket;
+
+use linux::udp::SendBatch;
+use linux::uring::DatagramSendRing;
+
+use crate::udp::Outlet;
+
+/// Each datagram takes its own way through the kernel.
+pub struct RingSent(DatagramSendRing);
+
+impl Outlet for RingSent {
+    const NAME: &'static str = "uring-send";
+    const TOGETHER: bool = false;
+    const MOST: usize = CHAIN;
+
+    fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {
+        Ok(Self(DatagramSendRing::new(CHAIN)?))
+    }
+
+    fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
+        self.0.send(batch, to, count)
+    }
+}
+
+/// As many as go in one call of sendmmsg(2).
+const CHAIN: usize = 64;

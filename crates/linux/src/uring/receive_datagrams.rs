@@ -1,0 +1,181 @@
+//! One request for all datagrams that come, each with its time of arrival.
+
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use io_uring::{IoUring, cqueue, opcode, types};
+
+use super::buffers::{Buffers, GROUP, withdraw};
+use super::{result, ring, submit};
+use crate::udp::Received;
+
+/// A ring that receives datagrams into buffers of its own (`IORING_RECV_MULTISHOT` of
+/// recvmsg(2) and a ring of provided buffers, Linux 6.0).
+pub struct DatagramReceiveRing {
+    ring: IoUring,
+    buffers: Buffers,
+    /// What a datagram is received with; the kernel reads it while it is armed.
+    header: Box<libc::msghdr>,
+    /// Buffers with what came and how much each holds, until the next call.
+    came: Vec<(u16, usize)>,
+    /// What ended the request, if datagrams came before.
+    failure: Option<io::Error>,
+    /// The request goes on.
+    is_armed: bool,
+}
+
+// SAFETY: the header points to nothing.
+unsafe impl Send for DatagramReceiveRing {}
+
+impl DatagramReceiveRing {
+    /// A ring with room for datagrams of up to `length` bytes.
+    ///
+    /// # Errors
+    /// What io_uring_setup(2) and io_uring_register(2) report, e.g. `EPERM` where
+    /// `kernel.io_uring_disabled` forbids it, or `EINVAL` before Linux 5.19.
+    pub fn new(length: usize) -> io::Result<Self> {
+        let each = (BEFORE_CONTROL + CONTROL + length.max(1)).next_multiple_of(CACHE_LINE);
+        let count = (ROOM / each).clamp(FEWEST, MOST);
+        let count = 1_u16 << count.ilog2();
+        let ring = ring(u32::from(count))?;
+        let buffers = Buffers::register(&ring, count, each)?;
+        let mut header = Box::new(crate::udp::empty_header());
+        header.msg_controllen = CONTROL as _;
+        let came = Vec::with_capacity(count.into());
+        Ok(Self { ring, buffers, header, came, failure: None, is_armed: false })
+    }
+
+    /// How many datagrams came, at least one; they stay until the next call.
+    ///
+    /// # Errors
+    /// `WouldBlock` if there is none, and what the socket reports.
+    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        self.came.drain(..).for_each(|(number, _)| self.buffers.give(number));
+        loop {
+            self.reap();
+            if !self.came.is_empty() {
+                return Ok(self.came.len());
+            }
+            if let Some(error) = self.failure.take() {
+                return Err(error);
+            }
+            if self.is_armed {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.arm(socket)?;
+        }
+    }
+
+    fn reap(&mut self) {
+        while self.came.len() < self.came.capacity()
+            && let Some(entry) = self.ring.completion().next()
+        {
+            self.is_armed = cqueue::more(entry.flags());
+            match (cqueue::buffer_select(entry.flags()), result(&entry)) {
+                (Some(number), Ok(count)) => self.came.push((number, count)),
+                (Some(number), Err(_)) => self.buffers.give(number),
+                // All buffers were full: it has to be asked anew.
+                (None, Err(error)) if crate::lacks_buffers(&error) => {}
+                (None, Err(error)) => self.failure = Some(error),
+                (None, Ok(_)) => {}
+            }
+        }
+    }
+
+    /// Sees to it that the kernel receives from `socket`.
+    fn arm(&mut self, socket: &UdpSocket) -> io::Result<()> {
+        let fd = types::Fd(socket.as_raw_fd());
+        let entry = opcode::RecvMsgMulti::new(fd, &raw const *self.header, GROUP).build();
+        // SAFETY: header and buffers live as long as the ring.
+        unsafe { submit(&mut self.ring, &entry)? };
+        self.is_armed = true;
+        Ok(())
+    }
+
+    /// Datagram `index` of the last call of [`Self::receive`].
+    ///
+    /// # Panics
+    /// If fewer came.
+    pub fn get(&self, index: usize) -> Received<'_> {
+        let (number, count) = self.came[index];
+        let bytes = self.buffers.bytes(number, count);
+        let Ok(message) = types::RecvMsgOut::parse(bytes, &self.header) else {
+            return Received { payload: &[], segment: None, arrival: None };
+        };
+        // The payload comes last.
+        let (_, payload) = bytes.split_at(bytes.len() - message.payload_data().len());
+        let control = message.control_data();
+        let mut header = crate::udp::empty_header();
+        // Nothing is written there.
+        header.msg_control = control.as_ptr().cast_mut().cast();
+        header.msg_controllen = control.len() as _;
+        // SAFETY: the kernel wrote these control messages, and the buffers are borrowed; it put
+        // them behind 16 bytes, so that they are aligned.
+        unsafe { Received::described(payload, &header) }
+    }
+}
+
+impl AsFd for DatagramReceiveRing {
+    /// Readable when something has come.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring lives as long as the borrow.
+        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
+    }
+}
+
+impl Drop for DatagramReceiveRing {
+    fn drop(&mut self) {
+        // What is received meanwhile goes to the buffers, which are still there.
+        if self.is_armed {
+            _ = self.ring.submitter().register_sync_cancel(None, types::CancelBuilder::any());
+        }
+        withdraw(&self.ring);
+    }
+}
+
+/// What the kernel puts before control messages and payload (`struct io_uring_recvmsg_out` in
+/// linux/io_uring.h).
+const BEFORE_CONTROL: usize = 16;
+/// Enough for one time stamp and one length.
+const CONTROL: usize = 128;
+const CACHE_LINE: usize = 64;
+/// About the share of a second-level cache that one stream may fill.
+const ROOM: usize = 256 * 1024;
+const FEWEST: usize = 8;
+const MOST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::udp::{bind, stamp_arrivals};
+
+    #[test]
+    fn datagrams_come_with_their_times_and_in_order() {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let [from, to] = [(); 2].map(|()| bind(local, false, false).expect("bound"));
+        from.connect(to.local_addr().expect("bound")).expect("connected");
+        stamp_arrivals(&to).expect("stamps");
+        let mut ring = DatagramReceiveRing::new(100).expect("made");
+        let nothing = ring.receive(&to).expect_err("nothing came");
+        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
+        let mut next = 0;
+        // More than there are buffers.
+        while next < 1_000_u32 {
+            from.send(&next.to_be_bytes()).expect("sent");
+            let count = loop {
+                match ring.receive(&to) {
+                    Ok(count) => break count,
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+                ring.ring.submit_and_wait(1).expect("waits");
+            };
+            for index in 0..count {
+                let received = ring.get(index);
+                assert_eq!(received.payload, next.to_be_bytes());
+                assert!(received.arrival.is_some() && received.segment.is_none());
+                next += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What a client is asked to do.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use linux::tcp::Keepalive;
+use measurement::TestPlan;
+use protocol::iperf3::{CounterWidth, Wishes};
+
+use crate::batches::Batching;
+use crate::resolve::Family;
+
+/// What to run, and against whom.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Name or address of the server.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Which of its addresses may be used.
+    pub family: Family,
+    /// Address to send from.
+    pub bind: Option<IpAddr>,
+    /// How long one connect may take.
+    pub connect_timeout: Duration,
+    /// CPUs to pin the workers to; empty: not pinned.
+    pub cpus: Vec<usize>,
+    /// Labels for the record.
+    pub tags: BTreeMap<String, String>,
+    /// What to do.
+    pub plan: TestPlan,
+    /// How it differs from what a linerate does on its own.
+    pub manners: Manners,
+}
+
+/// What a client does in its own way unless it is told otherwise.
+#[derive(Clone, Debug)]
+pub struct Manners {
+    /// What the server is asked for beside the plan.
+    pub wishes: Wishes,
+    /// Width of the datagrams' sequence numbers.
+    pub counter_width: CounterWidth,
+    /// Where the length of a datagram comes from if the plan has none.
+    pub datagram: DatagramDefault,
+    /// Whether datagrams go many in one piece though no engine was named.
+    pub batching: Batching,
+    /// A test in which nothing is received for so long has failed.
+    pub receive_timeout: Duration,
+    /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
+    pub device: Option<String>,
+    /// Port from which the first stream is sent; the next ones follow (clause 2.7).
+    pub client_port: Option<u16>,
+    /// `TCP_USER_TIMEOUT` of all connections (tcp(7)).
+    pub send_timeout: Option<Duration>,
+    /// How the control connection finds out that the server is gone.
+    pub keepalive: Keepalive,
+    /// A test whose socket buffers are smaller than asked has failed, as with iperf3.
+    pub exact_window: bool,
+    /// Payload comes from this file, or goes to it.
+    pub file: Option<PathBuf>,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self {
+            wishes: Wishes::default(),
+            counter_width: CounterWidth::Bits64,
+            datagram: DatagramDefault::PathMtu,
+            batching: Batching::WhereFaster,
+            receive_timeout: RECEIVE_TIMEOUT,
+            device: None,
+            client_port: None,
+            send_timeout: None,
+            keepalive: Keepalive::default(),
+            exact_window: false,
+            file: None,
+        }
+    }
+}
+
+/// Where the length of a datagram comes from if the plan has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatagramDefault {
+    /// What fits the path MTU.
+    PathMtu,
+    /// The segment size of the control connection, as with iperf3 (clause 6.5).
+    ControlSegment,
+}
+
+/// iperf3's (clause 2.8).
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);

@@ -1,0 +1,87 @@
+//! Gives each stream of an exchange its engine.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dataplane::{Asking, Counters, Link, RoundTripTally, Stream};
+use measurement::{Exchange, Probe, RoundTrips};
+
+use super::{Opened, StreamSocket};
+use crate::measured::Side;
+use crate::trial::{Calls, Setting};
+
+/// What the streams of an exchange have in common.
+pub(super) struct Exchanging {
+    exchange: Exchange,
+    calls: Option<Calls>,
+    /// Whether this end asks; else it answers.
+    asks: bool,
+    /// How long an answer may take.
+    patience: Duration,
+    tally: Arc<RoundTripTally>,
+}
+
+impl Exchanging {
+    pub(super) fn new(exchange: Exchange, setting: &Setting) -> Self {
+        let asks = setting.side == Side::Client;
+        let tally = Arc::new(RoundTripTally::new(match exchange.every {
+            Some(_) if asks => MOST_PROBES,
+            _ => 0,
+        }));
+        let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
+        Self { exchange, calls: setting.calls.clone(), asks, patience, tally }
+    }
+
+    /// The engine of one stream.
+    pub(super) fn engine(
+        &self,
+        one: &Opened,
+        counters: &Arc<Counters>,
+    ) -> io::Result<Box<dyn Stream>> {
+        let (exchange, counters) = (self.exchange, Arc::clone(counters));
+        let asking = |counters| Asking {
+            exchange,
+            counters,
+            tally: Arc::clone(&self.tally),
+            patience: self.patience,
+        };
+        let link = match (&one.socket, &self.calls) {
+            (StreamSocket::Tcp { socket, .. }, Some(Calls::To(to, options))) => {
+                let calls = (*to, options.clone());
+                return Ok(dataplane::caller(calls, Arc::clone(socket), asking(counters)));
+            }
+            (StreamSocket::Tcp { socket, .. }, Some(Calls::At(listener))) => {
+                return Ok(dataplane::callee(Arc::clone(listener), socket, exchange, counters));
+            }
+            (StreamSocket::Tcp { socket, .. }, None) => Link::Tcp(Arc::clone(socket)),
+            (StreamSocket::Udp { socket }, _) => Link::Udp(Arc::clone(socket)),
+        };
+        if one.sender {
+            dataplane::asker(link, asking(counters))
+        } else {
+            dataplane::answerer(link, exchange, counters)
+        }
+    }
+
+    /// The omitted start has ended.
+    pub(super) fn begin(&self) {
+        self.tally.begin();
+    }
+
+    /// How long responses took that this end asked for in `span`.
+    pub(super) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
+        self.asks.then(|| self.tally.read(span))
+    }
+
+    /// The requests that were sent at their times.
+    pub(super) fn probes(&self) -> Vec<Probe> {
+        self.tally.probes()
+    }
+}
+
+/// An answer that has not come by then is lost, if round trips are not longer than expected.
+const LEAST_PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE_IN_ROUND_TRIPS: u32 = 8;
+/// 44 minutes at the usual pause of a probe; 8 MiB.
+const MOST_PROBES: usize = 1 << 18;
