@@ -9,8 +9,8 @@ use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    Direction, Engines, Environment, PacingReport, Peer, Runtime, TestPlan, TestRecord, Timestamp,
-    Transport, Way,
+    Direction, Engines, Environment, PacingReport, Peer, Runtime, TestRecord, Timestamp, Transport,
+    Way,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Hello, Parameters,
