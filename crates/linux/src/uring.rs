@@ -3,22 +3,26 @@
 
 mod receive;
 mod send;
+mod sent;
 
 pub use receive::ReceiveRing;
-pub use send::{Manner, SendRing, Sent};
+pub use send::SendRing;
+pub use sent::{Manner, Sent};
 
 use std::io;
 
 use io_uring::{IoUring, cqueue, squeue};
 
-/// Makes a ring for `entries` requests. Its results are brought by the kernel when this
-/// thread asks for them.
-fn ring(entries: u32) -> io::Result<IoUring> {
+/// Makes a ring that takes one request at a time and has room for `results`. The kernel brings
+/// them when this thread asks for them.
+fn ring(results: u32) -> io::Result<IoUring> {
     // Results are then worked on when the thread waits for them, not in between; a kernel
     // before 5.19 does without.
-    let quiet = IoUring::builder().setup_coop_taskrun().build(entries);
+    let quiet = IoUring::builder().setup_cqsize(results).setup_coop_taskrun().build(1);
     let ring = match quiet {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => IoUring::new(entries),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            IoUring::builder().setup_cqsize(results).build(1)
+        }
         result => result,
     };
     ring.map_err(|error| match error.kind() {
@@ -36,6 +40,21 @@ unsafe fn submit(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<()> {
     let pushed = unsafe { ring.submission().push(entry) };
     pushed.map_err(|_| io::Error::from(io::ErrorKind::StorageFull))?;
     ring.submit().map(drop)
+}
+
+/// The next result, if one has come.
+///
+/// The kernel keeps those for which the ring has no room until it is asked for them, and
+/// tells of nothing more before: who only waited for a ring to become readable would wait for
+/// ever.
+fn next(ring: &mut IoUring) -> io::Result<Option<cqueue::Entry>> {
+    let next = ring.completion().next();
+    if next.is_some() || !ring.submission().cq_overflow() {
+        return Ok(next);
+    }
+    // Brings them, as there are some (`IORING_ENTER_GETEVENTS`).
+    ring.submit()?;
+    Ok(ring.completion().next())
 }
 
 fn result(entry: &cqueue::Entry) -> io::Result<usize> {

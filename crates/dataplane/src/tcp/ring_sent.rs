@@ -27,12 +27,12 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
         let (manner, length) =
             (if IN_PLACE { Manner::InPlace } else { Manner::Copied }, payload.len());
-        Ok(Self { ring: SendRing::new(RESULTS, payload, manner)?, length, tally })
+        Ok(Self { ring: SendRing::new(payload, manner)?, length, tally })
     }
 
     /// The bytes of the send in flight, if it is done.
     fn reap(&mut self) -> io::Result<Option<usize>> {
-        while let Some(sent) = self.ring.reap() {
+        while let Some(sent) = self.ring.reap()? {
             match sent {
                 Sent::Bytes(bytes) => return Ok(Some(bytes)),
                 Sent::Released { copied } => self.tally.hear(1, u64::from(copied)),
@@ -57,6 +57,8 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
     }
 
     fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
+        // One at a time, so that the bytes stay in order; of those before it the pages may be on
+        // their way.
         if self.ring.in_flight() == 0 {
             self.ring.send(to, count)?;
             if IN_PLACE {
@@ -79,7 +81,3 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
         late
     }
 }
-
-/// One send is in flight at a time, so that its bytes stay in order; of those before it the
-/// pages may be on their way.
-const RESULTS: u32 = 64;

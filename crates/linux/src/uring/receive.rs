@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{result, ring, submit};
+use super::{next, result, ring, submit};
 use crate::memory::Region;
 
 /// A ring that receives one stream into buffers of its own (`IORING_RECV_MULTISHOT` and a
@@ -31,7 +31,7 @@ impl ReceiveRing {
     /// `kernel.io_uring_disabled` forbids it, or `EINVAL` before Linux 5.19.
     pub fn new(buffer: usize) -> io::Result<Self> {
         let buffer = buffer.max(1).next_multiple_of(PAGE);
-        let ring = ring(u32::from(BUFFERS))?;
+        let ring = ring(2 * u32::from(BUFFERS))?;
         let memory = Region::new(PAGE + usize::from(BUFFERS) * buffer)?;
         let mut this = Self { ring, memory, buffer, given: 0, is_armed: false };
         (0..BUFFERS).for_each(|number| this.give(number));
@@ -83,7 +83,7 @@ impl ReceiveRing {
     /// What the stream reports.
     pub fn reap(&mut self) -> io::Result<Option<usize>> {
         loop {
-            let Some(entry) = self.ring.completion().next() else { return Ok(None) };
+            let Some(entry) = next(&mut self.ring)? else { return Ok(None) };
             self.is_armed = cqueue::more(entry.flags());
             if let Some(number) = cqueue::buffer_select(entry.flags()) {
                 self.give(number);

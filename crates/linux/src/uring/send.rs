@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{result, ring, submit};
+use super::{Manner, Sent, next, result, ring, submit};
 use crate::memory::Region;
 
 /// A ring for the sends of one stream, which all send from one payload.
@@ -19,37 +19,14 @@ pub struct SendRing {
     in_flight: u32,
 }
 
-/// Whether the bytes are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// They are (`IORING_OP_SEND`).
-    Copied,
-    /// They are not, if that can be avoided (`IORING_OP_SEND_ZC`, Linux 6.0).
-    InPlace,
-}
-
-/// What became of a send.
-#[derive(Debug)]
-pub enum Sent {
-    /// So many bytes went.
-    Bytes(usize),
-    /// The kernel is done with the pages of a send; whether it copied them all the same.
-    Released {
-        /// It did.
-        copied: bool,
-    },
-    /// It failed.
-    Failed(io::Error),
-}
-
 impl SendRing {
-    /// A ring for up to `depth` sends of `payload` at once.
+    /// A ring for sends of `payload`.
     ///
     /// # Errors
     /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
     /// forbids it; `Unsupported` if the kernel cannot send in this manner.
-    pub fn new(depth: u32, payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
-        let ring = ring(depth)?;
+    pub fn new(payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
+        let ring = ring(RESULTS)?;
         let mut probe = io_uring::Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         let code = match manner {
@@ -91,17 +68,20 @@ impl SendRing {
     }
 
     /// The next result, if one has come.
-    pub fn reap(&mut self) -> Option<Sent> {
-        let entry = self.ring.completion().next()?;
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn reap(&mut self) -> io::Result<Option<Sent>> {
+        let Some(entry) = next(&mut self.ring)? else { return Ok(None) };
         if cqueue::notif(entry.flags()) {
             // The kernel's numbers have their highest bit set then.
-            return Some(Sent::Released { copied: entry.result() < 0 });
+            return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
         }
         self.in_flight -= 1;
-        Some(match result(&entry) {
+        Ok(Some(match result(&entry) {
             Ok(bytes) => Sent::Bytes(bytes),
             Err(error) => Sent::Failed(error),
-        })
+        }))
     }
 
     /// Gives up what is in flight: it ends as far as it has come, and its results are there
@@ -133,6 +113,9 @@ impl Drop for SendRing {
     }
 }
 
+/// As many sends as a large send buffer holds have their pages on their way; what comes of more
+/// than these at once costs a further system call.
+const RESULTS: u32 = 256;
 /// `IORING_SEND_ZC_REPORT_USAGE` of `linux/io_uring.h` (Linux 6.2).
 const REPORT_USAGE: u16 = 1 << 3;
 
@@ -158,7 +141,7 @@ mod tests {
 
     fn wait(ring: &mut SendRing) -> Sent {
         loop {
-            if let Some(sent) = ring.reap() {
+            if let Some(sent) = ring.reap().expect("reaped") {
                 return sent;
             }
             ring.ring.submit_and_wait(1).expect("waits");
@@ -168,7 +151,7 @@ mod tests {
     #[test]
     fn a_send_goes_on_until_all_is_sent() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(2, payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
         ring.send(&near, 1 << 20).expect("begun");
         assert!(ring.in_flight() <= 1);
         let reader =
@@ -181,7 +164,7 @@ mod tests {
     #[test]
     fn a_send_in_place_tells_that_loopback_copied() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(2, payload(), Manner::InPlace).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
         ring.send(&near, 1_000).expect("begun");
         assert!(matches!(wait(&mut ring), Sent::Bytes(1_000)));
         far.read_exact(&mut [0; 1_000]).expect("read");
@@ -189,15 +172,33 @@ mod tests {
     }
 
     #[test]
+    fn results_for_which_there_is_no_room_come_all_the_same() {
+        let (near, mut far) = pair();
+        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
+        let many = 2 * RESULTS;
+        (0..many).for_each(|_| ring.send(&near, 10).expect("begun"));
+        far.read_exact(&mut vec![0; 10 * many as usize]).expect("read");
+        assert!(ring.ring.submission().cq_overflow());
+        let (mut went, mut released) = (0, 0);
+        while (went, released) != (many, many) {
+            match wait(&mut ring) {
+                Sent::Bytes(10) => went += 1,
+                Sent::Released { .. } => released += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn what_is_cancelled_says_how_far_it_came() {
         let (near, far) = pair();
-        let mut ring = SendRing::new(1, payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
         let mut sent = 0;
         // Until it does not go on any more.
         loop {
             ring.send(&near, 1 << 20).expect("begun");
             std::thread::sleep(std::time::Duration::from_millis(1));
-            match ring.reap() {
+            match ring.reap().expect("reaped") {
                 Some(Sent::Bytes(bytes)) => sent += bytes,
                 Some(other) => panic!("{other:?}"),
                 None => break,
