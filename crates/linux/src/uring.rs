@@ -27,6 +27,7 @@ fn ring(results: u32) -> io::Result<IoUring> {
     };
     ring.map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => io::Error::new(error.kind(), FORBIDDEN),
+        io::ErrorKind::OutOfMemory => io::Error::new(error.kind(), SHORT_OF_MEMORY),
         _ => error,
     })
 }
@@ -63,3 +64,5 @@ fn result(entry: &cqueue::Entry) -> io::Result<usize> {
 }
 
 const FORBIDDEN: &str = "io_uring is forbidden (sysctl kernel.io_uring_disabled, or a filter)";
+const SHORT_OF_MEMORY: &str =
+    "io_uring gets no memory (see the limit of locked memory, ulimit -l, and that of the group)";

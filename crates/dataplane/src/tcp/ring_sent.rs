@@ -17,6 +17,8 @@ pub struct RingSent<const IN_PLACE: bool> {
     ring: SendRing,
     length: usize,
     tally: Arc<InPlaceTally>,
+    /// The send in flight is copied, since the kernel had no room to note its pages.
+    is_copying: bool,
 }
 
 impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
@@ -27,14 +29,19 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
         let (manner, length) =
             (if IN_PLACE { Manner::InPlace } else { Manner::Copied }, payload.len());
-        Ok(Self { ring: SendRing::new(payload, manner)?, length, tally })
+        Ok(Self { ring: SendRing::new(payload, manner)?, length, tally, is_copying: false })
     }
 
     /// The bytes of the send in flight, if it is done.
     fn reap(&mut self) -> io::Result<Option<usize>> {
         while let Some(sent) = self.ring.reap()? {
             match sent {
-                Sent::Bytes(bytes) => return Ok(Some(bytes)),
+                Sent::Bytes(bytes) => {
+                    if IN_PLACE && !std::mem::take(&mut self.is_copying) {
+                        self.tally.note_send();
+                    }
+                    return Ok(Some(bytes));
+                }
                 Sent::Released { copied } => self.tally.hear(1, u64::from(copied)),
                 Sent::Failed(error) => return Err(error),
             }
@@ -61,11 +68,17 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
         // their way.
         if self.ring.in_flight() == 0 {
             self.ring.send(to, count)?;
-            if IN_PLACE {
-                self.tally.note_send();
-            }
         }
-        self.reap()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        let sent = match self.reap() {
+            Err(error) if IN_PLACE && linux::lacks_memory(&error) => {
+                self.tally.note_refusal();
+                self.is_copying = true;
+                self.ring.send_copied(to, count)?;
+                self.reap()
+            }
+            result => result,
+        };
+        sent?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
     fn ring(&self) -> Option<BorrowedFd<'_>> {

@@ -17,6 +17,8 @@ pub struct SendRing {
     manner: Manner,
     /// Sends whose result has not come.
     in_flight: u32,
+    /// Sends that failed and whose release is yet to come.
+    failed: u32,
 }
 
 impl SendRing {
@@ -36,7 +38,7 @@ impl SendRing {
         if !probe.is_supported(code) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self { ring, payload, manner, in_flight: 0 })
+        Ok(Self { ring, payload, manner, in_flight: 0, failed: 0 })
     }
 
     /// Sends that have no result yet.
@@ -49,11 +51,23 @@ impl SendRing {
     /// # Errors
     /// What io_uring_enter(2) reports.
     pub fn send(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        self.send_by(self.manner, stream, count)
+    }
+
+    /// The same with a copy, whatever the manner of the ring.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn send_copied(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        self.send_by(Manner::Copied, stream, count)
+    }
+
+    fn send_by(&mut self, manner: Manner, stream: &TcpStream, count: usize) -> io::Result<()> {
         let bytes = &self.payload[..count.min(self.payload.len())];
         let (fd, length) = (types::Fd(stream.as_raw_fd()), u32::try_from(bytes.len()));
         let length = length.unwrap_or(u32::MAX);
         let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
-        let entry = match self.manner {
+        let entry = match manner {
             Manner::Copied => opcode::Send::new(fd, bytes.as_ptr(), length).flags(flags).build(),
             Manner::InPlace => opcode::SendZc::new(fd, bytes.as_ptr(), length)
                 .flags(flags)
@@ -72,16 +86,30 @@ impl SendRing {
     /// # Errors
     /// What io_uring_enter(2) reports.
     pub fn reap(&mut self) -> io::Result<Option<Sent>> {
-        let Some(entry) = next(&mut self.ring)? else { return Ok(None) };
-        if cqueue::notif(entry.flags()) {
-            // The kernel's numbers have their highest bit set then.
-            return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
+        while let Some(entry) = next(&mut self.ring)? {
+            if !cqueue::notif(entry.flags()) {
+                return Ok(Some(self.end(&entry)));
+            }
+            if self.failed == 0 {
+                // The kernel's numbers have their highest bit set then.
+                return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
+            }
+            // The order makes no difference to who counts.
+            self.failed -= 1;
         }
+        Ok(None)
+    }
+
+    /// A send is over, but for its pages.
+    fn end(&mut self, entry: &cqueue::Entry) -> Sent {
         self.in_flight -= 1;
-        Ok(Some(match result(&entry) {
+        match result(entry) {
             Ok(bytes) => Sent::Bytes(bytes),
-            Err(error) => Sent::Failed(error),
-        }))
+            Err(error) => {
+                self.failed += u32::from(cqueue::more(entry.flags()));
+                Sent::Failed(error)
+            }
+        }
     }
 
     /// Gives up what is in flight: it ends as far as it has come, and its results are there
