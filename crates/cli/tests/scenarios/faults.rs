@@ -100,6 +100,18 @@ fn a_ring_that_gets_no_memory_is_refused_in_one_sentence() {
 }
 
 #[test]
+fn a_server_sends_by_every_engine_or_says_which_it_used() {
+    let server = Server::start();
+    for engine in ["sendfile", "vmsplice", "zerocopy", "uring", "uring-zerocopy"] {
+        let record = json(&server, &format!("--tcp --receive -n 8M --engine {engine}"));
+        let outcome = direction(&record);
+        let used = &outcome["engines"]["send"];
+        assert!(used["name"] == engine || used["instead_of"]["name"] == engine, "{outcome}");
+        assert_eq!(outcome["delivered"]["bytes"], 8 << 20, "{outcome}");
+    }
+}
+
+#[test]
 fn every_engine_gets_along_with_a_tiny_buffer() {
     let server = Server::start();
     let engines = ["write", "sendfile", "vmsplice", "zerocopy", "uring", "uring-zerocopy"];

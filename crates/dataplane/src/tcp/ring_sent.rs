@@ -51,8 +51,13 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
 }
 
 impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        Self::new(supplies.region()?, Arc::clone(supplies.in_place()))
+    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
+        let mut this = Self::new(supplies.region()?, Arc::clone(supplies.in_place()))?;
+        match this.ring.try_out(socket) {
+            // The first bytes will be copied, and counted as such.
+            Err(error) if IN_PLACE && linux::lacks_memory(&error) => Ok(this),
+            result => result.map(|()| this),
+        }
     }
 }
 

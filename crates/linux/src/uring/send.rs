@@ -17,8 +17,8 @@ pub struct SendRing {
     manner: Manner,
     /// Sends whose result has not come.
     in_flight: u32,
-    /// Sends that failed and whose release is yet to come.
-    failed: u32,
+    /// Releases that are yet to come and that nobody waits for: of sends that failed.
+    unheard: u32,
 }
 
 impl SendRing {
@@ -38,7 +38,30 @@ impl SendRing {
         if !probe.is_supported(code) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self { ring, payload, manner, in_flight: 0, failed: 0 })
+        Ok(Self { ring, payload, manner, in_flight: 0, unheard: 0 })
+    }
+
+    /// Sends nothing over `stream`, so that it is known whether the ring's manner is one for it:
+    /// some sockets cannot send in place, as those from a listener of Multipath TCP.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) or send(2) report; `Unsupported` if it is not.
+    pub fn try_out(&mut self, stream: &TcpStream) -> io::Result<()> {
+        self.send(stream, 0)?;
+        let entry = loop {
+            match next(&mut self.ring)? {
+                Some(entry) => break entry,
+                None => self.ring.submit_and_wait(1)?,
+            };
+        };
+        self.in_flight -= 1;
+        self.unheard += u32::from(cqueue::more(entry.flags()));
+        match result(&entry) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, NOT_OVER_THIS))
+            }
+            result => result.map(drop),
+        }
     }
 
     /// Sends that have no result yet.
@@ -90,12 +113,12 @@ impl SendRing {
             if !cqueue::notif(entry.flags()) {
                 return Ok(Some(self.end(&entry)));
             }
-            if self.failed == 0 {
+            if self.unheard == 0 {
                 // The kernel's numbers have their highest bit set then.
                 return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
             }
             // The order makes no difference to who counts.
-            self.failed -= 1;
+            self.unheard -= 1;
         }
         Ok(None)
     }
@@ -106,7 +129,7 @@ impl SendRing {
         match result(entry) {
             Ok(bytes) => Sent::Bytes(bytes),
             Err(error) => {
-                self.failed += u32::from(cqueue::more(entry.flags()));
+                self.unheard += u32::from(cqueue::more(entry.flags()));
                 Sent::Failed(error)
             }
         }
@@ -144,6 +167,7 @@ impl Drop for SendRing {
 /// As many sends as a large send buffer holds have their pages on their way; what comes of more
 /// than these at once costs a further system call.
 const RESULTS: u32 = 256;
+const NOT_OVER_THIS: &str = "io_uring cannot send in place over such a socket";
 /// `IORING_SEND_ZC_REPORT_USAGE` of `linux/io_uring.h` (Linux 6.2).
 const REPORT_USAGE: u16 = 1 << 3;
 
