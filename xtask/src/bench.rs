@@ -32,6 +32,7 @@ mod table;
 
 use contest::Contest;
 use program::Program;
+pub(crate) use program::free_port;
 use promise::Strictness;
 
 /// Compares linerate with the installed iperf3 over loopback

@@ -11,9 +11,14 @@ use crate::output::say;
 
 /// Sees to it that every program is there, or says how to get it.
 pub(crate) fn provide() -> Result<()> {
-    let missing = missing();
+    provide_these(&NEEDED)
+}
+
+/// The same for these programs and their packages.
+pub(crate) fn provide_these(needed: &[(&str, &'static str)]) -> Result<()> {
+    let missing = missing(needed);
     if missing.is_empty() {
-        say("every program that the tests run is there");
+        say("every program that is needed is there");
         return Ok(());
     }
     let install = install(&missing);
@@ -33,8 +38,8 @@ pub(crate) fn provide() -> Result<()> {
     Ok(())
 }
 
-fn missing() -> Vec<&'static str> {
-    NEEDED.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
+fn missing(needed: &[(&str, &'static str)]) -> Vec<&'static str> {
+    needed.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect()
 }
 
 fn install(packages: &[&'static str]) -> Vec<&'static str> {
