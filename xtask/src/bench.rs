@@ -20,6 +20,7 @@ mod dialect;
 mod engines;
 mod mars;
 mod measure;
+mod memory;
 mod pacing;
 mod process;
 mod program;
@@ -72,6 +73,7 @@ enum Special {
     Engines(engines::Engines),
     Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
+    Memory(memory::Memory),
 }
 
 impl Bench {
@@ -82,6 +84,7 @@ impl Bench {
             Some(Special::Engines(engines)) => engines.run(),
             Some(Special::Datagrams(datagrams)) => datagrams.run(),
             Some(Special::Mars(mars)) => mars.run(),
+            Some(Special::Memory(memory)) => memory.run(),
             None => self.compare(),
         }
     }
