@@ -24,6 +24,7 @@ mod flags;
 mod identity;
 mod mars;
 mod measure;
+mod memory;
 mod pacing;
 mod peers;
 mod process;
@@ -39,6 +40,7 @@ mod table;
 
 use contest::Contest;
 use program::Program;
+pub(crate) use program::free_port;
 use promise::Strictness;
 
 /// Compares linerate with the installed iperf3 over loopback
@@ -80,6 +82,7 @@ enum Special {
     Mars(mars::Mars),
     Table(standing::Standing),
     Exchanges(exchanges::Exchanges),
+    Memory(memory::Memory),
 }
 
 impl Bench {
@@ -92,6 +95,7 @@ impl Bench {
             Some(Special::Mars(mars)) => mars.run(),
             Some(Special::Table(table)) => table.run(),
             Some(Special::Exchanges(exchanges)) => exchanges.run(),
+            Some(Special::Memory(memory)) => memory.run(),
             None => self.compare(),
         }
     }

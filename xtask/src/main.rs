@@ -15,6 +15,7 @@ mod models;
 mod output;
 mod packages;
 mod schema;
+mod static_binary;
 mod test;
 mod tree;
 mod workspace;
@@ -55,6 +56,7 @@ enum Task {
     Fuzz(fuzz::Fuzz),
     Models(models::Models),
     Schema(schema::Schema),
+    Static(static_binary::Static),
     Test(test::Test),
 }
 
@@ -68,6 +70,7 @@ impl Task {
             Self::Fuzz(task) => task.run(),
             Self::Models(task) => task.run(),
             Self::Schema(task) => task.run(),
+            Self::Static(task) => task.run(),
             Self::Test(task) => task.run(),
         }
     }

@@ -73,6 +73,9 @@ pub(crate) const SENDERS: [Needed; 3] =
 /// What `bench exchanges` compares with.
 pub(crate) const EXCHANGERS: [Needed; 2] = [("sockperf", "sockperf"), ("iperf", "iperf")];
 
+/// What `static` compiles and links with.
+pub(crate) const STATIC: [Needed; 1] = [("musl-gcc", "musl-tools")];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,6 +61,8 @@ pub struct Pool {
 struct Watched {
     id: u32,
     sender: bool,
+    /// As in [`Running`].
+    is_halted_by_signal: bool,
     counters: Arc<Counters>,
 }
 
@@ -135,10 +137,12 @@ impl Pool {
     /// Places a stream on its MPU.
     fn admit(&mut self, stream: OpenStream, mpu: usize, log: &Arc<Log>) {
         let OpenStream { id, sender, engine, counters } = stream;
+        let is_halted_by_signal = sender && engine.outlasts_its_steps();
         let running = Running {
             engine,
             counters: Arc::clone(&counters),
             sends: sender,
+            is_halted_by_signal,
             is_silent: sender,
             phase: Phase::Arriving,
             start: Arc::clone(&self.start),
@@ -148,7 +152,7 @@ impl Pool {
         let mut workload = self.context.add(running);
         workload.schedule_at(BULK, Placement::Mpu(mpu));
         self.workloads.push(workload);
-        self.streams.push(Watched { id, sender, counters });
+        self.streams.push(Watched { id, sender, is_halted_by_signal, counters });
     }
 
     /// Gives an MPU, which has its streams, its stewards.
@@ -184,10 +188,19 @@ impl Pool {
         for steward in &self.stewards {
             have_stopped &= steward.stopper.wait_for(LONGEST_STOP).is_some();
         }
+        have_stopped = have_stopped && self.halt_by_signal();
         if have_stopped {
             let senders = self.streams.iter().filter(|stream| stream.sender);
             senders.for_each(|stream| stream.counters.finish_in_order());
         }
+    }
+
+    /// Halts those with which the kernel goes on; false: an MPU hangs.
+    fn halt_by_signal(&self) -> bool {
+        let all = self.workloads.iter().zip(&self.streams);
+        let told = || all.clone().filter(|(_, stream)| stream.is_halted_by_signal);
+        told().for_each(|(workload, _)| workload.signal());
+        told().all(|(workload, _)| workload.wait_for(LONGEST_STOP).is_some())
     }
 
     /// Ends all streams and waits for the threads.

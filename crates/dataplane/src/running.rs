@@ -19,6 +19,8 @@ pub(crate) struct Running {
     pub(crate) engine: Box<dyn Stream>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) sends: bool,
+    /// It sends, and gets a signal when the sending is over.
+    pub(crate) is_halted_by_signal: bool,
     /// It sends, and has not sent yet.
     pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
@@ -89,6 +91,12 @@ impl Running {
         }
         match step {
             Step::Again => Next::Yield,
+            Step::Readable | Step::Writable if self.is_halted_by_signal => {
+                match mpu.wait_for_signal() {
+                    Ok(()) => Next::Yield,
+                    Err(wait) => Next::Stalled(wait.or_readiness()),
+                }
+            }
             Step::Readable | Step::Writable => Next::Stalled(Wait::for_readiness()),
             Step::ReadableOr(time) => Next::Stalled(Wait::for_readiness().or_until(instant(time))),
             Step::Watch => self.watch_newest(mpu),

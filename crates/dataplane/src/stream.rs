@@ -42,6 +42,12 @@ pub trait Stream: Send {
     /// Moves about one block. Must not block, allocate, lock or format.
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step;
 
+    /// Whether the kernel goes on with it while it waits: at the end of the sending it has to
+    /// be halted even then, or nobody would count what still goes.
+    fn outlasts_its_steps(&self) -> bool {
+        false
+    }
+
     /// Takes note that there will be no further step.
     fn halt(&mut self);
 }

@@ -54,6 +54,12 @@ pub fn lacks_buffers(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
+/// Whether the kernel had no memory for what was to be done, or the user must not have so much
+/// of it locked (`ENOMEM`, `RLIMIT_MEMLOCK`).
+pub fn lacks_memory(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
 /// Socket buffers in effect, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {

@@ -15,6 +15,13 @@ pub fn become_daemon() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// A file that would grow beyond the limit (`RLIMIT_FSIZE`, setrlimit(2)) is an error of who
+/// writes it, and not the end of the process. Files in memory count too.
+pub fn outlive_large_files() {
+    // SAFETY: no handler is installed, so that nothing of ours runs in a signal.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
 /// Whether a process with this number exists, whosever it is.
 pub fn exists(process: i32) -> bool {
     // 0 and below mean groups of processes.

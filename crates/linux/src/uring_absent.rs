@@ -1,5 +1,10 @@
 //! What stands in for io_uring(7) on machines for which its bindings are not known.
 
+#[path = "uring/sent.rs"]
+mod sent;
+
+pub use sent::{Manner, Sent};
+
 use std::convert::Infallible;
 use std::io;
 use std::net::{TcpStream, UdpSocket};
@@ -21,34 +26,17 @@ pub struct DatagramSendRing(Infallible);
 /// A ring that cannot be made.
 pub struct DatagramReceiveRing(Infallible);
 
-/// Whether the bytes are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// They are.
-    Copied,
-    /// They are not, if that can be avoided.
-    InPlace,
-}
-
-/// What became of a send.
-#[derive(Debug)]
-pub enum Sent {
-    /// So many bytes went.
-    Bytes(usize),
-    /// The kernel is done with the pages of a send; whether it copied them all the same.
-    Released {
-        /// It did.
-        copied: bool,
-    },
-    /// It failed.
-    Failed(io::Error),
-}
-
 impl SendRing {
     /// # Errors
     /// `Unsupported`.
-    pub fn new(_: u32, _: Arc<Region>, _: Manner) -> io::Result<Self> {
+    pub fn new(_: Arc<Region>, _: Manner) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn try_out(&mut self, _: &TcpStream) -> io::Result<()> {
+        match self.0 {}
     }
 
     /// Never called.
@@ -62,8 +50,15 @@ impl SendRing {
         match self.0 {}
     }
 
+    /// # Errors
     /// Never called.
-    pub const fn reap(&mut self) -> Option<Sent> {
+    pub fn send_copied(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn reap(&mut self) -> io::Result<Option<Sent>> {
         match self.0 {}
     }
 

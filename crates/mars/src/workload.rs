@@ -68,6 +68,13 @@ impl Wait {
         Self { exactly: true, ..Self::until(time) }
     }
 
+    /// But also until a descriptor that it watches becomes ready.
+    #[must_use]
+    pub const fn or_readiness(mut self) -> Self {
+        self.readiness = true;
+        self
+    }
+
     /// Until an object, which gave the ticket, lets it go on.
     pub(crate) const fn for_object(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::NOTHING }

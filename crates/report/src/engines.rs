@@ -81,7 +81,7 @@ fn choice(trials: &[EngineTrial]) -> Option<String> {
 fn copies(sends: &InPlace) -> String {
     let written = match sends.written {
         0 => String::new(),
-        count => format!("; {count} were written instead, as net.core.optmem_max was used up"),
+        count => format!("; {count} were written instead, {REFUSED}"),
     };
     let share = sends.copied_share().map_or_else(
         || "the kernel told of none".to_owned(),
@@ -89,3 +89,6 @@ fn copies(sends: &InPlace) -> String {
     );
     format!("of {} sends without a copy {share}{written}", sends.sends)
 }
+
+/// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).
+const REFUSED: &str = "for which the kernel had no room (see net.core.optmem_max, and ulimit -l)";

@@ -181,6 +181,15 @@ pub fn reason(error: &io::Error) -> String {
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
+/// Why an engine cannot be used, and what helps.
+pub(crate) fn engine_reason(error: &io::Error) -> String {
+    let reason = reason(error);
+    match error.raw_os_error() {
+        Some(EMFILE) => format!("{reason}, raise the limit (ulimit -n)"),
+        _ => reason,
+    }
+}
+
 fn connect_hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "is \"linerate serve\" or \"iperf3 -s\" running there?",

@@ -23,7 +23,16 @@ impl Process {
 
     /// The most memory that was resident, in bytes; none once it has ended.
     pub(super) fn peak_memory(self) -> Option<u64> {
-        peak(&fs::read_to_string(format!("/proc/{}/status", self.0)).ok()?)
+        self.status("VmHWM:")
+    }
+
+    /// The memory that is resident now, in bytes; none once it has ended.
+    pub(super) fn resident_memory(self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    fn status(self, key: &str) -> Option<u64> {
+        bytes(&fs::read_to_string(format!("/proc/{}/status", self.0)).ok()?, key)
     }
 
     /// Lets the peak begin anew; false if the kernel does not (`CONFIG_PROC_PAGE_MONITOR`).
@@ -53,8 +62,8 @@ fn times(stat: &str) -> Option<Times> {
     Some(Times { own: time(ticks(14)? + ticks(15)?), children: time(ticks(16)? + ticks(17)?) })
 }
 
-fn peak(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+fn bytes(status: &str, key: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -79,14 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_in_bytes() {
-        assert_eq!(peak("VmPeak:\t  9 kB\nVmHWM:\t    1234 kB\nVmRSS:\t 1 kB\n"), Some(1_263_616));
-        assert_eq!(peak("Name:\tended\n"), None);
+    fn memory_is_in_bytes() {
+        let status = "VmPeak:\t  9 kB\nVmHWM:\t    1234 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(bytes(status, "VmHWM:"), Some(1_263_616));
+        assert_eq!(bytes(status, "VmRSS:"), Some(1_024));
+        assert_eq!(bytes("Name:\tended\n", "VmRSS:"), None);
     }
 
     #[test]
-    fn this_process_has_both() {
+    fn this_process_has_all() {
         let process = Process::new(std::process::id());
-        assert!(process.cpu_time().is_ok() && process.peak_memory() > Some(0));
+        assert!(
+            process.cpu_time().is_ok()
+                && process.peak_memory() > Some(0)
+                && process.resident_memory() > Some(0)
+        );
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn name(version: &str) -> String {
 }
 
 /// A port that is free for TCP and UDP now.
-pub(super) fn free_port() -> std::io::Result<u16> {
+pub(crate) fn free_port() -> std::io::Result<u16> {
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = tcp.local_addr()?.port();
     UdpSocket::bind((Ipv4Addr::LOCALHOST, port))?;

@@ -9,6 +9,7 @@
 mod demo;
 mod engines;
 mod errors;
+mod faults;
 mod formats;
 mod gathering;
 mod interruptions;

@@ -35,6 +35,11 @@ impl InPlaceTally {
         self.sends.fetch_add(1, Relaxed);
     }
 
+    /// One is written, as the kernel has no room to note it.
+    pub(crate) fn note_refusal(&self) {
+        self.refused.fetch_add(1, Relaxed);
+    }
+
     /// The kernel is done with some, and copied some of these.
     pub(crate) fn hear(&self, done: u64, copied: u64) {
         self.done.fetch_add(done, Relaxed);
@@ -114,7 +119,7 @@ impl Source for InPlace {
                     // It tells when there is room again.
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
-                self.tally.refused.fetch_add(1, Relaxed);
+                self.tally.note_refusal();
                 io::Write::write(&mut &*to, bytes)
             }
             result => result,

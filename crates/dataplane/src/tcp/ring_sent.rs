@@ -17,6 +17,8 @@ pub struct RingSent<const IN_PLACE: bool> {
     ring: SendRing,
     length: usize,
     tally: Arc<InPlaceTally>,
+    /// The send in flight is copied, since the kernel had no room to note its pages.
+    is_copying: bool,
 }
 
 impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
@@ -27,14 +29,19 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
         let (manner, length) =
             (if IN_PLACE { Manner::InPlace } else { Manner::Copied }, payload.len());
-        Ok(Self { ring: SendRing::new(RESULTS, payload, manner)?, length, tally })
+        Ok(Self { ring: SendRing::new(payload, manner)?, length, tally, is_copying: false })
     }
 
     /// The bytes of the send in flight, if it is done.
     fn reap(&mut self) -> io::Result<Option<usize>> {
-        while let Some(sent) = self.ring.reap() {
+        while let Some(sent) = self.ring.reap()? {
             match sent {
-                Sent::Bytes(bytes) => return Ok(Some(bytes)),
+                Sent::Bytes(bytes) => {
+                    if IN_PLACE && !std::mem::take(&mut self.is_copying) {
+                        self.tally.note_send();
+                    }
+                    return Ok(Some(bytes));
+                }
                 Sent::Released { copied } => self.tally.hear(1, u64::from(copied)),
                 Sent::Failed(error) => return Err(error),
             }
@@ -44,8 +51,13 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
 }
 
 impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        Self::new(supplies.region()?, Arc::clone(supplies.in_place()))
+    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
+        let mut this = Self::new(supplies.region()?, Arc::clone(supplies.in_place()))?;
+        match this.ring.try_out(socket) {
+            // The first bytes will be copied, and counted as such.
+            Err(error) if IN_PLACE && linux::lacks_memory(&error) => Ok(this),
+            result => result.map(|()| this),
+        }
     }
 }
 
@@ -57,13 +69,21 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
     }
 
     fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
+        // One at a time, so that the bytes stay in order; of those before it the pages may be on
+        // their way.
         if self.ring.in_flight() == 0 {
             self.ring.send(to, count)?;
-            if IN_PLACE {
-                self.tally.note_send();
-            }
         }
-        self.reap()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        let sent = match self.reap() {
+            Err(error) if IN_PLACE && linux::lacks_memory(&error) => {
+                self.tally.note_refusal();
+                self.is_copying = true;
+                self.ring.send_copied(to, count)?;
+                self.reap()
+            }
+            result => result,
+        };
+        sent?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
     fn ring(&self) -> Option<BorrowedFd<'_>> {
@@ -79,7 +99,3 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
         late
     }
 }
-
-/// One send is in flight at a time, so that its bytes stay in order; of those before it the
-/// pages may be on their way.
-const RESULTS: u32 = 64;

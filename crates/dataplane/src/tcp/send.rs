@@ -136,6 +136,10 @@ impl<S: Source> Stream for Sender<S> {
         }
     }
 
+    fn outlasts_its_steps(&self) -> bool {
+        self.source.ring().is_some()
+    }
+
     fn halt(&mut self) {
         self.finish(None);
     }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use io_uring::{IoUring, cqueue, opcode, types};
 
 use super::buffers::{Buffers, GROUP, withdraw};
-use super::{result, ring, submit};
+use super::{next, result, ring, submit};
 
 /// A ring that receives one stream into buffers of its own (`IORING_RECV_MULTISHOT` and a
 /// ring of provided buffers, Linux 6.0).
@@ -26,7 +26,7 @@ impl ReceiveRing {
     /// `kernel.io_uring_disabled` forbids it, or `EINVAL` before Linux 5.19.
     pub fn new(buffer: usize) -> io::Result<Self> {
         let buffer = buffer.max(1).next_multiple_of(PAGE);
-        let ring = ring(u32::from(BUFFERS))?;
+        let ring = ring(1, 2 * u32::from(BUFFERS))?;
         let buffers = Buffers::register(&ring, BUFFERS, buffer)?;
         Ok(Self { ring, buffers, is_armed: false })
     }
@@ -53,7 +53,7 @@ impl ReceiveRing {
     /// What the stream reports.
     pub fn reap(&mut self) -> io::Result<Option<usize>> {
         loop {
-            let Some(entry) = self.ring.completion().next() else { return Ok(None) };
+            let Some(entry) = next(&mut self.ring)? else { return Ok(None) };
             self.is_armed = cqueue::more(entry.flags());
             if let Some(number) = cqueue::buffer_select(entry.flags()) {
                 self.buffers.give(number);

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use io_uring::{IoUring, cqueue, opcode, types};
 
 use super::buffers::{Buffers, GROUP, withdraw};
-use super::{result, ring, submit};
+use super::{next, result, ring, submit};
 use crate::udp::Received;
 
 /// A ring that receives datagrams into buffers of its own (`IORING_RECV_MULTISHOT` of
@@ -38,7 +38,7 @@ impl DatagramReceiveRing {
         let each = (BEFORE_CONTROL + CONTROL + length.max(1)).next_multiple_of(CACHE_LINE);
         let count = (ROOM / each).clamp(FEWEST, MOST);
         let count = 1_u16 << count.ilog2();
-        let ring = ring(u32::from(count))?;
+        let ring = ring(1, 2 * u32::from(count))?;
         let buffers = Buffers::register(&ring, count, each)?;
         let mut header = Box::new(crate::udp::empty_header());
         header.msg_controllen = CONTROL as _;
@@ -68,9 +68,12 @@ impl DatagramReceiveRing {
     }
 
     fn reap(&mut self) {
-        while self.came.len() < self.came.capacity()
-            && let Some(entry) = self.ring.completion().next()
-        {
+        while self.came.len() < self.came.capacity() {
+            let entry = match next(&mut self.ring) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return,
+                Err(error) => return self.failure = Some(error),
+            };
             self.is_armed = cqueue::more(entry.flags());
             match (cqueue::buffer_select(entry.flags()), result(&entry)) {
                 (Some(number), Ok(count)) => self.came.push((number, count)),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{result, ring, submit};
+use super::{Manner, Sent, next, result, ring, submit};
 use crate::memory::Region;
 
 /// A ring for the sends of one stream, which all send from one payload.
@@ -17,39 +17,18 @@ pub struct SendRing {
     manner: Manner,
     /// Sends whose result has not come.
     in_flight: u32,
-}
-
-/// Whether the bytes are copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// They are (`IORING_OP_SEND`).
-    Copied,
-    /// They are not, if that can be avoided (`IORING_OP_SEND_ZC`, Linux 6.0).
-    InPlace,
-}
-
-/// What became of a send.
-#[derive(Debug)]
-pub enum Sent {
-    /// So many bytes went.
-    Bytes(usize),
-    /// The kernel is done with the pages of a send; whether it copied them all the same.
-    Released {
-        /// It did.
-        copied: bool,
-    },
-    /// It failed.
-    Failed(io::Error),
+    /// Releases that are yet to come and that nobody waits for: of sends that failed.
+    unheard: u32,
 }
 
 impl SendRing {
-    /// A ring for up to `depth` sends of `payload` at once.
+    /// A ring for sends of `payload`.
     ///
     /// # Errors
     /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
     /// forbids it; `Unsupported` if the kernel cannot send in this manner.
-    pub fn new(depth: u32, payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
-        let ring = ring(depth)?;
+    pub fn new(payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
+        let ring = ring(1, RESULTS)?;
         let mut probe = io_uring::Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         let code = match manner {
@@ -59,7 +38,30 @@ impl SendRing {
         if !probe.is_supported(code) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self { ring, payload, manner, in_flight: 0 })
+        Ok(Self { ring, payload, manner, in_flight: 0, unheard: 0 })
+    }
+
+    /// Sends nothing over `stream`, so that it is known whether the ring's manner is one for it:
+    /// some sockets cannot send in place, as those from a listener of Multipath TCP.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) or send(2) report; `Unsupported` if it is not.
+    pub fn try_out(&mut self, stream: &TcpStream) -> io::Result<()> {
+        self.send(stream, 0)?;
+        let entry = loop {
+            match next(&mut self.ring)? {
+                Some(entry) => break entry,
+                None => self.ring.submit_and_wait(1)?,
+            };
+        };
+        self.in_flight -= 1;
+        self.unheard += u32::from(cqueue::more(entry.flags()));
+        match result(&entry) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, NOT_OVER_THIS))
+            }
+            result => result.map(drop),
+        }
     }
 
     /// Sends that have no result yet.
@@ -72,11 +74,23 @@ impl SendRing {
     /// # Errors
     /// What io_uring_enter(2) reports.
     pub fn send(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        self.send_by(self.manner, stream, count)
+    }
+
+    /// The same with a copy, whatever the manner of the ring.
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn send_copied(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        self.send_by(Manner::Copied, stream, count)
+    }
+
+    fn send_by(&mut self, manner: Manner, stream: &TcpStream, count: usize) -> io::Result<()> {
         let bytes = &self.payload[..count.min(self.payload.len())];
         let (fd, length) = (types::Fd(stream.as_raw_fd()), u32::try_from(bytes.len()));
         let length = length.unwrap_or(u32::MAX);
         let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
-        let entry = match self.manner {
+        let entry = match manner {
             Manner::Copied => opcode::Send::new(fd, bytes.as_ptr(), length).flags(flags).build(),
             Manner::InPlace => opcode::SendZc::new(fd, bytes.as_ptr(), length)
                 .flags(flags)
@@ -91,17 +105,34 @@ impl SendRing {
     }
 
     /// The next result, if one has come.
-    pub fn reap(&mut self) -> Option<Sent> {
-        let entry = self.ring.completion().next()?;
-        if cqueue::notif(entry.flags()) {
-            // The kernel's numbers have their highest bit set then.
-            return Some(Sent::Released { copied: entry.result() < 0 });
+    ///
+    /// # Errors
+    /// What io_uring_enter(2) reports.
+    pub fn reap(&mut self) -> io::Result<Option<Sent>> {
+        while let Some(entry) = next(&mut self.ring)? {
+            if !cqueue::notif(entry.flags()) {
+                return Ok(Some(self.end(&entry)));
+            }
+            if self.unheard == 0 {
+                // The kernel's numbers have their highest bit set then.
+                return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
+            }
+            // The order makes no difference to who counts.
+            self.unheard -= 1;
         }
+        Ok(None)
+    }
+
+    /// A send is over, but for its pages.
+    fn end(&mut self, entry: &cqueue::Entry) -> Sent {
         self.in_flight -= 1;
-        Some(match result(&entry) {
+        match result(entry) {
             Ok(bytes) => Sent::Bytes(bytes),
-            Err(error) => Sent::Failed(error),
-        })
+            Err(error) => {
+                self.unheard += u32::from(cqueue::more(entry.flags()));
+                Sent::Failed(error)
+            }
+        }
     }
 
     /// Gives up what is in flight: it ends as far as it has come, and its results are there
@@ -133,6 +164,10 @@ impl Drop for SendRing {
     }
 }
 
+/// As many sends as a large send buffer holds have their pages on their way; what comes of more
+/// than these at once costs a further system call.
+const RESULTS: u32 = 256;
+const NOT_OVER_THIS: &str = "io_uring cannot send in place over such a socket";
 /// `IORING_SEND_ZC_REPORT_USAGE` of `linux/io_uring.h` (Linux 6.2).
 const REPORT_USAGE: u16 = 1 << 3;
 
@@ -158,7 +193,7 @@ mod tests {
 
     fn wait(ring: &mut SendRing) -> Sent {
         loop {
-            if let Some(sent) = ring.reap() {
+            if let Some(sent) = ring.reap().expect("reaped") {
                 return sent;
             }
             ring.ring.submit_and_wait(1).expect("waits");
@@ -168,7 +203,7 @@ mod tests {
     #[test]
     fn a_send_goes_on_until_all_is_sent() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(2, payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
         ring.send(&near, 1 << 20).expect("begun");
         assert!(ring.in_flight() <= 1);
         let reader =
@@ -181,7 +216,7 @@ mod tests {
     #[test]
     fn a_send_in_place_tells_that_loopback_copied() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(2, payload(), Manner::InPlace).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
         ring.send(&near, 1_000).expect("begun");
         assert!(matches!(wait(&mut ring), Sent::Bytes(1_000)));
         far.read_exact(&mut [0; 1_000]).expect("read");
@@ -189,15 +224,33 @@ mod tests {
     }
 
     #[test]
+    fn results_for_which_there_is_no_room_come_all_the_same() {
+        let (near, mut far) = pair();
+        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
+        let many = 2 * RESULTS;
+        (0..many).for_each(|_| ring.send(&near, 10).expect("begun"));
+        far.read_exact(&mut vec![0; 10 * many as usize]).expect("read");
+        assert!(ring.ring.submission().cq_overflow());
+        let (mut went, mut released) = (0, 0);
+        while (went, released) != (many, many) {
+            match wait(&mut ring) {
+                Sent::Bytes(10) => went += 1,
+                Sent::Released { .. } => released += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn what_is_cancelled_says_how_far_it_came() {
         let (near, far) = pair();
-        let mut ring = SendRing::new(1, payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
         let mut sent = 0;
         // Until it does not go on any more.
         loop {
             ring.send(&near, 1 << 20).expect("begun");
             std::thread::sleep(std::time::Duration::from_millis(1));
-            match ring.reap() {
+            match ring.reap().expect("reaped") {
                 Some(Sent::Bytes(bytes)) => sent += bytes,
                 Some(other) => panic!("{other:?}"),
                 None => break,

@@ -23,7 +23,8 @@ impl DatagramSendRing {
     /// forbids it.
     pub fn new(most: usize) -> io::Result<Self> {
         let most = most.clamp(1, 4096);
-        Ok(Self { ring: ring(u32::try_from(most).unwrap_or(u32::MAX))?, most })
+        let requests = u32::try_from(most).unwrap_or(u32::MAX);
+        Ok(Self { ring: ring(requests, 2 * requests)?, most })
     }
 
     /// Sends the first `count` datagrams of the batch over a connected socket, in order; how

@@ -96,7 +96,11 @@ impl Workshop {
             (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, &counters)?,
             (StreamSocket::Udp { socket }, false) => self.udp_receiver(socket, &counters)?,
         };
-        *(if one.sender { &mut self.used.send } else { &mut self.used.receive }) = Some(told);
+        let used = if one.sender { &mut self.used.send } else { &mut self.used.receive };
+        // That one stream had to do without what was asked for is not forgotten.
+        if used.as_ref().is_none_or(|used| used.instead_of.is_none()) {
+            *used = Some(told);
+        }
         Ok(OpenStream { id: one.id, sender: one.sender, engine, counters })
     }
 
@@ -104,7 +108,7 @@ impl Workshop {
     pub(crate) fn engines(&self) -> Engines {
         let mut used = self.used.clone();
         let tally = self.supplies.in_place();
-        if let Some(sender) = used.send.as_mut().filter(|_| tally.sends() > 0) {
+        if let Some(sender) = used.send.as_mut().filter(|_| tally.sends() + tally.refused() > 0) {
             sender.in_place = Some(InPlace {
                 sends: tally.sends(),
                 completed: tally.done(),
@@ -151,7 +155,7 @@ impl Workshop {
         error: &io::Error,
         usual: &'static str,
     ) -> Result<Unusable, SessionError> {
-        let (name, reason) = (name.to_owned(), crate::reason(error));
+        let (name, reason) = (name.to_owned(), crate::error::engine_reason(error));
         let is_ours = self.demand == Demand::Needed && self.is_asked_for(&name);
         if is_ours || name == usual {
             return Err(SessionError::Engine { name, reason });

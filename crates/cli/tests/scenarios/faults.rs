@@ -1,0 +1,204 @@
+//! Engines on systems that refuse them something: another engine with its reason, or one
+//! sentence, and never a hang.
+
+use std::process::Command;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use serde_json::Value;
+
+use crate::support::{
+    Finished, LINERATE, Server, client, json, linerate, link, program, run, skip, test,
+    unprivileged,
+};
+
+#[test]
+fn a_client_without_io_uring_says_so() {
+    let server = Server::start();
+    let options = ["--send --engine uring", "--send --engine uring-zerocopy"];
+    for options in options.into_iter().chain(["--receive --engine uring-multishot"]) {
+        let command = client(&server, &format!("--tcp -t 1s {options}"));
+        let finished = without_io_uring(|| run(command));
+        finished.assert_refusal(1, &["cannot use engine 'uring", "io_uring is forbidden"]);
+    }
+}
+
+#[test]
+fn a_server_without_io_uring_uses_another_engine_and_says_so() {
+    let server = without_io_uring(Server::start);
+    let replaced = [("--receive", "uring", "write"), ("--send", "uring-multishot", "read")];
+    for (direction, wanted, used) in replaced {
+        let finished = test(&server, &format!("--tcp {direction} -t 200ms --engine {wanted}"));
+        finished.assert_success();
+        let note = format!("{wanted} cannot be used, {used} was: io_uring is forbidden");
+        assert!(finished.stdout.contains(&note), "no '{note}': {finished:?}");
+    }
+}
+
+#[test]
+fn the_search_for_the_fastest_goes_on_without_io_uring() {
+    let server = Server::start();
+    let command = client(&server, "--tcp --send -t 200ms --fastest --json");
+    let finished = without_io_uring(|| run(command));
+    finished.assert_success();
+    let record = finished.json();
+    let trials = record["engine_trials"].as_array().expect("trials");
+    let of_uring = |trial: &&Value| trial["engines"][0].as_str() == Some("uring");
+    let refused = trials.iter().find(of_uring).expect("it was tried");
+    assert!(refused["error"].as_str().is_some_and(|why| why.contains("forbidden")), "{refused}");
+    assert_ne!(direction(&record)["engines"]["send"]["name"], "uring");
+}
+
+#[test]
+fn sends_in_place_that_the_kernel_cannot_note_are_written_and_counted() {
+    let Some(link) = link() else { return };
+    let tiny = "echo 0 > /proc/sys/net/core/optmem_max";
+    let status = program(link.near.command("sh")).args(["-c", tiny]).status().expect("a shell");
+    if !status.success() {
+        return skip("net.core.optmem_max is not the namespace's own").unwrap_or_default();
+    }
+    let mut serve = program(link.far.command(LINERATE));
+    serve.args(["serve", "--verbose"]);
+    let _server = Server::spawn(serve);
+    let mut command = program(link.near.command(LINERATE));
+    let address = link.far.ipv4().to_string();
+    let options = "--tcp --send -n 8M --engine zerocopy --json".split_whitespace();
+    command.args(["test", address.as_str()]).args(options);
+    let finished = run(command);
+    finished.assert_success();
+    assert_all_written(&finished.json(), "zerocopy");
+}
+
+#[test]
+fn pages_that_must_not_be_locked_are_written_and_counted() {
+    let server = Server::start();
+    for engine in ["zerocopy", "uring-zerocopy"] {
+        // A ring needs a few pages itself.
+        let kibibytes = if engine == "zerocopy" { 0 } else { 64 };
+        let options = format!("--tcp --send -n 8M --engine {engine} --json");
+        let Some(finished) = locking(&server, kibibytes, &options) else { return };
+        if finished.code == Some(0) {
+            assert_all_written(&finished.json(), engine);
+        } else {
+            finished.assert_refusal(1, &["cannot use engine", "ulimit -l"]);
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_gets_no_memory_is_refused_in_one_sentence() {
+    let server = Server::start();
+    for engine in ["uring", "uring-zerocopy"] {
+        let options = format!("--tcp --send -t 200ms --engine {engine}");
+        let Some(finished) = locking(&server, 0, &options) else { return };
+        // Some kernels do not count the memory of rings as locked.
+        if finished.code == Some(0) {
+            assert!(finished.stdout.contains(&format!("sent by {engine}")), "{finished:?}");
+        } else {
+            finished.assert_refusal(1, &["cannot use engine 'uring", "ulimit -l"]);
+        }
+    }
+}
+
+#[test]
+fn a_server_sends_by_every_engine_or_says_which_it_used() {
+    let server = Server::start();
+    for engine in ["sendfile", "vmsplice", "zerocopy", "uring", "uring-zerocopy"] {
+        let record = json(&server, &format!("--tcp --receive -n 8M --engine {engine}"));
+        let outcome = direction(&record);
+        let used = &outcome["engines"]["send"];
+        assert!(used["name"] == engine || used["instead_of"]["name"] == engine, "{outcome}");
+        assert_eq!(outcome["delivered"]["bytes"], 8 << 20, "{outcome}");
+    }
+}
+
+#[test]
+fn every_engine_gets_along_with_a_tiny_buffer() {
+    let server = Server::start();
+    let engines = ["write", "sendfile", "vmsplice", "zerocopy", "uring", "uring-zerocopy"];
+    for engine in engines {
+        let record = json(&server, &format!("--tcp --send -t 300ms -w 4K --engine {engine}"));
+        let outcome = direction(&record);
+        assert_eq!(outcome["engines"]["send"]["name"], engine, "{outcome}");
+        let bytes = |of: &str| outcome[of]["bytes"].as_u64();
+        assert!(bytes("delivered") > Some(0), "{outcome}");
+        // Of what was offered the end may still lie in the buffer.
+        assert!(bytes("delivered") <= bytes("offered"), "{engine}: {outcome}");
+        let notes = record["outcome"]["notes"].to_string();
+        assert!(!notes.contains("cannot be true"), "{engine}: {notes}");
+    }
+}
+
+#[test]
+fn a_payload_in_a_file_that_must_not_grow_is_refused_here_and_replaced_there() {
+    let server = Server::start();
+    let options = "-t 200ms --engine sendfile";
+    let finished = run(limited("-f 0", &client(&server, &format!("--tcp --send {options}"))));
+    finished.assert_refusal(1, &["cannot use engine 'sendfile'", "file too large"]);
+    let serve = linerate("serve --verbose --port 0 --bind 127.0.0.1");
+    let server = Server::spawn(limited("-f 0", &serve));
+    let finished = test(&server, &format!("--tcp --receive {options}"));
+    finished.assert_success();
+    let note = "sendfile cannot be used, write was: file too large";
+    assert!(finished.stdout.contains(note), "{finished:?}");
+}
+
+#[test]
+fn too_few_descriptors_for_pipes_and_rings_are_told_in_one_sentence() {
+    let server = Server::start();
+    for engine in ["vmsplice", "uring"] {
+        let options = format!("--tcp --send -t 200ms -P 100 --engine {engine}");
+        let finished = run(limited("-n 180", &client(&server, &options)));
+        finished.assert_refusal(1, &[&format!("cannot use engine '{engine}'"), "ulimit -n"]);
+    }
+}
+
+fn direction(record: &Value) -> &Value {
+    &record["outcome"]["directions"][0]
+}
+
+/// The engine ran, every byte arrived, and all of them were copied by way of exception.
+fn assert_all_written(record: &Value, engine: &str) {
+    let outcome = direction(record);
+    let used = &outcome["engines"]["send"];
+    assert_eq!(used["name"], engine, "{outcome}");
+    assert_eq!(outcome["delivered"]["bytes"], 8 << 20, "{outcome}");
+    assert!(used["in_place"]["written"].as_u64() > Some(0), "{outcome}");
+}
+
+/// A test by a user who must not lock more than so many KiB; none if there is no such user.
+fn locking(server: &Server, kibibytes: u32, options: &str) -> Option<Finished> {
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let command = unprivileged(&format!("test {ip} --port {port} {options}"))?;
+    Some(run(limited(&format!("-l {kibibytes}"), &command)))
+}
+
+/// A command under a limit of the shell's `ulimit`.
+fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = program(Command::new("sh"));
+    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
+/// Does `work` where io_uring_setup(2) is refused, as containers refuse it; what it starts does
+/// without too.
+fn without_io_uring<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let filtered = || {
+        seccompiler::apply_filter(&filter()).expect("a filter");
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(filtered).join()).expect("a thread of ours")
+}
+
+fn filter() -> BpfProgram {
+    let architecture = std::env::consts::ARCH.try_into().expect("an architecture with seccomp");
+    let calls = [(IO_URING_SETUP, Vec::new())].into_iter().collect();
+    let (other, these) = (SeccompAction::Allow, SeccompAction::Errno(EPERM));
+    let filter = SeccompFilter::new(calls, other, these, architecture).expect("two actions");
+    filter.try_into().expect("a short program")
+}
+
+/// `asm-generic/unistd.h`; the same on x86.
+const IO_URING_SETUP: i64 = 425;
+/// `asm-generic/errno-base.h`.
+const EPERM: u32 = 1;
