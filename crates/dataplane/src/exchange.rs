@@ -19,6 +19,7 @@ mod stream_asker;
 mod tally;
 
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub struct Asking {
 pub fn asker(socket: Link, asking: Asking) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
         Link::Tcp(socket) => Box::new(StreamAsker::new(socket, asking)?),
-        Link::Udp(socket) => Box::new(DatagramAsker::new(socket, asking)),
+        Link::Udp(socket) => Box::new(DatagramAsker::new(unstamped(socket), asking)),
     })
 }
 
@@ -70,8 +71,15 @@ pub fn answerer(
 ) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
         Link::Tcp(socket) => Box::new(StreamAnswerer::new(socket, exchange, counters)?),
-        Link::Udp(socket) => Box::new(DatagramAnswerer::new(socket, exchange, counters)),
+        Link::Udp(socket) => Box::new(DatagramAnswerer::new(unstamped(socket), exchange, counters)),
     })
+}
+
+/// A stamp takes the kernel time on the way, and who asks and answers reads the clock anyway.
+fn unstamped(socket: Arc<UdpSocket>) -> Arc<UdpSocket> {
+    // At worst it costs that time.
+    _ = linux::udp::leave_unstamped(&socket);
+    socket
 }
 
 /// Asks `to` over a connection for each request; `idle` is the stream beside them, which
@@ -110,6 +118,8 @@ struct Terms {
     depth: usize,
     every: Option<Duration>,
     busy: bool,
+    /// Calls wait for what they need, since nobody else has the worker.
+    calls_wait: bool,
 }
 
 impl Terms {
@@ -121,12 +131,33 @@ impl Terms {
             depth: usize::from(exchange.depth).max(1),
             every: exchange.every,
             busy: exchange.busy,
+            calls_wait: false,
         }
+    }
+
+    /// Lets calls on `socket` wait, if nothing else has a time; whether they do. Then nobody
+    /// asks to be woken.
+    fn wait_in_calls(&mut self, socket: &impl AsFd) -> bool {
+        if self.every.is_some() || self.busy {
+            return false;
+        }
+        self.calls_wait = linux::let_calls_wait(socket, LONGEST_CALL).is_ok();
+        self.calls_wait
+    }
+
+    /// Whether who waits in its calls, and began this step at `began`, may go on after `now`.
+    fn goes_on(&self, began: Timestamp, now: Timestamp) -> bool {
+        self.calls_wait && now.since(began) < LONGEST_STEP
+    }
+
+    /// Whether it asks the kernel again without having been woken.
+    const fn is_awake(&self) -> bool {
+        self.busy || self.calls_wait
     }
 
     /// How one waits who has nothing to do until something comes.
     const fn wait(&self) -> Step {
-        if self.busy { Step::Again } else { Step::Readable }
+        if self.is_awake() { Step::Again } else { Step::Readable }
     }
 }
 
@@ -154,3 +185,10 @@ impl Schedule {
         self.next = Some(if next > now { next } else { now.after(every) });
     }
 }
+
+/// How long a step may go on from one response to the next request.
+const LONGEST_STEP: Duration = Duration::from_millis(1);
+/// Requests that are answered in one step, where the next one is waited for in a call.
+const TURNS: u32 = 8;
+/// So late may a worker hear of the end of the test.
+const LONGEST_CALL: Duration = Duration::from_millis(10);

@@ -44,11 +44,12 @@ impl Workload for Running {
 
     fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
         if self.phase != Phase::Started {
-            return match self.gather(mpu) {
-                Err(wait) => Next::Stalled(wait),
-                // All are let go before the first byte of any.
-                Ok(()) => Next::Yield,
-            };
+            if let Err(wait) = self.gather(mpu) {
+                return Next::Stalled(wait);
+            }
+            self.settle(mpu);
+            // All are let go before the first byte of any.
+            return Next::Yield;
         }
         if self.counters.is_finished() {
             return Next::Finished;
@@ -70,6 +71,7 @@ impl Running {
                 self.counters.finish(error.raw_os_error());
                 self.done.notify();
             }
+            mpu.module.streams += 1;
             self.start.notify(mpu)?;
             self.phase = Phase::Waiting;
         }
@@ -78,6 +80,14 @@ impl Running {
         let now = timestamp(mpu.clock());
         mpu.module.start_one(now, &self.log);
         Ok(())
+    }
+
+    /// All are there.
+    fn settle(&mut self, mpu: &Mpu<'_, Station>) {
+        if mpu.module.streams == 1 && self.engine.wait_in_calls() {
+            // At worst it wakes the thread for nothing.
+            _ = mpu.forget(self.engine.interest().0);
+        }
     }
 
     fn step(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {

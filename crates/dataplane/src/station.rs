@@ -15,6 +15,8 @@ use crate::scratch::{Memory, Scratch};
 /// all streams of the MPU.
 pub(crate) struct Station {
     pub(crate) scratch: Scratch,
+    /// How many streams this MPU has.
+    pub(crate) streams: usize,
     /// No stream of this MPU sends any more.
     pub(crate) is_sending_over: bool,
     /// When its first and its last stream started.
@@ -31,6 +33,7 @@ impl Station {
     pub(crate) fn new(memory: Memory, pacing: Arc<PacingTally>) -> io::Result<Self> {
         Ok(Self {
             scratch: Scratch::new(memory, pacing)?,
+            streams: 0,
             is_sending_over: false,
             started: None,
             spun: Duration::ZERO,

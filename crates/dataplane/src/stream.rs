@@ -34,6 +34,12 @@ pub trait Stream: Send {
     /// The socket and what it is to be watched for.
     fn interest(&self) -> (BorrowedFd<'_>, Interest);
 
+    /// No other stream has this worker: calls may wait for a moment, which wakes the thread
+    /// sooner than epoll(7) would. Whether they do; nothing is watched then.
+    fn wait_in_calls(&mut self) -> bool {
+        false
+    }
+
     /// A descriptor that is to be watched from now on.
     fn newest(&self) -> Option<BorrowedFd<'_>> {
         None

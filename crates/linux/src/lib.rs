@@ -69,6 +69,21 @@ pub struct Buffers {
     pub receive: usize,
 }
 
+/// Lets calls on a socket wait for what they need, but no longer than `longest`
+/// (`SO_RCVTIMEO` and `SO_SNDTIMEO`, socket(7)); they then fail with `EAGAIN`.
+///
+/// # Errors
+/// What fcntl(2) and setsockopt(2) report.
+pub fn let_calls_wait(
+    socket: &impl std::os::fd::AsFd,
+    longest: std::time::Duration,
+) -> std::io::Result<()> {
+    let socket = socket2::SockRef::from(socket);
+    socket.set_read_timeout(Some(longest))?;
+    socket.set_write_timeout(Some(longest))?;
+    socket.set_nonblocking(false)
+}
+
 /// Reads a socket's buffer sizes back. The kernel doubles what is asked and limits
 /// it by `net.core.wmem_max` and `rmem_max`.
 ///

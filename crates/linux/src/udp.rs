@@ -103,6 +103,14 @@ pub fn stamp_arrivals(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
+/// The opposite of [`stamp_arrivals`], for those whom that time would cost more than it tells.
+///
+/// # Errors
+/// What setsockopt(2) reports.
+pub fn leave_unstamped(socket: &UdpSocket) -> io::Result<()> {
+    option::set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &0_i32)
+}
+
 /// Whether datagrams carry the time at which the kernel received them.
 pub fn stamps_arrivals(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)

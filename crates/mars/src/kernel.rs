@@ -143,7 +143,7 @@ impl Kernel {
             self.fire();
         }
         self.unpolled += 1;
-        if self.unpolled >= TURNS_BETWEEN_POLLS && self.watched > 0 {
+        if self.unpolled >= TURNS_BETWEEN_POLLS && self.locals.any_listens() {
             self.poll(Some(Duration::ZERO))?;
         }
         Ok(())

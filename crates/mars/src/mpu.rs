@@ -134,6 +134,14 @@ impl<M> Mpu<'_, M> {
         self.core.epoll.watch(&fd, interest, self.core.watch_token)
     }
 
+    /// Watches `fd` no more.
+    ///
+    /// # Errors
+    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    pub fn forget(&self, fd: impl AsFd) -> io::Result<()> {
+        self.core.epoll.forget(fd)
+    }
+
     /// Whether somebody sent this workload a signal since it asked last. Signals are one
     /// deep: several of them are one.
     pub fn signalled(&self) -> bool {

@@ -9,7 +9,7 @@ use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
 use protocol::iperf3::{Hello, is_reply};
 
-use super::{Terms, datagram};
+use super::{TURNS, Terms, datagram};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
@@ -60,9 +60,11 @@ impl DatagramAnswerer {
 
     fn take(&mut self, scratch: &mut Scratch) -> std::io::Result<()> {
         let room = scratch.buffer();
-        for _ in 0..MOST_AT_ONCE {
+        let most = if self.terms.calls_wait { TURNS } else { MOST_AT_ONCE };
+        for _ in 0..most {
             let length = self.socket.recv(room)?;
             self.respond(&room[..length]);
+            self.published.publish_datagrams(&self.count);
         }
         Ok(())
     }
@@ -73,17 +75,16 @@ impl Stream for DatagramAnswerer {
         (self.socket.as_fd(), Interest::Readable)
     }
 
+    fn wait_in_calls(&mut self) -> bool {
+        self.terms.wait_in_calls(&*self.socket)
+    }
+
     fn halt(&mut self) {
         self.published.finish(None);
     }
 
     fn step(&mut self, _: Timestamp, scratch: &mut Scratch) -> Step {
-        let before = self.count.blocks;
-        let taken = self.take(scratch);
-        if self.count.blocks != before {
-            self.published.publish_datagrams(&self.count);
-        }
-        match taken {
+        match self.take(scratch) {
             Ok(()) => Step::Again,
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => self.terms.wait(),
@@ -98,4 +99,4 @@ impl Stream for DatagramAnswerer {
 }
 
 /// Requests that are answered before it is another stream's turn.
-const MOST_AT_ONCE: usize = 64;
+const MOST_AT_ONCE: u32 = 64;

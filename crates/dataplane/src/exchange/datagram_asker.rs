@@ -26,6 +26,8 @@ pub(super) struct DatagramAsker {
     waiting: Box<[Timestamp]>,
     oldest: u64,
     last: u64,
+    /// When an answer came in this step; zero: none did, or a request has that time.
+    latest: Timestamp,
     count: StreamCounters,
     published: Arc<Counters>,
     tally: Arc<RoundTripTally>,
@@ -43,6 +45,7 @@ impl DatagramAsker {
             waiting: vec![Timestamp::default(); terms.depth].into_boxed_slice(),
             oldest: 1,
             last: 0,
+            latest: Timestamp::default(),
             count: StreamCounters::default(),
             published: asking.counters,
             tally: asking.tally,
@@ -73,6 +76,7 @@ impl DatagramAsker {
 
     fn take(&mut self, answer: &[u8]) {
         let now = crate::now();
+        self.latest = now;
         // A repeated reply to the hello is shorter than any answer, and none.
         let number = datagram::number(answer).filter(|_| answer.len() == self.terms.response);
         let Some(number) = number.filter(|number| *number <= self.last) else {
@@ -136,7 +140,9 @@ impl DatagramAsker {
             }
             let number = self.last + 1;
             datagram::write_number(&mut self.request, number);
-            let sent = crate::now();
+            // The moment of the answer is that of the next request.
+            let sent = std::mem::take(&mut self.latest);
+            let sent = if sent == Timestamp::default() { crate::now() } else { sent };
             match self.socket.send(&self.request) {
                 Ok(length) => self.count.bytes += length as u64,
                 // The queue is full: this one is lost.
@@ -153,13 +159,28 @@ impl DatagramAsker {
     /// Waits for a response, but no longer than until one is given up or the next is due.
     fn rest(&mut self, due: Option<Timestamp>) -> Step {
         match self.limit().into_iter().chain(due).min() {
-            _ if self.terms.busy => Step::Again,
+            _ if self.terms.is_awake() => Step::Again,
             Some(until) => Step::ReadableOr(until),
             None => Step::Readable,
         }
     }
 
     fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        let mut before = self.count.blocks;
+        let mut step = self.turn(now, scratch);
+        // Where calls wait, turns follow each other without a detour.
+        while self.count.blocks > before
+            && self.terms.goes_on(now, self.count.last)
+            && matches!(step, Ok(Step::Again))
+        {
+            before = self.count.blocks;
+            step = self.turn(self.count.last, scratch);
+        }
+        step
+    }
+
+    fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        self.latest = Timestamp::default();
         self.listen(scratch)?;
         let step = self.ask(now);
         self.published.publish_datagrams(&self.count);
@@ -175,6 +196,10 @@ fn is_transient(error: &io::Error) -> bool {
 impl Stream for DatagramAsker {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Readable)
+    }
+
+    fn wait_in_calls(&mut self) -> bool {
+        self.terms.wait_in_calls(&*self.socket)
     }
 
     /// What has no answer now has had no time for it, and is not lost.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
 
-use super::Terms;
+use super::{TURNS, Terms};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
@@ -53,6 +53,17 @@ impl StreamAnswerer {
     }
 
     fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        let mut step = self.turn(now, scratch);
+        let mut turns = 1;
+        // Where calls wait, turns follow each other without a detour.
+        while self.terms.calls_wait && turns < TURNS && matches!(step, Ok(Step::Again)) {
+            turns += 1;
+            step = self.turn(now, scratch);
+        }
+        step
+    }
+
+    fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         // Who does not take its answers is not listened to: nothing piles up here.
         self.answer(scratch)?;
         if self.owed > 0 {
@@ -85,6 +96,10 @@ impl StreamAnswerer {
 impl Stream for StreamAnswerer {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Both)
+    }
+
+    fn wait_in_calls(&mut self) -> bool {
+        self.terms.wait_in_calls(&*self.socket)
     }
 
     fn halt(&mut self) {

@@ -21,6 +21,8 @@ pub(super) struct StreamAsker {
     schedule: Schedule,
     /// When each request left that has no answer yet, the oldest first.
     waiting: VecDeque<Timestamp>,
+    /// When an answer came in this step; zero: none did, or a request has that time.
+    latest: Timestamp,
     /// Bytes of the next answer that have come.
     came: usize,
     /// Bytes of the last request that the kernel has not taken.
@@ -39,6 +41,7 @@ impl StreamAsker {
             terms,
             schedule: Schedule::new(terms.every),
             waiting: VecDeque::with_capacity(terms.depth),
+            latest: Timestamp::default(),
             came: 0,
             unsent: 0,
             count: StreamCounters::default(),
@@ -58,6 +61,7 @@ impl StreamAsker {
             Err(error) => return Err(error),
         };
         let now = crate::now();
+        self.latest = now;
         self.count.bytes += read as u64;
         self.count.last = now;
         self.came += read;
@@ -85,7 +89,10 @@ impl StreamAsker {
                     return Ok(Step::ReadableOr(due));
                 }
                 self.unsent = self.terms.request;
-                self.waiting.push_back(crate::now());
+                // The moment of the answer is that of the next request.
+                let sent = std::mem::take(&mut self.latest);
+                let sent = if sent == Timestamp::default() { crate::now() } else { sent };
+                self.waiting.push_back(sent);
                 self.schedule.sent(now);
             }
             match (&*self.socket).write(&scratch.payload()[..self.unsent]) {
@@ -100,6 +107,21 @@ impl StreamAsker {
     }
 
     fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        let mut before = self.count.blocks;
+        let mut step = self.turn(now, scratch);
+        // Where calls wait, turns follow each other without a detour.
+        while self.count.blocks > before
+            && self.terms.goes_on(now, self.count.last)
+            && matches!(step, Ok(Step::Again))
+        {
+            before = self.count.blocks;
+            step = self.turn(self.count.last, scratch);
+        }
+        step
+    }
+
+    fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+        self.latest = Timestamp::default();
         let more = !self.waiting.is_empty() && self.listen(scratch)?;
         let step = self.ask(now, scratch)?;
         self.count.sequence = self.count.blocks + self.waiting.len() as u64;
@@ -111,6 +133,10 @@ impl StreamAsker {
 impl Stream for StreamAsker {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Both)
+    }
+
+    fn wait_in_calls(&mut self) -> bool {
+        self.terms.wait_in_calls(&*self.socket)
     }
 
     fn halt(&mut self) {

@@ -24,7 +24,7 @@ impl Dialect for Linerate {
 
     fn read(&self, _task: &Task, printed: &str) -> Result<Told> {
         let document: Value = serde_json::from_str(printed).ok().context("it printed no JSON")?;
-        let outcome = document.pointer("/records/0/outcome").context("a record without outcome")?;
+        let outcome = document.get("outcome").context("a record without outcome")?;
         if let Some(error) = outcome.pointer("/ending/error").and_then(Value::as_str) {
             bail!("{error}");
         }
@@ -55,9 +55,9 @@ mod tests {
     use super::super::TASK;
     use super::*;
 
-    const PRINTED: &str = r#"{"schema": "linerate/records/1", "records": [{"outcome": {
+    const PRINTED: &str = r#"{"schema": "linerate/record/1", "outcome": {
         "round_trips": {"count": 9000, "lost": 0, "seconds": 3.0, "rate": 3000.0, "min": 0.125,
-            "mean": 0.25, "p50": 0.25, "p90": 0.5, "p99": 0.5, "p999": 1.0, "max": 2.0}}}]}"#;
+            "mean": 0.25, "p50": 0.25, "p90": 0.5, "p99": 0.5, "p999": 1.0, "max": 2.0}}}"#;
 
     #[test]
     fn a_task_is_a_command_line() {
