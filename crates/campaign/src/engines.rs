@@ -79,7 +79,8 @@ impl<R: FnMut(&TestPlan) -> Result<TestRecord, SessionError>> Probe<'_, R> {
 
     /// The rate with these engines; none: they cannot be used.
     fn try_out(&mut self, one: Engine, other: Engine) -> Result<Option<BitRate>, SessionError> {
-        let engines = [one.name, other.name].map(str::to_owned).to_vec();
+        let (sender, receiver) = if one.sends { (one, other) } else { (other, one) };
+        let engines = [sender.name, receiver.name].map(str::to_owned).to_vec();
         let (rate, error) = match (self.run)(&short(self.plan, &engines)) {
             Err(SessionError::Engine { reason, .. }) => (None, Some(reason)),
             Err(error) => return Err(error),

@@ -34,19 +34,28 @@ impl Beside {
     /// # Errors
     /// [`measurement::plan::PlanError`] for a time that is too short or too long.
     pub fn new(request: &Request, every: Duration) -> Result<Self, measurement::plan::PlanError> {
-        let plan = plan(every)?;
+        let plan = plan(every, &request.plan)?;
         Ok(Self { request: Request { plan, ..request.clone() }, every })
     }
 
     /// How long nothing else is to move before the test.
     pub fn idle(&self) -> Duration {
-        IDLE.max(self.every * LEAST_PROBES)
+        idle(self.every)
     }
 }
 
-fn plan(every: Duration) -> Result<TestPlan, measurement::plan::PlanError> {
+fn idle(every: Duration) -> Duration {
+    (every * LEAST_PROBES).clamp(IDLE, LONGEST_IDLE)
+}
+
+/// A probe that lasts as long as `test`, and what comes before and after it.
+fn plan(every: Duration, test: &TestPlan) -> Result<TestPlan, measurement::plan::PlanError> {
     let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
-    draft.end = End::Open;
+    draft.end = match test.end {
+        // Servers may have a limit to the time of a test.
+        End::Time(time) => End::Time(idle(every) + test.omit + time + AROUND),
+        End::Bytes(_) | End::Blocks(_) | End::Open => End::Open,
+    };
     draft.interval = Duration::ZERO;
     draft.exchange = Some(Exchange::probe(every));
     draft.check()
@@ -80,8 +89,8 @@ pub fn run_beside(
             Err(error) => Some(Err(error)),
         };
         if outcome.as_ref().is_some_and(Result::is_ok) {
-            // Whoever interrupts this has the numbers all the same.
-            _ = pause(AFTERWARDS, interrupts);
+            // Who interrupts this is heard by what comes next.
+            _ = pause(AFTERWARDS, None);
         }
         notice.notify();
         let probe = thread.join().unwrap_or(Err(SessionError::Interrupted));
@@ -166,6 +175,9 @@ fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Du
 /// Before the test.
 const IDLE: Duration = Duration::from_secs(1);
 const LEAST_PROBES: u32 = 50;
+const LONGEST_IDLE: Duration = Duration::from_secs(5);
+/// For both tests to be opened, and for the clocks afterwards.
+const AROUND: Duration = Duration::from_secs(5);
 /// The first answers wait for caches of addresses and routes.
 const WARM_UP: Duration = Duration::from_millis(100);
 /// After the test, for the clocks.

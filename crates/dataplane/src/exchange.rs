@@ -37,6 +37,9 @@ use stream_asker::StreamAsker;
 
 pub use tally::RoundTripTally;
 
+/// Connections of one stream whose requests may be on their way to a [`callee`].
+pub const MOST_CALLS: usize = callee::MOST_WAITING;
+
 /// What every stream that asks is given.
 pub struct Asking {
     /// What it asks for.
@@ -138,7 +141,9 @@ impl Terms {
     /// Lets calls on `socket` wait, if nothing else has a time; whether they do. Then nobody
     /// asks to be woken.
     fn wait_in_calls(&mut self, socket: &impl AsFd) -> bool {
-        if self.every.is_some() || self.busy {
+        // What does not fit the socket's buffers would wait for the other way.
+        let under_way = self.depth.saturating_mul(self.request.max(self.response));
+        if self.every.is_some() || self.busy || under_way > MOST_IN_CALLS {
             return false;
         }
         self.calls_wait = linux::let_calls_wait(socket, LONGEST_CALL).is_ok();
@@ -178,11 +183,14 @@ impl Schedule {
         self.next.filter(|next| *next > now)
     }
 
-    /// A request was sent. Times that were missed are not made up for.
-    fn sent(&mut self, now: Timestamp) {
-        let Some(every) = self.every else { return };
+    /// A request was sent; how many times were missed, which are not made up for.
+    fn sent(&mut self, now: Timestamp) -> u64 {
+        let Some(every) = self.every else { return 0 };
         let next = self.next.unwrap_or(now).after(every);
+        let late = now.since(next).as_nanos() / every.as_nanos().max(1);
+        let missed = if next > now { 0 } else { u64::try_from(late).unwrap_or(u64::MAX) + 1 };
         self.next = Some(if next > now { next } else { now.after(every) });
+        missed
     }
 }
 
@@ -190,5 +198,7 @@ impl Schedule {
 const LONGEST_STEP: Duration = Duration::from_millis(1);
 /// Requests that are answered in one step, where the next one is waited for in a call.
 const TURNS: u32 = 8;
+/// Bytes on their way for which there is always room.
+const MOST_IN_CALLS: usize = 32 * 1024;
 /// So late may a worker hear of the end of the test.
 const LONGEST_CALL: Duration = Duration::from_millis(10);

@@ -26,7 +26,7 @@ pub mod udp;
 pub use budget::{Budget, Goal};
 pub use catalogue::{Entry, catalogue, open_ahead};
 pub use counters::Counters;
-pub use exchange::{Asking, Link, RoundTripTally, answerer, asker, callee, caller};
+pub use exchange::{Asking, Link, MOST_CALLS, RoundTripTally, answerer, asker, callee, caller};
 pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};

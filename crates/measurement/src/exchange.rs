@@ -57,9 +57,10 @@ impl Exchange {
         Self { depth: MOST_DEPTH, every: Some(every), ..Self::default() }
     }
 
-    /// Whether it is so seldom that it disturbs nothing.
+    /// Whether it is so seldom, and so little, that it disturbs nothing.
     pub fn is_probe(&self) -> bool {
         self.every.is_some_and(|every| every >= LEAST_PAUSE_OF_A_PROBE)
+            && self.request.max(self.response) <= LONGEST_OF_A_PROBE
     }
 
     /// Checks every field.
@@ -96,8 +97,10 @@ pub const MIN_MESSAGE: u64 = 16;
 /// Requests of one stream on their way.
 pub const MOST_DEPTH: u16 = 1024;
 const LEAST_PAUSE: Duration = Duration::from_micros(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Servers give up a test in which nothing moves for ten seconds.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const LEAST_PAUSE_OF_A_PROBE: Duration = Duration::from_millis(1);
+const LONGEST_OF_A_PROBE: ByteSize = ByteSize::from_bytes(1_024);
 
 #[cfg(test)]
 mod tests {
@@ -122,5 +125,9 @@ mod tests {
         assert!(Exchange::probe(Duration::from_millis(10)).is_probe());
         assert!(!Exchange::probe(Duration::from_micros(100)).is_probe());
         assert!(!Exchange::default().is_probe());
+        let large = ByteSize::from_bytes(2_000);
+        assert!(
+            !Exchange { response: large, ..Exchange::probe(Duration::from_secs(1)) }.is_probe()
+        );
     }
 }

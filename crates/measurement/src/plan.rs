@@ -239,6 +239,11 @@ impl PlanDraft {
         {
             return Err(PlanError::NoSuchExchange);
         }
+        // Both ends make room for blocks of that length.
+        let longest = exchange.request.max(exchange.response);
+        if let Some(block) = self.options.block {
+            PlanField::Length.check(block.bytes(), longest.bytes()..=MAX_TCP_BLOCK)?;
+        }
         exchange.check(self.transport)
     }
 
@@ -498,6 +503,18 @@ mod tests {
     #[test]
     fn a_default_draft_is_a_plan() {
         assert!(draft().check().is_ok());
+    }
+
+    #[test]
+    fn a_block_has_room_for_request_and_response() {
+        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
+        let response = ByteSize::from_bytes(1_000);
+        draft.exchange = Some(Exchange { response, ..Exchange::default() });
+        assert!(draft.clone().check().is_ok(), "it is chosen to suit");
+        draft.options.block = Some(ByteSize::from_bytes(999));
+        assert!(draft.clone().check().is_err());
+        draft.options.block = Some(response);
+        assert!(draft.check().is_ok());
     }
 
     #[test]

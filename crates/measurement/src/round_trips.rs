@@ -14,6 +14,10 @@ pub struct RoundTrips {
     pub count: u64,
     /// Requests without an answer; over TCP there are none.
     pub lost: u64,
+    /// Requests with a time of their own that could not be sent then, as this end was too slow
+    /// or too many waited; none of them was sent later.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub unsent: u64,
     /// For how long requests were sent.
     #[serde(rename = "seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
@@ -29,34 +33,39 @@ pub struct RoundTrips {
     pub histogram: Vec<(u64, u64)>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Where times lie, all in seconds; zeroes if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The shortest.
+    /// The shortest, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub min: Duration,
-    /// Their mean.
+    /// Their mean, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub mean: Duration,
-    /// Half of them are no longer.
+    /// Half of them are no longer, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p50: Duration,
-    /// 90 of 100 are no longer.
+    /// 90 of 100 are no longer, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p90: Duration,
-    /// 99 of 100 are no longer.
+    /// 99 of 100 are no longer, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p99: Duration,
-    /// 999 of 1000 are no longer.
+    /// 999 of 1000 are no longer, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p999: Duration,
-    /// The longest.
+    /// The longest, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub max: Duration,

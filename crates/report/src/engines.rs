@@ -17,7 +17,7 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
         };
         notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
     }
-    notes.extend(choice(&record.engine_trials));
+    notes.extend(choice(&record.engine_trials, &record.plan.options.engines));
     notes.extend(unasked(send, receive));
     notes.extend(lack_of_jitter(send, receive).map(str::to_owned));
     for engine in [send, receive].into_iter().flatten() {
@@ -61,10 +61,11 @@ fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Opti
     }
 }
 
-/// Why these engines ran: what the best trial reached, and what the usual engines did.
-fn choice(trials: &[EngineTrial]) -> Option<String> {
+/// Why the `chosen` engines ran: what their best trial reached, and what the first one did.
+fn choice(trials: &[EngineTrial], chosen: &[String]) -> Option<String> {
     let reached = |trial: &&EngineTrial| trial.delivered;
-    let best = trials.iter().max_by_key(reached)?;
+    let own = trials.iter().filter(|trial| trial.engines == chosen);
+    let best = own.max_by_key(reached).or_else(|| trials.iter().max_by_key(reached))?;
     let usual = trials.first()?;
     let show = |trial: &EngineTrial| {
         let rate = trial.delivered.map_or_else(|| "nothing".to_owned(), |rate| rate.to_string());
@@ -72,7 +73,7 @@ fn choice(trials: &[EngineTrial]) -> Option<String> {
     };
     let count = trials.len();
     Some(format!(
-        "of {count} short tests the best had {}; the usual one {}",
+        "of {count} short tests {}, clearly more than others or no less; {} at first",
         show(best),
         show(usual)
     ))

@@ -35,45 +35,64 @@ pub(crate) fn rows(record: &TestRecord, title: &str) -> Vec<Vec<Cell>> {
     own.chain(probed).collect()
 }
 
+/// Whole numbers, unless there are but few.
+fn rate(per_second: f64) -> String {
+    if per_second < 10.0 {
+        return format!("{per_second:.1}");
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is rounded")]
+    group_thousands(per_second.round() as u64)
+}
+
 fn row(title: String, trips: &RoundTrips) -> Vec<Cell> {
     let lost = group_thousands(trips.lost);
     let lost = if trips.lost > 0 { Cell::new(lost, Emphasis::Warning) } else { Cell::from(lost) };
     let mut row = vec![
         Cell::from(title),
-        Cell::new(format!("{:.0}", trips.rate), Emphasis::Strong),
+        Cell::new(rate(trips.rate), Emphasis::Strong),
         Cell::from(group_thousands(trips.count)),
         lost,
     ];
     if trips.count > 0 {
         let Spread { min, mean, p50, p90, p99, p999, max } = trips.times;
-        let times = [min, mean, p50, p90, p99, p999, max];
-        row.extend(times.map(|span| Cell::from(time(span))));
+        // So many that some lie above.
+        let known = |least: u64, span| (trips.count >= least).then_some(span);
+        let times = [Some(min), Some(mean), Some(p50), known(10, p90), known(100, p99)];
+        let times = times.into_iter().chain([known(1_000, p999), Some(max)]);
+        row.extend(times.map(|span| Cell::from(span.map_or_else(String::new, time))));
     }
     row
 }
 
 /// What a reader must know of the times.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
-    let added = record.outcome.latency.as_ref().map(added);
+    let added = record.outcome.latency.as_ref().and_then(added);
     let shared = record.plan.exchange.is_some_and(|exchange| exchange.busy).then(|| {
         "both ends polled: the times leave out what it takes to wake a process".to_owned()
     });
-    added.into_iter().chain(shared).collect()
+    let trips = record.outcome.round_trips.as_ref().filter(|trips| trips.unsent > 0);
+    let unsent = trips.map(|trips| {
+        let count = group_thousands(trips.unsent);
+        format!("{count} requests could not be sent at their times, and are in no figure")
+    });
+    added.into_iter().chain(shared).chain(unsent).collect()
 }
 
 /// What the load added, and on which way.
-fn added(latency: &Loaded) -> String {
+fn added(latency: &Loaded) -> Option<String> {
     let (idle, loaded) = (&latency.idle, &latency.loaded);
     if idle.count == 0 || loaded.count == 0 {
-        return "no probe was answered: does a firewall drop UDP?".to_owned();
+        return Some("no probe was answered: does a firewall drop UDP?".to_owned());
     }
-    let text = format!(
-        "round trips took {} at the median and {} at p99 under load",
-        difference(idle.times.p50, loaded.times.p50),
-        difference(idle.times.p99, loaded.times.p99)
-    );
+    let (before, during) = (idle.times.p50, loaded.times.p50);
+    // What a CPU that sleeps, or does not, makes of a round trip is not the load's work.
+    if during < before + before / 2 || during < before + LEAST_TOLD {
+        return None;
+    }
+    let more = time(during.saturating_sub(before));
     let ways = latency.one_way.as_ref().and_then(ways);
-    text + &ways.unwrap_or_default()
+    let ways = ways.unwrap_or_default();
+    Some(format!("under load the median round trip took {more} longer{ways}"))
 }
 
 /// Each way apart, if the clocks tell more than their error.
@@ -83,18 +102,16 @@ fn ways(ways: &OneWay) -> Option<String> {
     let back = (ways.idle_back.p50, ways.loaded_back.p50);
     let is_told = [there, back].iter().any(|(idle, loaded)| idle.abs_diff(*loaded) > 2 * error);
     is_told.then(|| {
+        let way = |(idle, loaded): (Duration, Duration)| {
+            let more = loaded.saturating_sub(idle);
+            if more > 2 * error { format!("{} of it", time(more)) } else { "nothing".to_owned() }
+        };
+        let (there, back) = (way(there), way(back));
         format!(
-            " ({} on the way there, {} on the way back; clocks compared to {})",
-            difference(there.0, there.1),
-            difference(back.0, back.1),
+            ": {there} on the way there, {back} on the way back, each to within {}",
             time(error)
         )
     })
-}
-
-fn difference(from: Duration, to: Duration) -> String {
-    let word = if to >= from { "longer" } else { "less" };
-    format!("{} {word}", time(to.abs_diff(from)))
 }
 
 /// A time with as many digits as tell something.
@@ -106,6 +123,9 @@ pub(crate) fn time(span: Duration) -> String {
         _ => format!("{:.2} s", micros / 1e6),
     }
 }
+
+/// What a host's own doings add and take away.
+const LEAST_TOLD: Duration = Duration::from_micros(200);
 
 #[cfg(test)]
 mod tests {
@@ -129,7 +149,7 @@ mod tests {
             clock_error: Duration::from_micros(50),
         };
         let text = ways(&told).expect("told");
-        assert!(text.contains("9.00 ms longer on the way there, 10.0 us longer"), "{text}");
+        assert!(text.contains("9.00 ms of it on the way there, nothing on the way back"), "{text}");
         let vague = OneWay { clock_error: Duration::from_millis(5), ..told };
         assert_eq!(ways(&vague), None);
     }

@@ -35,6 +35,7 @@ impl Pieces {
         // A burst, an even spacing or the pacing of the socket is about single datagrams.
         let is_free = request.plan.transport == Transport::Udp
             && request.manners.batching == Batching::WhereFaster
+            && request.plan.exchange.is_none()
             && options.engines.is_empty()
             && !options.segmentation_offload
             && options.burst.is_none()

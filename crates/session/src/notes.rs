@@ -58,12 +58,14 @@ pub(crate) fn on(
     notes
 }
 
-/// Not one request with a connection of its own was answered.
+/// Not one request was answered.
 pub(crate) fn on_calls(measured: &Measured, peer: Option<&Announcement>) -> Option<String> {
     let trips = measured.round_trips.as_ref().filter(|trips| trips.count == 0)?;
     let calls = measured.plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
-    let port = peer.filter(|_| calls)?.ports.first()?;
     let lost = trips.lost;
+    let Some(port) = peer.filter(|_| calls).and_then(|peer| peer.ports.first()) else {
+        return Some(format!("nothing was answered ({lost} given up): is the server overloaded?"));
+    };
     Some(format!(
         "no connection to the server's further port {port} was answered ({lost} failed); does a \
          firewall let only its own port through?"

@@ -41,6 +41,11 @@ impl Difference {
         if probe.arrived == Timestamp::default() || probe.answered == Timestamp::default() {
             return None;
         }
+        // An answer cannot have rested there for longer than it was away.
+        let rested = nanos(probe.answered) - nanos(probe.arrived);
+        if rested < 0 || rested > nanos_of(round_trip) {
+            return None;
+        }
         let received = probe.sent.after(round_trip);
         let there = nanos(probe.arrived) - nanos(probe.sent);
         let back = nanos(received) - nanos(probe.answered);
@@ -73,7 +78,8 @@ impl Clocks {
         let ahead = self.ahead(probe.sent);
         let there = nanos(probe.arrived) - ahead - nanos(probe.sent);
         let back = nanos(probe.sent.after(round_trip)) - (nanos(probe.answered) - ahead);
-        Some((span(there), span(back)))
+        let most = nanos_of(round_trip);
+        Some((span(there.min(most)), span(back.min(most))))
     }
 
     /// By how much a way may be wrong until `last`.
@@ -84,6 +90,10 @@ impl Clocks {
             None => half(self.first) + last.since(self.first.at) / LARGEST_DRIFT,
         }
     }
+}
+
+fn nanos_of(span: Duration) -> i128 {
+    i128::try_from(span.as_nanos()).unwrap_or(i128::MAX)
 }
 
 fn nanos(time: Timestamp) -> i128 {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use linux::event::Interrupts;
+use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
 use session::client::{Manners, Request};
@@ -14,6 +15,7 @@ use crate::progress::Detail;
 use crate::rows::{Manner, Rows, finish, format, run_rows};
 
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
+    check_contradictions(flags)?;
     let (exchanges, loads) = (exchanges(flags)?, loads(flags)?);
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let detail = Detail::of(flags.output.quiet, flags.output.verbose);
@@ -27,6 +29,21 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
         rows.append(Rows::not_run(&loads));
     }
     finish(&rows, format(flags.output.json), flags.output.output.as_deref())
+}
+
+/// What would have no effect.
+fn check_contradictions(flags: &LatencyFlags) -> Result<(), UsageError> {
+    let asked = &flags.exchange;
+    let only_load = !flags.only.is_empty() && flags.only.iter().all(|row| *row == LatencyRow::Load);
+    let text = if flags.output.quiet && flags.output.verbose {
+        "'--quiet' and '--verbose' contradict each other: choose one"
+    } else if only_load && (asked.busy || asked.every.is_some() || asked.depth.is_some()) {
+        "--busy, --every and --depth are for rows of requests, and --only load has none: see \
+         --probe-every"
+    } else {
+        return Ok(());
+    };
+    Err(UsageError(text.to_owned()))
 }
 
 /// Rows in which the streams ask and answer.
@@ -44,7 +61,12 @@ fn exchanges(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
             request: asked.request,
             response: asked.response,
             // One connection bears one request.
-            depth: if way == Way::Connection { 1 } else { asked.depth },
+            // One connection bears one request. Those with times go whatever came before.
+            depth: match (way, asked.depth, asked.every) {
+                (Way::Connection, ..) | (_, None, None) => 1,
+                (_, Some(depth), _) => depth,
+                (_, None, Some(_)) => MOST_DEPTH,
+            },
             every: asked.every,
             busy: asked.busy,
         };
@@ -54,7 +76,7 @@ fn exchanges(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
             exchange: Some(exchange),
             options: StreamOptions {
                 no_delay: transport == Transport::Tcp,
-                ..StreamOptions::default()
+                ..options(flags, transport)
             },
             ..draft(flags, transport, Direction::Send)
         })
@@ -67,9 +89,18 @@ fn loads(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
     let ways = [Direction::Send, Direction::Receive];
     let wanted = ways.into_iter().filter(|_| flags.wants(LatencyRow::Load));
     let plan = |direction| {
-        check(PlanDraft { omit: flags.omit, ..draft(flags, Transport::Tcp, direction) })
+        check(PlanDraft {
+            omit: flags.omit,
+            options: options(flags, Transport::Tcp),
+            ..draft(flags, Transport::Tcp, direction)
+        })
     };
     wanted.map(plan).collect()
+}
+
+fn options(flags: &LatencyFlags, transport: Transport) -> StreamOptions {
+    let congestion = flags.congestion.clone().filter(|_| transport == Transport::Tcp);
+    StreamOptions { congestion, ..StreamOptions::default() }
 }
 
 fn draft(flags: &LatencyFlags, transport: Transport, direction: Direction) -> PlanDraft {

@@ -26,6 +26,9 @@ pub(crate) struct LatencyFlags {
     /// Duration of each row
     #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
+    /// TCP congestion control at both ends, e.g. cubic
+    #[arg(short = 'C', long, env = "LINERATE_CONGESTION", value_name = "NAME")]
+    pub(crate) congestion: Option<String>,
     /// Leave this long out at the start of each row
     #[arg(short = 'O', long, default_value = "0s", env = "LINERATE_OMIT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) omit: Duration,
@@ -49,14 +52,14 @@ pub(crate) struct ExchangeFlags {
     /// Streams that ask at the same time
     #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
     pub(crate) streams: u16,
-    /// Requests of each stream that may wait for their responses
-    #[arg(long, default_value_t = 1, env = "LINERATE_DEPTH", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_DEPTH)))]
-    pub(crate) depth: u16,
+    /// Requests of each stream that may wait for their responses [default: 1, with --every 1024]
+    #[arg(long, env = "LINERATE_DEPTH", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_DEPTH)))]
+    pub(crate) depth: Option<u16>,
     /// Time from one request to the next [default: the next goes when there is a response]
     #[arg(long, env = "LINERATE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
     pub(crate) every: Option<Duration>,
     /// Time from one probe to the next in the rows with load
-    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
+    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause_of_probes)]
     pub(crate) probe_every: Duration,
     /// Both ends poll and do not sleep: without the time to wake them, for a CPU each
     #[arg(long, env = "LINERATE_BUSY", value_parser = BoolishValueParser::new())]
@@ -89,8 +92,15 @@ impl LatencyFlags {
 /// A time between two requests.
 pub(crate) fn parse_pause(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_micros(100)..=Duration::from_secs(60);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 60s".to_owned()) }
+    let range = Duration::from_micros(100)..=Duration::from_secs(5);
+    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 5s".to_owned()) }
+}
+
+/// The same of probes, which are to disturb nothing, and of which some are needed.
+pub(crate) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).map_err(|error| error.to_string())?;
+    let range = Duration::from_millis(1)..=Duration::from_secs(1);
+    if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
 }
 
 const EXAMPLES: &str = "\

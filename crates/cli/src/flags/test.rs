@@ -12,7 +12,7 @@ use measurement::{BitRate, ByteSize, Pacing};
 
 use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
-use super::latency::parse_pause;
+use super::latency::parse_pause_of_probes;
 use super::server::ServerFlags;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
@@ -56,7 +56,7 @@ pub(crate) struct RowFlags {
     #[arg(long, env = "LINERATE_LATENCY", value_parser = BoolishValueParser::new())]
     pub(crate) latency: bool,
     /// Time from one probe of --latency to the next
-    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause)]
+    #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause_of_probes)]
     pub(crate) probe_every: Duration,
     /// Run each row this many times and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -7,8 +7,8 @@ use lab::{Link, LinkSpec, Rate, Shape};
 use serde_json::Value;
 
 use crate::support::{
-    Finished, LINERATE, PATIENCE, Running, Server, free_port, json, linerate, link, program, run,
-    skip,
+    Finished, LINERATE, PATIENCE, Running, Server, client, free_port, json, linerate, link,
+    program, run, skip,
 };
 
 fn latency(server: &Server, options: &str) -> Finished {
@@ -61,7 +61,6 @@ fn the_table_shows_rows_and_load() {
         "UDP probe during TCP receive",
         "per second",
         "p99.9",
-        "under load",
     ] {
         assert!(finished.stdout.contains(words), "{words}: {finished:?}");
     }
@@ -87,6 +86,8 @@ fn sizes_depth_and_times_are_as_asked() {
 #[test]
 fn a_queue_that_fills_under_load_is_seen_on_its_way() {
     let Some((_server, link)) = slow_link(Duration::from_millis(60), "") else { return };
+    let table = across(&link, "latency", "--only load -t 1s -C cubic");
+    assert!(table.stdout.contains("under load the median round trip took"), "{table:?}");
     let record = &records(&across(&link, "test", "--tcp --send -t 2s --latency --json"))[0];
     let latency = &record["outcome"]["latency"];
     let time = |path: &str| latency.pointer(path).and_then(Value::as_f64).expect(path);
@@ -104,6 +105,43 @@ fn a_probe_takes_no_place_in_a_queue() {
     let record = json(&server, "--tcp --send -t 300ms --latency");
     assert!(record["outcome"]["latency"]["loaded"]["count"].as_u64() > Some(5), "{record}");
     assert!(record["shared"].is_null(), "{}", record["shared"]);
+}
+
+#[test]
+fn requests_that_were_not_sent_in_time_are_told() {
+    let server = Server::start();
+    let (ip, port) = (server.address.ip(), server.address.port());
+    let options = "--only udp --every 1ms --depth 1 -t 2s";
+    let running = Running::start(linerate(&format!("latency {ip} -p {port} {options}")));
+    server.await_test();
+    server.running.signal("STOP");
+    std::thread::sleep(Duration::from_millis(400));
+    server.running.signal("CONT");
+    let finished = running.finish(PATIENCE);
+    finished.assert_success();
+    assert!(finished.stdout.contains("requests could not be sent at their times"), "{finished:?}");
+}
+
+#[test]
+fn two_clients_with_probes_share_a_queue() {
+    let server = Server::start_with("--bind 127.0.0.1 --queue");
+    let command = || client(&server, "--tcp --send -t 500ms --latency --json");
+    let (one, two) = (Running::start(command()), Running::start(command()));
+    for running in [one, two] {
+        let finished = running.finish(PATIENCE);
+        // One of them may say that it waits.
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let count = &finished.json()["outcome"]["latency"]["loaded"]["count"];
+        assert!(count.as_u64() > Some(5), "{count}");
+    }
+}
+
+#[test]
+fn large_requests_in_numbers_get_their_responses() {
+    let server = Server::start();
+    let options = "--only tcp --depth 256 --request 64K --response 64K -t 1s --json";
+    let record = &records(&latency(&server, options))[0];
+    assert!(record["outcome"]["round_trips"]["count"].as_u64() > Some(100), "{record}");
 }
 
 #[test]
@@ -164,8 +202,11 @@ fn what_cannot_be_asked_is_refused_in_a_sentence() {
         ("--only udp --request 15", "the request cannot be 15 bytes"),
         ("--only tcp --response 2M", "the response cannot be"),
         ("--depth 0", "depth"),
-        ("--every 10us", "choose between 100us and 60s"),
+        ("--every 10us", "choose between 100us and 5s"),
         ("--only cable", "--only"),
+        ("--only load --busy", "--only load has none"),
+        ("--quiet --verbose", "contradict each other"),
+        ("--only load --probe-every 5s", "choose between 1ms and 1s"),
         ("-t 1ms", "the time cannot be"),
     ] {
         let finished = run(linerate(&format!("latency 127.0.0.1 {options}")));

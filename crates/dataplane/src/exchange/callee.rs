@@ -52,7 +52,10 @@ impl Callee {
         while call.missing > 0 {
             match (&call.socket).read(scratch.buffer()) {
                 Ok(0) => return None,
-                Ok(read) => call.missing = call.missing.saturating_sub(read),
+                Ok(read) => {
+                    self.count.bytes += read as u64;
+                    call.missing = call.missing.saturating_sub(read);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(call),
                 // A call that broke is its caller's to tell.
                 Err(_) => return None,
@@ -61,7 +64,7 @@ impl Callee {
         let answer = &scratch.payload()[..self.terms.response];
         if linux::tcp::send_last(&call.socket, answer).is_ok() {
             self.count.blocks += 1;
-            self.count.bytes += (self.terms.request + self.terms.response) as u64;
+            self.count.bytes += self.terms.response as u64;
             self.count.last = now;
         }
         None
@@ -70,9 +73,9 @@ impl Callee {
     /// Goes on with the calls that wait.
     fn go_on(&mut self, scratch: &mut Scratch, now: Timestamp) {
         for index in (0..self.waiting.len()).rev() {
-            let call = self.waiting.swap_remove(index);
+            let call = self.waiting.remove(index);
             if let Some(call) = self.hear(call, scratch, now) {
-                self.waiting.push(call);
+                self.waiting.insert(index, call);
             }
         }
     }
@@ -81,8 +84,12 @@ impl Callee {
     fn accept(&mut self, scratch: &mut Scratch, now: Timestamp) -> io::Result<Option<Step>> {
         let (socket, from) = linux::tcp::accept(&self.listener)?;
         let is_known = self.client.is_none_or(|client| client == from.ip().to_canonical());
-        if !is_known || self.waiting.len() >= MOST_WAITING {
+        if !is_known {
             return Ok(None);
+        }
+        if self.waiting.len() >= MOST_WAITING {
+            // Who has been silent for longest holds up those who ask.
+            self.waiting.remove(0);
         }
         let call = Call { socket, missing: self.terms.request };
         let waits = self.hear(call, scratch, now);
@@ -123,7 +130,7 @@ impl Stream for Callee {
     }
 }
 
-/// Calls of one client without their requests.
-const MOST_WAITING: usize = 256;
+/// Calls of one stream without their requests.
+pub(super) const MOST_WAITING: usize = 16;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(5);

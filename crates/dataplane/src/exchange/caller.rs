@@ -42,6 +42,7 @@ struct Call {
 /// How far a call is.
 enum Progress {
     Waits,
+    GoesOn,
     Ended,
 }
 
@@ -101,7 +102,7 @@ impl Caller {
         }
         // The other end closes first, so that the ports here are free at once: a call lasts
         // until its end has come, and is timed until its answer has.
-        loop {
+        for _ in 0..MOST_AT_ONCE {
             let read = match (&call.socket).read(scratch.buffer()) {
                 Ok(0) if call.missing > 0 => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(0) => return Ok(Progress::Ended),
@@ -117,6 +118,7 @@ impl Caller {
                 return self.go_on(scratch);
             }
         }
+        Ok(Progress::GoesOn)
     }
 
     /// What is waited for as long as the call does.
@@ -140,11 +142,12 @@ impl Caller {
             if let Some(due) = self.schedule.due(now) {
                 return Ok(Step::Until(due));
             }
-            self.schedule.sent(now);
+            self.tally.skipped(self.schedule.sent(now));
             self.call = Some(self.begin()?);
         }
         match self.go_on(scratch)? {
             Progress::Waits => Ok(self.rest()),
+            Progress::GoesOn => Ok(Step::Again),
             Progress::Ended => {
                 self.call = None;
                 Ok(Step::Again)
@@ -197,5 +200,7 @@ impl Stream for Caller {
     }
 }
 
+/// Reads of one call before it is another stream's turn.
+const MOST_AT_ONCE: u32 = 64;
 /// After a call that failed for want of something that comes back.
 const RETRY: Duration = Duration::from_millis(1);

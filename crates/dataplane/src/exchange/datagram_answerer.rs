@@ -43,6 +43,7 @@ impl DatagramAnswerer {
         // What was not asked for in this test is not answered: an answer may be longer.
         if request.len() != self.terms.request || is_reply(request) {
             self.count.malformed += 1;
+            self.count.bytes += request.len() as u64;
             return;
         }
         let Some(number) = datagram::number(request) else { return };

@@ -57,21 +57,24 @@ impl DatagramAsker {
         &mut self.waiting[usize::try_from(place).unwrap_or(0)]
     }
 
-    /// Takes all answers that have come.
-    fn listen(&mut self, scratch: &mut Scratch) -> io::Result<()> {
+    /// Takes the answers that have come; whether there may be more of them.
+    fn listen(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
-        while self.oldest <= self.last {
+        for _ in 0..MOST_AT_ONCE {
+            if self.oldest > self.last {
+                return Ok(false);
+            }
             match self.socket.recv(room) {
                 Ok(length) => self.take(&room[..length]),
                 Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock => break,
+                    ErrorKind::WouldBlock => return Ok(false),
                     // That of an earlier request (udp(7)): the answer will be missed.
                     ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
                     _ => return Err(error),
                 },
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn take(&mut self, answer: &[u8]) {
@@ -149,7 +152,7 @@ impl DatagramAsker {
                 Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
-            self.schedule.sent(now);
+            self.tally.skipped(self.schedule.sent(now));
             self.last = number;
             *self.slot(number) = sent;
             self.count.sequence = number;
@@ -181,10 +184,10 @@ impl DatagramAsker {
 
     fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         self.latest = Timestamp::default();
-        self.listen(scratch)?;
+        let more = self.listen(scratch)?;
         let step = self.ask(now);
         self.published.publish_datagrams(&self.count);
-        step
+        if more { step.map(|_| Step::Again) } else { step }
     }
 }
 
@@ -217,3 +220,6 @@ impl Stream for DatagramAsker {
         }
     }
 }
+
+/// Answers that are taken before it is another stream's turn.
+const MOST_AT_ONCE: u32 = 64;

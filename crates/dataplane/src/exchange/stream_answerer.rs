@@ -47,6 +47,7 @@ impl StreamAnswerer {
             let length = (self.owed - 1) % self.terms.response + 1;
             let written = (&*self.socket).write(&scratch.payload()[..length])?;
             self.owed -= written;
+            self.count.blocks += u64::from(self.owed.is_multiple_of(self.terms.response));
             self.count.bytes += written as u64;
         }
         Ok(())
@@ -81,7 +82,6 @@ impl StreamAnswerer {
         let whole = self.came / self.terms.request;
         self.came %= self.terms.request;
         self.owed += whole * self.terms.response;
-        self.count.blocks += whole as u64;
         self.count.bytes += read as u64;
         self.count.last = now;
         let answered = self.answer(scratch);

@@ -93,14 +93,16 @@ impl StreamAsker {
                 let sent = std::mem::take(&mut self.latest);
                 let sent = if sent == Timestamp::default() { crate::now() } else { sent };
                 self.waiting.push_back(sent);
-                self.schedule.sent(now);
+                self.tally.skipped(self.schedule.sent(now));
             }
             match (&*self.socket).write(&scratch.payload()[..self.unsent]) {
                 Ok(written) => {
                     self.unsent -= written;
                     self.count.bytes += written as u64;
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Step::Readable),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(self.terms.wait());
+                }
                 Err(error) => return Err(error),
             }
         }

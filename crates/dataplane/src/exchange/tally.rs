@@ -16,6 +16,7 @@ pub struct RoundTripTally {
     shortest: AtomicU64,
     sum: AtomicU64,
     lost: AtomicU64,
+    unsent: AtomicU64,
     probes: Log,
 }
 
@@ -27,6 +28,7 @@ impl RoundTripTally {
             shortest: AtomicU64::new(u64::MAX),
             sum: AtomicU64::new(0),
             lost: AtomicU64::new(0),
+            unsent: AtomicU64::new(0),
             probes: Log::new(probes),
         }
     }
@@ -46,6 +48,13 @@ impl RoundTripTally {
         self.lost.fetch_add(1, Relaxed);
     }
 
+    /// So many requests were not sent at their times.
+    pub(super) fn skipped(&self, count: u64) {
+        if count > 0 {
+            self.unsent.fetch_add(count, Relaxed);
+        }
+    }
+
     /// What became of one probe.
     pub(super) fn note(&self, probe: &Probe) {
         self.probes.push(probe);
@@ -57,6 +66,7 @@ impl RoundTripTally {
         self.shortest.store(u64::MAX, Relaxed);
         self.sum.store(0, Relaxed);
         self.lost.store(0, Relaxed);
+        self.unsent.store(0, Relaxed);
     }
 
     /// What came in `span`.
@@ -66,6 +76,7 @@ impl RoundTripTally {
         let nanos = Duration::from_nanos;
         let quantile = |permille| nanos(reading.quantile(permille));
         let mut trips = RoundTrips::counted(count, self.lost.load(Relaxed), span);
+        trips.unsent = self.unsent.load(Relaxed);
         let sum = nanos(self.sum.load(Relaxed));
         if let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) {
             trips.times = Spread {

@@ -108,7 +108,7 @@ pub(super) struct Admission {
     most: Cost,
     running: HashSet<u64>,
     waiting: VecDeque<(u64, Household)>,
-    /// Probes that run beside them, as many as there are places.
+    /// Probes that run beside them.
     beside: HashSet<u64>,
     of_client: HashMap<Household, Share>,
     taken: Cost,
@@ -118,6 +118,7 @@ pub(super) struct Admission {
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     tests: usize,
+    probes: usize,
     taken: Cost,
 }
 
@@ -147,6 +148,16 @@ impl Admission {
         (takes_the_queue || tests >= order.per_address).then_some(Refusal::Address)
     }
 
+    /// Why a probe of a client that has so much cannot be taken. It never waits: the test that
+    /// it goes with would wait for it.
+    fn objection_to_probe(&self, own: Share) -> Option<Refusal> {
+        let each = self.order.per_address.clamp(1, MOST_PROBES_OF_ONE);
+        if self.beside.len() >= MOST_PROBES {
+            return Some(Refusal::Busy);
+        }
+        (own.probes >= each).then_some(Refusal::Address)
+    }
+
     /// Takes a test in, to run or to wait. No client gets more than its part.
     pub(super) fn enter(
         &mut self,
@@ -159,16 +170,21 @@ impl Admission {
         let (taken, own_taken) = (self.taken.plus(cost), own.taken.plus(cost));
         let too_much =
             taken.excess(self.most).or_else(|| own_taken.excess(self.most.of_one_client()));
-        if let Some(why) = self.objection(client).or(too_much) {
+        let objection = match seat {
+            Seat::Own => self.objection(client),
+            Seat::Beside => self.objection_to_probe(own),
+        };
+        if let Some(why) = objection.or(too_much) {
             return Err(why);
         }
         self.taken = taken;
-        if seat == Seat::Beside && self.beside.len() < self.order.running {
-            self.of_client.insert(client, Share { taken: own_taken, ..own });
+        if seat == Seat::Beside {
+            self.of_client
+                .insert(client, Share { probes: own.probes + 1, taken: own_taken, ..own });
             self.beside.insert(number);
             return Ok(());
         }
-        self.of_client.insert(client, Share { tests: own.tests + 1, taken: own_taken });
+        self.of_client.insert(client, Share { tests: own.tests + 1, taken: own_taken, ..own });
         self.waiting.push_back((number, client));
         self.promote();
         Ok(())
@@ -187,9 +203,10 @@ impl Admission {
         }
         self.taken = self.taken.minus(cost);
         if let Some(own) = self.of_client.get_mut(&client) {
-            let tests = own.tests.saturating_sub(usize::from(!was_beside));
-            *own = Share { tests, taken: own.taken.minus(cost) };
-            if own.tests == 0 && own.taken == Cost::default() {
+            let count = if was_beside { &mut own.probes } else { &mut own.tests };
+            *count = count.saturating_sub(1);
+            own.taken = own.taken.minus(cost);
+            if own.tests == 0 && own.probes == 0 {
                 self.of_client.remove(&client);
             }
         }
@@ -217,6 +234,9 @@ impl Admission {
     }
 }
 
+/// Probes that run at one time, and those of one client among them.
+const MOST_PROBES: usize = 64;
+const MOST_PROBES_OF_ONE: usize = 8;
 /// One client takes no more of the queue than one of so many parts.
 const SHARES: usize = 4;
 
@@ -270,7 +290,11 @@ mod tests {
         admission.enter(2, client(1), COST, Seat::Own).expect("taken");
         assert_eq!(admission.place(2), None, "it runs at once");
         admission.enter(3, client(2), COST, Seat::Beside).expect("taken");
-        assert!(admission.place(3).is_some(), "there are no more of them than places");
+        assert_eq!(admission.place(3), None, "a probe never waits");
+        admission.enter(4, client(2), COST, Seat::Beside).expect("taken");
+        let third = admission.enter(5, client(2), COST, Seat::Beside);
+        assert_eq!(third, Err(Refusal::Address), "each client has but a few");
+        admission.leave(4, client(2), COST);
         admission.leave(2, client(1), COST);
         assert_eq!(admission.taken.memory, 20);
         admission.leave(1, client(1), COST);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use measurement::units::show_duration;
-use measurement::{BitRate, ByteSize, End, Timestamp, Transport};
+use measurement::{BitRate, ByteSize, End, Timestamp, Transport, Way};
 use protocol::iperf3::{ErrorCode, Parameters, Results};
 
 use super::admission::Cost;
@@ -142,6 +142,7 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
             + workers * (payload + WORKER_BYTES),
         descriptors: streams
             + doors(parameters) as u64
+            + calls(parameters)
             + workers * WORKER_DESCRIPTORS
             + SESSION_DESCRIPTORS,
         threads: workers + 1,
@@ -156,6 +157,15 @@ pub(super) fn doors(parameters: &Parameters) -> usize {
     let asked = peer.map_or(0, |peer| peer.further_ports);
     let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_DOOR } else { 0 };
     usize::from(u16::from(asked).min(useful))
+}
+
+/// Descriptors for connections that bear one request each, and for the port where they come.
+fn calls(parameters: &Parameters) -> u64 {
+    let plan = &parameters.plan;
+    let calls = plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
+    // Each stream has one more for a moment, between two.
+    let each = dataplane::MOST_CALLS as u64 + 1;
+    if calls { u64::from(plan.streams_in_all()) * each + 1 } else { 0 }
 }
 
 /// Watches whether a running test keeps to the limits.
