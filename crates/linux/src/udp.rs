@@ -3,7 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -114,6 +114,18 @@ pub fn leave_unstamped(socket: &UdpSocket) -> io::Result<()> {
 /// Whether datagrams carry the time at which the kernel received them.
 pub fn stamps_arrivals(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)
+}
+
+/// Receives a datagram over a connected socket, as far as `room` goes; how long it was in truth
+/// (`MSG_TRUNC`, udp(7)).
+///
+/// # Errors
+/// What recv(2) reports, e.g. `EAGAIN`.
+pub fn receive(socket: &UdpSocket, room: &mut [u8]) -> io::Result<usize> {
+    let (fd, flags) = (socket.as_raw_fd(), libc::MSG_TRUNC);
+    // SAFETY: pointer and length describe `room`.
+    let length = unsafe { libc::recv(fd, room.as_mut_ptr().cast(), room.len(), flags) };
+    usize::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
 /// An address of the family of `like`, with a port that the kernel chooses.

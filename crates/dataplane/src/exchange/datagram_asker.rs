@@ -64,8 +64,8 @@ impl DatagramAsker {
             if self.oldest > self.last {
                 return Ok(false);
             }
-            match self.socket.recv(room) {
-                Ok(length) => self.take(&room[..length]),
+            match linux::udp::receive(&self.socket, room) {
+                Ok(length) => self.take(&room[..length.min(room.len())], length),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
                     // That of an earlier request (udp(7)): the answer will be missed.
@@ -77,11 +77,12 @@ impl DatagramAsker {
         Ok(true)
     }
 
-    fn take(&mut self, answer: &[u8]) {
+    /// Takes an answer, of which `length` bytes were sent.
+    fn take(&mut self, answer: &[u8], length: usize) {
         let now = crate::now();
         self.latest = now;
         // A repeated reply to the hello is shorter than any answer, and none.
-        let number = datagram::number(answer).filter(|_| answer.len() == self.terms.response);
+        let number = datagram::number(answer).filter(|_| length == self.terms.response);
         let Some(number) = number.filter(|number| *number <= self.last) else {
             self.count.malformed += 1;
             return;
