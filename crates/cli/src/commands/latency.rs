@@ -60,7 +60,6 @@ fn exchanges(flags: &LatencyFlags) -> Result<Vec<TestPlan>, UsageError> {
             way,
             request: asked.request,
             response: asked.response,
-            // One connection bears one request.
             // One connection bears one request. Those with times go whatever came before.
             depth: match (way, asked.depth, asked.every) {
                 (Way::Connection, ..) | (_, None, None) => 1,
