@@ -18,6 +18,7 @@ mod stream_answerer;
 mod stream_asker;
 mod tally;
 
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -148,6 +149,19 @@ impl Terms {
         }
         self.calls_wait = linux::let_calls_wait(socket, LONGEST_CALL).is_ok();
         self.calls_wait
+    }
+
+    /// What becomes of a stream whose turn came to `result`.
+    fn conclude(&self, result: io::Result<Step>, published: &Counters) -> Step {
+        result.unwrap_or_else(|error| match error.kind() {
+            ErrorKind::WouldBlock => self.wait(),
+            // The latter is that of an earlier datagram (udp(7)).
+            ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
+            _ => {
+                published.finish(error.raw_os_error());
+                Step::Done
+            }
+        })
     }
 
     /// Whether who waits in its calls, and began this step at `began`, may go on after `now`.

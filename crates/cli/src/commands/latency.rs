@@ -7,7 +7,7 @@ use linux::event::Interrupts;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
-use session::client::{Manners, Request};
+use session::client::Request;
 
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
@@ -111,16 +111,5 @@ fn check(draft: PlanDraft) -> Result<TestPlan, UsageError> {
 }
 
 fn request(flags: &LatencyFlags, plan: TestPlan) -> Request {
-    let server = &flags.server;
-    Request {
-        host: server.host.clone(),
-        port: server.port,
-        family: server.family.into(),
-        bind: server.bind,
-        connect_timeout: server.connect_timeout,
-        cpus: flags.exchange.cpus.clone().map(|cpus| cpus.0).unwrap_or_default(),
-        tags: flags.output.tag.iter().cloned().collect(),
-        plan,
-        manners: Manners::default(),
-    }
+    flags.server.request(plan, flags.exchange.cpus.as_ref(), &flags.output.tag)
 }

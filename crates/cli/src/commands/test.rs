@@ -1,12 +1,11 @@
 //! `linerate test`.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use linux::event::Interrupts;
 use measurement::TestPlan;
-use session::client::{Manners, Request};
+use session::client::Request;
 
 use crate::exit;
 use crate::flags::TestFlags;
@@ -62,18 +61,7 @@ fn run_the_fastest(
 }
 
 fn request(flags: &TestFlags, plan: TestPlan) -> Request {
-    let server = &flags.server;
-    Request {
-        host: server.host.clone(),
-        port: server.port,
-        family: server.family.into(),
-        bind: server.bind,
-        connect_timeout: server.connect_timeout,
-        cpus: flags.stream.cpus.clone().map(|cpus| cpus.0).unwrap_or_default(),
-        tags: flags.output.tag.iter().cloned().collect::<BTreeMap<_, _>>(),
-        plan,
-        manners: Manners::default(),
-    }
+    flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag)
 }
 
 /// Beside those of the streams.

@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use measurement::TestPlan;
 use measurement::units::parse_duration;
 use session::Family;
+use session::client::{Manners, Request};
+
+use super::cpus::CpuList;
 
 /// The server.
 #[derive(Clone, Debug, Args)]
@@ -25,6 +29,28 @@ pub(crate) struct ServerFlags {
     /// How long a connect may take
     #[arg(long, default_value = "5s", env = "LINERATE_CONNECT_TIMEOUT", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) connect_timeout: Duration,
+}
+
+impl ServerFlags {
+    /// To carry out `plan` against it.
+    pub(crate) fn request(
+        &self,
+        plan: TestPlan,
+        cpus: Option<&CpuList>,
+        tags: &[(String, String)],
+    ) -> Request {
+        Request {
+            host: self.host.clone(),
+            port: self.port,
+            family: self.family.into(),
+            bind: self.bind,
+            connect_timeout: self.connect_timeout,
+            cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
+            tags: tags.iter().cloned().collect(),
+            plan,
+            manners: Manners::default(),
+        }
+    }
 }
 
 /// Which addresses may be used.

@@ -1,6 +1,5 @@
 //! Answers over UDP.
 
-use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -86,17 +85,8 @@ impl Stream for DatagramAnswerer {
     }
 
     fn step(&mut self, _: Timestamp, scratch: &mut Scratch) -> Step {
-        match self.take(scratch) {
-            Ok(()) => Step::Again,
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => self.terms.wait(),
-                ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
-                _ => {
-                    self.published.finish(error.raw_os_error());
-                    Step::Done
-                }
-            },
-        }
+        let result = self.take(scratch).map(|()| Step::Again);
+        self.terms.conclude(result, &self.published)
     }
 }
 

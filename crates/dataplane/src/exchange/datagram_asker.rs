@@ -212,13 +212,8 @@ impl Stream for DatagramAsker {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        match self.go_on(now, scratch) {
-            Ok(step) => step,
-            Err(error) => {
-                self.published.finish(error.raw_os_error());
-                Step::Done
-            }
-        }
+        let result = self.go_on(now, scratch);
+        self.terms.conclude(result, &self.published)
     }
 }
 

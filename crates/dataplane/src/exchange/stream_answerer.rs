@@ -1,6 +1,6 @@
 //! Answers over a TCP stream that stays open.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -107,17 +107,8 @@ impl Stream for StreamAnswerer {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        match self.go_on(now, scratch) {
-            Ok(step) => step,
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => self.terms.wait(),
-                ErrorKind::Interrupted => Step::Again,
-                _ => {
-                    self.published.finish(error.raw_os_error());
-                    Step::Done
-                }
-            },
-        }
+        let result = self.go_on(now, scratch);
+        self.terms.conclude(result, &self.published)
     }
 }
 
