@@ -218,6 +218,9 @@ pub struct Outcome {
     /// CPU use that the peer reports of itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_cpu: Option<CpuUse>,
+    /// What ended a stream before its time, e.g. `stream 1 broke: operation not permitted`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub broken: Option<String>,
     /// Doubts about the numbers, each one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,

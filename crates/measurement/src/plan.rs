@@ -488,7 +488,8 @@ const MAX_BURST: u64 = 1000;
 /// Twenty bits (RFC 6437).
 const MAX_FLOW_LABEL: u64 = 0xF_FFFF;
 const MAX_MSS: u64 = 32 * 1024 - 1;
-const MAX_TIME: Duration = Duration::from_secs(86_400);
+/// The longest time that a test can be asked for.
+pub const MAX_TIME: Duration = Duration::from_secs(86_400);
 const MAX_OMIT: Duration = Duration::from_secs(600);
 const MAX_CONGESTION_NAME: usize = 15;
 

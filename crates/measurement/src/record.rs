@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::course::Course;
 use crate::engine::EngineTrial;
 use crate::environment::{Environment, Peer};
+use crate::host::HostEvidence;
+use crate::judgement::{Judgement, Pulse, Reason};
 use crate::outcome::Outcome;
 use crate::plan::TestPlan;
 use crate::round_trips::Probe;
@@ -173,8 +175,20 @@ pub struct TestRecord {
     /// Requests that were sent at their times, by the test or beside it, in that order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<Probe>,
+    /// What each end moved in short steps of time, this one first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub pulses: Vec<Pulse>,
+    /// The same of the server, if it told.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub peer_pulses: Vec<Pulse>,
+    /// What the hosts have and did meanwhile, this one first.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub hosts: Vec<HostEvidence>,
     /// What it came to.
     pub outcome: Outcome,
+    /// Where everything went, and whether to believe it; none: nobody judged.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub judgement: Option<Judgement>,
 }
 
 impl TestRecord {
@@ -273,4 +287,7 @@ pub struct RepeatSummary {
     pub slowest: BitRate,
     /// That of the fastest run.
     pub fastest: BitRate,
+    /// Why these are not runs of one thing; none: they agree.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spread: Option<Reason>,
 }

@@ -30,6 +30,10 @@ pub struct StreamCounters {
     pub malformed: u64,
     /// UDP receiver: interarrival jitter (RFC 3550, 6.4.1) in nanoseconds.
     pub jitter_nanos: u64,
+    /// How long a sender waited for room in its socket, in nanoseconds: what is behind it
+    /// took no more.
+    #[serde(default)]
+    pub blocked_nanos: u64,
     /// When payload last moved; zero: never.
     pub last: Timestamp,
 }
@@ -74,6 +78,45 @@ pub struct TcpSample {
     pub receive_window_limited_micros: u64,
     /// Part of the busy time that the send buffer was the limit, in microseconds.
     pub send_buffer_limited_micros: u64,
+    /// Rate at which segments were last delivered, in bytes per second.
+    #[serde(default)]
+    pub delivery_rate: u64,
+    /// Whether that rate was measured while the application sent too little.
+    #[serde(default)]
+    pub delivery_rate_is_of_application: bool,
+    /// Payload bytes sent, those sent again included.
+    #[serde(default)]
+    pub bytes_sent: u64,
+    /// Segments that arrived twice, as duplicate SACKs tell (RFC 2883).
+    #[serde(default)]
+    pub duplicates: u32,
+    /// How often segments were found to have changed their order.
+    #[serde(default)]
+    pub reorderings: u32,
+    /// Segments delivered that bore a mark of congestion (ECN, RFC 3168).
+    #[serde(default)]
+    pub congestion_marks: u32,
+    /// Bytes written that were not sent yet.
+    #[serde(default)]
+    pub not_sent: u32,
+    /// Segments sent that are not acknowledged.
+    #[serde(default)]
+    pub unacknowledged: u32,
+    /// `TCPI_OPT_*` of `linux/tcp.h`: 1 time stamps, 2 SACK, 4 window scale, 8 ECN.
+    #[serde(default)]
+    pub options: u8,
+}
+
+/// What `SO_MEMINFO` (`linux/sock_diag.h`) says of one UDP socket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UdpSample {
+    /// Packets that the kernel dropped since the socket was opened, as it was full or they
+    /// were damaged. Datagrams that it had put together (`UDP_GRO`) count as one.
+    pub drops: u64,
+    /// Bytes of memory that wait to be read, with what the kernel adds to each datagram.
+    pub receive_queue: u64,
+    /// Bytes of memory that wait to be sent.
+    pub send_queue: u64,
 }
 
 /// One stream at one instant.
@@ -86,6 +129,9 @@ pub struct StreamSample {
     /// TCP only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<TcpSample>,
+    /// UDP only; none: the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub udp: Option<UdpSample>,
 }
 
 impl StreamSample {
@@ -116,6 +162,7 @@ impl StreamSample {
             late: b.late - a.late,
             malformed: b.malformed - a.malformed,
             jitter_nanos: b.jitter_nanos,
+            blocked_nanos: b.blocked_nanos.saturating_sub(a.blocked_nanos),
             last: b.last,
         };
         let before = earlier.tcp.unwrap_or_default();
@@ -123,9 +170,23 @@ impl StreamSample {
             acknowledged: now.acknowledged.saturating_sub(before.acknowledged),
             retransmits: now.retransmits.saturating_sub(before.retransmits),
             bytes_retransmitted: now.bytes_retransmitted.saturating_sub(before.bytes_retransmitted),
+            busy_micros: now.busy_micros.saturating_sub(before.busy_micros),
+            receive_window_limited_micros: now
+                .receive_window_limited_micros
+                .saturating_sub(before.receive_window_limited_micros),
+            send_buffer_limited_micros: now
+                .send_buffer_limited_micros
+                .saturating_sub(before.send_buffer_limited_micros),
+            bytes_sent: now.bytes_sent.saturating_sub(before.bytes_sent),
+            duplicates: now.duplicates.saturating_sub(before.duplicates),
+            reorderings: now.reorderings.saturating_sub(before.reorderings),
+            congestion_marks: now.congestion_marks.saturating_sub(before.congestion_marks),
             ..now
         });
-        Self { id: self.id, counters, tcp }
+        let before = earlier.udp.unwrap_or_default();
+        let udp =
+            self.udp.map(|now| UdpSample { drops: now.drops.saturating_sub(before.drops), ..now });
+        Self { id: self.id, counters, tcp, udp }
     }
 }
 
@@ -208,7 +269,7 @@ mod tests {
         let tcp = Some(TcpSample { acknowledged, ..TcpSample::default() });
         Sample {
             at: Timestamp::from_nanos(at),
-            streams: vec![StreamSample { id: 1, counters, tcp }],
+            streams: vec![StreamSample { id: 1, counters, tcp, udp: None }],
         }
     }
 
