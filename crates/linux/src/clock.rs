@@ -6,11 +6,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time since the epoch of `CLOCK_MONOTONIC` (clock_gettime(2)).
 pub fn monotonic() -> Duration {
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the pointer is valid for a write of one timespec, and this clock
-    // exists on every Linux, so that the call fills it.
+    ask(libc::CLOCK_MONOTONIC)
+}
+
+/// CPU time that the calling thread took so far, in user space and in the kernel
+/// (`CLOCK_THREAD_CPUTIME_ID`, clock_gettime(2)).
+pub fn thread_cpu() -> Duration {
+    ask(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Asks a clock that exists on every Linux.
+fn ask(clock: libc::clockid_t) -> Duration {
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the pointer is valid for a write of one timespec; an all-zero one is valid
+    // should the call not fill it.
     let time = unsafe {
-        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        libc::clock_gettime(clock, time.as_mut_ptr());
         time.assume_init()
     };
     span(&time)
@@ -74,6 +85,16 @@ mod tests {
     fn the_monotonic_clock_does_not_go_back() {
         let first = monotonic();
         assert!(monotonic() >= first);
+    }
+
+    #[test]
+    fn a_thread_that_works_takes_cpu_time() {
+        let before = thread_cpu();
+        while thread_cpu() < before + Duration::from_millis(2) {
+            std::hint::spin_loop();
+        }
+        let other = std::thread::spawn(thread_cpu).join().expect("no panic");
+        assert!(other < thread_cpu(), "each thread has its own");
     }
 
     #[test]

@@ -104,6 +104,14 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
 }
 
+/// The unit in which the kernel tells CPU time (`USER_HZ`; `_SC_CLK_TCK`, sysconf(3)): so
+/// many in a second, on nearly every machine 100.
+pub fn ticks_per_second() -> u64 {
+    // SAFETY: this takes one number and touches no memory.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
+}
+
 /// Raises the limit of open files to what this process may have (setrlimit(2)).
 pub fn raise_file_limit() {
     raise_file_limit_to(0);
@@ -198,6 +206,11 @@ mod tests {
         let names = system_names();
         assert!(!names.kernel.is_empty() && !names.architecture.is_empty());
         assert!(!allowed_cpus().expect("an affinity").is_empty());
+    }
+
+    #[test]
+    fn a_second_has_ticks() {
+        assert!((1..=10_000).contains(&ticks_per_second()));
     }
 
     #[test]

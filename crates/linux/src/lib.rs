@@ -4,23 +4,30 @@
 //! whose misuse does not compile. Nothing here knows what a test is.
 
 pub mod clock;
+pub mod driver_statistics;
 pub mod entropy;
 pub mod epoll;
+pub mod ethtool_calls;
 pub mod event;
 pub mod futex;
 pub mod heap;
 pub mod host;
+#[cfg(target_arch = "riscv64")]
+pub mod hwprobe;
 pub mod limits;
 pub mod memory;
 pub mod namespace;
 pub mod netlink;
 mod option;
+pub mod packet_socket;
 pub mod packets;
 pub mod payload;
 pub mod poll;
 pub mod privileges;
 pub mod process;
+pub mod sampling;
 pub mod seal;
+mod socket_memory;
 pub mod splice;
 pub mod tcp;
 pub mod topology;
@@ -42,6 +49,8 @@ pub mod uring;
 )))]
 #[path = "uring_absent.rs"]
 pub mod uring;
+
+pub use socket_memory::{SocketMemory, memory_of};
 
 /// Size of `T` as socket calls want it.
 #[expect(clippy::cast_possible_truncation, reason = "no kernel structure is that large")]

@@ -2,10 +2,14 @@
 //!
 //! It does what the programs `ip` and `tc` would be called for, so that neither
 //! has to be installed. It is not a general netlink library: one request is in
-//! flight at a time, there are no dumps and no notifications.
+//! flight at a time, and there are no notifications.
 //!
 //! The protocol is that of `netlink(7)` and `rtnetlink(7)`. Numbers are in host
 //! byte order, except addresses, which are in network order.
+//!
+//! The crate netlink-packet-route is not used: one option of a queueing discipline that it
+//! does not know costs it the whole message, and a counter that an older kernel does not have
+//! is zero there, not absent.
 
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -13,15 +17,26 @@ use std::os::fd::AsRawFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
 mod address;
+mod addresses;
+mod disciplines;
+mod dump;
 mod egress;
+pub mod ethtool;
+mod generic;
 mod kernel;
 mod link;
+mod links;
 mod message;
 mod refusal;
+mod routes;
 mod shaping;
 
+pub use addresses::AddressEntry;
+pub use disciplines::{Discipline, DisciplineStatistics, Handle, Parent};
 pub use link::{LinkState, LinkStatistics};
+pub use links::{LINK_COUNTERS, LinkEntry};
 pub use refusal::{Refusal, errno};
+pub use routes::RouteEntry;
 pub use shaping::TokenBucket;
 
 use message::{Message, Reply, replies};
@@ -43,8 +58,13 @@ pub struct Route {
 impl Route {
     /// Opens a socket in the network namespace of the calling thread.
     pub fn open() -> io::Result<Self> {
+        Self::open_to(libc::NETLINK_ROUTE)
+    }
+
+    /// The same to another part of the kernel (`NETLINK_*`), which speaks by the same rules.
+    fn open_to(protocol: libc::c_int) -> io::Result<Self> {
         let domain = Domain::from(libc::AF_NETLINK);
-        let protocol = Protocol::from(libc::NETLINK_ROUTE);
+        let protocol = Protocol::from(protocol);
         let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
         for option in [kernel::NETLINK_CAP_ACK, kernel::NETLINK_EXT_ACK] {
             // Both shorten or enrich the answers, and a kernel without them

@@ -15,6 +15,12 @@ pub fn become_daemon() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The number of the calling thread (gettid(2)).
+pub fn thread_id() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
 /// A file that would grow beyond the limit (`RLIMIT_FSIZE`, setrlimit(2)) is an error of who
 /// writes it, and not the end of the process. Files in memory count too.
 pub fn outlive_large_files() {

@@ -258,8 +258,10 @@ pub struct TcpInfo {
     retransmits: u8,
     probes: u8,
     backoff: u8,
-    options: u8,
+    /// `TCPI_OPT_*`.
+    pub options: u8,
     window_scales: u8,
+    /// `tcpi_delivery_rate_app_limited` in the lowest bit (little endian) or the highest.
     flags: u8,
     rto: u32,
     ato: u32,
@@ -301,7 +303,8 @@ pub struct TcpInfo {
     pub bytes_received: u64,
     segs_out: u32,
     segs_in: u32,
-    notsent_bytes: u32,
+    /// Bytes written and not sent.
+    pub notsent_bytes: u32,
     /// Least round-trip time in microseconds.
     pub min_rtt: u32,
     data_segs_in: u32,
@@ -315,15 +318,28 @@ pub struct TcpInfo {
     /// Part of it limited by the send buffer, in microseconds.
     pub sndbuf_limited: u64,
     delivered: u32,
-    delivered_ce: u32,
-    bytes_sent: u64,
+    /// Segments delivered with a mark of congestion (RFC 3168).
+    pub delivered_ce: u32,
+    /// Bytes sent, those sent again included.
+    pub bytes_sent: u64,
     /// Bytes retransmitted.
     pub bytes_retrans: u64,
-    dsack_dups: u32,
-    reord_seen: u32,
+    /// Duplicate SACKs (RFC 2883).
+    pub dsack_dups: u32,
+    /// Reorderings seen.
+    pub reord_seen: u32,
     rcv_ooopack: u32,
     /// The receiver's window in bytes.
     pub snd_wnd: u32,
+}
+
+impl TcpInfo {
+    /// Whether [`Self::delivery_rate`] was measured while the application sent too little.
+    pub const fn is_application_limited(&self) -> bool {
+        // A bit field: its first bit is the lowest one on little-endian machines.
+        let first = if cfg!(target_endian = "big") { 0x80 } else { 0x01 };
+        self.flags & first != 0
+    }
 }
 
 /// Asks the kernel about a connection (`TCP_INFO`, tcp(7)).

@@ -89,7 +89,7 @@ fn interrupts(table: impl BufRead, names: &[String]) -> io::Result<Vec<u32>> {
 }
 
 /// CPUs as the kernel lists them: `0,2-3`.
-fn parse_list(text: &str) -> Option<Vec<usize>> {
+pub(crate) fn parse_list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -72,6 +72,12 @@ fn scope(address: IpAddr) -> u8 {
     }
 }
 
+/// The address that an attribute holds: the length tells the family.
+pub(super) fn address(octets: &[u8]) -> Option<IpAddr> {
+    let four = || <[u8; 4]>::try_from(octets).ok().map(IpAddr::from);
+    four().or_else(|| <[u8; 16]>::try_from(octets).ok().map(IpAddr::from))
+}
+
 pub(super) fn octets(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(address) => address.octets().to_vec(),

@@ -18,7 +18,11 @@ pub(super) struct IfInfoMessage {
 
 impl IfInfoMessage {
     pub(super) const BYTES: usize = 16;
-    /// Where `index` stands in a message from the kernel.
+    /// Where the type of the device, `ARPHRD_*`, stands in a message from the kernel.
+    pub(super) const DEVICE_TYPE: std::ops::Range<usize> = 2..4;
+    /// Where `flags` stand in one.
+    pub(super) const FLAGS: std::ops::Range<usize> = 8..12;
+    /// Where `index` stands in one.
     pub(super) const INDEX: std::ops::Range<usize> = 4..8;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -49,6 +53,12 @@ pub(super) struct IfAddressMessage {
 }
 
 impl IfAddressMessage {
+    pub(super) const BYTES: usize = 8;
+    /// Where `prefix_length` stands in a message from the kernel.
+    pub(super) const PREFIX_LENGTH: usize = 1;
+    /// Where `index` stands in one.
+    pub(super) const INDEX: std::ops::Range<usize> = 4..8;
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![self.family, self.prefix_length, self.flags, self.scope];
         bytes.extend(self.index.to_ne_bytes());
@@ -67,7 +77,17 @@ pub(super) struct RouteMessage {
 
 impl RouteMessage {
     pub(super) const BYTES: usize = 12;
-    /// Where the `RTN_*` type stands in a message from the kernel.
+    /// Where the family stands in a message from the kernel.
+    pub(super) const FAMILY: usize = 0;
+    /// Where the length of the destination stands in one, in bits.
+    pub(super) const DESTINATION_LENGTH: usize = 1;
+    /// Where the routing table stands in one; 0 if its number is above 255.
+    pub(super) const TABLE: usize = 4;
+    /// Where the origin stands in one (`RTPROT_*`).
+    pub(super) const PROTOCOL: usize = 5;
+    /// Where `RTM_F_*` stand in one.
+    pub(super) const FLAGS: std::ops::Range<usize> = 8..12;
+    /// Where the `RTN_*` type stands in one.
     pub(super) const TYPE: usize = 7;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -88,6 +108,12 @@ pub(super) struct TrafficControlMessage {
 
 impl TrafficControlMessage {
     pub(super) const BYTES: usize = 20;
+    /// Where `index` stands in a message from the kernel.
+    pub(super) const INDEX: std::ops::Range<usize> = 4..8;
+    /// Where the handle stands in one.
+    pub(super) const HANDLE: std::ops::Range<usize> = 8..12;
+    /// Where `parent` stands in one.
+    pub(super) const PARENT: std::ops::Range<usize> = 12..16;
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; 4];
@@ -146,24 +172,36 @@ impl TokenBucketOptions {
 pub(super) const NLM_F_REQUEST: u16 = 0x1;
 pub(super) const NLM_F_ACK: u16 = 0x4;
 pub(super) const NLM_F_ECHO: u16 = 0x8;
+pub(super) const NLM_F_DUMP_INTR: u16 = 0x10;
+pub(super) const NLM_F_DUMP: u16 = 0x300;
 pub(super) const NLM_F_REPLACE: u16 = 0x100;
 pub(super) const NLM_F_EXCL: u16 = 0x200;
 pub(super) const NLM_F_CREATE: u16 = 0x400;
 pub(super) const NLM_F_CAPPED: u16 = 0x100;
 pub(super) const NLM_F_ACK_TLVS: u16 = 0x200;
 pub(super) const NLMSG_ERROR: u16 = 2;
+pub(super) const NLMSG_DONE: u16 = 3;
 pub(super) const NLMSGERR_ATTR_MSG: u16 = 1;
 pub(super) const NETLINK_CAP_ACK: libc::c_int = 10;
 pub(super) const NETLINK_EXT_ACK: libc::c_int = 11;
 pub(super) const NLA_TYPE_MASK: u16 = 0x3fff;
 
 // linux/if_link.h and linux/veth.h
+pub(super) const IFLA_ADDRESS: u16 = 1;
 pub(super) const IFLA_IFNAME: u16 = 3;
 pub(super) const IFLA_MTU: u16 = 4;
+pub(super) const IFLA_LINK: u16 = 5;
+pub(super) const IFLA_QDISC: u16 = 6;
 pub(super) const IFLA_OPERSTATE: u16 = 16;
 pub(super) const IFLA_LINKINFO: u16 = 18;
 pub(super) const IFLA_STATS64: u16 = 23;
 pub(super) const IFLA_NET_NS_FD: u16 = 28;
+pub(super) const IFLA_NUM_TX_QUEUES: u16 = 31;
+pub(super) const IFLA_NUM_RX_QUEUES: u16 = 32;
+pub(super) const IFLA_CARRIER_CHANGES: u16 = 35;
+pub(super) const IFLA_LINK_NETNSID: u16 = 37;
+pub(super) const IFLA_GSO_MAX_SIZE: u16 = 41;
+pub(super) const IFLA_GRO_MAX_SIZE: u16 = 58;
 pub(super) const IFLA_INFO_KIND: u16 = 1;
 pub(super) const IFLA_INFO_DATA: u16 = 2;
 pub(super) const VETH_INFO_PEER: u16 = 1;
@@ -179,13 +217,31 @@ pub(super) const RT_SCOPE_UNIVERSE: u8 = 0;
 pub(super) const RT_SCOPE_LINK: u8 = 253;
 pub(super) const RTA_DST: u16 = 1;
 pub(super) const RTA_OIF: u16 = 4;
+pub(super) const RTA_GATEWAY: u16 = 5;
+pub(super) const RTA_METRICS: u16 = 8;
+pub(super) const RTA_MULTIPATH: u16 = 9;
+pub(super) const RTA_TABLE: u16 = 15;
+pub(super) const RTA_VIA: u16 = 18;
+pub(super) const RTAX_MTU: u16 = 2;
+pub(super) const RT_TABLE_MAIN: u8 = 254;
+/// `RTPROT_STATIC`: somebody set it by hand.
+pub(super) const RTPROT_STATIC: u8 = 4;
+pub(super) const RTM_F_CLONED: u32 = 0x200;
+pub(super) const RTN_UNICAST: u8 = 1;
 pub(super) const RTN_LOCAL: u8 = 2;
 
 // linux/rtnetlink.h and linux/pkt_sched.h
 pub(super) const TCA_KIND: u16 = 1;
 pub(super) const TCA_OPTIONS: u16 = 2;
+pub(super) const TCA_STATS2: u16 = 7;
 pub(super) const TC_H_ROOT: u32 = u32::MAX;
+pub(super) const TC_H_INGRESS: u32 = 0xffff_fff1;
 pub(super) const TC_LINKLAYER_ETHERNET: u8 = 1;
 pub(super) const TCA_TBF_PARMS: u16 = 1;
 pub(super) const TCA_TBF_RATE64: u16 = 4;
 pub(super) const TCA_TBF_BURST: u16 = 6;
+
+// linux/gen_stats.h
+pub(super) const TCA_STATS_BASIC: u16 = 1;
+pub(super) const TCA_STATS_QUEUE: u16 = 3;
+pub(super) const TCA_STATS_PKT64: u16 = 8;

@@ -4,6 +4,8 @@
 //! mean. Taking apart never fails: it ends at the first byte that makes no
 //! sense, and what is missing is then the caller's error.
 
+use std::ffi::CStr;
+
 use super::kernel::{NLA_TYPE_MASK, NLM_F_ACK, NLM_F_REQUEST};
 
 /// A request under construction.
@@ -120,7 +122,19 @@ pub(super) fn u32_at(bytes: &[u8], range: Range) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
 }
 
-fn u16_at(bytes: &[u8], range: Range) -> Option<u16> {
+/// The same of 64 bits.
+pub(super) fn u64_at(bytes: &[u8], range: Range) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
+}
+
+/// The text of an attribute: up to its zero byte.
+pub(super) fn text(bytes: &[u8]) -> Option<String> {
+    let text = CStr::from_bytes_until_nul(bytes).ok()?;
+    Some(text.to_string_lossy().into_owned())
+}
+
+/// The same of 16 bits.
+pub(super) fn u16_at(bytes: &[u8], range: Range) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
 }
 
@@ -139,6 +153,9 @@ const LENGTH: Range = 0..4;
 const KIND: Range = 4..6;
 const FLAGS: Range = 6..8;
 const SEQUENCE: Range = 8..12;
+
+/// `NLA_F_NESTED`, `linux/netlink.h`: protocols younger than the flag insist on it.
+pub(super) const NESTED: u16 = 0x8000;
 
 /// `struct nlattr`, `linux/netlink.h`: length including this header, then kind.
 const ATTRIBUTE_HEADER_BYTES: usize = 4;

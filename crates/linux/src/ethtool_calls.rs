@@ -1,0 +1,189 @@
+//! The older way to ask a network device: `SIOCETHTOOL`, ioctl(2).
+//!
+//! For kernels before 5.6, whose ethtool does not speak netlink ([`crate::netlink::ethtool`]),
+//! and for what it never told there: the driver's name.
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::netlink::ethtool::{Amount, Coalescing, EnergyEfficiency, Pause};
+
+/// A socket of the network namespace in which the calling thread was when it opened it.
+#[derive(Debug)]
+pub struct EthtoolCalls {
+    socket: Socket,
+}
+
+impl EthtoolCalls {
+    /// Opens the socket; it is connected to nothing and sends nothing.
+    ///
+    /// # Errors
+    /// What socket(2) reports.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self { socket: Socket::new(Domain::IPV4, Type::DGRAM, None)? })
+    }
+
+    /// The driver of an interface, by its name (`ETHTOOL_GDRVINFO`).
+    ///
+    /// # Errors
+    /// `ENODEV` without such an interface, `EOPNOTSUPP` if it has no driver.
+    pub fn driver(&self, interface: &str) -> io::Result<String> {
+        let words: [u32; DRIVER_WORDS] = self.ask(interface, GDRVINFO)?;
+        let bytes: Vec<u8> = words[1..=8].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// As [`crate::netlink::ethtool::Ethtool::rings`] (`ETHTOOL_GRINGPARAM`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn rings(&self, interface: &str) -> io::Result<Vec<Amount>> {
+        let words: [u32; 9] = self.ask(interface, GRINGPARAM)?;
+        Ok(amounts(&words, ["rx", "rx-mini", "rx-jumbo", "tx"]))
+    }
+
+    /// As [`crate::netlink::ethtool::Ethtool::channels`] (`ETHTOOL_GCHANNELS`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn channels(&self, interface: &str) -> io::Result<Vec<Amount>> {
+        let words: [u32; 9] = self.ask(interface, GCHANNELS)?;
+        Ok(amounts(&words, ["rx", "tx", "other", "combined"]))
+    }
+
+    /// As [`crate::netlink::ethtool::Ethtool::coalescing`] (`ETHTOOL_GCOALESCE`); what the
+    /// device does not have is told as 0.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn coalescing(&self, interface: &str) -> io::Result<Coalescing> {
+        let words: [u32; 23] = self.ask(interface, GCOALESCE)?;
+        Ok(Coalescing {
+            receive_micros: Some(words[1]),
+            receive_frames: Some(words[2]),
+            send_micros: Some(words[5]),
+            send_frames: Some(words[6]),
+            adaptive_receive: Some(words[10] != 0),
+            adaptive_send: Some(words[11] != 0),
+        })
+    }
+
+    /// As [`crate::netlink::ethtool::Ethtool::pause`] (`ETHTOOL_GPAUSEPARAM`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn pause(&self, interface: &str) -> io::Result<Pause> {
+        let [_, negotiated, receive, send]: [u32; 4] = self.ask(interface, GPAUSEPARAM)?;
+        let switch = |word| Some(word != 0);
+        Ok(Pause { negotiated: switch(negotiated), receive: switch(receive), send: switch(send) })
+    }
+
+    /// As [`crate::netlink::ethtool::Ethtool::energy_efficiency`] (`ETHTOOL_GEEE`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn energy_efficiency(&self, interface: &str) -> io::Result<EnergyEfficiency> {
+        let words: [u32; 10] = self.ask(interface, GEEE)?;
+        Ok(EnergyEfficiency { active: Some(words[4] != 0), enabled: Some(words[5] != 0) })
+    }
+
+    /// Has the kernel fill the structure that belongs to `command`, as its words.
+    fn ask<const WORDS: usize>(
+        &self,
+        interface: &str,
+        command: Command<WORDS>,
+    ) -> io::Result<[u32; WORDS]> {
+        let mut words = [0; WORDS];
+        words[0] = command.0;
+        let mut request = libc::ifreq {
+            ifr_name: name(interface)?,
+            ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: words.as_mut_ptr().cast() },
+        };
+        // SAFETY: the request and the words that it points to outlive the call, and a
+        // `Command` has as many words as the kernel's structure, which it fills.
+        let done = unsafe {
+            libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, (&raw mut request).cast::<u8>())
+        };
+        if done == 0 { Ok(words) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+fn amounts(words: &[u32; 9], names: [&'static str; 4]) -> Vec<Amount> {
+    let amount = |(place, name): (usize, &'static str)| Amount {
+        name,
+        current: words[5 + place],
+        most: Some(words[1 + place]),
+    };
+    let has = |amount: &Amount| amount.current > 0 || amount.most > Some(0);
+    names.into_iter().enumerate().map(amount).filter(has).collect()
+}
+
+/// The name as the kernel takes it, with a zero at its end.
+fn name(interface: &str) -> io::Result<[libc::c_char; libc::IFNAMSIZ]> {
+    let mut name = [0; libc::IFNAMSIZ];
+    if interface.len() >= name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (place, byte) in name.iter_mut().zip(interface.bytes()) {
+        *place = libc::c_char::from_ne_bytes([byte]);
+    }
+    Ok(name)
+}
+
+/// A command and the size of its structure in words (`linux/ethtool.h`).
+#[derive(Clone, Copy)]
+struct Command<const WORDS: usize>(u32);
+
+/// `struct ethtool_drvinfo`: command, five texts of 32 bytes, 12 bytes, five numbers.
+const DRIVER_WORDS: usize = 1 + 5 * 8 + 3 + 5;
+const GDRVINFO: Command<DRIVER_WORDS> = Command(0x03);
+/// `struct ethtool_coalesce`.
+const GCOALESCE: Command<23> = Command(0x0e);
+/// `struct ethtool_ringparam`: command, four at most, four as they are.
+const GRINGPARAM: Command<9> = Command(0x10);
+/// `struct ethtool_pauseparam`.
+const GPAUSEPARAM: Command<4> = Command(0x12);
+/// `struct ethtool_channels`, in the order of rings.
+const GCHANNELS: Command<9> = Command(0x3c);
+/// `struct ethtool_eee`.
+const GEEE: Command<10> = Command(0x44);
+
+/// linux/sockios.h
+const SIOCETHTOOL: libc::Ioctl = 0x8946;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_not_there_or_has_no_rings_says_so() {
+        let calls = EthtoolCalls::open().expect("a socket");
+        let absent = calls.driver("no-such-name").expect_err("absent");
+        assert_eq!(absent.raw_os_error(), Some(libc::ENODEV));
+        let refused = calls.rings("lo").expect_err("no rings");
+        assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
+        assert!(calls.driver("a-name-of-sixteen").is_err());
+    }
+
+    #[test]
+    fn both_ways_tell_the_same() {
+        let Ok(mut ethtool) = crate::netlink::ethtool::Ethtool::open() else { return };
+        let calls = EthtoolCalls::open().expect("a socket");
+        let mut route = crate::netlink::Route::open().expect("a socket");
+        for entry in std::fs::read_dir("/sys/class/net").expect("interfaces") {
+            let name = entry.expect("readable").file_name().into_string().expect("a name");
+            // Tests beside this one make and delete interfaces.
+            let Ok(index) = route.interface_index(&name) else { continue };
+            let pairs = [
+                (ethtool.rings(index).ok(), calls.rings(&name).ok()),
+                (ethtool.channels(index).ok(), calls.channels(&name).ok()),
+            ];
+            for (asked, called) in pairs {
+                assert_eq!(asked, called, "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! All queueing disciplines of a namespace, and what they dropped.
+
+use std::fmt;
+use std::io;
+
+use super::Route;
+use super::kernel::{self, TrafficControlMessage};
+use super::message::{attribute, text, u32_at, u64_at};
+
+/// A queueing discipline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discipline {
+    /// The interface that it queues for.
+    pub index: u32,
+    /// Its handle: `0:` of those that the kernel attached.
+    pub handle: Handle,
+    /// Where it is attached.
+    pub parent: Parent,
+    /// Its kind, e.g. `fq_codel`.
+    pub kind: String,
+    /// What it counted; none: it does not tell.
+    pub statistics: Option<DisciplineStatistics>,
+}
+
+/// `struct gnet_stats_basic` and `struct gnet_stats_queue`, `linux/gen_stats.h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DisciplineStatistics {
+    /// Bytes that left it.
+    pub bytes: u64,
+    /// Packets that left it.
+    pub packets: u64,
+    /// Packets that it dropped.
+    pub drops: u32,
+    /// How often it had to wait, e.g. for tokens.
+    pub overlimits: u32,
+    /// Packets that the device gave back.
+    pub requeues: u32,
+    /// Bytes that wait in it.
+    pub backlog_bytes: u32,
+    /// Packets that wait in it.
+    pub backlog_packets: u32,
+}
+
+/// The name of a discipline or of a class, as tc(8) writes it: `8001:` or `1:10`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle(pub u32);
+
+impl fmt::Display for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = (self.0 >> 16, self.0 & 0xffff);
+        match minor {
+            0 => write!(formatter, "{major:x}:"),
+            _ => write!(formatter, "{major:x}:{minor:x}"),
+        }
+    }
+}
+
+/// Where a discipline is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// It gets all that is sent.
+    Root,
+    /// It gets all that is received (`ingress`, `clsact`).
+    Ingress,
+    /// It gets what a class of another discipline lets through.
+    Class(Handle),
+}
+
+impl fmt::Display for Parent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => formatter.write_str("root"),
+            Self::Ingress => formatter.write_str("ingress"),
+            Self::Class(handle) => handle.fmt(formatter),
+        }
+    }
+}
+
+impl Route {
+    /// All queueing disciplines of the namespace.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn disciplines(&mut self) -> io::Result<Vec<Discipline>> {
+        let body = TrafficControlMessage { index: 0, parent: 0 };
+        self.dump(libc::RTM_GETQDISC, &body.encode(), entry)
+    }
+}
+
+fn entry(message: &[u8]) -> Option<Discipline> {
+    let attributes = message.get(TrafficControlMessage::BYTES..)?;
+    Some(Discipline {
+        index: u32_at(message, TrafficControlMessage::INDEX)?,
+        handle: Handle(u32_at(message, TrafficControlMessage::HANDLE)?),
+        parent: match u32_at(message, TrafficControlMessage::PARENT)? {
+            kernel::TC_H_ROOT => Parent::Root,
+            kernel::TC_H_INGRESS => Parent::Ingress,
+            class => Parent::Class(Handle(class)),
+        },
+        kind: text(attribute(attributes, kernel::TCA_KIND)?)?,
+        statistics: attribute(attributes, kernel::TCA_STATS2).and_then(statistics),
+    })
+}
+
+fn statistics(nested: &[u8]) -> Option<DisciplineStatistics> {
+    let basic = attribute(nested, kernel::TCA_STATS_BASIC)?;
+    let queue = attribute(nested, kernel::TCA_STATS_QUEUE)?;
+    let packets = || attribute(nested, kernel::TCA_STATS_PKT64).and_then(|all| u64_at(all, 0..8));
+    Some(DisciplineStatistics {
+        bytes: u64_at(basic, 0..8)?,
+        packets: match packets() {
+            // There where 32 bits do not hold them (Linux 5.5).
+            Some(packets) => packets,
+            None => u64::from(u32_at(basic, 8..12)?),
+        },
+        backlog_packets: u32_at(queue, 0..4)?,
+        backlog_bytes: u32_at(queue, 4..8)?,
+        drops: u32_at(queue, 8..12)?,
+        requeues: u32_at(queue, 12..16)?,
+        overlimits: u32_at(queue, 16..20)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::{HEADER_BYTES, Message};
+    use super::*;
+
+    fn described(statistics: impl FnOnce(Message) -> Message) -> Vec<u8> {
+        let body = TrafficControlMessage { index: 4, parent: kernel::TC_H_ROOT };
+        let message = Message::new(libc::RTM_NEWQDISC, 0, &body.encode())
+            .attribute(kernel::TCA_KIND, b"tbf\0")
+            .nested(kernel::TCA_STATS2, statistics)
+            .finish(1);
+        message[HEADER_BYTES..].to_vec()
+    }
+
+    #[test]
+    fn a_discipline_is_read_with_what_it_counted() {
+        let numbers = |numbers: &[u32]| -> Vec<u8> {
+            numbers.iter().flat_map(|number| number.to_ne_bytes()).collect()
+        };
+        let mut basic = 1_000_000_u64.to_ne_bytes().to_vec();
+        basic.extend(numbers(&[900, 0]));
+        let message = described(|nested| {
+            nested
+                .attribute(kernel::TCA_STATS_BASIC, &basic)
+                .attribute(kernel::TCA_STATS_QUEUE, &numbers(&[1, 2, 3, 4, 5]))
+        });
+        let discipline = entry(&message).expect("a discipline");
+        assert_eq!((discipline.index, discipline.parent), (4, Parent::Root));
+        let expected = DisciplineStatistics {
+            bytes: 1_000_000,
+            packets: 900,
+            drops: 3,
+            overlimits: 5,
+            requeues: 4,
+            backlog_bytes: 2,
+            backlog_packets: 1,
+        };
+        assert_eq!(discipline.statistics, Some(expected));
+    }
+
+    #[test]
+    fn statistics_that_end_early_are_none() {
+        let message = described(|nested| nested.attribute(kernel::TCA_STATS_BASIC, &[0; 7]));
+        assert_eq!(entry(&message).expect("a discipline").statistics, None);
+        for length in 0..message.len() {
+            let _ = entry(&message[..length]);
+        }
+    }
+
+    #[test]
+    fn handles_read_as_tc_writes_them() {
+        assert_eq!(Handle(0x8001_0000).to_string(), "8001:");
+        assert_eq!(Parent::Class(Handle(0x0001_0010)).to_string(), "1:10");
+        assert_eq!(Handle(0).to_string(), "0:");
+    }
+
+    #[test]
+    fn the_disciplines_of_this_namespace_are_told() {
+        let mut route = Route::open().expect("netlink is there");
+        let indices: Vec<u32> =
+            route.links().expect("asked").iter().map(|link| link.index).collect();
+        let disciplines = route.disciplines().expect("asked");
+        assert!(disciplines.iter().all(|one| indices.contains(&one.index)), "{disciplines:?}");
+    }
+}

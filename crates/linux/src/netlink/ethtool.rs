@@ -1,0 +1,271 @@
+//! What a network device can and does, as the program `ethtool` asks for it.
+//!
+//! The protocol is that of [ethtool-netlink], which Linux has since 5.6; an older kernel has
+//! no such family. Everything here only asks.
+//!
+//! [ethtool-netlink]: https://docs.kernel.org/networking/ethtool-netlink.html
+
+use std::io;
+
+use super::generic::Family;
+use super::message::{NESTED, attribute, u32_at};
+
+mod bitset;
+mod features;
+mod link_modes;
+
+pub use features::{Feature, features};
+pub use link_modes::{Duplex, LinkModes};
+
+/// A socket to the kernel's ethtool.
+///
+/// It speaks for the network namespace in which the calling thread was when it opened the
+/// socket. Interfaces are meant by their indices. What a device does not have is refused
+/// with the errno `EOPNOTSUPP`.
+#[derive(Debug)]
+pub struct Ethtool {
+    family: Family,
+}
+
+impl Ethtool {
+    /// Opens a socket in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// What the kernel reports; `ENOENT` if it is older than 5.6.
+    pub fn open() -> io::Result<Self> {
+        Ok(Self { family: Family::open("ethtool")? })
+    }
+
+    /// What the link runs at, and the fastest that it can (`ethtool IF`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn link_modes(&mut self, index: u32) -> io::Result<LinkModes> {
+        self.ask(LINKMODES_GET, index).map(|answer| LinkModes::read(&answer))
+    }
+
+    /// Offloads (`ethtool -k`), by the kernel's names.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn features(&mut self, index: u32) -> io::Result<Vec<Feature>> {
+        self.ask(FEATURES_GET, index).map(|answer| features(&answer))
+    }
+
+    /// Rings in descriptors (`ethtool -g`): `rx`, `rx-mini`, `rx-jumbo` and `tx`.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn rings(&mut self, index: u32) -> io::Result<Vec<Amount>> {
+        self.ask(RINGS_GET, index).map(|answer| rings(&answer))
+    }
+
+    /// Queues that the device runs (`ethtool -l`): `rx`, `tx`, `other` and `combined`.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn channels(&mut self, index: u32) -> io::Result<Vec<Amount>> {
+        self.ask(CHANNELS_GET, index).map(|answer| channels(&answer))
+    }
+
+    /// How interrupts are held back (`ethtool -c`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn coalescing(&mut self, index: u32) -> io::Result<Coalescing> {
+        self.ask(COALESCE_GET, index).map(|answer| Coalescing::read(&answer))
+    }
+
+    /// Flow control (`ethtool -a`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn pause(&mut self, index: u32) -> io::Result<Pause> {
+        self.ask(PAUSE_GET, index).map(|answer| Pause::read(&answer))
+    }
+
+    /// Energy Efficient Ethernet (`ethtool --show-eee`).
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn energy_efficiency(&mut self, index: u32) -> io::Result<EnergyEfficiency> {
+        self.ask(EEE_GET, index).map(|answer| EnergyEfficiency::read(&answer))
+    }
+
+    /// Every kind of question has a header with the interface as its first attribute.
+    fn ask(&mut self, command: u8, index: u32) -> io::Result<Vec<u8>> {
+        self.family.ask(command, |message| {
+            message.nested(HEADER | NESTED, |header| {
+                header.attribute(HEADER_DEV_INDEX, &index.to_ne_bytes())
+            })
+        })
+    }
+}
+
+/// A number of something that can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// Of what.
+    pub name: &'static str,
+    /// As it is.
+    pub current: u32,
+    /// What the device can; none: it does not tell.
+    pub most: Option<u32>,
+}
+
+/// Reads the attributes of an answer about rings; what the device does not have is left out.
+pub fn rings(answer: &[u8]) -> Vec<Amount> {
+    amounts(answer, &[("rx", 6, 2), ("rx-mini", 7, 3), ("rx-jumbo", 8, 4), ("tx", 9, 5)])
+}
+
+/// The same of an answer about channels.
+pub fn channels(answer: &[u8]) -> Vec<Amount> {
+    amounts(answer, &[("rx", 6, 2), ("tx", 7, 3), ("other", 8, 4), ("combined", 9, 5)])
+}
+
+/// By names, with the attributes of what is (`ETHTOOL_A_RINGS_RX`) and what can be at most
+/// (`ETHTOOL_A_RINGS_RX_MAX`).
+fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Amount> {
+    let amount = |(name, current, most): &(&'static str, u16, u16)| {
+        let most = number(answer, *most);
+        Some(Amount { name, current: number(answer, *current)?, most })
+    };
+    let has = |amount: &Amount| amount.current > 0 || amount.most.is_some_and(|most| most > 0);
+    kinds.iter().filter_map(amount).filter(has).collect()
+}
+
+/// How interrupts are held back; none: the device does not have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coalescing {
+    /// Time after a received frame, in microseconds.
+    pub receive_micros: Option<u32>,
+    /// Received frames.
+    pub receive_frames: Option<u32>,
+    /// Time after a sent frame, in microseconds.
+    pub send_micros: Option<u32>,
+    /// Sent frames.
+    pub send_frames: Option<u32>,
+    /// The driver adapts it to what is received.
+    pub adaptive_receive: Option<bool>,
+    /// The driver adapts it to what is sent.
+    pub adaptive_send: Option<bool>,
+}
+
+impl Coalescing {
+    /// Reads the attributes of an answer (`ETHTOOL_A_COALESCE_*`).
+    pub fn read(answer: &[u8]) -> Self {
+        Self {
+            receive_micros: number(answer, 2),
+            receive_frames: number(answer, 3),
+            send_micros: number(answer, 6),
+            send_frames: number(answer, 7),
+            adaptive_receive: switch(answer, 11),
+            adaptive_send: switch(answer, 12),
+        }
+    }
+}
+
+/// Flow control of IEEE 802.3x; none: the device does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// It is negotiated.
+    pub negotiated: Option<bool>,
+    /// It obeys pause frames.
+    pub receive: Option<bool>,
+    /// It sends pause frames.
+    pub send: Option<bool>,
+}
+
+impl Pause {
+    /// Reads the attributes of an answer (`ETHTOOL_A_PAUSE_*`).
+    pub fn read(answer: &[u8]) -> Self {
+        Self { negotiated: switch(answer, 2), receive: switch(answer, 3), send: switch(answer, 4) }
+    }
+}
+
+/// Energy Efficient Ethernet (IEEE 802.3az); none: the device does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EnergyEfficiency {
+    /// Both ends agreed upon it.
+    pub active: Option<bool>,
+    /// It is offered to the other end.
+    pub enabled: Option<bool>,
+}
+
+impl EnergyEfficiency {
+    /// Reads the attributes of an answer (`ETHTOOL_A_EEE_*`).
+    pub fn read(answer: &[u8]) -> Self {
+        Self { active: switch(answer, 4), enabled: switch(answer, 5) }
+    }
+}
+
+/// Whether a device refused since it does not have what it was asked for, has no link to
+/// tell of, or went away; in either way of asking.
+pub fn is_absent(error: &io::Error) -> bool {
+    let absent = [libc::EOPNOTSUPP, libc::ENODEV, libc::ENETDOWN];
+    super::errno(error).is_some_and(|errno| absent.contains(&errno))
+}
+
+fn number(answer: &[u8], kind: u16) -> Option<u32> {
+    u32_at(attribute(answer, kind)?, 0..4)
+}
+
+fn switch(answer: &[u8], kind: u16) -> Option<bool> {
+    attribute(answer, kind)?.first().map(|value| *value != 0)
+}
+
+// linux/ethtool_netlink.h
+const LINKMODES_GET: u8 = 4;
+const FEATURES_GET: u8 = 11;
+const RINGS_GET: u8 = 15;
+const CHANNELS_GET: u8 = 17;
+const COALESCE_GET: u8 = 19;
+const PAUSE_GET: u8 = 21;
+const EEE_GET: u8 = 23;
+const HEADER: u16 = 1;
+const HEADER_DEV_INDEX: u16 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::Message;
+    use super::*;
+
+    /// An answer with these numbers.
+    fn answer(numbers: &[(u16, u32)]) -> Vec<u8> {
+        let fill = |message: Message, (kind, value): &(u16, u32)| {
+            message.attribute(*kind, &value.to_ne_bytes())
+        };
+        let message = numbers.iter().fold(Message::new(0, 0, &[]), fill).finish(0);
+        message[super::super::message::HEADER_BYTES..].to_vec()
+    }
+
+    #[test]
+    fn rings_and_channels_come_with_what_is_possible() {
+        let rings = rings(&answer(&[(2, 4096), (3, 0), (5, 1024), (6, 256), (7, 0), (9, 512)]));
+        let rx = Amount { name: "rx", current: 256, most: Some(4096) };
+        let tx = Amount { name: "tx", current: 512, most: Some(1024) };
+        assert_eq!(rings, [rx, tx]);
+        let channels = channels(&answer(&[(5, 8), (9, 4)]));
+        assert_eq!(channels, [Amount { name: "combined", current: 4, most: Some(8) }]);
+    }
+
+    #[test]
+    fn coalescing_tells_only_what_the_device_has() {
+        let read = Coalescing::read(&answer(&[(2, 20), (11, 1)]));
+        assert_eq!((read.receive_micros, read.adaptive_receive), (Some(20), Some(true)));
+        assert_eq!((read.send_micros, read.adaptive_send), (None, None));
+    }
+
+    #[test]
+    fn loopback_tells_its_features_and_has_no_rings() {
+        // An older kernel has no such family.
+        let Ok(mut ethtool) = Ethtool::open() else { return };
+        let features = ethtool.features(1).expect("every interface has them");
+        let state = |name| features.iter().find(|feature| feature.name == name);
+        let loopback = state("loopback").expect("known since Linux 3.0");
+        assert!(loopback.on && loopback.fixed, "{loopback:?}");
+        let refused = ethtool.rings(1).expect_err("no rings");
+        let gone = ethtool.features(u32::MAX).expect_err("no such interface");
+        assert!(is_absent(&refused) && is_absent(&gone), "{refused}, {gone}");
+    }
+}

@@ -1,0 +1,60 @@
+//! Offloads of a device, by the names that the kernel gives them.
+//!
+//! The program ethtool puts some together under older names (`tcp-segmentation-offload`);
+//! the kernel's own (`tx-tcp-segmentation`) say which one it is.
+
+use std::collections::BTreeSet;
+
+use super::super::message::attribute;
+use super::bitset::bits;
+
+/// One offload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// The kernel's name, e.g. `tx-tcp-segmentation`.
+    pub name: String,
+    /// It is active.
+    pub on: bool,
+    /// It cannot be changed.
+    pub fixed: bool,
+}
+
+/// Reads the attributes of an answer (`ETHTOOL_A_FEATURES_*`).
+pub fn features(answer: &[u8]) -> Vec<Feature> {
+    let set = |kind| bits(attribute(answer, kind).unwrap_or_default());
+    let names = |kind| {
+        let on = set(kind).into_iter().filter(|bit| bit.is_set);
+        on.map(|bit| bit.name).collect::<BTreeSet<_>>()
+    };
+    let (active, unchangeable) = (names(ACTIVE), names(NOCHANGE));
+    // What hardware could change has every feature in its mask.
+    let feature = |bit: super::bitset::Bit| Feature {
+        on: active.contains(&bit.name),
+        fixed: !bit.is_set || unchangeable.contains(&bit.name),
+        name: bit.name,
+    };
+    set(HW).into_iter().map(feature).collect()
+}
+
+// linux/ethtool_netlink.h
+const HW: u16 = 2;
+const ACTIVE: u16 = 4;
+const NOCHANGE: u16 = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::message::{HEADER_BYTES, Message};
+    use super::super::bitset::tests::set;
+    use super::*;
+
+    #[test]
+    fn a_feature_is_fixed_if_nobody_can_change_it() {
+        let message = Message::new(0, 0, &[])
+            .attribute(HW, &set(&[("rx-gro", true), ("rx-lro", false), ("highdma", true)], false))
+            .attribute(ACTIVE, &set(&[("rx-gro", true), ("highdma", true)], true))
+            .attribute(NOCHANGE, &set(&[("highdma", true), ("rx-gro", false)], false));
+        let read = features(&message.finish(0)[HEADER_BYTES..]);
+        let states: Vec<_> = read.iter().map(|one| (one.on, one.fixed)).collect();
+        assert_eq!(states, [(true, false), (false, true), (true, true)]);
+    }
+}

@@ -1,0 +1,184 @@
+//! The routes of a namespace's main table.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::Route;
+use super::address::{address, family, octets};
+use super::kernel::{self, RouteMessage};
+use super::message::{Message, attribute, u16_at, u32_at};
+
+/// A way out of a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteEntry {
+    /// Where to, with [`Self::prefix_length`]: all zeroes and 0 are everything.
+    pub to: IpAddr,
+    /// Bits of the destination that count.
+    pub prefix_length: u8,
+    /// By which router; none: the destination is on the link.
+    pub via: Option<IpAddr>,
+    /// By which interface.
+    pub index: u32,
+    /// Path MTU that is set on it, in bytes.
+    pub mtu: Option<u32>,
+}
+
+impl Route {
+    /// The unicast routes of the main table. One with several next hops is there once for
+    /// each of them. A router of the whole Internet has a million routes.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn routes(&mut self) -> io::Result<Vec<RouteEntry>> {
+        let body = RouteMessage { family: 0, destination_length: 0 };
+        let of_each = self.dump(libc::RTM_GETROUTE, &body.encode(), entries)?;
+        Ok(of_each.into_iter().flatten().collect())
+    }
+}
+
+impl Route {
+    /// Sends what goes to the network of `to` by the router `via`; `prefix_length` is the network
+    /// part in bits, 0 for everything.
+    ///
+    /// # Errors
+    /// What the kernel reports: `ENETUNREACH` if the router is not on a link.
+    pub fn add_route(&mut self, to: IpAddr, prefix_length: u8, via: IpAddr) -> io::Result<()> {
+        self.request(new_route(to, prefix_length, via))
+    }
+}
+
+fn new_route(to: IpAddr, prefix_length: u8, via: IpAddr) -> Message {
+    let flags = kernel::NLM_F_CREATE | kernel::NLM_F_EXCL;
+    let body = RouteMessage { family: family(to), destination_length: prefix_length };
+    let mut body = body.encode();
+    body[RouteMessage::TABLE] = kernel::RT_TABLE_MAIN;
+    body[RouteMessage::PROTOCOL] = kernel::RTPROT_STATIC;
+    body[RouteMessage::TYPE] = kernel::RTN_UNICAST;
+    let message =
+        Message::new(libc::RTM_NEWROUTE, flags, &body).attribute(kernel::RTA_GATEWAY, &octets(via));
+    if prefix_length == 0 { message } else { message.attribute(kernel::RTA_DST, &octets(to)) }
+}
+
+fn entries(message: &[u8]) -> Option<Vec<RouteEntry>> {
+    let attributes = message.get(RouteMessage::BYTES..)?;
+    if !is_of_main_table(message, attributes)? {
+        return None;
+    }
+    let to = match attribute(attributes, kernel::RTA_DST) {
+        Some(octets) => address(octets)?,
+        None => everything(*message.get(RouteMessage::FAMILY)?)?,
+    };
+    let prefix_length = *message.get(RouteMessage::DESTINATION_LENGTH)?;
+    let metrics = attribute(attributes, kernel::RTA_METRICS).unwrap_or_default();
+    let mtu = attribute(metrics, kernel::RTAX_MTU).and_then(|mtu| u32_at(mtu, 0..4));
+    let route = |index, via| RouteEntry { to, prefix_length, via, index, mtu };
+    if let Some(hops) = attribute(attributes, kernel::RTA_MULTIPATH) {
+        return Some(next_hops(hops).map(|(index, via)| route(index, via)).collect());
+    }
+    let index = u32_at(attribute(attributes, kernel::RTA_OIF)?, 0..4)?;
+    Some(vec![route(index, gateway(attributes))])
+}
+
+fn is_of_main_table(message: &[u8], attributes: &[u8]) -> Option<bool> {
+    let table = match attribute(attributes, kernel::RTA_TABLE) {
+        Some(table) => u32_at(table, 0..4)?,
+        None => u32::from(*message.get(RouteMessage::TABLE)?),
+    };
+    let is_cached = u32_at(message, RouteMessage::FLAGS)? & kernel::RTM_F_CLONED != 0;
+    let is_unicast = *message.get(RouteMessage::TYPE)? == kernel::RTN_UNICAST;
+    Some(table == u32::from(kernel::RT_TABLE_MAIN) && is_unicast && !is_cached)
+}
+
+fn everything(family: u8) -> Option<IpAddr> {
+    match i32::from(family) {
+        libc::AF_INET => Some(Ipv4Addr::UNSPECIFIED.into()),
+        libc::AF_INET6 => Some(Ipv6Addr::UNSPECIFIED.into()),
+        _ => None,
+    }
+}
+
+fn gateway(attributes: &[u8]) -> Option<IpAddr> {
+    // A router of the other family comes with its family before it (`struct rtvia`).
+    let other = || attribute(attributes, kernel::RTA_VIA)?.get(2..);
+    attribute(attributes, kernel::RTA_GATEWAY).or_else(other).and_then(address)
+}
+
+/// `struct rtnexthop`, `linux/rtnetlink.h`: its length, flags, hops and the interface, then
+/// attributes.
+fn next_hops(mut hops: &[u8]) -> impl Iterator<Item = (u32, Option<IpAddr>)> {
+    std::iter::from_fn(move || {
+        let length = usize::from(u16_at(hops, 0..2)?);
+        let attributes = hops.get(NEXT_HOP_BYTES..length)?;
+        let index = u32_at(hops, 4..8)?;
+        hops = hops.get(super::message::aligned(length)..).unwrap_or_default();
+        Some((index, gateway(attributes)))
+    })
+}
+
+const NEXT_HOP_BYTES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::super::message::{HEADER_BYTES, Message};
+    use super::*;
+
+    const MAIN: u8 = 254;
+
+    fn message(table: u8, kind: u8) -> Message {
+        let body = [2, 24, 0, 0, table, 0, 0, kind, 0, 0, 0, 0];
+        Message::new(libc::RTM_NEWROUTE, 0, &body).attribute(kernel::RTA_DST, &[10, 1, 0, 0])
+    }
+
+    fn read(message: Message) -> Option<Vec<RouteEntry>> {
+        entries(&message.finish(1)[HEADER_BYTES..])
+    }
+
+    #[test]
+    fn a_route_has_its_router_its_interface_and_its_mtu() {
+        let whole = message(MAIN, kernel::RTN_UNICAST)
+            .attribute(kernel::RTA_OIF, &3_u32.to_ne_bytes())
+            .attribute(kernel::RTA_GATEWAY, &[10, 0, 0, 1])
+            .nested(kernel::RTA_METRICS, |metrics| {
+                metrics.attribute(kernel::RTAX_MTU, &1400_u32.to_ne_bytes())
+            });
+        let expected = RouteEntry {
+            to: [10, 1, 0, 0].into(),
+            prefix_length: 24,
+            via: Some([10, 0, 0, 1].into()),
+            index: 3,
+            mtu: Some(1400),
+        };
+        assert_eq!(read(whole), Some(vec![expected]));
+    }
+
+    #[test]
+    fn each_of_several_next_hops_is_a_way_out() {
+        let hop = |index: u32| [&8_u16.to_ne_bytes()[..], &[0, 0], &index.to_ne_bytes()].concat();
+        let hops = [hop(3), hop(4)].concat();
+        let whole = message(MAIN, kernel::RTN_UNICAST).attribute(kernel::RTA_MULTIPATH, &hops);
+        let indices: Vec<u32> =
+            read(whole).expect("a route").iter().map(|route| route.index).collect();
+        assert_eq!(indices, [3, 4]);
+    }
+
+    #[test]
+    fn other_tables_and_local_routes_are_left_out() {
+        let oif = |message: Message| message.attribute(kernel::RTA_OIF, &3_u32.to_ne_bytes());
+        assert_eq!(read(oif(message(255, kernel::RTN_UNICAST))), None);
+        assert_eq!(read(oif(message(MAIN, kernel::RTN_LOCAL))), None);
+        assert!(read(oif(message(MAIN, kernel::RTN_UNICAST))).is_some());
+        let bytes = message(MAIN, kernel::RTN_UNICAST).finish(1);
+        for length in 0..bytes.len() {
+            let _ = entries(&bytes[..length]);
+        }
+    }
+
+    #[test]
+    fn the_routes_of_this_namespace_leave_by_its_links() {
+        let mut route = Route::open().expect("netlink is there");
+        let indices: Vec<u32> =
+            route.links().expect("asked").iter().map(|link| link.index).collect();
+        let routes = route.routes().expect("asked");
+        assert!(routes.iter().all(|one| indices.contains(&one.index)), "{routes:?}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Frames of an interface as they are (packet(7)): received whole, and sent as they stand.
+//!
+//! Each has in front what segmentation and checksums are still to be done
+//! (`struct virtio_net_hdr`, `PACKET_VNET_HDR`), so that pieces of up to 64 KiB stay in one.
+
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use socket2::{Domain, Socket, Type};
+
+use crate::option;
+
+/// Takes all frames that arrive at one interface, and sends frames by it. Those that this host
+/// itself sends are not received.
+#[derive(Debug)]
+pub struct PacketSocket(Socket);
+
+impl PacketSocket {
+    /// At the interface of this index, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// What socket(2), setsockopt(2) and bind(2) report, e.g. `EPERM` without `CAP_NET_RAW`.
+    pub fn open(interface: u32) -> io::Result<Self> {
+        // Without a protocol it receives nothing before it is bound.
+        let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
+        let on: libc::c_int = 1;
+        option::set(&socket, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &on)?;
+        option::set(&socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
+        make_room(&socket)?;
+        bind(&socket, interface)?;
+        Ok(Self(socket))
+    }
+
+    /// The next frame with its header in front, as bytes of `into`, which has
+    /// [`LONGEST_FRAME`] of them; none: there is none at the moment.
+    ///
+    /// # Errors
+    /// What recv(2) reports, e.g. `ENETDOWN`.
+    pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.0).read(into) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a frame with its header in front.
+    ///
+    /// # Errors
+    /// What send(2) reports: `WouldBlock` and `ENOBUFS` where there is no room.
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        self.0.send(frame).map(drop)
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Room for what comes while another thread has the CPU; who must not exceed `rmem_max` gets
+/// as much as that.
+fn make_room(socket: &Socket) -> io::Result<()> {
+    let bytes: libc::c_int = RECEIVE_BUFFER;
+    option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
+        .or_else(|_| option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))?;
+    option::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
+        .or_else(|_| option::set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
+}
+
+fn bind(socket: &Socket, interface: u32) -> io::Result<()> {
+    // SAFETY: the structure is made of numbers, of which zero is one.
+    let mut address: libc::sockaddr_ll = unsafe { MaybeUninit::zeroed().assume_init() };
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = ALL_PROTOCOLS.to_be();
+    address.sll_ifindex = i32::try_from(interface).map_err(io::Error::other)?;
+    // SAFETY: pointer and length describe the address, which the kernel only reads.
+    let done = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            crate::length_of::<libc::sockaddr_ll>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Header, Ethernet header with a tag, and 64 KiB: the longest that a frame is without BIG TCP.
+pub const LONGEST_FRAME: usize = 10 + 18 + 65_536;
+const RECEIVE_BUFFER: libc::c_int = 64 << 20;
+/// `linux/if_packet.h`, since Linux 4.20.
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+/// `ETH_P_ALL` of `linux/if_ether.h`.
+const ALL_PROTOCOLS: u16 = 3;
+#[expect(clippy::cast_possible_truncation, reason = "AF_PACKET is 17")]
+const AF_PACKET: u16 = libc::AF_PACKET as u16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_not_there_is_an_error() {
+        let error = PacketSocket::open(u32::from(u16::MAX)).expect_err("no such interface");
+        let expected = [libc::ENODEV, libc::ENXIO, libc::EPERM];
+        assert!(error.raw_os_error().is_some_and(|code| expected.contains(&code)), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Records of a ring, in the order and the byte order of the kernel (perf_event_open(2),
+//! "MMAP layout").
+
+use super::attributes::LONGEST_CHAIN;
+
+/// One look at a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// The process; 0: the idle task, or one that this namespace does not know.
+    pub process: i32,
+    /// Its thread.
+    pub thread: i32,
+    /// Which CPU.
+    pub cpu: u32,
+    /// In which mode it ran.
+    pub mode: Mode,
+    /// The instruction at which it was found.
+    pub place: u64,
+    /// Words of the chain of calls, the innermost first.
+    chain: &'a [u8],
+}
+
+impl<'a> Sample<'a> {
+    /// Places in the kernel from which it was called, the innermost first; the first is the
+    /// place itself if that is in the kernel.
+    pub fn chain(&self) -> impl Iterator<Item = u64> + use<'a> {
+        let words = self.chain.chunks_exact(8).filter_map(|word| word.try_into().ok());
+        // What tells of a change of mode is above all addresses (`PERF_CONTEXT_MAX`).
+        words.map(u64::from_ne_bytes).filter(|word| *word < CONTEXTS)
+    }
+}
+
+/// The mode of a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// The kernel's.
+    Kernel,
+    /// That of programs.
+    User,
+    /// A guest ran, or a hypervisor.
+    Elsewhere,
+}
+
+/// Hands over each sample of `text`; returns how many the kernel says were lost.
+pub(super) fn each(mut text: &[u8], take: &mut impl FnMut(&Sample<'_>)) -> u64 {
+    let mut lost = 0;
+    while let Some((header, body, rest)) = split(text) {
+        match header.kind {
+            KIND_SAMPLE => _ = sample(header.mode(), body).map(|sample| take(&sample)),
+            KIND_LOST => lost += body.get(8..16).map_or(0, long),
+            _ => {}
+        }
+        text = rest;
+    }
+    lost
+}
+
+struct Header {
+    kind: u32,
+    misc: u16,
+}
+
+impl Header {
+    fn mode(&self) -> Mode {
+        match self.misc & MODES {
+            1 => Mode::Kernel,
+            2 => Mode::User,
+            _ => Mode::Elsewhere,
+        }
+    }
+}
+
+/// A record and what follows it; none: the rest is no record.
+fn split(text: &[u8]) -> Option<(Header, &[u8], &[u8])> {
+    let kind = word(text.get(..4)?);
+    let misc = u16::from_ne_bytes(text.get(4..6)?.try_into().ok()?);
+    let size = usize::from(u16::from_ne_bytes(text.get(6..8)?.try_into().ok()?));
+    let body = text.get(HEADER..size)?;
+    Some((Header { kind, misc }, body, &text[size..]))
+}
+
+/// `IP`, `TID`, `CPU` and `CALLCHAIN`, in this order.
+fn sample(mode: Mode, body: &[u8]) -> Option<Sample<'_>> {
+    let count = usize::try_from(long(body.get(24..32)?)).ok()?;
+    let chain = body.get(32..)?;
+    let length = count.checked_mul(8)?;
+    Some(Sample {
+        place: long(&body[..8]),
+        process: word(&body[8..12]).cast_signed(),
+        thread: word(&body[12..16]).cast_signed(),
+        cpu: word(&body[16..20]),
+        mode,
+        chain: chain.get(..length)?,
+    })
+}
+
+/// Of four bytes.
+fn word(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(0, u32::from_ne_bytes)
+}
+
+/// Of eight bytes.
+fn long(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_ne_bytes)
+}
+
+/// Bytes of the longest sample: header, fixed part, and a chain with two marks in it.
+pub(super) const LONGEST: usize = HEADER + 32 + (LONGEST_CHAIN as usize + 2) * 8;
+
+const HEADER: usize = 8;
+const KIND_LOST: u32 = 2;
+const KIND_SAMPLE: u32 = 9;
+const MODES: u16 = 7;
+/// `PERF_CONTEXT_MAX` is -4095.
+const CONTEXTS: u64 = (-4095_i64).cast_unsigned();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, misc: u16, body: &[u64]) -> Vec<u8> {
+        let size = u16::try_from(HEADER + 8 * body.len()).expect("short");
+        let mut text = kind.to_ne_bytes().to_vec();
+        text.extend(misc.to_ne_bytes());
+        text.extend(size.to_ne_bytes());
+        text.extend(body.iter().flat_map(|word| word.to_ne_bytes()));
+        text
+    }
+
+    #[test]
+    fn samples_and_losses_are_told_apart_and_a_cut_record_is_left_out() {
+        let kernel = (-128_i64).cast_unsigned();
+        let mut text = record(KIND_SAMPLE, 1, &[7, 0, 0, 3, kernel, 7, 8]);
+        text.extend(record(KIND_LOST, 0, &[1, 12]));
+        text.extend(record(5, 0, &[0]));
+        let whole = text.len();
+        text.extend(record(KIND_SAMPLE, 2, &[9, 0, 0, 0]));
+        let mut found = Vec::new();
+        let mut take = |sample: &Sample<'_>| {
+            found.push((sample.mode, sample.place, sample.chain().collect::<Vec<_>>()));
+        };
+        assert_eq!(each(&text, &mut take), 12);
+        assert_eq!(each(&text[whole..text.len() - 1], &mut take), 0);
+        assert_eq!(found, [(Mode::Kernel, 7, vec![7, 8]), (Mode::User, 9, vec![])]);
+    }
+
+    #[test]
+    fn a_chain_that_is_longer_than_its_record_is_no_sample() {
+        let text = record(KIND_SAMPLE, 1, &[7, 0, 0, u64::MAX]);
+        assert_eq!(each(&text, &mut |sample| panic!("{sample:?}")), 0);
+        assert_eq!(each(&record(KIND_SAMPLE, 1, &[7]), &mut |sample| panic!("{sample:?}")), 0);
+    }
+}
