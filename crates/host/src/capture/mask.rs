@@ -1,0 +1,200 @@
+//! Stand-ins for what tells whose host it is.
+//!
+//! Addresses become those that are set aside for documentation (RFC 5737, RFC 3849), hardware
+//! addresses those that nobody was given (the bit "locally administered" of IEEE 802).
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::Entry;
+use crate::inventory::told::Told;
+
+/// The stand-ins so far.
+#[derive(Debug, Default)]
+pub(super) struct Mask {
+    addresses: BTreeMap<IpAddr, IpAddr>,
+    hardware: BTreeMap<String, u32>,
+}
+
+impl Mask {
+    /// Masks what the kernel answered.
+    pub(super) fn host(&mut self, told: &mut Told) {
+        HOST.clone_into(&mut told.host);
+        for one in &mut told.interfaces {
+            one.hardware = self.text(&one.hardware);
+            let interface = &mut one.interface;
+            interface.name = self.text(&interface.name);
+            for address in &mut interface.addresses {
+                *address = self.text(address);
+            }
+        }
+        for route in &mut told.routes {
+            route.to = self.text(&route.to);
+            route.via = route.via.as_deref().map(|via| self.text(via));
+            route.interface = self.text(&route.interface);
+        }
+        for gap in &mut told.gaps {
+            gap.what = self.text(&gap.what);
+        }
+    }
+
+    /// Masks an entry of the tree, and in its path the names of interfaces that are made of
+    /// hardware addresses.
+    pub(super) fn entry(&mut self, path: &mut String, entry: &mut Entry) {
+        *path = self.text(path);
+        match entry {
+            Entry::File(bytes) => match (path.as_str(), std::str::from_utf8(bytes)) {
+                ("proc/sys/kernel/hostname", _) => *bytes = format!("{HOST}\n").into_bytes(),
+                ("proc/sys/kernel/random/boot_id", _) => *bytes = BOOT.to_vec(),
+                ("proc/stat", Ok(text)) => *bytes = without_boot_time(text).into_bytes(),
+                ("proc/self/stat", _) => bytes.clear(),
+                (_, Ok(text)) => *bytes = self.text(text).into_bytes(),
+                // What is packed has no addresses: the options of the kernel.
+                (_, Err(_)) => {}
+            },
+            Entry::Link(target) => *target = self.text(target),
+            Entry::Folder => {}
+        }
+    }
+
+    /// A text with every address in it replaced.
+    fn text(&mut self, text: &str) -> String {
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | ':');
+        let mut masked = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            let length = rest[start..].find(|letter| !is_part(letter));
+            let end = length.map_or(rest.len(), |length| start + length);
+            masked.push_str(&rest[..start]);
+            let word = &rest[start..end];
+            // An address may end a sentence; `fe80::` is one.
+            let bare = if word.ends_with("::") { word } else { word.trim_end_matches(['.', ':']) };
+            let (word, mark) = word.split_at(bare.len());
+            match self.word(word) {
+                Some(other) => masked.push_str(&other),
+                None => masked.push_str(word),
+            }
+            masked.push_str(mark);
+            rest = &rest[end..];
+        }
+        masked + rest
+    }
+
+    /// The stand-in of a word; none: it is no address.
+    fn word(&mut self, word: &str) -> Option<String> {
+        if let Some(digits) = word.strip_prefix("enx").filter(|rest| is_hexadecimal(rest, 12)) {
+            let pairs = digits.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair));
+            let address = pairs.collect::<Vec<_>>().join(":");
+            return Some(format!("enx{}", self.hardware(&address).replace(':', "")));
+        }
+        if word.len() >= IDENTIFIER_LETTERS && is_hexadecimal(word, word.len()) {
+            return Some("0".repeat(word.len()));
+        }
+        let octets = || word.split(':').filter(|octet| is_hexadecimal(octet, 2)).count();
+        if word.len() == HARDWARE_LETTERS && octets() == 6 {
+            return Some(self.hardware(word));
+        }
+        if let Some((address, port)) = word.split_once(':') {
+            // As tables of sockets below /proc/net have it.
+            let is_socket = is_hexadecimal(address, 8) || is_hexadecimal(address, 32);
+            if is_socket && is_hexadecimal(port, 4) {
+                return Some(format!("{}:{port}", "0".repeat(address.len())));
+            }
+        }
+        let address: IpAddr = word.parse().ok()?;
+        let other = self.address(address);
+        // `0::` of control groups is an address too, and stays as it is written.
+        (other != address).then(|| other.to_string())
+    }
+
+    fn hardware(&mut self, address: &str) -> String {
+        let nobody = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
+        let address = address.to_lowercase();
+        if nobody.contains(&address.as_str()) {
+            return address;
+        }
+        let next = u32::try_from(self.hardware.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let number = *self.hardware.entry(address).or_insert(next);
+        let [first, second, third, fourth] = number.to_be_bytes();
+        format!("02:00:{first:02x}:{second:02x}:{third:02x}:{fourth:02x}")
+    }
+
+    fn address(&mut self, address: IpAddr) -> IpAddr {
+        let is_everybodys = |address: Ipv4Addr| address.is_broadcast() || address.octets()[0] == 0;
+        let keeps = match address {
+            IpAddr::V4(address) => is_everybodys(address),
+            IpAddr::V6(_) => false,
+        };
+        if keeps || address.is_loopback() || address.is_unspecified() || address.is_multicast() {
+            return address;
+        }
+        let alike = |other: &&IpAddr| other.is_ipv4() == address.is_ipv4();
+        let number = self.addresses.keys().filter(alike).count() + 1;
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        *self.addresses.entry(address).or_insert_with(|| match address {
+            IpAddr::V4(_) => version_four(number).into(),
+            IpAddr::V6(address) => version_six(address, number).into(),
+        })
+    }
+}
+
+/// TEST-NET-2, and what is set aside for benchmarks (RFC 2544) where that is full.
+/// The time at which a host was started is as good as a name.
+fn without_boot_time(stat: &str) -> String {
+    let lines = stat.lines().map(|line| if line.starts_with("btime ") { "btime 0" } else { line });
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+fn version_four(number: u32) -> Ipv4Addr {
+    match u8::try_from(number) {
+        Ok(last) if last < 255 => Ipv4Addr::new(198, 51, 100, last),
+        _ => Ipv4Addr::from_bits(Ipv4Addr::new(198, 18, 0, 0).to_bits() | (number & 0x1_ffff)),
+    }
+}
+
+/// An address of the link stays one.
+fn version_six(address: Ipv6Addr, number: u32) -> Ipv6Addr {
+    let first: u32 = if address.is_unicast_link_local() { 0xfe80_0000 } else { 0x2001_0db8 };
+    Ipv6Addr::from_bits(u128::from(first) << 96 | u128::from(number))
+}
+
+fn is_hexadecimal(text: &str, letters: usize) -> bool {
+    text.len() == letters && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+const HOST: &str = "host-1";
+const BOOT: &[u8] = b"00000000-0000-4000-8000-000000000001\n";
+/// Names of containers in control groups are at least as long.
+const IDENTIFIER_LETTERS: usize = 32;
+const HARDWARE_LETTERS: usize = 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_the_same_stand_in_everywhere() {
+        let mut mask = Mask::default();
+        let text = "inet 10.1.2.3/24 via 10.1.2.1. Again 10.1.2.3; lo 127.0.0.1 and ::1\n";
+        let masked =
+            "inet 198.51.100.1/24 via 198.51.100.2. Again 198.51.100.1; lo 127.0.0.1 and ::1\n";
+        assert_eq!(mask.text(text), masked);
+        assert_eq!(mask.text("fe80::a8b/64 2a00:1450::5"), "fe80::1/64 2001:db8::2");
+        assert_eq!(mask.text("AC:DE:48:00:11:22\n"), "02:00:00:00:00:01\n");
+        assert_eq!(mask.text("sys/class/net/enxacde48001122"), "sys/class/net/enx020000000001");
+        assert_eq!(mask.text("0100007F:1F90"), "00000000:1F90");
+    }
+
+    #[test]
+    fn what_only_looks_like_an_address_stays() {
+        let text =
+            "00:00:00:00:00:00 0000:00:03.0 6.18.44 12:34:56 default 0.0.0.0/0 0::/ 1-edge \u{fc}";
+        assert_eq!(Mask::default().text(text), text);
+    }
+
+    #[test]
+    fn stand_ins_do_not_run_out() {
+        let all: std::collections::BTreeSet<_> = (1..=100_000).map(version_four).collect();
+        assert_eq!(all.len(), 100_000);
+    }
+}

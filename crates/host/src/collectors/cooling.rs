@@ -1,0 +1,48 @@
+//! Gauge `cooling.N.state`: how much is done to cool, 0 for nothing, from
+//! `/sys/class/thermal/cooling_deviceN/cur_state`
+//! (Documentation/driver-api/thermal/sysfs-api.rst). Some slow the CPUs down.
+
+use measurement::Gap;
+
+use super::numbers::Numbers;
+use super::{Collector, Told};
+use crate::{Reading, Tree};
+
+pub(super) struct Cooling {
+    files: Numbers,
+}
+
+impl Default for Cooling {
+    fn default() -> Self {
+        Self { files: Numbers::of("sys/class/thermal", "cooling_device", "cur_state") }
+    }
+}
+
+impl Collector for Cooling {
+    fn family(&self) -> &'static str {
+        "cooling"
+    }
+
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+        let absent = "no driver cools (thermal), as in a virtual machine";
+        self.files.each(tree, ("states of cooling", absent), |number, value| {
+            into.gauge(format_args!("cooling.{number}.state"), value);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{captured, reading};
+    use super::*;
+
+    #[test]
+    fn each_device_has_its_state() {
+        let folder = captured(&[("sys/class/thermal/cooling_device3/cur_state", "41000\n")]);
+        let tree = Tree::captured(folder.path());
+        let reading = reading(|into| {
+            assert_eq!(Cooling::default().read(&tree, into), Ok(Told::Something));
+        });
+        assert!(reading.gauges().collect::<Vec<_>>() == [("cooling.3.state", 41_000)]);
+    }
+}

@@ -1,0 +1,111 @@
+//! `interface.IF.FIELD`: what each interface counts, by the names of `struct
+//! rtnl_link_stats64` (Documentation/networking/statistics.rst), e.g.
+//! `interface.eth0.rx_missed_errors`, and `interface.IF.carrier_changes`.
+//!
+//! Netlink tells it of the namespace of the thread that looks first; `/sys/class/net` would
+//! tell it of that of whoever mounted it. Of a captured host that is all there is.
+
+use linux::netlink::Route;
+use measurement::Gap;
+
+use super::{Collector, Told};
+use crate::source::gap;
+use crate::{Reading, Tree};
+
+#[derive(Default)]
+pub(super) struct Interfaces {
+    route: Option<Route>,
+}
+
+impl Collector for Interfaces {
+    fn family(&self) -> &'static str {
+        "interface"
+    }
+
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+        if tree.is_live() {
+            self.ask(into)
+                .map(|()| Told::Something)
+                .map_err(|error| gap("counters of interfaces", &error, "there is no netlink"))
+        } else {
+            Ok(of_files(tree, into))
+        }
+    }
+}
+
+impl Interfaces {
+    fn ask(&mut self, into: &mut Reading) -> std::io::Result<()> {
+        let route = match &mut self.route {
+            Some(route) => route,
+            none => none.insert(Route::open()?),
+        };
+        for link in route.links()? {
+            let interface = &link.name;
+            for (field, count) in link.named_counters() {
+                into.counter(format_args!("interface.{interface}.{field}"), count);
+            }
+            if let Some(changes) = link.carrier_changes {
+                let name = format_args!("interface.{interface}.carrier_changes");
+                into.counter(name, changes.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn of_files(tree: &Tree, into: &mut Reading) -> Told {
+    let mut told = Told::Nothing;
+    let number = |path: String| tree.text(&path).ok()?.trim().parse().ok();
+    for interface in tree.names(FOLDER).unwrap_or_default() {
+        let folder = format!("{FOLDER}/{interface}");
+        for field in tree.names(&format!("{folder}/statistics")).unwrap_or_default() {
+            if let Some(count) = number(format!("{folder}/statistics/{field}")) {
+                into.counter(format_args!("interface.{interface}.{field}"), count);
+                told = Told::Something;
+            }
+        }
+        if let Some(changes) = number(format!("{folder}/carrier_changes")) {
+            into.counter(format_args!("interface.{interface}.carrier_changes"), changes);
+        }
+    }
+    told
+}
+
+const FOLDER: &str = "sys/class/net";
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{captured, reading};
+    use super::*;
+
+    #[test]
+    fn loopback_of_this_namespace_is_counted() {
+        let reading = reading(|into| {
+            let told = Interfaces::default().read(&Tree::live(), into);
+            assert_eq!(told, Ok(Told::Something));
+        });
+        assert!(reading.counters().any(|(name, _)| name == "interface.lo.rx_bytes"));
+    }
+
+    #[test]
+    fn a_captured_host_tells_what_its_files_do() {
+        let folder = captured(&[
+            ("sys/class/net/eth0/statistics/rx_bytes", "1234\n"),
+            ("sys/class/net/eth0/statistics/rx_dropped", "5\n"),
+            ("sys/class/net/eth0/carrier_changes", "3\n"),
+        ]);
+        let reading = reading(|into| {
+            let told = Interfaces::default().read(&Tree::captured(folder.path()), into);
+            assert_eq!(told, Ok(Told::Something));
+        });
+        let counters: Vec<_> = reading.counters().collect();
+        assert_eq!(
+            counters,
+            [
+                ("interface.eth0.rx_bytes", 1234),
+                ("interface.eth0.rx_dropped", 5),
+                ("interface.eth0.carrier_changes", 3)
+            ]
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! `qdisc.IF.KIND@HANDLE.{bytes,packets,drops,overlimits,requeues}`: what each queueing
+//! discipline did, e.g. `qdisc.eth0.fq_codel@8001:.drops`, and the gauge
+//! `qdisc.IF.KIND@HANDLE.backlog_bytes`, as `tc -s qdisc` shows them.
+//!
+//! Those that the kernel attached to the queues of a device all have the handle `0:`; they
+//! are one here, with their sum. What stands above others, as `mq` does, counts what they
+//! count once more. Only netlink tells it, of the namespace of the thread that looks first.
+
+use std::collections::{BTreeMap, HashMap};
+
+use linux::netlink::{Discipline, DisciplineStatistics, Handle, Route};
+use measurement::Gap;
+
+use super::{Collector, Told};
+use crate::source::gap;
+use crate::{Reading, Tree};
+
+#[derive(Default)]
+pub(super) struct Disciplines {
+    route: Option<Route>,
+    /// Names of interfaces by their indices.
+    interfaces: HashMap<u32, String>,
+}
+
+impl Collector for Disciplines {
+    fn family(&self) -> &'static str {
+        "qdisc"
+    }
+
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+        if !tree.is_live() {
+            let why = "no file tells of them".to_owned();
+            return Err(Gap { what: WHAT.to_owned(), why });
+        }
+        let found = self.ask().map_err(|error| gap(WHAT, &error, "there is no netlink"))?;
+        for ((interface, kind, handle), sum) in sums(&found, &self.interfaces) {
+            tell(format_args!("qdisc.{interface}.{kind}@{handle}"), &sum, into);
+        }
+        Ok(Told::Something)
+    }
+}
+
+impl Disciplines {
+    fn ask(&mut self) -> std::io::Result<Vec<Discipline>> {
+        let route = match &mut self.route {
+            Some(route) => route,
+            none => none.insert(Route::open()?),
+        };
+        let found = route.disciplines()?;
+        if found.iter().any(|one| !self.interfaces.contains_key(&one.index)) {
+            let links = route.links()?;
+            self.interfaces = links.into_iter().map(|link| (link.index, link.name)).collect();
+        }
+        Ok(found)
+    }
+}
+
+type Name<'a> = (&'a str, &'a str, Handle);
+
+fn sums<'a>(
+    found: &'a [Discipline],
+    interfaces: &'a HashMap<u32, String>,
+) -> BTreeMap<Name<'a>, Sum> {
+    let mut sums = BTreeMap::<Name, Sum>::new();
+    for one in found {
+        let (Some(interface), Some(statistics)) = (interfaces.get(&one.index), one.statistics)
+        else {
+            continue;
+        };
+        let name = (interface.as_str(), one.kind.as_str(), one.handle);
+        sums.entry(name).or_default().add(&statistics);
+    }
+    sums
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sum {
+    counters: [u64; COUNTERS.len()],
+    backlog_bytes: i64,
+}
+
+impl Sum {
+    fn add(&mut self, more: &DisciplineStatistics) {
+        let wide = u64::from;
+        let more_counters = [
+            more.bytes,
+            more.packets,
+            wide(more.drops),
+            wide(more.overlimits),
+            wide(more.requeues),
+        ];
+        for (sum, more) in self.counters.iter_mut().zip(more_counters) {
+            *sum = sum.saturating_add(more);
+        }
+        self.backlog_bytes = self.backlog_bytes.saturating_add(more.backlog_bytes.into());
+    }
+}
+
+fn tell(prefix: std::fmt::Arguments<'_>, sum: &Sum, into: &mut Reading) {
+    for (name, count) in COUNTERS.iter().zip(sum.counters) {
+        into.counter(format_args!("{prefix}.{name}"), count);
+    }
+    into.gauge(format_args!("{prefix}.backlog_bytes"), sum.backlog_bytes);
+}
+
+const COUNTERS: [&str; 5] = ["bytes", "packets", "drops", "overlimits", "requeues"];
+const WHAT: &str = "counters of queueing disciplines";
+
+#[cfg(test)]
+mod tests {
+    use linux::netlink::Parent;
+
+    use super::*;
+    use crate::collectors::tests::counted;
+
+    #[test]
+    fn those_of_the_queues_of_a_device_are_one() {
+        let statistics = DisciplineStatistics { drops: 3, ..DisciplineStatistics::default() };
+        let discipline = |kind: &str, handle, parent| Discipline {
+            index: 2,
+            handle: Handle(handle),
+            parent,
+            kind: kind.to_owned(),
+            statistics: Some(statistics),
+        };
+        let found = [
+            discipline("mq", 0x8001_0000, Parent::Root),
+            discipline("fq_codel", 0, Parent::Class(Handle(0x8001_0001))),
+            discipline("fq_codel", 0, Parent::Class(Handle(0x8001_0002))),
+        ];
+        let interfaces = HashMap::from([(2, "eth0".to_owned())]);
+        let counted = counted(|into| {
+            for ((interface, kind, handle), sum) in sums(&found, &interfaces) {
+                tell(format_args!("qdisc.{interface}.{kind}@{handle}"), &sum, into);
+            }
+        });
+        assert_eq!(counted["qdisc.eth0.mq@8001:.drops"], 3);
+        assert_eq!(counted["qdisc.eth0.fq_codel@0:.drops"], 6);
+        assert_eq!(counted.len(), 10);
+    }
+}

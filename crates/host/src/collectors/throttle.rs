@@ -1,0 +1,58 @@
+//! `throttle.CPU.core`: how often heat slowed the core of each CPU down, from
+//! `/sys/devices/system/cpu/cpuN/thermal_throttle/core_throttle_count`
+//! (arch/x86, since Linux 2.6.31).
+
+use measurement::Gap;
+
+use super::numbers::Numbers;
+use super::{Collector, Told};
+use crate::{Reading, Tree};
+
+pub(super) struct Throttle {
+    files: Numbers,
+}
+
+impl Default for Throttle {
+    fn default() -> Self {
+        Self {
+            files: Numbers::of(
+                "sys/devices/system/cpu",
+                "cpu",
+                "thermal_throttle/core_throttle_count",
+            ),
+        }
+    }
+}
+
+impl Collector for Throttle {
+    fn family(&self) -> &'static str {
+        "throttle"
+    }
+
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+        let absent = "only x86 processors tell, and those of virtual machines do not";
+        self.files.each(tree, ("throttling of the CPUs", absent), |number, value| {
+            let count = u64::try_from(value).unwrap_or_default();
+            into.counter(format_args!("throttle.{number}.core"), count);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{captured, reading};
+    use super::*;
+
+    #[test]
+    fn each_cpu_has_its_count() {
+        let folder = captured(&[(
+            "sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count",
+            "41000\n",
+        )]);
+        let tree = Tree::captured(folder.path());
+        let reading = reading(|into| {
+            assert_eq!(Throttle::default().read(&tree, into), Ok(Told::Something));
+        });
+        assert!(reading.counters().collect::<Vec<_>>() == [("throttle.3.core", 41_000)]);
+    }
+}

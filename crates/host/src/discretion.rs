@@ -1,0 +1,132 @@
+//! What a stranger may know of this host: what concerns the test, and no names.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use measurement::profile::Mode;
+use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
+
+/// The same in a size that travels: rows of the profile that are worth it, and no stacks.
+#[must_use]
+pub fn for_the_way(mut evidence: HostEvidence) -> HostEvidence {
+    evidence.profile = evidence.profile.map(|profile| Profile {
+        rows: profile.rows.into_iter().take(MOST_ROWS).collect(),
+        stacks: Vec::new(),
+        ..profile
+    });
+    evidence
+}
+
+/// The same for the peer of a test: without the names of the host, its addresses and its
+/// routes, and of its interfaces only those that carried the test.
+#[must_use]
+pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
+    let carried = std::mem::take(&mut evidence.interfaces);
+    let concerns = |name: &str| carried.iter().any(|one| one == name);
+    let Inventory { interfaces, irqs, routes, host, .. } = &mut evidence.inventory;
+    interfaces.retain(|interface| concerns(&interface.name));
+    for interface in interfaces {
+        interface.addresses.clear();
+    }
+    irqs.retain(|irq| irq.interface.as_deref().is_some_and(concerns));
+    routes.clear();
+    host.clear();
+    // `interface.eth0.rx_bytes`: the second part is the interface's name.
+    let tells_of_others = |name: &str| {
+        let mut parts = name.split('.');
+        let family = parts.next().unwrap_or_default();
+        matches!(family, "interface" | "qdisc" | "nic") && !parts.next().is_some_and(concerns)
+    };
+    evidence.series.counters.retain(|name, _| !tells_of_others(name));
+    evidence.series.gauges.retain(|name, _| !tells_of_others(name));
+    evidence.interfaces = carried;
+    evidence.profile = evidence.profile.map(without_others);
+    evidence
+}
+
+/// Of what other processes' own code did only that it did something, and no process's name.
+fn without_others(profile: Profile) -> Profile {
+    let mut rows: HashMap<ProfileRow, u64> = HashMap::new();
+    for row in profile.rows {
+        let count = row.count;
+        *rows.entry(ProfileRow { count: 0, ..discreet(row) }).or_default() += count;
+    }
+    let rows = rows.into_iter().map(|(row, count)| ProfileRow { count, ..row });
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by(|a, b| Reverse(a.count).cmp(&Reverse(b.count)).then_with(|| a.cmp(b)));
+    Profile { rows, stacks: Vec::new(), ..profile }
+}
+
+fn discreet(row: ProfileRow) -> ProfileRow {
+    if row.mode == Mode::Kernel || row.task == Task::Own {
+        return row;
+    }
+    ProfileRow { symbol: "user".to_owned(), module: None, within: None, ..row }
+}
+
+/// Some 100 bytes each; results may have 512 KiB for all evidence (clause 5.4).
+const MOST_ROWS: usize = 600;
+
+#[cfg(test)]
+mod tests {
+    use measurement::host::Interface;
+    use measurement::profile::FoldedStack;
+
+    use super::*;
+
+    #[test]
+    fn a_peer_hears_what_concerns_the_test_and_no_names() {
+        let interface = |name: &str| Interface {
+            name: name.to_owned(),
+            addresses: vec!["192.0.2.1/24".to_owned()],
+            ..Interface::default()
+        };
+        let mut evidence =
+            HostEvidence { interfaces: vec!["eth0".to_owned()], ..HostEvidence::default() };
+        evidence.inventory.host = "secret".to_owned();
+        evidence.inventory.interfaces = vec![interface("eth0"), interface("wg0")];
+        for name in ["interface.eth0.rx_bytes", "interface.wg0.rx_bytes", "cpu.0.user_ns"] {
+            evidence.series.counters.insert(name.to_owned(), vec![1, 2]);
+        }
+        let told = for_a_peer(evidence);
+        let text = serde_json::to_string(&told).expect("serialises");
+        assert!(text.contains("eth0") && text.contains("cpu.0.user_ns"), "{text}");
+        for hidden in ["secret", "wg0", "192.0.2.1"] {
+            assert!(!text.contains(hidden), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_peer_hears_that_another_process_ran_and_not_what() {
+        let row = |task, mode, symbol: &str| ProfileRow {
+            task,
+            mode,
+            symbol: symbol.to_owned(),
+            module: (mode == Mode::User).then(|| "secretd".to_owned()),
+            count: 3,
+            ..ProfileRow::default()
+        };
+        let rows = vec![
+            row(Task::Other, Mode::User, "secret_key"),
+            row(Task::Other, Mode::User, "secret_hash"),
+            row(Task::Other, Mode::Kernel, "memcpy"),
+        ];
+        let stacks = vec![FoldedStack { frames: "secretd;memcpy".to_owned(), count: 1 }];
+        let profile = Some(Profile { rows, stacks, ..Profile::default() });
+        let told = for_a_peer(HostEvidence { profile, ..HostEvidence::default() });
+        let text = serde_json::to_string(&told).expect("serialises");
+        assert!(!text.contains("secret") && text.contains("memcpy"), "{text}");
+        let rows = &told.profile.expect("it is told").rows;
+        assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [6, 3]);
+    }
+
+    #[test]
+    fn what_travels_has_a_bound_and_no_stacks() {
+        let rows = vec![ProfileRow::default(); 5_000];
+        let stacks = vec![FoldedStack::default()];
+        let profile = Some(Profile { rows, stacks, ..Profile::default() });
+        let told = for_the_way(HostEvidence { profile, ..HostEvidence::default() });
+        let profile = told.profile.expect("it is told");
+        assert!(profile.rows.len() == MOST_ROWS && profile.stacks.is_empty());
+    }
+}

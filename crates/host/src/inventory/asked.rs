@@ -1,0 +1,299 @@
+//! Asks the kernel of this host what no file tells: uname(2), netlink and ethtool.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use linux::ethtool_calls::EthtoolCalls;
+use linux::netlink::ethtool::{
+    Amount, Coalescing, Duplex, EnergyEfficiency, Ethtool, Pause, is_absent,
+};
+use linux::netlink::{LinkEntry, Parent, Route};
+use measurement::Gap;
+use measurement::host::{self, Interface, Measure, Queueing};
+
+use super::told::{Told, ToldInterface};
+
+/// All answers, for the network namespace of the calling thread.
+pub(super) fn ask() -> Told {
+    let names = linux::host::system_names();
+    let mut told = Told {
+        host: names.host,
+        kernel: names.kernel,
+        architecture: names.architecture,
+        misaligned: misaligned(),
+        ..Told::default()
+    };
+    if let Err(error) = ask_netlink(&mut told) {
+        told.gaps.push(super::gap("interfaces", &error));
+    }
+    Device::ask_all(&mut told);
+    told
+}
+
+fn ask_netlink(told: &mut Told) -> io::Result<()> {
+    let mut route = Route::open()?;
+    told.interfaces = route.links()?.into_iter().map(of_link).collect();
+    let of_index = |told: &mut Told, index: u32, put: &dyn Fn(&mut Interface)| {
+        let found = told.interfaces.iter_mut().find(|one| one.interface.index == index);
+        if let Some(one) = found {
+            put(&mut one.interface);
+        }
+    };
+    for entry in route.addresses()? {
+        let text = format!("{}/{}", entry.address, entry.prefix_length);
+        of_index(told, entry.index, &|interface| interface.addresses.push(text.clone()));
+    }
+    for entry in route.disciplines()? {
+        let queueing = Queueing {
+            handle: entry.handle.to_string(),
+            parent: entry.parent.to_string(),
+            kind: entry.kind.clone(),
+        };
+        let is_root = entry.parent == Parent::Root;
+        of_index(told, entry.index, &|interface| {
+            let place = if is_root { 0 } else { interface.queueing.len() };
+            interface.queueing.insert(place, queueing.clone());
+        });
+    }
+    let routes = route.routes()?;
+    if routes.len() > MOST_ROUTES {
+        let why = format!("there are {}: the first {MOST_ROUTES} are kept", routes.len());
+        told.gaps.push(Gap { what: "all routes".to_owned(), why });
+    }
+    let name = |index| {
+        let found = told.interfaces.iter().find(|one| one.interface.index == index);
+        found.map(|one| one.interface.name.clone()).unwrap_or_default()
+    };
+    let route = |entry: &linux::netlink::RouteEntry| host::Route {
+        to: match entry.prefix_length {
+            0 => "default".to_owned(),
+            length => format!("{}/{length}", entry.to),
+        },
+        via: entry.via.map(|via| via.to_string()),
+        interface: name(entry.index),
+        mtu: entry.mtu,
+    };
+    told.routes = routes.iter().take(MOST_ROUTES).map(route).collect();
+    Ok(())
+}
+
+fn of_link(link: LinkEntry) -> ToldInterface {
+    let octets: Vec<_> = link.address.iter().map(|octet| format!("{octet:02x}")).collect();
+    let is_loopback = link.device_type == LOOPBACK;
+    let interface = Interface {
+        index: link.index,
+        kind: link.kind.or_else(|| is_loopback.then(|| "loopback".to_owned())),
+        state: link.state.map(str::to_owned),
+        mtu: link.mtu,
+        receive_queues: link.receive_queues.unwrap_or_default(),
+        send_queues: link.send_queues.unwrap_or_default(),
+        gso_max_bytes: link.gso_max_bytes.map(u64::from),
+        gro_max_bytes: link.gro_max_bytes.map(u64::from),
+        name: link.name,
+        ..Interface::default()
+    };
+    ToldInterface { hardware: octets.join(":"), interface }
+}
+
+/// One network device, asked in both ways: by netlink, or as kernels before 5.6 want it.
+struct Device<'a> {
+    ethtool: Option<&'a mut Ethtool>,
+    calls: &'a EthtoolCalls,
+    gaps: Vec<Gap>,
+    name: String,
+    index: u32,
+}
+
+impl Device<'_> {
+    fn ask_all(told: &mut Told) {
+        let calls = match EthtoolCalls::open() {
+            Ok(calls) => calls,
+            Err(error) => return told.gaps.push(super::gap("devices of interfaces", &error)),
+        };
+        let mut ethtool = Ethtool::open();
+        if let Err(error) = &ethtool {
+            let what = "offloads and link modes".to_owned();
+            let why = format!("the kernel's ethtool speaks netlink since Linux 5.6 only: {error}");
+            told.gaps.push(Gap { what, why });
+        }
+        for one in &mut told.interfaces {
+            let Interface { name, index, .. } = &one.interface;
+            let mut device = Device {
+                ethtool: ethtool.as_mut().ok(),
+                calls: &calls,
+                gaps: Vec::new(),
+                name: name.clone(),
+                index: *index,
+            };
+            device.tell(&mut one.interface);
+            told.gaps.append(&mut device.gaps);
+        }
+    }
+
+    fn tell(&mut self, interface: &mut Interface) {
+        let driver = self.calls.driver(&self.name);
+        interface.driver = self.keep("driver", driver);
+        self.tell_link_modes(interface);
+        self.tell_offloads(interface);
+        let rings = self.ask(Ethtool::rings, EthtoolCalls::rings);
+        interface.rings = measures(self.keep("rings", rings));
+        let channels = self.ask(Ethtool::channels, EthtoolCalls::channels);
+        interface.channels = measures(self.keep("channels", channels));
+        let held = self.ask(Ethtool::coalescing, EthtoolCalls::coalescing);
+        interface.coalescing = self.keep("coalescing", held).map(coalescing);
+        let pause = self.ask(Ethtool::pause, EthtoolCalls::pause);
+        interface.pause = self.keep("flow control", pause).map(flow_control);
+        let eee = self.ask(Ethtool::energy_efficiency, EthtoolCalls::energy_efficiency);
+        interface.eee = self.keep("Energy Efficient Ethernet", eee).and_then(energy_efficiency);
+    }
+
+    fn tell_link_modes(&mut self, interface: &mut Interface) {
+        let Some(ethtool) = &mut self.ethtool else { return };
+        let modes = ethtool.link_modes(self.index);
+        let Some(modes) = self.keep("link modes", modes) else { return };
+        interface.speed_mbps = modes.speed_mbps.map(u64::from);
+        interface.most_mbps = modes.supported_mbps.map(u64::from);
+        interface.advertised_mbps = modes.advertised_mbps.map(u64::from);
+        interface.peer_mbps = modes.peer_mbps.map(u64::from);
+        interface.negotiated = modes.negotiated.filter(|_| modes.supported_mbps.is_some());
+        interface.duplex = modes.duplex.map(|duplex| match duplex {
+            Duplex::Half => "half".to_owned(),
+            Duplex::Full => "full".to_owned(),
+        });
+    }
+
+    fn tell_offloads(&mut self, interface: &mut Interface) {
+        let Some(ethtool) = &mut self.ethtool else { return };
+        let features = ethtool.features(self.index);
+        let features = self.keep("offloads", features).unwrap_or_default();
+        let of_interest = features.into_iter().filter(|one| OFFLOADS.contains(&one.name.as_str()));
+        let state = |on, fixed| match (on, fixed) {
+            (true, false) => "on",
+            (true, true) => "on [fixed]",
+            (false, false) => "off",
+            (false, true) => "off [fixed]",
+        };
+        interface.offloads =
+            of_interest.map(|one| (one.name, state(one.on, one.fixed).to_owned())).collect();
+    }
+
+    /// In the way that this kernel understands.
+    fn ask<T>(
+        &mut self,
+        newer: fn(&mut Ethtool, u32) -> io::Result<T>,
+        older: fn(&EthtoolCalls, &str) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match &mut self.ethtool {
+            Some(ethtool) => newer(ethtool, self.index),
+            None => older(self.calls, &self.name),
+        }
+    }
+
+    /// What a device does not have is no gap, and neither is a device that just went.
+    fn keep<T>(&mut self, what: &str, answer: io::Result<T>) -> Option<T> {
+        let error = match answer {
+            Ok(answer) => return Some(answer),
+            Err(error) => error,
+        };
+        if !is_absent(&error) {
+            self.gaps.push(super::gap(format!("{what} of {}", self.name), &error));
+        }
+        None
+    }
+}
+
+fn measures(amounts: Option<Vec<Amount>>) -> BTreeMap<String, Measure> {
+    let measure = |amount: Amount| {
+        let most = amount.most.map(u64::from);
+        (amount.name.to_owned(), Measure { current: amount.current.into(), most })
+    };
+    amounts.unwrap_or_default().into_iter().map(measure).collect()
+}
+
+fn coalescing(told: Coalescing) -> host::Coalescing {
+    host::Coalescing {
+        receive_micros: told.receive_micros,
+        receive_frames: told.receive_frames,
+        send_micros: told.send_micros,
+        send_frames: told.send_frames,
+        adaptive_receive: told.adaptive_receive,
+        adaptive_send: told.adaptive_send,
+    }
+}
+
+fn flow_control(told: Pause) -> host::Pause {
+    host::Pause {
+        negotiated: told.negotiated == Some(true),
+        receive: told.receive == Some(true),
+        send: told.send == Some(true),
+    }
+}
+
+fn energy_efficiency(told: EnergyEfficiency) -> Option<String> {
+    let word = match (told.active, told.enabled) {
+        (Some(true), _) => "active",
+        (_, Some(true)) => "enabled",
+        (_, Some(false)) => "off",
+        (_, None) => return None,
+    };
+    Some(word.to_owned())
+}
+
+#[cfg(target_arch = "riscv64")]
+fn misaligned() -> BTreeMap<u32, String> {
+    use linux::hwprobe::{Misaligned, probe};
+    let word = |misaligned| match misaligned {
+        Misaligned::Unknown => "unknown",
+        Misaligned::Emulated => "emulated",
+        Misaligned::Slow => "slow",
+        Misaligned::Fast => "fast",
+        Misaligned::Unsupported => "unsupported",
+    };
+    let of_cpu = |cpu: usize| {
+        let misaligned = probe(cpu).ok()?.misaligned?;
+        Some((u32::try_from(cpu).ok()?, word(misaligned).to_owned()))
+    };
+    linux::host::allowed_cpus().unwrap_or_default().into_iter().filter_map(of_cpu).collect()
+}
+
+/// Only RISC-V leaves it open.
+#[cfg(not(target_arch = "riscv64"))]
+const fn misaligned() -> BTreeMap<u32, String> {
+    BTreeMap::new()
+}
+
+/// `ARPHRD_LOOPBACK`, linux/if_arp.h
+const LOOPBACK: u16 = 772;
+/// A router of the whole Internet has a million.
+const MOST_ROUTES: usize = 64;
+
+/// Those that change what a measurement comes to (net/ethtool/common.c,
+/// `netdev_features_strings`).
+const OFFLOADS: [&str; 26] = [
+    "hw-tc-offload",
+    "loopback",
+    "rx-checksum",
+    "rx-gro",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-hashing",
+    "rx-lro",
+    "rx-ntuple-filter",
+    "rx-udp-gro-forwarding",
+    "rx-vlan-hw-parse",
+    "tx-checksum-ip-generic",
+    "tx-checksum-ipv4",
+    "tx-checksum-ipv6",
+    "tx-generic-segmentation",
+    "tx-gso-list",
+    "tx-gso-partial",
+    "tx-nocache-copy",
+    "tx-scatter-gather",
+    "tx-scatter-gather-fraglist",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+    "tx-vlan-hw-insert",
+];

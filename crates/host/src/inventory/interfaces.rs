@@ -1,0 +1,175 @@
+//! Interfaces: what `/sys/class/net` tells (sysfs-class-net), in addition to netlink.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measurement::Gap;
+use measurement::host::{Bus, Interface, Steering};
+
+use super::lists::mask;
+use super::told::ToldInterface;
+use crate::Tree;
+
+/// The interfaces of a host: those that netlink told, with what sysfs has of them; where
+/// nobody could be asked, those of sysfs.
+pub(super) fn interfaces(tree: &Tree, told: &[ToldInterface]) -> (Vec<Interface>, Option<Gap>) {
+    let names = tree.names(FOLDER).unwrap_or_default();
+    // A file beside the folders, `bonding_masters`, is no interface.
+    let indices = names.iter().filter_map(|name| Some((name.as_str(), index(tree, name)?)));
+    let in_sysfs: BTreeMap<&str, u32> = indices.collect();
+    if told.is_empty() {
+        let bare = |(name, index): (&&str, &u32)| Interface {
+            name: (*name).to_owned(),
+            index: *index,
+            ..Interface::default()
+        };
+        let all = in_sysfs.iter().map(bare).map(|interface| of_sysfs(tree, interface)).collect();
+        return (sorted(all), None);
+    }
+    let interfaces = told.iter().map(|one| one.interface.clone());
+    if !is_same_namespace(tree, &in_sysfs, told) {
+        return (sorted(interfaces.collect()), Some(other_namespace()));
+    }
+    (sorted(interfaces.map(|interface| of_sysfs(tree, interface)).collect()), None)
+}
+
+/// What is mounted at `/sys` may be of another network namespace; then it names other
+/// interfaces, or the same with other numbers or addresses.
+fn is_same_namespace(tree: &Tree, in_sysfs: &BTreeMap<&str, u32>, told: &[ToldInterface]) -> bool {
+    let names: BTreeSet<_> = told.iter().map(|one| one.interface.name.as_str()).collect();
+    let agrees = |one: &ToldInterface| {
+        let Interface { name, index, .. } = &one.interface;
+        let address = tree.value(&format!("{FOLDER}/{name}/address")).unwrap_or_default();
+        in_sysfs.get(name.as_str()) == Some(index)
+            && (address == one.hardware || has_none(&address))
+    };
+    names.iter().copied().eq(in_sysfs.keys().copied()) && told.iter().all(agrees)
+}
+
+/// Whether an address is none: a tunnel's, or all zeroes.
+fn has_none(address: &str) -> bool {
+    address.chars().all(|letter| matches!(letter, '0' | ':'))
+}
+
+fn index(tree: &Tree, name: &str) -> Option<u32> {
+    tree.number(&format!("{FOLDER}/{name}/ifindex"))
+}
+
+fn sorted(mut interfaces: Vec<Interface>) -> Vec<Interface> {
+    interfaces.sort_by(|one, other| (one.index, &one.name).cmp(&(other.index, &other.name)));
+    interfaces
+}
+
+fn other_namespace() -> Gap {
+    Gap {
+        what: "queues, steering and devices of interfaces".to_owned(),
+        why: "/sys shows another network namespace: run linerate with ip netns exec, which \
+              mounts it anew"
+            .to_owned(),
+    }
+}
+
+/// Adds what sysfs tells; what netlink told before stays.
+fn of_sysfs(tree: &Tree, told: Interface) -> Interface {
+    let folder = format!("{FOLDER}/{}", told.name);
+    let path = |file: &str| format!("{folder}/{file}");
+    let queues = tree.names(&path("queues")).unwrap_or_default();
+    let count = |kind: &str| {
+        let count = queues.iter().filter(|name| name.starts_with(kind)).count();
+        u32::try_from(count).ok().filter(|count| *count > 0)
+    };
+    let mbps = |file: &str| tree.number::<u32>(&path(file)).filter(|speed| *speed != u32::MAX);
+    let duplex = tree.value(&path("duplex")).filter(|text| text != "unknown");
+    Interface {
+        kind: told.kind.clone().or_else(|| kind(tree, &folder)),
+        driver: tree.link(&path("device/driver")).or_else(|| told.driver.clone()),
+        state: told.state.clone().or_else(|| tree.value(&path("operstate"))),
+        mtu: tree.number(&path("mtu")).unwrap_or(told.mtu),
+        speed_mbps: told.speed_mbps.or_else(|| mbps("speed").map(u64::from)),
+        duplex: told.duplex.clone().or(duplex),
+        receive_queues: count("rx-").unwrap_or(told.receive_queues),
+        send_queues: count("tx-").unwrap_or(told.send_queues),
+        bus: bus(tree, &path("device")),
+        node: tree.number(&path("device/numa_node")),
+        steering: steering(tree, &path("queues"), &queues),
+        attributes: attributes(tree, &folder),
+        ..told
+    }
+}
+
+/// What it is where it is no hardware.
+fn kind(tree: &Tree, folder: &str) -> Option<String> {
+    let of_type = tree.number::<u32>(&format!("{folder}/type"));
+    if of_type == Some(LOOPBACK) {
+        return Some("loopback".to_owned());
+    }
+    if tree.value(&format!("{folder}/tun_flags")).is_some() {
+        return Some("tun".to_owned());
+    }
+    let text = tree.text(&format!("{folder}/uevent")).ok()?;
+    let kind = text.lines().find_map(|line| line.strip_prefix("DEVTYPE="))?;
+    // These are of hardware.
+    let is_hardware = matches!(kind, "wlan" | "wwan" | "gadget" | "dsa");
+    (!is_hardware).then(|| kind.to_owned())
+}
+
+/// What a device is plugged into.
+fn bus(tree: &Tree, device: &str) -> Option<Bus> {
+    let kind = tree.link(&format!("{device}/subsystem"))?;
+    let address = tree.link(device)?;
+    let known = |file: &str| {
+        tree.value(&format!("{device}/{file}")).filter(|text| !text.starts_with("Unknown"))
+    };
+    let lanes = |file: &str| tree.number(&format!("{device}/{file}")).filter(|lanes| *lanes > 0);
+    Some(match kind.as_str() {
+        "pci" => Bus {
+            speed: known("current_link_speed"),
+            most_speed: known("max_link_speed"),
+            width: lanes("current_link_width"),
+            most_width: lanes("max_link_width").filter(|lanes| *lanes < UNKNOWN_WIDTH),
+            kind,
+            address,
+        },
+        // The speed is that of the device around its functions.
+        "usb" => Bus { speed: known("../speed"), kind, address, ..Bus::default() },
+        _ => Bus { kind, address, ..Bus::default() },
+    })
+}
+
+/// RPS, RFS and XPS of each queue that has them.
+fn steering(tree: &Tree, folder: &str, queues: &[String]) -> Vec<Steering> {
+    let steering = |queue: &String| {
+        let path = |file: &str| format!("{folder}/{queue}/{file}");
+        let file = if queue.starts_with("rx-") { "rps_cpus" } else { "xps_cpus" };
+        let cpus = tree.value(&path(file)).map(|text| mask(&text))?;
+        let flows = tree.number(&path("rps_flow_cnt"));
+        Some(Steering { queue: queue.clone(), cpus, flows })
+    };
+    let mut all: Vec<_> = queues.iter().filter_map(steering).collect();
+    all.sort_by_key(|one| {
+        let (kind, number) = one.queue.split_once('-').unwrap_or((&one.queue, ""));
+        (kind.to_owned(), number.parse().unwrap_or(u32::MAX))
+    });
+    all
+}
+
+fn attributes(tree: &Tree, folder: &str) -> BTreeMap<String, String> {
+    let value = |name: &str| {
+        let value = tree.value(&format!("{folder}/{name}"))?;
+        Some((name.to_owned(), value))
+    };
+    ATTRIBUTES.iter().filter_map(|name| value(name)).collect()
+}
+
+const FOLDER: &str = "sys/class/net";
+/// `ARPHRD_LOOPBACK`, linux/if_arp.h
+const LOOPBACK: u32 = 772;
+/// `PCIE_LNK_WIDTH_UNKNOWN`, linux/pci.h
+const UNKNOWN_WIDTH: u32 = 255;
+const ATTRIBUTES: [&str; 6] = [
+    "carrier",
+    "carrier_changes",
+    "gro_flush_timeout",
+    "napi_defer_hard_irqs",
+    "threaded",
+    "tx_queue_len",
+];

@@ -1,0 +1,48 @@
+//! Sets of CPUs, as the kernel writes them.
+
+/// CPUs as a list: `0,2-3`. What makes no sense is left out.
+pub fn list(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
+        let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
+        Some(first..=last.min(MOST_CPUS))
+    };
+    let mut cpus: Vec<u32> = text.split(',').filter_map(range).flatten().take(MOST).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// CPUs as a mask of words in hexadecimal, the highest first: `00000000,00000030`.
+pub fn mask(text: &str) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    let words = text.trim().rsplit(',').map(|word| u32::from_str_radix(word, 16).unwrap_or(0));
+    for (first, word) in (0..=MOST_CPUS).step_by(32).zip(words) {
+        cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| first + bit));
+    }
+    cpus
+}
+
+/// More than any kernel has (`CONFIG_NR_CPUS`).
+const MOST_CPUS: u32 = 8191;
+const MOST: usize = 8192;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_masks_name_the_same_cpus() {
+        assert_eq!(list("0,2-3\n"), [0, 2, 3]);
+        assert!(list("\n").is_empty() && mask("00000000").is_empty());
+        assert_eq!(list("5-3,x,7"), [7]);
+        assert_eq!(mask("00000001,00000030\n"), [4, 5, 32]);
+        assert_eq!(mask("f"), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_hostile_list_ends() {
+        assert_eq!(list("0-4294967295,0-4294967295").len(), MOST);
+        assert!(mask(&"ffffffff,".repeat(100_000)).len() <= MOST);
+    }
+}

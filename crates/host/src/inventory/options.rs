@@ -1,0 +1,114 @@
+//! Options with which the kernel was built: `/proc/config.gz`, or `/boot/config-` and its
+//! release.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use measurement::Gap;
+
+use crate::Tree;
+
+/// Those that matter here.
+pub(super) fn options(tree: &Tree, release: &str) -> (BTreeMap<String, String>, Option<Gap>) {
+    let packed = tree.bytes("proc/config.gz").ok().and_then(|bytes| unpack(&bytes));
+    // The release comes from a file of a captured tree.
+    let path = format!("boot/config-{release}");
+    let file = || tree.text(&path).ok().filter(|_| !release.contains('/'));
+    match packed.or_else(file) {
+        Some(text) => (read(&text), None),
+        None => (BTreeMap::new(), Some(missing(release))),
+    }
+}
+
+fn missing(release: &str) -> Gap {
+    Gap {
+        what: "options of the kernel".to_owned(),
+        why: format!(
+            "neither /proc/config.gz nor /boot/config-{release} is there: modprobe configs"
+        ),
+    }
+}
+
+/// Unpacks gzip (RFC 1952), but not more than any kernel has.
+pub fn unpack(bytes: &[u8]) -> Option<String> {
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(bytes).take(MOST_BYTES).read_to_end(&mut text).ok()?;
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The options of interest, by name. One that is not set is `n`, if the kernel knows it.
+pub fn read(text: &str) -> BTreeMap<String, String> {
+    let option = |line: &str| {
+        let unset = line.strip_prefix("# ").and_then(|rest| rest.strip_suffix(" is not set"));
+        let (name, value) = unset.map(|name| (name, "n")).or_else(|| line.split_once('='))?;
+        let matters = NAMES.contains(&name) || PREFIXES.iter().any(|one| name.starts_with(one));
+        matters.then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
+    };
+    text.lines().filter_map(option).collect()
+}
+
+const MOST_BYTES: u64 = 4 << 20;
+
+const NAMES: [&str; 33] = [
+    "CONFIG_BPF_JIT",
+    "CONFIG_DEFAULT_NET_SCH",
+    "CONFIG_DEFAULT_TCP_CONG",
+    "CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS",
+    "CONFIG_HZ",
+    "CONFIG_IRQ_FORCED_THREADING",
+    "CONFIG_IRQ_TIME_ACCOUNTING",
+    "CONFIG_MITIGATIONS",
+    "CONFIG_CPU_MITIGATIONS",
+    "CONFIG_MPTCP",
+    "CONFIG_NET_FLOW_LIMIT",
+    "CONFIG_NET_RX_BUSY_POLL",
+    "CONFIG_NET_SCH_CAKE",
+    "CONFIG_NET_SCH_FQ",
+    "CONFIG_NET_SCH_FQ_CODEL",
+    "CONFIG_NET_SCH_HTB",
+    "CONFIG_NET_SCH_NETEM",
+    "CONFIG_NET_SCH_TBF",
+    "CONFIG_NO_HZ_FULL",
+    "CONFIG_NO_HZ_IDLE",
+    "CONFIG_PAGE_POOL",
+    "CONFIG_RFS_ACCEL",
+    "CONFIG_RISCV_ISA_V",
+    "CONFIG_RISCV_ISA_V_UCOPY_THRESHOLD",
+    "CONFIG_RISCV_ISA_ZBB",
+    "CONFIG_RPS",
+    "CONFIG_SMP",
+    "CONFIG_SWIOTLB",
+    "CONFIG_TCP_CONG_BBR",
+    "CONFIG_TLS",
+    "CONFIG_VIRT_CPU_ACCOUNTING_GEN",
+    "CONFIG_XDP_SOCKETS",
+    "CONFIG_XPS",
+];
+/// Several exclude each other.
+const PREFIXES: [&str; 2] = ["CONFIG_PREEMPT", "CONFIG_RISCV_MISALIGNED"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_interest_are_kept() {
+        let options = read(
+            "CONFIG_HZ=250\n# CONFIG_NET_SCH_FQ is not set\nCONFIG_PREEMPT_DYNAMIC=y\n\
+             CONFIG_DEFAULT_TCP_CONG=\"cubic\"\nCONFIG_SOUND=m\n#\n# Comment\n",
+        );
+        let expected = [
+            ("CONFIG_DEFAULT_TCP_CONG", "cubic"),
+            ("CONFIG_HZ", "250"),
+            ("CONFIG_NET_SCH_FQ", "n"),
+            ("CONFIG_PREEMPT_DYNAMIC", "y"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(options, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn what_is_no_gzip_is_no_text() {
+        assert_eq!(unpack(b"CONFIG_HZ=250"), None);
+    }
+}

@@ -1,0 +1,336 @@
+//! What one collector read so far: a column for each name, a row for each look.
+//!
+//! Most counters of a host never change. Such a column is its first value and no more, so
+//! that a host with a thousand interrupts takes little memory, and one whose values come in
+//! the same order every time is filled without a search.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::sync::Arc;
+
+use measurement::{Gap, Series};
+
+/// What a collector read at each look.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    row: usize,
+    /// How often the collector read.
+    reads: usize,
+    counters: Columns<Counter>,
+    gauges: Columns<Gauge>,
+    gaps: Vec<Gap>,
+    name: String,
+}
+
+impl Reading {
+    /// Begins the look with this index.
+    pub fn begin(&mut self, row: usize) {
+        self.row = row;
+        self.reads += 1;
+        self.counters.next = 0;
+        self.gauges.next = 0;
+    }
+
+    /// What only grows. A name that comes twice in one look counts once.
+    pub fn counter(&mut self, name: fmt::Arguments<'_>, value: u64) {
+        self.counter_since(name, value, value);
+    }
+
+    /// The same of one that is not told while it is zero: if it was not there at an earlier
+    /// look, it was zero then.
+    pub fn counter_from_zero(&mut self, name: fmt::Arguments<'_>, value: u64) {
+        let before = if self.reads > 1 { 0 } else { value };
+        self.counter_since(name, before, value);
+    }
+
+    /// The same of one that was `before` at all looks at which it was not told.
+    pub fn counter_since(&mut self, name: fmt::Arguments<'_>, before: u64, value: u64) {
+        let name = spell(&mut self.name, name);
+        let new = || Counter { raw: before, column: Column::new(before) };
+        self.counters.at(name, self.row, new, |counter, row| counter.put(row, value));
+    }
+
+    /// What goes up and down.
+    pub fn gauge(&mut self, name: fmt::Arguments<'_>, value: i64) {
+        let name = spell(&mut self.name, name);
+        let new = || Column::new(value);
+        self.gauges.at(name, self.row, new, |column, row| column.put(row, value));
+    }
+
+    /// Something that could not be read beside what was.
+    pub fn gap(&mut self, gap: Gap) {
+        if !self.gaps.contains(&gap) {
+            self.gaps.push(gap);
+        }
+    }
+
+    /// Keeps only those rows that `keep` names, which are in order and not above the last.
+    pub fn thin(&mut self, keep: &[usize]) {
+        for entry in &mut self.counters.all {
+            entry.column.column.thin(keep);
+            entry.seen = None;
+        }
+        for entry in &mut self.gauges.all {
+            entry.column.thin(keep);
+            entry.seen = None;
+        }
+    }
+
+    /// Puts what changed in `rows` looks into `series`, and what it could not read into
+    /// `gaps`.
+    pub fn settle(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
+        let counters = self.counters.all.into_iter().filter_map(|entry| {
+            let values = entry.column.column.whole(rows)?;
+            Some((entry.name.to_string(), values))
+        });
+        series.counters.extend(counters);
+        let gauges = self.gauges.all.into_iter().map(|entry| {
+            let first = entry.column.first;
+            (entry.name.to_string(), entry.column.whole(rows).unwrap_or_else(|| vec![first]))
+        });
+        series.gauges.extend(gauges);
+        gaps.extend(self.gaps);
+    }
+
+    /// Counters with what they are now, in the order in which they came first.
+    pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.counters.all.iter().map(|entry| (&*entry.name, entry.column.raw))
+    }
+
+    /// Gauges with what they are now.
+    pub fn gauges(&self) -> impl Iterator<Item = (&str, i64)> {
+        self.gauges.all.iter().map(|entry| (&*entry.name, entry.column.last))
+    }
+
+    /// Whether anything was read so far.
+    pub fn has_any(&self) -> bool {
+        !self.counters.all.is_empty() || !self.gauges.all.is_empty()
+    }
+
+    /// What could not be read beside what was.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+}
+
+fn spell<'a>(into: &'a mut String, name: fmt::Arguments<'_>) -> &'a str {
+    into.clear();
+    // Writing to a string does not fail.
+    let _ = into.write_fmt(name);
+    into
+}
+
+/// Columns by name, in the order in which their names came first.
+#[derive(Clone, Debug)]
+struct Columns<C> {
+    all: Vec<Entry<C>>,
+    places: HashMap<Arc<str>, usize>,
+    /// Where the next name stands if this look is as the one before.
+    next: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Entry<C> {
+    name: Arc<str>,
+    column: C,
+    /// The row at which it was put last.
+    seen: Option<usize>,
+}
+
+impl<C> Default for Columns<C> {
+    fn default() -> Self {
+        Self { all: Vec::new(), places: HashMap::new(), next: 0 }
+    }
+}
+
+impl<C> Columns<C> {
+    fn at(
+        &mut self,
+        name: &str,
+        row: usize,
+        new: impl FnOnce() -> C,
+        put: impl FnOnce(&mut C, usize),
+    ) {
+        let place = self.place(name, new);
+        self.next = place + 1;
+        let entry = &mut self.all[place];
+        if entry.seen != Some(row) {
+            entry.seen = Some(row);
+            put(&mut entry.column, row);
+        }
+    }
+
+    fn place(&mut self, name: &str, new: impl FnOnce() -> C) -> usize {
+        if self.all.get(self.next).is_some_and(|entry| *entry.name == *name) {
+            return self.next;
+        }
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let name: Arc<str> = name.into();
+        self.places.insert(name.clone(), self.all.len());
+        self.all.push(Entry { name, column: new(), seen: None });
+        self.all.len() - 1
+    }
+}
+
+type Gauge = Column<i64>;
+
+/// A counter as the kernel tells it, and as it would be if it never wrapped.
+#[derive(Clone, Debug)]
+struct Counter {
+    raw: u64,
+    column: Column<u64>,
+}
+
+impl Counter {
+    fn put(&mut self, row: usize, raw: u64) {
+        if let Some(grown) = growth(self.raw, raw) {
+            self.raw = raw;
+            self.column.put(row, self.column.last.saturating_add(grown));
+        }
+    }
+}
+
+/// By how much a counter grew that was `before` and is `now`; none if it only wavers, as the
+/// idle time of a CPU may (proc_stat(5)): what it was counts.
+fn growth(before: u64, now: u64) -> Option<u64> {
+    if now >= before {
+        return Some(now - before);
+    }
+    let fell_by = before - now;
+    if fell_by <= before / 2 {
+        return None;
+    }
+    let wraps = u32::try_from(before).is_ok_and(|before| before > u32::MAX / 2);
+    // Many are of 32 bits. Any other began anew, e.g. with its driver.
+    Some(if wraps { (1 << 32) - fell_by } else { now })
+}
+
+/// The values of one name.
+#[derive(Clone, Debug)]
+struct Column<T> {
+    /// What it was when it was first seen, and counts as before that.
+    first: T,
+    last: T,
+    /// Empty until it changes; later a value for each row up to that of the last change.
+    values: Vec<T>,
+}
+
+impl<T: Copy + PartialEq> Column<T> {
+    fn new(first: T) -> Self {
+        Self { first, last: first, values: Vec::new() }
+    }
+
+    fn put(&mut self, row: usize, value: T) {
+        if value != self.last && row >= self.values.len() {
+            self.values.resize(row, self.last);
+            self.values.push(value);
+            self.last = value;
+        }
+    }
+
+    fn thin(&mut self, keep: &[usize]) {
+        if self.values.is_empty() {
+            return;
+        }
+        let rows = keep.last().map_or(0, |last| last + 1);
+        if self.values.len() < rows {
+            self.values.resize(rows, self.last);
+        }
+        self.values = keep.iter().map(|row| self.values[*row]).collect();
+    }
+
+    /// A value for each of the rows; none if all are the first.
+    fn whole(mut self, rows: usize) -> Option<Vec<T>> {
+        if self.values.is_empty() {
+            return None;
+        }
+        self.values.resize(rows, self.last);
+        Some(self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(rows: usize, fill: impl Fn(&mut Reading, usize)) -> Series {
+        let mut reading = Reading::default();
+        for row in 0..rows {
+            reading.begin(row);
+            fill(&mut reading, row);
+        }
+        let mut series = Series::default();
+        reading.settle(rows, &mut series, &mut Vec::new());
+        series
+    }
+
+    #[test]
+    fn what_never_changes_is_left_out_or_one_value() {
+        let series = series(3, |reading, _| {
+            reading.counter(format_args!("a.b"), 7);
+            reading.gauge(format_args!("a.c"), 7);
+        });
+        assert_eq!((series.counters.len(), series.gauge("a.c")), (0, &[7][..]));
+    }
+
+    #[test]
+    fn what_appears_is_filled_backwards_and_what_vanishes_keeps_its_last() {
+        let series = series(5, |reading, row| {
+            if row < 2 {
+                reading.counter(format_args!("goes"), 10 + row as u64);
+            } else {
+                reading.counter(format_args!("comes"), 10 * row as u64);
+                reading.counter_from_zero(format_args!("shown"), row as u64);
+            }
+        });
+        assert_eq!(series.counters["goes"], [10, 11, 11, 11, 11]);
+        assert_eq!(series.counters["comes"], [20, 20, 20, 30, 40]);
+        assert_eq!(series.counters["shown"], [0, 0, 2, 3, 4]);
+    }
+
+    #[test]
+    fn names_may_come_in_any_order_and_twice() {
+        let series = series(3, |reading, row| {
+            let mut names = ["x", "y", "z"];
+            names.rotate_left(row);
+            for name in names {
+                reading.counter(format_args!("{name}"), row as u64);
+                reading.counter(format_args!("{name}"), 99);
+            }
+        });
+        assert!(series.counters.values().all(|values| *values == [0, 1, 2]), "{series:?}");
+        assert_eq!(series.counters.len(), 3);
+    }
+
+    #[test]
+    fn a_counter_that_falls_wrapped_or_began_anew_or_wavers() {
+        let told = |values: [u64; 3]| {
+            let series = series(3, |reading, row| reading.counter(format_args!("n"), values[row]));
+            series.counters.get("n").cloned().unwrap_or_default()
+        };
+        let most = u64::from(u32::MAX);
+        assert_eq!(told([most - 1, 8, 9]), [most - 1, most + 9, most + 10]);
+        assert_eq!(told([1000, 3, 5]), [1000, 1003, 1005]);
+        assert_eq!(told([1000, 0, 600]), [1000, 1000, 1600]);
+        assert_eq!(told([1000, 999, 1001]), [1000, 1000, 1001]);
+    }
+
+    #[test]
+    fn thinned_columns_keep_what_they_were_at_their_rows() {
+        let mut reading = Reading::default();
+        for row in 0..10 {
+            reading.begin(row);
+            reading.counter(format_args!("grows"), 5 * row as u64);
+            reading.counter(format_args!("once"), u64::from(row > 2));
+        }
+        reading.thin(&[0, 4, 9]);
+        reading.begin(3);
+        reading.counter(format_args!("grows"), 50);
+        let mut series = Series::default();
+        reading.settle(4, &mut series, &mut Vec::new());
+        assert_eq!(series.counters["grows"], [0, 20, 45, 50]);
+        assert_eq!(series.counters["once"], [0, 1, 1, 1]);
+    }
+}

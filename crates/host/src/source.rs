@@ -1,0 +1,134 @@
+//! Files that are read over and over: opened once, into memory that is kept.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use measurement::Gap;
+
+use crate::Tree;
+
+/// A file of a host. What belongs to a network namespace is that of the thread that read it
+/// first, whichever reads it later.
+#[derive(Debug)]
+pub(crate) struct Source {
+    path: Cow<'static, str>,
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Source {
+    /// The file at a path below the root.
+    pub(crate) fn new(path: impl Into<Cow<'static, str>>) -> Self {
+        Self { path: path.into(), file: None, bytes: Vec::new() }
+    }
+
+    /// Its text now; what is no UTF-8 in it is replaced.
+    ///
+    /// # Errors
+    /// What opening and reading it report.
+    pub(crate) fn text(&mut self, tree: &Tree) -> io::Result<Cow<'_, str>> {
+        if !tree.is_live() {
+            return tree.text(&self.path).map(Cow::Owned);
+        }
+        if self.file.is_none() {
+            self.file = Some(tree.open(&self.path)?);
+        }
+        let read = self.file.as_ref().map_or(Ok(0), |file| read_whole(file, &mut self.bytes));
+        match read {
+            Ok(length) => Ok(String::from_utf8_lossy(&self.bytes[..length])),
+            Err(error) => {
+                // What it was may be gone, and another there in its place.
+                self.file = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// The same, with a gap for what could not be read: `what` it is, and why it is not there
+    /// if it is not.
+    pub(crate) fn text_of(
+        &mut self,
+        tree: &Tree,
+        what: &str,
+        absent: &str,
+    ) -> Result<Cow<'_, str>, Gap> {
+        self.text(tree).map_err(|error| gap(what, &error, absent))
+    }
+}
+
+/// Files of the kernel do not tell their length, and reading one from its start reads it anew.
+fn read_whole(file: &File, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        if bytes.len() - length < LEAST_ROOM {
+            bytes.resize((bytes.len() * 2).max(FIRST_ROOM), 0);
+        }
+        match file.read_at(&mut bytes[length..], length as u64) {
+            Ok(0) => return Ok(length),
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Something that could not be read, and what somebody may do about it.
+pub(crate) fn gap(what: &str, error: &io::Error, absent: &str) -> Gap {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => absent.to_owned(),
+        io::ErrorKind::PermissionDenied => "not permitted: run it as root".to_owned(),
+        _ => error.to_string(),
+    };
+    Gap { what: what.to_owned(), why }
+}
+
+/// Numbers `n` of the entries `prefix`*n* of a folder, in order; none if it cannot be listed.
+pub(crate) fn numbered(tree: &Tree, folder: &str, prefix: &str) -> Vec<u32> {
+    let number = |name: &str| name.strip_prefix(prefix)?.parse().ok();
+    let names = tree.names(folder).unwrap_or_default();
+    let mut found: Vec<u32> = names.iter().filter_map(|name| number(name)).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Most files of the kernel are shorter.
+const FIRST_ROOM: usize = 4096;
+/// So that no read ends after a few bytes.
+const LEAST_ROOM: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_again_and_again_from_its_start() {
+        let mut source = Source::new("proc/self/stat");
+        let tree = Tree::live();
+        for _ in 0..3 {
+            let text = source.text(&tree).expect("there");
+            assert!(text.starts_with(&std::process::id().to_string()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_file_is_read_whole() {
+        let mut source = Source::new("proc/kallsyms");
+        let tree = Tree::live();
+        let Ok(text) = source.text(&tree) else { return };
+        let text = text.into_owned();
+        assert_eq!(
+            text.lines().count(),
+            tree.text("proc/kallsyms").expect("there").lines().count()
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_gap_with_a_reason() {
+        let mut source = Source::new("proc/no-such-file");
+        let gap =
+            source.text_of(&Tree::live(), "things", "this kernel has none").expect_err("none");
+        assert_eq!((gap.what.as_str(), gap.why.as_str()), ("things", "this kernel has none"));
+    }
+}

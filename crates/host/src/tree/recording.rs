@@ -1,0 +1,107 @@
+//! What was read of a live tree, in the shape of a tree of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// One entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A file and what is in it.
+    File(Vec<u8>),
+    /// A link and where it leads.
+    Link(String),
+    /// A folder.
+    Folder,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    entries: Mutex<BTreeMap<String, Entry>>,
+}
+
+impl Recording {
+    pub(super) fn file(&self, path: &str, bytes: &[u8]) {
+        if u64::try_from(bytes.len()).is_ok_and(|length| length <= MOST_FILE_BYTES) {
+            self.keep(path, Entry::File(bytes.to_vec()));
+        }
+    }
+
+    pub(super) fn link(&self, path: &str, target: &Path) {
+        self.keep(path, Entry::Link(target.to_string_lossy().into_owned()));
+    }
+
+    /// A folder whose names were listed: whoever lists the captured one finds the same.
+    pub(super) fn folder(&self, path: &str, names: &[String]) {
+        self.keep(path, Entry::Folder);
+        for name in names {
+            let path = format!("{path}/{name}");
+            let place = Path::new("/").join(&path);
+            let Ok(kind) = fs::symlink_metadata(&place).map(|data| data.file_type()) else {
+                continue;
+            };
+            if let (true, Ok(target)) = (kind.is_symlink(), fs::read_link(&place)) {
+                self.link(&path, &target);
+            } else {
+                let empty = if kind.is_dir() { Entry::Folder } else { Entry::File(Vec::new()) };
+                self.keep_if_new(&path, empty);
+            }
+        }
+    }
+
+    /// All that was read, by path; a folder before what is in it.
+    pub(super) fn entries(&self) -> Vec<(String, Entry)> {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().map(|(path, entry)| (path.clone(), entry.clone())).collect()
+    }
+
+    fn keep(&self, path: &str, entry: Entry) {
+        let path = self.straight(path);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.insert(path, entry);
+    }
+
+    fn keep_if_new(&self, path: &str, entry: Entry) {
+        let path = self.straight(path);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.entry(path).or_insert(entry);
+    }
+
+    /// The path without links between its folders; those that were on it are kept too, so
+    /// that the path as it was asked leads there again.
+    ///
+    /// Links below `/proc` lead to what belongs to the process; there the path stays.
+    fn straight(&self, path: &str) -> String {
+        if !path.starts_with("sys/") {
+            return path.to_owned();
+        }
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut at = PathBuf::from("/");
+        for part in folders.split('/') {
+            if part == ".." {
+                at.pop();
+                continue;
+            }
+            let next = at.join(part);
+            if let Ok(target) = fs::read_link(&next) {
+                self.insert(&next, Entry::Link(target.to_string_lossy().into_owned()));
+            }
+            at = next.canonicalize().unwrap_or(next);
+        }
+        relative(&at.join(name))
+    }
+
+    fn insert(&self, place: &Path, entry: Entry) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.insert(relative(place), entry);
+    }
+}
+
+fn relative(place: &Path) -> String {
+    place.to_string_lossy().trim_start_matches('/').to_owned()
+}
+
+/// A longer file is not kept.
+pub(super) const MOST_FILE_BYTES: u64 = 1 << 20;

@@ -1,0 +1,85 @@
+//! A watch of this host, and of one that tells nothing.
+
+use std::time::Duration;
+
+use super::*;
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_nanos(millis * 1_000_000)
+}
+
+#[test]
+fn a_watch_of_three_looks_has_whole_columns() {
+    let mut watch = Watch::new(Tree::live(), Subject::default());
+    for look in 0..3 {
+        watch.look(at(look * 250));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let evidence = watch.finish(Role::Here);
+    assert_eq!(evidence.series.at, [at(0), at(250), at(500)]);
+    assert!(evidence.series.is_whole(), "{evidence:?}");
+    for family in ["cpu", "snmp", "netstat", "interface", "softnet", "interrupts"] {
+        assert!(evidence.series.families.contains(family), "{family}");
+    }
+    assert!(!evidence.series.families.contains("task"), "none is followed");
+    assert!(evidence.series.counters.values().all(|values| values.len() == 3));
+    // On this host somebody has slept and been woken.
+    let grown = evidence
+        .series
+        .growth_of_all("cpu", "idle_ns")
+        .zip(evidence.series.growth_of_all("cpu", "user_ns"));
+    assert!(grown.is_some_and(|(idle, user)| idle + user > 0), "{evidence:?}");
+    assert!(evidence.cost_seconds > 0.0);
+}
+
+#[test]
+fn a_thread_that_is_followed_later_is_counted() {
+    let mut watch = Watch::new(Tree::live(), Subject::default());
+    watch.look(at(0));
+    let thread = i32::try_from(std::process::id()).expect("a thread's number");
+    watch.follow_threads(&[thread]);
+    watch.look(at(250));
+    watch.look(at(500));
+    let evidence = watch.finish(Role::Here);
+    assert!(evidence.series.families.contains("task"));
+    assert!(evidence.series.growth(&format!("task.{thread}.run_ns")).is_some());
+}
+
+#[test]
+fn a_host_that_tells_nothing_is_all_gaps_each_told_once() {
+    let nowhere = std::env::temp_dir().join("linerate-no-such-host");
+    let mut watch = Watch::new(Tree::captured(&nowhere), Subject::default());
+    for look in 0..3 {
+        watch.look(at(look * 250));
+    }
+    let evidence = watch.finish(Role::Here);
+    assert!(evidence.series.families.is_empty(), "{evidence:?}");
+    let mut whats: Vec<&str> = evidence.gaps.iter().map(|gap| gap.what.as_str()).collect();
+    assert!(whats.len() > 10, "{whats:?}");
+    whats.dedup();
+    assert_eq!(whats.len(), evidence.gaps.len());
+}
+
+#[test]
+fn a_time_that_goes_back_does_not_and_no_look_is_no_row() {
+    let mut watch = Watch::new(Tree::live(), Subject::default());
+    watch.look(at(500));
+    watch.look(at(400));
+    assert_eq!(watch.finish(Role::Here).series.at, [at(500), at(500)]);
+    let watch = Watch::new(Tree::live(), Subject::default());
+    assert!(watch.finish(Role::Peer).series.at.is_empty());
+}
+
+#[test]
+fn a_watch_that_is_thinned_keeps_first_last_and_what_is_marked() {
+    let mut watch = Watch::new(Tree::live(), Subject::default());
+    for look in 0..9 {
+        watch.look_at_all(at(look * 10));
+    }
+    watch.thin(&[at(30)]);
+    watch.look_at_all(at(90));
+    assert_eq!((watch.readings(), watch.last()), (7, Some(at(90))));
+    let evidence = watch.finish(Role::Here);
+    assert_eq!(evidence.series.at, [0, 20, 30, 40, 60, 80, 90].map(at));
+    assert!(evidence.series.is_whole());
+}

@@ -1,0 +1,156 @@
+//! What a watch counts is what happened: with real sockets and queues in namespaces of its
+//! own, where nobody else counts.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "a test harness reports on stdout")]
+
+extern crate lab as linerate_lab;
+
+use std::error::Error;
+use std::net::UdpSocket;
+use std::thread;
+use std::time::Duration;
+
+use lab::{Link, LinkSpec, Rate, Shape};
+use linerate_host::{Subject, Tree, Watch};
+use linux::netlink::{Discipline, Route};
+use measurement::{HostEvidence, Role, Timestamp};
+
+#[path = "../../lab/tests/harness/mod.rs"]
+mod harness;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+fn main() -> std::process::ExitCode {
+    harness::run(&[
+        (
+            "what_a_full_socket_drops_is_counted_exactly",
+            what_a_full_socket_drops_is_counted_exactly,
+        ),
+        ("what_a_full_queue_drops_is_counted_exactly", what_a_full_queue_drops_is_counted_exactly),
+        ("a_watch_sees_its_own_namespace", a_watch_sees_its_own_namespace),
+        ("the_driver_of_an_interface_counts", the_driver_of_an_interface_counts),
+    ])
+}
+
+fn what_a_full_socket_drops_is_counted_exactly() -> Outcome {
+    let link = Link::create(&LinkSpec::default())?;
+    let (dropped, evidence) = link.near.run(|| {
+        let receiver = UdpSocket::bind("127.0.0.1:0")?;
+        let sender = UdpSocket::bind("127.0.0.1:0")?;
+        let to = receiver.local_addr()?;
+        let evidence = watched(Subject::default(), || {
+            // More than the buffer of any system's default holds.
+            for _ in 0..20_000 {
+                sender.send_to(&[0; 1400], to)?;
+            }
+            Ok(())
+        })?;
+        Ok::<_, std::io::Error>((linux::memory_of(&receiver)?.drops, evidence))
+    })??;
+    assert!(dropped > 0);
+    assert_eq!(evidence.series.growth("snmp.Udp.RcvbufErrors"), Some(dropped.into()));
+    assert_eq!(evidence.series.growth("snmp.Udp.InErrors"), Some(dropped.into()));
+    assert_eq!(evidence.series.growth("snmp.Udp.OutDatagrams"), Some(20_000));
+    Ok(())
+}
+
+fn what_a_full_queue_drops_is_counted_exactly() -> Outcome {
+    let rate = Rate::from_bits_per_second(20_000_000).ok_or("a rate")?;
+    let spec = LinkSpec { shape: Some(Shape::with_rate(rate)), ..LinkSpec::default() };
+    let link = Link::create(&spec)?;
+    let interface = link.near.interface().to_owned();
+    let to = (link.far.ipv4(), 9);
+    let subject = Subject { interfaces: vec![interface.clone()], ..Subject::default() };
+    let evidence = link.near.run(|| {
+        // One socket may have less in the queue than the queue holds.
+        let sender = |_| UdpSocket::bind((link.near.ipv4(), 0));
+        let senders = (0..8).map(sender).collect::<Result<Vec<_>, _>>()?;
+        // Whose address it is has been asked for before anything is counted.
+        senders[0].send_to(&[0; 100], to)?;
+        thread::sleep(Duration::from_millis(200));
+        watched(subject, || {
+            for sender in senders.iter().cycle().take(SENT) {
+                sender.send_to(&[0; 1400], to)?;
+            }
+            wait_for_the_queue(&interface)
+        })
+    })??;
+    let series = &evidence.series;
+    let grown = |counter: &str| series.growth_of_all(&format!("qdisc.{interface}"), counter);
+    let (drops, packets) = (grown("drops").ok_or("read")?, grown("packets").ok_or("read")?);
+    assert!(drops > 0, "{series:?}");
+    // What an end says by itself now and then goes through the queue as well.
+    let sent = usize::try_from(drops + packets)?;
+    assert!((SENT..SENT + 50).contains(&sent), "{drops} + {packets} of {SENT}");
+    assert!(grown("bytes").is_some_and(|bytes| bytes >= packets * 60));
+    // The interface is read a moment before the queue.
+    let left = series.growth(&format!("interface.{interface}.tx_packets")).ok_or("read")?;
+    assert!(left.abs_diff(packets) < 5, "the queue let {packets} through, {left} were sent");
+    Ok(())
+}
+
+fn a_watch_sees_its_own_namespace() -> Outcome {
+    let link = Link::create(&LinkSpec::default())?;
+    let evidence = link.near.run(|| {
+        let sender = UdpSocket::bind((link.near.ipv4(), 0))?;
+        watched(Subject::default(), || sender.send_to(&[0; 100], (link.far.ipv4(), 9)).map(|_| ()))
+    })??;
+    let of_interfaces = evidence.series.counters.keys().filter_map(|name| {
+        let mut parts = name.split('.');
+        (parts.next() == Some("interface")).then(|| parts.next()).flatten()
+    });
+    let own = [link.near.interface(), "lo"];
+    let seen: Vec<&str> = of_interfaces.collect();
+    assert!(seen.contains(&link.near.interface()), "{seen:?}");
+    assert!(seen.iter().all(|interface| own.contains(interface)), "{seen:?}");
+    Ok(())
+}
+
+fn the_driver_of_an_interface_counts() -> Outcome {
+    let link = Link::create(&LinkSpec::default())?;
+    let interfaces = vec![link.near.interface().to_owned()];
+    let evidence =
+        link.near.run(|| watched(Subject { interfaces, ..Subject::default() }, || Ok(())))??;
+    // That of virtual Ethernet has always counted something.
+    assert!(evidence.series.families.contains("nic"), "{:?}", evidence.gaps);
+    Ok(())
+}
+
+/// Waits until nothing waits in the queue of an interface any more; at the rate of the test
+/// that is soon.
+fn wait_for_the_queue(interface: &str) -> std::io::Result<()> {
+    let mut route = Route::open()?;
+    let index = route.interface_index(interface)?;
+    let deadline = linux::clock::monotonic() + Duration::from_secs(20);
+    loop {
+        let is_empty = |one: &Discipline| {
+            one.index != index || one.statistics.is_none_or(|counted| counted.backlog_packets == 0)
+        };
+        if route.disciplines()?.iter().all(is_empty) || linux::clock::monotonic() > deadline {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What a watch of the calling thread's namespace saw while `work` was done.
+fn watched(
+    subject: Subject,
+    work: impl FnOnce() -> std::io::Result<()>,
+) -> std::io::Result<HostEvidence> {
+    let now = || {
+        Timestamp::from_nanos(
+            u64::try_from(linux::clock::monotonic().as_nanos()).unwrap_or(u64::MAX),
+        )
+    };
+    let mut watch = Watch::new(Tree::live(), subject);
+    watch.look_at_all(now());
+    work()?;
+    watch.look_at_all(now());
+    let evidence = watch.finish(Role::Here);
+    assert!(evidence.series.is_whole());
+    Ok(evidence)
+}
+
+const SENT: usize = 5_000;
