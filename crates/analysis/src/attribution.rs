@@ -1,0 +1,104 @@
+//! Where CPU time went: samples by the kind of work, for each host and CPU.
+
+mod shares;
+mod symbols;
+mod what_if;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use measurement::verdict::{Cost, Work};
+use measurement::{
+    Attribution, BitRate, DirectionOutcome, HostEvidence, Profile, Role, TestRecord,
+};
+
+use crate::evidence::Host;
+
+use shares::Shares;
+use symbols::Symbols;
+
+/// Of each host of `record` that was sampled.
+pub(crate) fn of(record: &TestRecord) -> Vec<Attribution> {
+    record.hosts.iter().filter_map(|evidence| of_host(record, evidence)).collect()
+}
+
+/// Of a profile that was read from elsewhere, of a kernel on `architecture` in the words of
+/// uname(2), if that is known. With the `rate` that was reached meanwhile it is told what
+/// could be: the profile is taken to be that of a CPU that was full.
+pub fn of_profile(
+    profile: &Profile,
+    architecture: Option<&str>,
+    rate: Option<BitRate>,
+) -> Attribution {
+    let shares = Shares::of(profile, &Symbols::of(architecture));
+    let what_if = rate.map(|rate| what_if::of(&shares.work(), rate)).unwrap_or_default();
+    Attribution { what_if, ..attribution(Role::Here, profile, &shares, None) }
+}
+
+fn of_host(record: &TestRecord, evidence: &HostEvidence) -> Option<Attribution> {
+    let profile = evidence.profile.as_ref()?;
+    let architecture = Some(evidence.inventory.architecture.as_str()).filter(|it| !it.is_empty());
+    let interfaces = evidence.inventory.interfaces.iter();
+    let drivers = interfaces.filter_map(|interface| interface.driver.as_deref());
+    let shares = Shares::of(profile, &Symbols::of(architecture).with_drivers(drivers));
+    let host = Host::of(record, evidence);
+    let cpus = shares.cpus(&host);
+    let full = shares.carrier(&cpus).map(|cpu| &cpu.work);
+    let what_if = full.zip(rate(record)).map(|(work, rate)| what_if::of(work, rate));
+    let spent = nanos_per_kib(record, busy(profile, &shares, &host));
+    let told = attribution(evidence.role.clone(), profile, &shares, spent);
+    Some(Attribution { cpus, what_if: what_if.unwrap_or_default(), ..told })
+}
+
+fn attribution(
+    host: Role,
+    profile: &Profile,
+    shares: &Shares,
+    nanos_per_kib: Option<f64>,
+) -> Attribution {
+    let cost = |share| Cost { share, nanos_per_kib: nanos_per_kib.map(|nanos| nanos * share) };
+    Attribution {
+        host,
+        source: profile.source.clone(),
+        samples: shares.busy,
+        labelled: shares.labelled(),
+        work: shares.work().into_iter().map(|(work, share)| (work, cost(share))).collect(),
+        cpus: Vec::new(),
+        what_if: Vec::new(),
+    }
+}
+
+/// The rate that could be more: one that was asked and kept says nothing of what could be.
+fn rate(record: &TestRecord) -> Option<BitRate> {
+    let rate = record.outcome.rate()?;
+    let asked = record.outcome.directions.iter().filter_map(|direction| direction.asked);
+    let is_kept = asked.clone().next().is_some()
+        && rate.bits_per_second() as f64
+            >= KEPT * asked.map(|asked| asked.bits_per_second() as f64).sum::<f64>();
+    Some(rate).filter(|_| !is_kept)
+}
+
+/// How long CPUs were busy while samples were taken.
+fn busy(profile: &Profile, shares: &Shares, host: &Host<'_>) -> Option<Duration> {
+    if profile.event.starts_with("cpu-clock") {
+        let hertz = f64::from(profile.hertz);
+        return (hertz > 0.0).then(|| Duration::from_secs_f64(shares.busy as f64 / hertz));
+    }
+    let nanos = shares::BUSY.iter().filter_map(|name| host.sum("cpu", name)).sum();
+    Some(Duration::from_nanos(nanos)).filter(|time| !time.is_zero())
+}
+
+fn nanos_per_kib(record: &TestRecord, busy: Option<Duration>) -> Option<f64> {
+    let directions = record.outcome.directions.iter();
+    let bytes: u64 = directions.filter_map(DirectionOutcome::headline).map(|it| it.bytes).sum();
+    busy.filter(|_| bytes > 0).map(|busy| busy.as_nanos() as f64 / (bytes as f64 / 1024.0))
+}
+
+/// Shares of a whole, the parts of which are known by name.
+type Parts = BTreeMap<Work, f64>;
+
+/// Of what was asked.
+const KEPT: f64 = 0.99;
+
+#[cfg(test)]
+mod tests;

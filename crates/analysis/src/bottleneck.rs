@@ -1,0 +1,132 @@
+//! What limits: a rule for each thing that can, and one sentence from what they find.
+//!
+//! A rule is one file in `rules/`: its page, one pure check of a [`Case`], a record that
+//! fires it and one that nearly does; and its line in [`rules::RULES`]. Ids are a letter for
+//! the part of the way (`L` link, `N` interface, `S` softirq, `U` UDP socket, `H` TCP, `K` CPU,
+//! `O` offloads, `Q` queues for sending, `M` memory and bus) and a number; a cause that also
+//! makes a result doubtful has the `T` of its rule of trust.
+
+use measurement::host::Role;
+use measurement::verdict::Finding;
+use measurement::{Certainty, Direction, Page};
+
+mod case;
+mod deciding;
+#[cfg(test)]
+mod fixture;
+mod load;
+mod rank;
+mod rules;
+mod transfer;
+
+pub(crate) use case::Case;
+pub(crate) use rank::verdict;
+
+/// A rule.
+pub(crate) struct Rule {
+    /// It in words.
+    page: &'static Page,
+    check: fn(&Case<'_>) -> Vec<Found>,
+    /// Ids of rules that see what this one's cause brings about on the same host: where both
+    /// find something, this is the headline.
+    symptoms: &'static [&'static str],
+}
+
+/// What a check found: the finding of its rule, but for the rule's name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    certainty: Certainty,
+    share: f64,
+    host: Option<Role>,
+    direction: Option<Direction>,
+    text: String,
+    evidence: Vec<String>,
+    remedy: String,
+}
+
+impl Found {
+    /// The evidence shows that this limits. `text` is a sentence without a full stop.
+    fn limit(text: impl Into<String>) -> Self {
+        Self::new(Certainty::Limit, text.into())
+    }
+
+    /// This could be what limits.
+    fn candidate(text: impl Into<String>) -> Self {
+        Self::new(Certainty::Candidate, text.into())
+    }
+
+    /// This is to be known: it would limit at another rate, or costs little.
+    fn note(text: impl Into<String>) -> Self {
+        Self::new(Certainty::Note, text.into())
+    }
+
+    const fn new(certainty: Certainty, text: String) -> Self {
+        Self {
+            certainty,
+            share: 0.0,
+            host: None,
+            direction: None,
+            text,
+            evidence: Vec::new(),
+            remedy: String::new(),
+        }
+    }
+
+    /// On which host the cause is, which need not be the one that shows it.
+    fn at(mut self, host: &Role) -> Self {
+        self.host = Some(host.clone());
+        self
+    }
+
+    /// Only in one direction.
+    const fn going(mut self, direction: Direction) -> Self {
+        self.direction = Some(direction);
+        self
+    }
+
+    /// How much of what is missing it explains, from 0 to 1.
+    const fn explaining(mut self, share: f64) -> Self {
+        self.share = share.clamp(0.0, 1.0);
+        self
+    }
+
+    /// A counter or a setting that shows it.
+    fn seen(mut self, evidence: impl Into<String>) -> Self {
+        self.evidence.push(evidence.into());
+        self
+    }
+
+    /// What to change.
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = remedy.into();
+        self
+    }
+
+    fn of(self, page: &Page) -> Finding {
+        Finding {
+            rule: page.id.to_owned(),
+            certainty: self.certainty,
+            share: self.share,
+            host: self.host,
+            direction: self.direction,
+            text: self.text,
+            evidence: self.evidence,
+            remedy: self.remedy,
+        }
+    }
+}
+
+/// The page of each rule.
+pub(crate) fn pages() -> impl Iterator<Item = &'static Page> {
+    rules::RULES.iter().map(|rule| rule.page)
+}
+
+/// What all rules find, the most telling first: the surest; causes before what they bring
+/// about; what explains most; and then in the order of the way.
+pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    let found = rules::RULES.iter().flat_map(|rule| {
+        let found = (rule.check)(case).into_iter();
+        found.map(move |found| (rule, found.of(rule.page)))
+    });
+    rank::in_order(case, found.collect())
+}

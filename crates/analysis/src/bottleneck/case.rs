@@ -1,0 +1,81 @@
+//! What rules look at: hosts, and the test that they ran, if they did.
+
+use std::time::Duration;
+
+use measurement::{Attribution, HostEvidence, Role, Transport};
+
+use crate::evidence::{Evidence, Flow, Host};
+
+mod blame;
+pub(crate) mod cpu;
+mod device;
+mod interrupts;
+
+pub(crate) use blame::{missing, sent};
+pub(crate) use cpu::Load;
+pub(crate) use device::{Device, Offload};
+
+/// What rules look at.
+pub(crate) struct Case<'a> {
+    /// Each host, through the window of the result; without a test all that was read.
+    pub(crate) hosts: Vec<Host<'a>>,
+    /// The test; none: only hosts were looked at.
+    pub(crate) test: Option<&'a Evidence<'a>>,
+    /// Where CPU time of the hosts went that told.
+    pub(crate) attributions: &'a [Attribution],
+}
+
+impl<'a> Case<'a> {
+    /// Of a test.
+    pub(crate) fn of_test(test: &'a Evidence<'a>, attributions: &'a [Attribution]) -> Self {
+        Self { hosts: test.hosts.clone(), test: Some(test), attributions }
+    }
+
+    /// Of hosts that ran none.
+    pub(crate) fn of_hosts(hosts: &'a [HostEvidence], attributions: &'a [Attribution]) -> Self {
+        Self { hosts: hosts.iter().map(Host::alone).collect(), test: None, attributions }
+    }
+
+    /// The host in a role, if it told.
+    pub(crate) fn host(&self, role: &Role) -> Option<&Host<'a>> {
+        self.hosts.iter().find(|host| host.role() == role)
+    }
+
+    /// Directions of the test; none without one.
+    pub(crate) fn flows(&self) -> &[Flow<'a>] {
+        self.test.map_or(&[], |test| &test.flows)
+    }
+
+    /// Where the CPU time of a host went, if it told.
+    pub(crate) fn attribution(&self, role: &Role) -> Option<&'a Attribution> {
+        self.attributions.iter().find(|one| one.host == *role)
+    }
+
+    /// Directions in which something is missing: at a rate that was asked what did not arrive
+    /// of it; as much as goes always could be more.
+    pub(crate) fn wanting(&self) -> impl Iterator<Item = &Flow<'a>> {
+        self.flows().iter().filter(|flow| flow.outcome.asked.is_none() || !flow.is_kept())
+    }
+
+    /// Whether that end is `host`, or another namespace of its kernel.
+    pub(crate) fn is_of(&self, role: &Role, host: &Host<'_>) -> bool {
+        host.role() == role || self.host(role).is_some_and(|one| one.is_same_kernel(host))
+    }
+
+    /// How long the result was measured; none without a test.
+    pub(crate) fn result_span(&self) -> Option<Duration> {
+        let record = self.test?.record;
+        let base = record.samples.get(record.base)?;
+        Some(record.stopped.since(base.at))
+    }
+
+    /// Whether a test of datagrams was run.
+    pub(crate) fn is_udp(&self) -> bool {
+        self.test.is_some_and(|test| test.record.plan.transport == Transport::Udp)
+    }
+
+    /// Whether a test of TCP was run.
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.test.is_some_and(|test| test.record.plan.transport == Transport::Tcp)
+    }
+}

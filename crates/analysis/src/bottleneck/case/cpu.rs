@@ -1,0 +1,152 @@
+//! What CPUs did while a test ran, and what they are.
+
+use std::time::Duration;
+
+use measurement::host::{Cpu, Inventory};
+
+use crate::evidence::Host;
+
+/// What one CPU did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) cpu: u32,
+    all: u64,
+    idle: u64,
+    interrupted: u64,
+    programs: u64,
+}
+
+impl Load {
+    /// Of each CPU of which times are known; empty without a test.
+    pub(crate) fn of(host: &Host<'_>) -> Vec<Self> {
+        let idle = host.each("cpu", "idle_ns").into_iter();
+        let numbers = idle.chain(host.each("cpu", "softirq_ns"));
+        let mut numbers: Vec<u32> = numbers.filter_map(|(cpu, _)| cpu.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().map(|cpu| Self::of_cpu(host, cpu)).collect()
+    }
+
+    fn of_cpu(host: &Host<'_>, cpu: u32) -> Self {
+        let sum = |states: &[&str]| {
+            let grown = |state: &&str| host.growth(&format!("cpu.{cpu}.{state}_ns")).unwrap_or(0);
+            states.iter().map(grown).fold(0, u64::saturating_add)
+        };
+        let (idle, interrupted) = (sum(&["idle", "iowait"]), sum(&["irq", "softirq"]));
+        let programs = sum(&["user", "nice", "system"]);
+        let all = [idle, interrupted, programs, sum(&["steal"])];
+        let all = all.into_iter().fold(0, u64::saturating_add);
+        Self { cpu, all, idle, interrupted, programs }
+    }
+
+    /// Share of the time in interrupts and what follows them (irq, softirq), 0 to 1.
+    pub(crate) fn interrupted(&self) -> f64 {
+        crate::words::share(self.interrupted, self.all)
+    }
+
+    /// The same of the time in which it did anything.
+    pub(crate) fn interrupted_of_active(&self) -> f64 {
+        crate::words::share(self.interrupted, self.interrupted.saturating_add(self.programs))
+    }
+
+    /// All time that is accounted for.
+    pub(crate) const fn all(&self) -> Duration {
+        Duration::from_nanos(self.all)
+    }
+
+    /// Time in which it did anything for this host.
+    pub(crate) const fn active(&self) -> Duration {
+        Duration::from_nanos(self.interrupted.saturating_add(self.programs))
+    }
+
+    /// Share of the time in programs and their system calls.
+    pub(crate) fn programs(&self) -> f64 {
+        crate::words::share(self.programs, self.all)
+    }
+
+    /// Share of the time in which it did anything.
+    pub(crate) fn busy(&self) -> f64 {
+        1.0 - crate::words::share(self.idle, self.all.max(1))
+    }
+
+    /// It has hardly time for anything but interrupts.
+    pub(crate) fn is_taken_by_interrupts(&self) -> bool {
+        self.all > 0 && self.interrupted() >= TAKEN
+    }
+}
+
+/// The CPU that has hardly time for anything but interrupts, the most so first.
+pub(crate) fn taken_by_interrupts(host: &Host<'_>) -> Option<Load> {
+    let all = Load::of(host).into_iter().filter(Load::is_taken_by_interrupts);
+    all.max_by_key(|load| load.interrupted)
+}
+
+/// CPUs that run.
+pub(crate) fn online(inventory: &Inventory) -> impl Iterator<Item = &Cpu> {
+    inventory.cpus.iter().filter(|cpu| !cpu.offline)
+}
+
+/// How fast a core is against others of its host: its capacity, else its highest frequency.
+/// None: not every core tells it.
+pub(crate) fn speed(inventory: &Inventory, cpu: u32) -> Option<u64> {
+    let is_told = online(inventory).all(|one| one.capacity.is_some());
+    let one = online(inventory).find(|one| one.number == cpu)?;
+    if is_told {
+        return one.capacity.map(u64::from);
+    }
+    online(inventory).all(|one| one.max_khz.is_some()).then_some(one.max_khz?)
+}
+
+/// Cores that are as fast as the fastest, give or take what vendors call favoured cores.
+pub(crate) fn fastest(inventory: &Inventory) -> Vec<u32> {
+    let speeds =
+        online(inventory).filter_map(|cpu| Some((cpu.number, speed(inventory, cpu.number)?)));
+    let speeds: Vec<_> = speeds.collect();
+    let most = speeds.iter().map(|(_, speed)| *speed).max().unwrap_or(0);
+    let is_fast = |speed: u64| speed.saturating_mul(5) >= most.saturating_mul(4);
+    speeds.into_iter().filter(|(_, speed)| is_fast(*speed)).map(|(cpu, _)| cpu).collect()
+}
+
+/// CPUs as `smp_affinity`, `rps_cpus` and `xps_cpus` take them: hexadecimal, a bit for each, in
+/// groups of 32 with commas between.
+pub(crate) fn mask(cpus: &[u32]) -> String {
+    let groups = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+    let group = |group: u32| {
+        let own = cpus.iter().filter(|cpu| **cpu / 32 == group);
+        own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
+    };
+    let lower = (0..groups - 1).rev().map(|lower| format!(",{:08x}", group(lower)));
+    format!("{:x}{}", group(groups - 1), lower.collect::<String>())
+}
+
+/// CPUs in a sentence: `CPU 4`, `CPUs 0, 1`.
+pub(crate) fn named(cpus: &[u32]) -> String {
+    let numbers: Vec<_> = cpus.iter().map(ToString::to_string).collect();
+    let plural = if cpus.len() == 1 { "" } else { "s" };
+    format!("CPU{plural} {}", numbers.join(", "))
+}
+
+/// Share of a CPU's time from which on it is full of interrupts: the rest goes to who is
+/// served between them. To be calibrated.
+const TAKEN: f64 = 0.85;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_hexadecimal_in_groups_of_32() {
+        assert_eq!([mask(&[4]), mask(&[5]), mask(&[0, 1, 3])], ["10", "20", "b"]);
+        assert_eq!(mask(&[33, 64]), "1,00000002,00000000");
+    }
+
+    #[test]
+    fn cores_that_differ_little_are_all_fast() {
+        let cpu = |number, khz| Cpu { number, max_khz: Some(khz), ..Cpu::default() };
+        let cpus = vec![cpu(0, 5_000_000), cpu(1, 5_200_000), cpu(2, 3_600_000)];
+        let mut inventory = Inventory { cpus, ..Inventory::default() };
+        assert_eq!(fastest(&inventory), [0, 1]);
+        inventory.cpus[0].max_khz = None;
+        assert_eq!(fastest(&inventory), [0_u32; 0], "who does not tell may be any");
+    }
+}

@@ -1,0 +1,142 @@
+//! The interfaces that rules look at.
+
+use std::collections::BTreeMap;
+
+use measurement::host::{Interface, Irq};
+
+use super::Case;
+use crate::evidence::{Flowing, Host};
+use crate::words;
+
+/// An interface of a host.
+#[derive(Clone, Copy)]
+pub(crate) struct Device<'c, 'a> {
+    pub(crate) host: &'c Host<'a>,
+    pub(crate) interface: &'a Interface,
+}
+
+impl<'a> Case<'a> {
+    /// Interfaces that carried the test; of a host that does not know them, and where there was
+    /// no test, those of hardware that are up.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        self.hosts.iter().flat_map(|host| {
+            let all = host.evidence.inventory.interfaces.iter();
+            let devices = all.map(move |interface| Device { host, interface });
+            devices.filter(Device::is_of_interest)
+        })
+    }
+
+    /// The same where they are hardware.
+    pub(crate) fn hardware(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        self.devices().filter(Device::is_hardware)
+    }
+
+    /// Hardware through which something is sent of which a part is missing; without a test all
+    /// of it.
+    pub(crate) fn senders(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        self.hardware().filter(|device| self.concerns(device, Flowing::Out))
+    }
+
+    /// Interfaces, of hardware or not, through which something is sent of which a part is
+    /// missing; without a test hardware alone.
+    pub(crate) fn carriers(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        let is_of_interest = move |device: &Device<'_, '_>| {
+            let kind = device.interface.kind.as_deref();
+            device.is_hardware() || (self.test.is_some() && kind != Some("loopback"))
+        };
+        self.devices().filter(is_of_interest).filter(|device| self.concerns(device, Flowing::Out))
+    }
+
+    /// The same where it is received.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        self.hardware().filter(|device| self.concerns(device, Flowing::In))
+    }
+
+    fn concerns(&self, device: &Device<'_, '_>, flowing: Flowing) -> bool {
+        self.test.is_none() || self.through(device.host.role(), flowing).next().is_some()
+    }
+}
+
+impl<'a> Device<'_, 'a> {
+    fn is_of_interest(&self) -> bool {
+        let carried = self.host.interfaces();
+        if carried.is_empty() {
+            return self.is_hardware() && self.interface.state.as_deref() == Some("up");
+        }
+        carried.contains(&self.interface.name)
+    }
+
+    fn is_hardware(&self) -> bool {
+        self.interface.kind.is_none()
+    }
+
+    /// It in a sentence: `eth0 of this host`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} of {}", self.interface.name, words::host(self.host.role()))
+    }
+
+    /// How much one of its counters grew (`struct rtnl_link_stats64`); 0 if nobody counted.
+    pub(crate) fn growth(&self, field: &str) -> u64 {
+        let name = format!("interface.{}.{field}", self.interface.name);
+        self.host.growth(&name).unwrap_or(0)
+    }
+
+    /// Counters of its driver whose names fulfil something, and that grew.
+    pub(crate) fn driver_growth(&self, is: impl Fn(&str) -> bool) -> BTreeMap<&'a str, u64> {
+        let prefix = format!("nic.{}.", self.interface.name);
+        let all = self.host.evidence.series.counters.keys();
+        let own = all.filter_map(|name| Some((name.strip_prefix(&prefix)?, name)));
+        let wanted = own.filter(|(field, _)| is(field));
+        let grown = wanted.map(|(field, name)| (field, self.host.growth(name).unwrap_or(0)));
+        grown.filter(|(_, grown)| *grown > 0).collect()
+    }
+
+    /// An offload by the kernel's name.
+    pub(crate) fn offload(&self, name: &str) -> Offload {
+        match self.interface.offloads.get(name).map(String::as_str) {
+            Some("off") => Offload::Off,
+            Some("off [fixed]") => Offload::Missing,
+            Some(_) => Offload::On,
+            None => Offload::Unknown,
+        }
+    }
+
+    /// Its interrupts; also those of which only the driver's name tells that they could be.
+    pub(crate) fn irqs(&self) -> impl Iterator<Item = &'a Irq> {
+        let (own, driver) = (&self.interface.name, &self.interface.driver);
+        self.host.evidence.inventory.irqs.iter().filter(move |irq| match &irq.interface {
+            Some(interface) => interface == own,
+            None => driver.as_ref() == Some(&irq.name),
+        })
+    }
+
+    /// Share of its speed that frames took, with what is between them, in the direction that
+    /// had more; none: it has no speed, or nobody counted.
+    pub(crate) fn filled(&self) -> Option<f64> {
+        let seconds = self.host.span().as_secs_f64();
+        let bits = self.interface.speed_mbps.filter(|speed| *speed > 0)? as f64 * 1e6;
+        let one_way = |flowing: Flowing, packets: &str| {
+            let bytes = self.growth(flowing.counter()) as f64;
+            (bytes + self.growth(packets) as f64 * BETWEEN) * 8.0 / seconds / bits
+        };
+        let most = one_way(Flowing::In, "rx_packets").max(one_way(Flowing::Out, "tx_packets"));
+        (seconds > 0.0).then_some(most)
+    }
+}
+
+/// How an offload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offload {
+    /// It works.
+    On,
+    /// Somebody switched it off.
+    Off,
+    /// The device has none.
+    Missing,
+    /// The host does not tell.
+    Unknown,
+}
+
+/// Bytes of a frame that an interface does not count (IEEE 802.3): preamble and start 8, check
+/// sequence 4, and the gap of 12 to the next.
+const BETWEEN: f64 = 24.0;

@@ -1,0 +1,99 @@
+//! A record that fires a rule, and one that nearly does; every rule has both.
+
+use measurement::{Certainty, Conclusion, TestRecord};
+
+use super::rules::{FIXTURES, RULES};
+use super::{Case, Found, Rule, verdict};
+use crate::evidence::Evidence;
+use crate::scene;
+
+/// What shows that a rule works.
+pub(super) struct Fixture {
+    pub(super) rule: &'static Rule,
+    /// A clean record: [`scene::tcp`], say.
+    pub(super) scene: fn() -> TestRecord,
+    /// Spoils it so that the rule fires, and is the headline if it is sure.
+    pub(super) fires: fn(&mut TestRecord),
+    /// Spoils it a little less, or in another way that must not be mistaken for this.
+    pub(super) silent: fn(&mut TestRecord),
+}
+
+impl Fixture {
+    fn found(&self, spoil: fn(&mut TestRecord)) -> Vec<Found> {
+        let mut record = (self.scene)();
+        spoil(&mut record);
+        let test = Evidence::of(&record);
+        let attributions = scene::attributions(&record);
+        (self.rule.check)(&Case::of_test(&test, &attributions))
+    }
+}
+
+#[test]
+fn every_rule_has_a_fixture() {
+    let of = |rule: &Rule| rule.page.id;
+    let mut rules: Vec<_> = RULES.iter().map(of).collect();
+    let mut fixtures: Vec<_> = FIXTURES.iter().map(|fixture| of(fixture.rule)).collect();
+    rules.sort_unstable();
+    fixtures.sort_unstable();
+    fixtures.dedup();
+    assert_eq!(rules, fixtures);
+}
+
+#[test]
+fn every_rule_fires_where_it_should_and_only_there() {
+    for fixture in FIXTURES {
+        let id = fixture.rule.page.id;
+        let found = fixture.found(fixture.fires);
+        assert!(!found.is_empty(), "{id} does not fire");
+        for one in found {
+            assert!(!one.evidence.is_empty(), "{id} has no evidence: {}", one.text);
+            assert!(!one.remedy.is_empty(), "{id} has no remedy: {}", one.text);
+            assert!(!one.text.ends_with('.'), "{id}: {}", one.text);
+        }
+        assert_eq!(fixture.found(fixture.silent), [], "{id} fires where it should not");
+    }
+}
+
+#[test]
+fn what_is_sure_is_the_headline() {
+    for fixture in FIXTURES {
+        let id = fixture.rule.page.id;
+        let mut record = (fixture.scene)();
+        (fixture.fires)(&mut record);
+        let is_sure =
+            fixture.found(fixture.fires).iter().any(|one| one.certainty == Certainty::Limit);
+        if !is_sure {
+            continue;
+        }
+        let test = Evidence::of(&record);
+        let attributions = scene::attributions(&record);
+        let case = Case::of_test(&test, &attributions);
+        let verdict = verdict(&test, &case).expect("something was measured");
+        assert_eq!(verdict.conclusion, Conclusion::Limited, "{id}");
+        assert_eq!(verdict.findings[0].rule, id, "{:?}", verdict.findings);
+    }
+}
+
+#[test]
+fn nothing_is_found_in_what_is_clean() {
+    for record in [scene::udp(), scene::udp_received(), scene::tcp_at_a_rate()] {
+        let test = Evidence::of(&record);
+        let verdict = verdict(&test, &Case::of_test(&test, &[])).expect("something was measured");
+        assert_eq!((verdict.conclusion, verdict.findings), (Conclusion::Delivered, vec![]));
+    }
+}
+
+#[test]
+fn pages_are_whole_and_have_names_of_their_own() {
+    let mut ids = Vec::new();
+    for page in super::pages() {
+        let parts = [page.title, page.what, page.why, page.evidence, page.remedy];
+        assert!(parts.iter().all(|part| !part.is_empty()), "{}", page.id);
+        assert!(!page.title.ends_with('.'), "{}", page.id);
+        ids.push(page.id);
+    }
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}

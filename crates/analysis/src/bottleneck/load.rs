@@ -1,0 +1,240 @@
+//! How full the CPUs of the ends are, and what they did, for the rules of CPU time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use measurement::profile::ProfileSource;
+use measurement::{Attribution, ProfileRow, Role, Task, Work};
+
+use super::case::cpu;
+use super::{Case, Found};
+use crate::evidence::Host;
+use crate::trust::{others_cpu, worker_busy};
+use crate::words::{self, percent, share};
+
+/// A CPU of an end that has no time left, and what it did.
+pub(super) struct Full<'a> {
+    pub(super) role: Role,
+    /// Its number, where that is told.
+    pub(super) cpu: Option<u32>,
+    /// Share of its time in which it was busy.
+    pub(super) busy: f64,
+    /// Share of the busy time in interrupts and softirqs; none: not told.
+    pub(super) interrupts: Option<f64>,
+    /// Who says so, in words.
+    pub(super) source: String,
+    /// What it did, as shares of its busy time; empty: nobody looked.
+    pub(super) work: BTreeMap<Work, f64>,
+    rows: Vec<&'a ProfileRow>,
+}
+
+impl Full<'_> {
+    /// Share of the busy time of that CPU, over kinds of work.
+    pub(super) fn share(&self, is_of: impl Fn(Work) -> bool) -> f64 {
+        self.work.iter().filter(|(work, _)| is_of(**work)).map(|(_, share)| share).sum()
+    }
+
+    /// Share of the samples that were not idle, over functions.
+    pub(super) fn share_of_rows(&self, is_of: impl Fn(&ProfileRow) -> bool) -> f64 {
+        let count = |rows: &mut dyn Iterator<Item = &&ProfileRow>| -> u64 {
+            rows.map(|row| row.count).fold(0, u64::saturating_add)
+        };
+        let of = count(&mut self.rows.iter().filter(|row| is_of(row)));
+        share(of, count(&mut self.rows.iter()))
+    }
+
+    /// The kind of work that took most, and its share.
+    pub(super) fn most(&self) -> Option<(Work, f64)> {
+        let busy = self.work.iter().filter(|(work, _)| **work != Work::Idle);
+        let most = busy.max_by(|(_, one), (_, other)| one.total_cmp(other));
+        most.map(|(work, share)| (*work, *share))
+    }
+
+    /// `CPU 1 of the server was 98 % busy (time of the CPUs)`.
+    pub(super) fn in_words(&self) -> String {
+        let cpu = self.cpu.map_or_else(|| "the CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        let host = words::host(&self.role);
+        format!("{cpu} of {host} was {} busy ({})", percent(self.busy), self.source)
+    }
+}
+
+/// A CPU without time left at each end that has one; of two ends on one kernel at the one
+/// whose worker has no time left.
+pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    let mut ends: Vec<&Host<'a>> = case.hosts.iter().filter(|host| is_end(host)).collect();
+    ends.sort_by_key(|host| !never_pauses(case, host));
+    let mut told: Vec<&Host<'a>> = Vec::new();
+    let mut found = Vec::new();
+    for host in ends {
+        if told.iter().all(|other| !other.is_same_kernel(host)) {
+            found.extend(of(case, host));
+            told.push(host);
+        }
+    }
+    found
+}
+
+/// At each full CPU that did so much of one thing, `part` of its busy time, that this limits:
+/// `text` is what the rule says of the host.
+pub(super) fn heavy<'a>(
+    case: &Case<'a>,
+    part: impl Fn(&Full<'_>) -> f64,
+    least: f64,
+    text: impl Fn(&str) -> String,
+) -> Vec<(Full<'a>, Found)> {
+    let heavy = full(case).into_iter().filter_map(|full| {
+        let share = part(&full);
+        (share >= least).then(|| {
+            let found = Found::limit(text(&words::host(&full.role)))
+                .at(&full.role)
+                .explaining(share)
+                .seen(full.in_words())
+                .seen(format!("{} of its busy time went there", percent(share)));
+            (full, found)
+        })
+    });
+    heavy.collect()
+}
+
+/// Whether a host sends in this test; who does both counts as a sender.
+pub(super) fn sends(case: &Case<'_>, role: &Role) -> bool {
+    case.flows().iter().any(|flow| flow.sender() == *role)
+}
+
+/// How busy the busiest CPU of a host was, from 0 to 1; none: it does not tell.
+pub(super) fn busiest(case: &Case<'_>, host: &Host<'_>) -> Option<f64> {
+    load(case, host).map(|load| load.busy)
+}
+
+/// CPUs that had less than half of their time to do, besides the busiest.
+pub(super) fn idle_ones(case: &Case<'_>, host: &Host<'_>) -> usize {
+    cpu::Load::of(host).iter().filter(|cpu| busy_share(case, host, cpu) < 0.5).count()
+}
+
+fn is_end(host: &Host<'_>) -> bool {
+    !matches!(host.role(), Role::Observed(_))
+}
+
+fn of<'a>(case: &Case<'a>, host: &Host<'a>) -> Option<Full<'a>> {
+    let least = fullness(case, host);
+    let is_full = |load: &Load| load.busy >= least && is_of_the_test(case, host, load);
+    let load = load(case, host).filter(is_full)?;
+    let attribution = attribution(case, host);
+    let rows = host.evidence.profile.as_ref().map_or(&[][..], |profile| &profile.rows);
+    let is_its = |row: &&ProfileRow| load.cpu.is_none() || row.cpu.is_none() || row.cpu == load.cpu;
+    Some(Full {
+        role: host.role().clone(),
+        work: attribution.map(|one| work(one, load.cpu)).unwrap_or_default(),
+        rows: rows.iter().filter(is_its).filter(|row| row.task != Task::Idle).collect(),
+        cpu: load.cpu,
+        busy: load.busy,
+        interrupts: load.interrupts,
+        source: load.source,
+    })
+}
+
+/// From which share of its time on the busiest CPU is full: where a thread never paused less is
+/// enough, since that may have changed its CPU.
+fn fullness(case: &Case<'_>, host: &Host<'_>) -> f64 {
+    if never_pauses(case, host) { NEARLY_FULL } else { FULL }
+}
+
+/// A worker of an end had no time left, or its thread ran or waited for a CPU all the time.
+fn never_pauses(case: &Case<'_>, host: &Host<'_>) -> bool {
+    let worker = case.test.and_then(|test| worker_busy::busiest(test, host.role()));
+    let most = |what| host.each("task", what).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
+    let wanted = most("run_ns").saturating_add(most("wait_ns")) as f64;
+    let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
+    worker.is_some() || wanted >= FULL * span
+}
+
+/// What a host, or another namespace of its kernel, was seen to do.
+fn attribution<'a>(case: &Case<'a>, host: &Host<'_>) -> Option<&'a Attribution> {
+    let same = case.hosts.iter().filter(|other| other.is_same_kernel(host));
+    let roles = std::iter::once(host.role()).chain(same.map(Host::role));
+    roles.into_iter().find_map(|role| case.attribution(role))
+}
+
+fn work(attribution: &Attribution, cpu: Option<u32>) -> BTreeMap<Work, f64> {
+    let own = attribution.cpus.iter().find(|one| Some(one.cpu) == cpu);
+    own.map_or_else(
+        || attribution.work.iter().map(|(work, cost)| (*work, cost.share)).collect(),
+        |own| own.work.clone(),
+    )
+}
+
+/// How busy one CPU was.
+struct Load {
+    cpu: Option<u32>,
+    busy: f64,
+    interrupts: Option<f64>,
+    source: String,
+}
+
+/// Of its busiest CPU: what the kernel counted, else what samples show, else what somebody
+/// wrote. Samples tell shares of busy time; idle CPUs that sleep deeply have none.
+fn load(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
+    counted(case, host).or_else(|| sampled(case, host)).or_else(|| stated(host))
+}
+
+fn counted(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
+    let all = cpu::Load::of(host).into_iter();
+    let all = all.map(|cpu| (busy_share(case, host, &cpu), cpu));
+    let (busy, cpu) = all.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    Some(Load {
+        cpu: Some(cpu.cpu),
+        busy,
+        interrupts: Some(cpu.interrupted_of_active()),
+        source: "time of the CPUs".to_owned(),
+    })
+}
+
+fn sampled(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
+    let attribution = attribution(case, host)?;
+    let cpu = attribution.cpus.iter().max_by(|one, other| one.busy.total_cmp(&other.busy))?;
+    let source = "profile of the CPUs".to_owned();
+    Some(Load { cpu: Some(cpu.cpu), busy: cpu.busy, interrupts: None, source })
+}
+
+/// What somebody wrote of a CPU, who measured by other means.
+fn stated(host: &Host<'_>) -> Option<Load> {
+    let profile = host.evidence.profile.as_ref()?;
+    let ProfileSource::Stated(source) = &profile.source else { return None };
+    let count = |is_of: fn(&&ProfileRow) -> bool| -> u64 {
+        profile.rows.iter().filter(is_of).map(|row| row.count).fold(0, u64::saturating_add)
+    };
+    let busy = share(count(|row| row.task != Task::Idle), count(|_| true));
+    Some(Load { cpu: None, busy, interrupts: None, source: format!("stated, {source}") })
+}
+
+/// A CPU that others keep busy, or that spins until a datagram is due, does not limit.
+fn is_of_the_test(case: &Case<'_>, host: &Host<'_>, load: &Load) -> bool {
+    let Some(test) = case.test else { return false };
+    if worker_busy::busiest(test, host.role()).is_some() {
+        return true;
+    }
+    let spun = test
+        .runtime(host.role())
+        .map_or(0.0, |runtime| runtime.mpus.iter().map(|mpu| mpu.spun_seconds).fold(0.0, f64::max));
+    let spun = spun / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
+    let others = others_cpu::taken(test, host).unwrap_or(0.0);
+    load.busy - spun - others.min(load.busy) >= FULL / 2.0 && spun < 1.0 - FULL
+}
+
+/// Share of its time in which a CPU was busy. Readings begin before the result and end after it,
+/// and then there was nothing to do.
+fn busy_share(case: &Case<'_>, host: &Host<'_>, cpu: &cpu::Load) -> f64 {
+    let span = host.span();
+    let outside = case.result_span().map_or(Duration::ZERO, |result| span.saturating_sub(result));
+    // What does not change is left out: a CPU of which little is told was idle.
+    let whole = cpu.all().max(span).saturating_sub(outside).max(cpu.active());
+    cpu.active().as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// A CPU with so little left does not keep up. To be calibrated.
+const FULL: f64 = 0.90;
+/// To be calibrated.
+const NEARLY_FULL: f64 = 0.75;

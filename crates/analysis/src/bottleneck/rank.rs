@@ -1,0 +1,138 @@
+//! From findings to one sentence.
+
+use std::cmp::Ordering;
+
+use measurement::verdict::Finding;
+use measurement::{Certainty, Conclusion, Role, Verdict};
+
+use super::{Case, Rule, deciding, findings};
+use crate::evidence::Evidence;
+
+/// What limits `test`.
+pub(crate) fn verdict(test: &Evidence<'_>, case: &Case<'_>) -> Option<Verdict> {
+    if test.flows.is_empty() {
+        return None;
+    }
+    let mut findings = findings(case);
+    if is_delivered(test) {
+        findings.retain(|finding| finding.certainty == Certainty::Note);
+        findings.truncate(MOST_FURTHER);
+        let sentence = "delivered what was asked".to_owned();
+        return Some(Verdict {
+            conclusion: Conclusion::Delivered,
+            sentence,
+            findings,
+            would_decide: None,
+        });
+    }
+    let limit = findings.first().filter(|first| first.certainty == Certainty::Limit);
+    if let Some(limit) = limit {
+        let sentence = sentence(limit);
+        findings.truncate(1 + MOST_FURTHER);
+        return Some(Verdict {
+            conclusion: Conclusion::Limited,
+            sentence,
+            findings,
+            would_decide: None,
+        });
+    }
+    let would_decide = Some(deciding::measurement(case, &findings));
+    let sentence = undecided(&findings);
+    findings.truncate(1 + MOST_FURTHER);
+    Some(Verdict { conclusion: Conclusion::Undecided, sentence, findings, would_decide })
+}
+
+/// Every rate that was asked arrived.
+fn is_delivered(test: &Evidence<'_>) -> bool {
+    test.flows.iter().all(|flow| flow.outcome.asked.is_some() && flow.is_kept())
+}
+
+/// What limits, and what to change.
+fn sentence(limit: &Finding) -> String {
+    format!("{}; {}", limit.text, limit.remedy)
+}
+
+/// What it could be, as far as anything speaks for it.
+fn undecided(findings: &[Finding]) -> String {
+    let candidates = findings.iter().filter(|one| one.certainty == Certainty::Candidate);
+    let names: Vec<_> = candidates.take(1 + MOST_FURTHER).map(|one| one.text.as_str()).collect();
+    let sentence = "not decidable from this evidence";
+    if names.is_empty() {
+        return sentence.to_owned();
+    }
+    format!("{sentence}; it could be that {}", names.join(", or that "))
+}
+
+/// The most telling first: the surest; of those causes before what they bring about; what
+/// names a thing that should not be before what any test has; and then what explains most.
+pub(super) fn in_order(case: &Case<'_>, mut found: Vec<(&Rule, Finding)>) -> Vec<Finding> {
+    let causes: Vec<_> = found
+        .iter()
+        .filter(|(_, finding)| finding.certainty == Certainty::Limit)
+        .map(|(rule, finding)| (rule.symptoms, finding.clone()))
+        .collect();
+    let is_symptom = |finding: &Finding| {
+        causes.iter().any(|(symptoms, cause)| {
+            cause.rule != finding.rule
+                && symptoms.contains(&finding.rule.as_str())
+                && reaches(case, cause, finding)
+        })
+    };
+    let key = |finding: &Finding| (finding.certainty, !is_symptom(finding), Kind::of(finding));
+    // Stable: of equals the one that comes first on the way stays first.
+    found.sort_by(|(_, one), (_, other)| {
+        let shares = || other.share.partial_cmp(&one.share).unwrap_or(Ordering::Equal);
+        key(other).cmp(&key(one)).then_with(shares)
+    });
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Whether what a cause brings about can be seen where something was found: on its host, or
+/// on another namespace of that kernel; between the hosts; or at the other end, where a
+/// finding is about waiting for this one.
+fn reaches(case: &Case<'_>, limit: &Finding, finding: &Finding) -> bool {
+    let same_way = match (limit.direction, finding.direction) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    let same_place = match (&limit.host, &finding.host) {
+        (Some(one), Some(other)) => is_one_place(case, one, other),
+        _ => true,
+    };
+    same_way && (same_place || SEEN_FROM_AFAR.contains(&finding.rule.as_str()))
+}
+
+fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
+    let hosts = case.host(one).zip(case.host(other));
+    one == other || hosts.is_some_and(|(one, other)| one.is_same_kernel(other))
+}
+
+/// What a finding says, from what every test has to what should not be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Where it shows, and not why.
+    Place,
+    /// Work that every test has.
+    Usual,
+    /// Something that could be otherwise.
+    Particular,
+}
+
+impl Kind {
+    fn of(finding: &Finding) -> Self {
+        match finding.rule.as_str() {
+            "K13" | "K14" | "T2" | "H3" | "H4" | "H9" | "U3" => Self::Place,
+            "K1" | "K5" | "K9" | "K12" | "H5" | "U6" => Self::Usual,
+            _ => Self::Particular,
+        }
+    }
+}
+
+/// What one end sees of the other's limit: waits of a sender, a rate that was not sent, loss.
+const SEEN_FROM_AFAR: [&str; 13] =
+    ["H1", "H2", "H3", "H4", "H5", "H6", "H9", "H13", "H14", "T1", "T2", "U3", "U6"];
+/// Findings beside the headline.
+const MOST_FURTHER: usize = 3;
+
+#[cfg(test)]
+mod tests;

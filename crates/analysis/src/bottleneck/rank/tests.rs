@@ -1,0 +1,341 @@
+//! Causes with what they usually bring about: the cause is the headline.
+
+use measurement::verdict::Finding;
+use measurement::{ByteSize, Conclusion, Role, TestRecord, Verdict, Work};
+
+use super::super::Case;
+use super::verdict;
+use crate::evidence::Evidence;
+use crate::scene;
+
+/// A fault, as the evidence shows it.
+struct Fault {
+    name: &'static str,
+    scene: fn() -> TestRecord,
+    spoil: fn(&mut TestRecord),
+    /// Rules that name it.
+    rules: &'static [&'static str],
+    host: Option<Role>,
+}
+
+const FAULTS: &[Fault] = &[
+    Fault {
+        name: "a shaper that nobody sees drops what is above its rate",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::send_again(record, 800, 4);
+            let tcp = scene::sent(record);
+            (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
+        },
+        rules: &["H5"],
+        host: None,
+    },
+    Fault {
+        name: "a shaper with a long queue that nobody sees",
+        scene: scene::tcp,
+        spoil: |record| {
+            let tcp = scene::sent(record);
+            (tcp.rtt_micros, tcp.min_rtt_micros) = (90_000, 200);
+        },
+        rules: &["H9"],
+        host: None,
+    },
+    Fault {
+        name: "the same for datagrams",
+        scene: scene::udp,
+        spoil: |record| scene::lose(record, 40_000),
+        rules: &["U6"],
+        host: None,
+    },
+    Fault {
+        name: "a small receive buffer of UDP",
+        scene: scene::udp,
+        spoil: |record| {
+            scene::lose(record, 20_000);
+            scene::drop_in_sockets(record, 20_000);
+        },
+        rules: &["U1"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a reader that is slow, and the sender full of what it could not send",
+        scene: scene::tcp,
+        spoil: |record| {
+            let tcp = scene::sent(record);
+            (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (6_000_000, 40);
+            tcp.rtt_micros = 9_000;
+            scene::occupy(record, &Role::Peer, 0.99);
+            let host = scene::host(record, &Role::Peer);
+            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 900);
+        },
+        rules: &["H1"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a receiver of datagrams that stops at intervals",
+        scene: scene::udp,
+        spoil: |record| {
+            scene::lose(record, 30_000);
+            scene::drop_in_sockets(record, 30_000);
+            record.peer_pulses[0].bytes[20..40].fill(0);
+        },
+        rules: &["U1"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a receiver of TCP that stops at intervals",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::sent(record).receive_window_limited_micros = 4_000_000;
+            record.peer_pulses[0].bytes[20..60].fill(0);
+        },
+        rules: &["H1"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a receiver that a quota stops",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::sent(record).receive_window_limited_micros = 6_000_000;
+            let host = scene::host(record, &Role::Peer);
+            scene::grow(host, "cgroup.cpu.nr_throttled", 90);
+            scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
+            scene::grow(host, "task.77.wait_ns", 3_000_000_000);
+            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 900);
+            scene::occupy(record, &Role::Peer, 0.99);
+        },
+        rules: &["T5"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a sender that a quota stops",
+        scene: scene::udp,
+        spoil: |record| {
+            scene::send_only(record, 40_000_000);
+            scene::occupy(record, &Role::Here, 0.99);
+            let host = scene::host(record, &Role::Here);
+            scene::grow(host, "cgroup.cpu.nr_throttled", 90);
+            scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
+        },
+        rules: &["T5"],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "another program on the receiver's CPU",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::sent(record).receive_window_limited_micros = 5_000_000;
+            let host = scene::host(record, &Role::Peer);
+            scene::grow(host, "task.77.wait_ns", 4_500_000_000);
+            scene::grow(host, "cpu.0.user_ns", 5_000_000_000);
+            scene::grow(host, "cpu.0.idle_ns", 1_000_000);
+            scene::grow(host, "pressure.cpu.some_us", 6_000_000);
+            scene::occupy(record, &Role::Peer, 0.99);
+        },
+        rules: &["T3"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "no checksum offload",
+        scene: scene::tcp,
+        spoil: |record| {
+            let work = [(Work::CopyUser, 30), (Work::Checksum, 12), (Work::Receive, 58)];
+            scene::full_with(record, &work);
+            scene::occupy(record, &Role::Peer, 0.99);
+            scene::sent(record).receive_window_limited_micros = 4_000_000;
+        },
+        rules: &["K2"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "hundreds of rules of a firewall",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::full_in(record, "ipt_do_table", 45);
+            scene::occupy(record, &Role::Peer, 0.99);
+        },
+        rules: &["K10"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "short segments that nobody puts together",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::sent(record).segment = 460;
+            let host = scene::host(record, &Role::Peer);
+            scene::grow(host, "snmp.Tcp.InSegs", 272_000);
+            scene::fill(host, 0.98);
+            scene::occupy(record, &Role::Peer, 0.99);
+        },
+        rules: &["H14"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "a small send buffer and a delay",
+        scene: scene::tcp,
+        spoil: |record| {
+            ask(record, 32 << 10);
+            let tcp = scene::sent(record);
+            (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 10_000);
+            tcp.rtt_micros = 10_200;
+        },
+        rules: &["H2"],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "a small receive window and a delay",
+        scene: scene::tcp,
+        spoil: |record| {
+            ask(record, 64 << 10);
+            let tcp = scene::sent(record);
+            (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 10_000);
+            (tcp.send_window, tcp.rtt_micros) = (131_072, 10_200);
+        },
+        rules: &["H1"],
+        host: Some(Role::Peer),
+    },
+    Fault {
+        name: "loss by chance",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::send_again(record, 900, 20);
+            let tcp = scene::sent(record);
+            (tcp.rtt_micros, tcp.min_rtt_micros) = (10_400, 10_000);
+        },
+        rules: &["H5"],
+        host: None,
+    },
+    Fault {
+        name: "a path that changes the order",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::send_again(record, 900, 800);
+            scene::sent(record).reorderings = 400;
+        },
+        rules: &["H6"],
+        host: None,
+    },
+    Fault {
+        name: "datagrams above the MTU, and a little loss",
+        scene: scene::udp,
+        spoil: |record| {
+            scene::lose(record, 9_000);
+            record.streams[0].block = ByteSize::from_bytes(8_000);
+        },
+        rules: &["U5"],
+        host: None,
+    },
+    Fault {
+        name: "others on the link",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::send_again(record, 900, 20);
+            let tcp = scene::sent(record);
+            (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
+            let host = scene::host(record, &Role::Here);
+            scene::grow(host, "interface.eth0.tx_bytes", 260_000_000);
+        },
+        rules: &["T8"],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "a rate above what the sender can do",
+        scene: scene::udp,
+        spoil: |record| {
+            scene::send_only(record, 50_000_000);
+            scene::occupy(record, &Role::Here, 1.0);
+            let host = scene::host(record, &Role::Here);
+            scene::fill(host, 0.99);
+            scene::profile(host, &[(Work::CopyUser, 35), (Work::SystemCall, 25)]);
+        },
+        rules: &["T1"],
+        host: Some(Role::Here),
+    },
+    Fault {
+        name: "one stream of one thread",
+        scene: scene::tcp,
+        spoil: |record| {
+            scene::fill(scene::host(record, &Role::Peer), 0.99);
+            scene::occupy(record, &Role::Peer, 0.99);
+        },
+        rules: &["K13"],
+        host: Some(Role::Peer),
+    },
+];
+
+fn ask(record: &mut TestRecord, bytes: u64) {
+    record.plan = scene::plan_with(&record.plan, |draft| {
+        draft.options.window = Some(ByteSize::from_bytes(bytes));
+    });
+}
+
+fn judged(record: &TestRecord) -> Verdict {
+    let test = Evidence::of(record);
+    let attributions = scene::attributions(record);
+    verdict(&test, &Case::of_test(&test, &attributions)).expect("something was measured")
+}
+
+fn in_short(findings: &[Finding]) -> Vec<(&str, measurement::Certainty)> {
+    findings.iter().map(|one| (one.rule.as_str(), one.certainty)).collect()
+}
+
+#[test]
+fn a_cause_is_the_headline_and_its_symptoms_come_after_it() {
+    for fault in FAULTS {
+        let mut record = (fault.scene)();
+        (fault.spoil)(&mut record);
+        let verdict = judged(&record);
+        let told = in_short(&verdict.findings);
+        assert_eq!(verdict.conclusion, Conclusion::Limited, "{}: {told:?}", fault.name);
+        let first = &verdict.findings[0];
+        assert!(fault.rules.contains(&first.rule.as_str()), "{}: {told:?}", fault.name);
+        assert_eq!(first.host, fault.host, "{}", fault.name);
+        assert!(verdict.sentence.contains(&first.text), "{}", verdict.sentence);
+    }
+}
+
+#[test]
+fn a_cause_is_the_headline_where_both_ends_share_a_kernel() {
+    for fault in FAULTS {
+        let mut record = (fault.scene)();
+        (fault.spoil)(&mut record);
+        scene::in_software(&mut record);
+        let verdict = judged(&record);
+        let told = in_short(&verdict.findings);
+        let first = verdict.findings.first().map(|one| one.rule.as_str());
+        assert!(first.is_some_and(|rule| fault.rules.contains(&rule)), "{}: {told:?}", fault.name);
+    }
+}
+
+#[test]
+fn without_a_limit_the_measurement_that_is_missing_is_named() {
+    let would_decide = |record: &TestRecord| {
+        let verdict = judged(record);
+        assert_eq!(verdict.conclusion, Conclusion::Undecided, "{:?}", verdict.findings);
+        verdict.would_decide.expect("undecided")
+    };
+    let told = would_decide(&scene::tcp());
+    assert!(told.starts_with("UDP at a rate a little above"), "{told}");
+    let mut busy = scene::tcp();
+    scene::fill(scene::host(&mut busy, &Role::Peer), 0.8);
+    assert!(would_decide(&busy).starts_with("a profile of the CPUs of the server"));
+    let mut silent = scene::tcp();
+    silent.hosts.truncate(1);
+    assert!(would_decide(&silent).starts_with("run linerate on the server too"));
+    let mut growing = scene::tcp();
+    growing.pulses[0].bytes[66..].iter_mut().for_each(|bytes| *bytes *= 2);
+    assert!(would_decide(&growing).starts_with("the same test for longer"));
+}
+
+#[test]
+fn what_was_asked_and_came_has_notes_at_most() {
+    let mut record = scene::tcp_at_a_rate();
+    scene::fill(scene::host(&mut record, &Role::Peer), 0.99);
+    scene::occupy(&mut record, &Role::Peer, 0.99);
+    scene::send_again(&mut record, 900, 10);
+    let verdict = judged(&record);
+    assert_eq!(verdict.conclusion, Conclusion::Delivered);
+    assert!(
+        in_short(&verdict.findings).iter().all(|(_, how)| *how == measurement::Certainty::Note)
+    );
+}

@@ -1,0 +1,47 @@
+//! H4: TCP had nothing to send.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{self, percent};
+
+const PAGE: Page = Page {
+    id: "H4",
+    title: "TCP had nothing to send",
+    what: "For at least a tenth of the time nothing was under way, and nothing was refused.",
+    why: "Then the network could have taken more than the program gave: the sender's CPU or its \
+          program is slower than the path.",
+    evidence: "The time that the connection was not busy (`tcpi_busy_time`).",
+    remedy: "Larger blocks (`-l`), more streams (`-P`), faster engines (`--fastest`).",
+    source: "tcp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(of).collect()
+}
+
+fn of(transfer: &Transfer<'_>) -> Option<Found> {
+    let share = transfer.shares().application;
+    let sender = transfer.sender();
+    (share >= NOTICED).then(|| {
+        let text = format!("the program on {} gave TCP too little to send", words::host(&sender));
+        Found::candidate(text)
+            .at(&sender)
+            .going(transfer.flow.outcome.direction)
+            .explaining(share)
+            .seen(format!("nothing was under way for {} of the time", percent(share)))
+            .remedy("use larger blocks (-l), more streams (-P) or faster engines (--fastest)")
+    })
+}
+
+/// Share of the time. To be calibrated.
+const NOTICED: f64 = 0.10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::sent(record).busy_micros = 6_000_000,
+    silent: |record| crate::scene::sent(record).busy_micros = 9_500_000,
+};

@@ -1,0 +1,60 @@
+//! S1: the backlog of a CPU overflows.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::{Flowing, Host};
+use crate::words::{self, count, percent};
+
+const PAGE: Page = Page {
+    id: "S1",
+    title: "The backlog of a CPU overflows",
+    what: "Packets were handed to another CPU (RPS), or came from a device without NAPI (veth), \
+           and that CPU's queue for them was full.",
+    why: "The queue holds `net.core.netdev_max_backlog` packets. No interface and no socket \
+          counts what it drops.",
+    evidence: "`dropped` of `/proc/net/softnet_stat`, by CPU, against what is missing.",
+    remedy: "More CPUs in `rps_cpus`, or fewer packets (GRO, larger datagrams) where one is full; \
+             else a longer queue: `sysctl -w net.core.netdev_max_backlog=5000`.",
+    source: "Documentation/networking/scaling.rst, net/core/dev.c",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H5", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+    let dropped = host.sum("softnet", "dropped")?;
+    let blame = case.blame(host, Flowing::In, dropped)?;
+    let each = host.each("softnet", "dropped");
+    let (cpu, most) = each.into_iter().max_by_key(|(_, dropped)| *dropped)?;
+    let longer = host.setting("net.core.netdev_max_backlog").unwrap_or(1_000).saturating_mul(5);
+    let name = words::host(host.role());
+    Some(
+        Found::new(blame.certainty, format!("the backlog of a CPU overflows on {name}"))
+            .at(host.role())
+            .explaining(blame.share)
+            .seen(format!(
+                "{} packets dropped before the stack, {} of what is missing; {} of them on CPU {cpu}",
+                count(dropped),
+                percent(blame.share),
+                count(most)
+            ))
+            .remedy(format!(
+                "sysctl -w net.core.netdev_max_backlog={longer}; where CPU {cpu} is full, more \
+                 CPUs in rps_cpus"
+            )),
+    )
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "softnet.1.dropped", 5_000);
+    },
+    silent: |record| crate::scene::lose(record, 5_000),
+};

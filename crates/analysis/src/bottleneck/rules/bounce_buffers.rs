@@ -1,0 +1,47 @@
+//! K6: memory is made coherent for the device by hand.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K6",
+    title: "Memory for the device costs CPU time",
+    what: "A CPU of an end was full, and at least 5 % of what it did was to clean caches for the \
+           device, or to copy through bounce buffers.",
+    why: "A device that does not see the caches needs them cleaned for each packet; one that \
+          cannot reach the memory needs a copy.",
+    evidence: "Samples of `arch_sync_dma_for_cpu`, `dcache_inval_poc`, `swiotlb_bounce` and their \
+               like.",
+    remedy: "A driver with a pool of pages that stay mapped; memory within reach of the device \
+             (`swiotlb=` off).",
+    source: "Documentation/core-api/swiotlb.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_for_the_device(&row.symbol));
+    let text =
+        |host: &str| format!("making memory coherent for the device takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+fn is_for_the_device(symbol: &str) -> bool {
+    SYMBOLS.iter().any(|known| symbol.contains(known))
+}
+
+/// Of `arch/*/mm/dma-*.c` and `kernel/dma/swiotlb.c`.
+const SYMBOLS: [&str; 5] = ["sync_dma_for", "dcache_", "dma_cache_", "swiotlb_", "_dma_inv_range"];
+const REMEDY: &str = "use a newer driver (page pool), and look why the device needs bounce \
+                      buffers (dmesg | grep -i swiotlb)";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::full_in(record, "arch_sync_dma_for_cpu", 12),
+    silent: |record| crate::scene::full_in(record, "arch_sync_dma_for_cpu", 1),
+};

@@ -1,0 +1,67 @@
+//! S2: softirq stops before it has fetched everything.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::cpu;
+use crate::evidence::{Flowing, Host};
+use crate::words::{self, count};
+
+const PAGE: Page = Page {
+    id: "S2",
+    title: "Softirq stops before it has fetched everything",
+    what: "The budget of receiving ran out more than ten times in a second though no core was \
+           full of interrupts, and packets are missing.",
+    why: "What stays in the ring waits for the next turn behind other work, and the ring may be \
+          full before. Where the core is full this is only a symptom.",
+    evidence: "`time_squeeze` of `/proc/net/softnet_stat`, irq and softirq time of each CPU.",
+    remedy: "`sysctl -w net.core.netdev_budget=600 net.core.netdev_budget_usecs=4000`.",
+    source: "Documentation/admin-guide/sysctl/net.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let hosts = case.hosts.iter();
+    let hosts = hosts
+        .filter(|host| case.blame(host, Flowing::In, 1).is_some_and(|blame| blame.share > 0.0));
+    hosts.filter_map(of).collect()
+}
+
+fn of(host: &Host<'_>) -> Option<Found> {
+    let times = host.sum("softnet", "time_squeeze")?;
+    let rate = times as f64 / host.span().as_secs_f64();
+    let is_often = rate > OFTEN && cpu::taken_by_interrupts(host).is_none();
+    is_often.then(|| {
+        let name = words::host(host.role());
+        let setting = |name: &str, unset: u64| host.setting(name).unwrap_or(unset);
+        let budget = setting("net.core.netdev_budget", 300);
+        let micros = setting("net.core.netdev_budget_usecs", 2_000);
+        Found::candidate(format!("softirq stops before it has fetched everything on {name}"))
+            .at(host.role())
+            .seen(format!("the budget ran out {} times, {rate:.0}/s", count(times)))
+            .seen(format!("it is {} packets or {} us", count(budget), count(micros)))
+            .remedy(format!(
+                "sysctl -w net.core.netdev_budget={} net.core.netdev_budget_usecs={}",
+                budget.saturating_mul(2),
+                micros.saturating_mul(2)
+            ))
+    })
+}
+
+/// In a second. To be calibrated.
+const OFTEN: f64 = 10.0;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 500);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "softnet.0.time_squeeze", 4_000);
+    },
+    silent: |record| {
+        crate::scene::lose(record, 500);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "softnet.0.time_squeeze", 40);
+    },
+};

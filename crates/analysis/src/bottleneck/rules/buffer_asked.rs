@@ -1,0 +1,53 @@
+//! H10: a socket buffer that was asked for, and what it does to TCP.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::count;
+
+const PAGE: Page = Page {
+    id: "H10",
+    title: "A buffer that was asked for is smaller than the path needs",
+    what: "`-w` was given, and it is less than twice the rate times the least round trip.",
+    why: "Who chooses a buffer switches the kernel's own tuning of it off, which would make it \
+          as large as the path needs.",
+    evidence: "`-w` against rate and round trip.",
+    remedy: "Leave `-w` out, or ask for more.",
+    source: "socket(7), tcp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let asked = case.test?.record.plan.options.window?.bytes();
+    let on_the_way = transfer.on_the_way()?;
+    (asked as f64 <= 2.0 * on_the_way).then(|| {
+        Found::candidate("the socket buffer that was asked for (-w) is too small for this path")
+            .going(transfer.flow.outcome.direction)
+            .explaining(0.5)
+            .seen(format!(
+                "{} bytes were asked, {on_the_way:.0} bytes are under way for a stream",
+                count(asked)
+            ))
+            .remedy("leave -w out: the kernel chooses a buffer that fits")
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| ask(record, 64 << 10),
+    silent: |record| ask(record, 4 << 20),
+};
+
+#[cfg(test)]
+fn ask(record: &mut measurement::TestRecord, bytes: u64) {
+    crate::scene::sent(record).min_rtt_micros = 10_000;
+    record.plan = crate::scene::plan_with(&record.plan, |draft| {
+        draft.options.window = Some(measurement::ByteSize::from_bytes(bytes));
+    });
+}

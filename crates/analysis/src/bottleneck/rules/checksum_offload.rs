@@ -1,0 +1,101 @@
+//! O1: CPUs compute checksums.
+
+use measurement::Work;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload};
+use crate::bottleneck::load;
+use crate::words::percent;
+
+const PAGE: Page = Page {
+    id: "O1",
+    title: "CPUs compute checksums",
+    what: "An interface does not compute checksums of what it sends or receives.",
+    why: "Each byte is read once more by a CPU. Without it there is no segmentation offload \
+          either.",
+    evidence: "`tx-checksum-*` and `rx-checksum` (`ethtool -k IF`); with a profile the share of \
+               CPU time that went there.",
+    remedy: "`ethtool -K IF tx on rx on`; where it is `off [fixed]` the device has none, and a \
+             copy that sums at once is the best there is.",
+    source: "Documentation/networking/checksum-offloads.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    let senders = case.carriers().filter(|_| case.is_tcp());
+    let devices: Vec<_> = case.hardware().chain(senders).collect();
+    let mut told = Vec::new();
+    let is_new = |device: &&Device<'_, '_>| {
+        let name = device.name();
+        let is_new = !told.contains(&name);
+        told.push(name);
+        is_new
+    };
+    devices.iter().filter(is_new).filter_map(|device| of(case, device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let sent = SENT.map(|name| device.offload(name));
+    let no_sent = sent.iter().all(|one| *one != Offload::On)
+        && sent.iter().any(|one| *one != Offload::Unknown);
+    let received = device.offload("rx-checksum");
+    let no_received = matches!(received, Offload::Off | Offload::Missing);
+    let what = match (no_sent, no_received) {
+        (true, true) => "of what it sends and receives",
+        (true, false) => "of what it sends",
+        (false, true) => "of what it receives",
+        (false, false) => return None,
+    };
+    let interface = device.name();
+    let text = format!("CPUs compute the checksums {what} at {interface}");
+    let can_be = [
+        (no_sent && sent.contains(&Offload::Off)).then_some("tx on"),
+        (received == Offload::Off).then_some("rx on"),
+    ];
+    let can_be: Vec<_> = can_be.into_iter().flatten().collect();
+    let cost = case.attribution(device.host.role()).and_then(|all| all.work.get(&Work::Checksum));
+    let full = load::full(case).into_iter().find(|full| case.is_of(&full.role, device.host));
+    // Who cannot have sums computed cannot have segments cut either.
+    let cuts = case.is_tcp() && no_sent && !can_be.is_empty();
+    let found = match (cost, full) {
+        (_, Some(full)) if cuts => Found::limit(text).explaining(0.5).seen(full.in_words()),
+        (Some(cost), _) if cost.share >= MUCH => Found::candidate(text)
+            .explaining(cost.share)
+            .seen(format!("checksums took {} of the busy time", percent(cost.share))),
+        (None, _) if !can_be.is_empty() => Found::candidate(text),
+        _ => Found::note(text),
+    };
+    let found = found.at(device.host.role()).seen(shown(device));
+    let name = &device.interface.name;
+    Some(if can_be.is_empty() {
+        found.remedy("the device has no better: only fewer bytes or a faster CPU help")
+    } else {
+        found.remedy(format!("ethtool -K {name} {}", can_be.join(" ")))
+    })
+}
+
+fn shown(device: &Device<'_, '_>) -> String {
+    let names = SENT.iter().chain(&["rx-checksum"]);
+    let told =
+        names.filter_map(|name| Some(format!("{name} {}", device.interface.offloads.get(*name)?)));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+const SENT: [&str; 3] = ["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"];
+/// Of the busy time. To be calibrated.
+const MUCH: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| super::switch(record, &HERE, SENT[0], "off"),
+    silent: |record| super::switch(record, &HERE, SENT[0], "on [fixed]"),
+};
+
+#[cfg(test)]
+const HERE: measurement::Role = measurement::Role::Here;

@@ -1,0 +1,47 @@
+//! K2: the CPU adds up checksums.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K2",
+    title: "The CPU adds up checksums",
+    what: "A CPU of an end was full, and at least 5 % of what it did was to add up checksums.",
+    why: "Interfaces do that while bytes pass, at no cost; where they do not, each byte is read \
+          once more.",
+    evidence: "Samples of `csum_partial`, `do_csum` and copies that add up meanwhile.",
+    remedy: "Let the interface do it: `ethtool -K eth0 tx on rx on`; where it is fixed, the \
+             hardware cannot.",
+    source: "Documentation/networking/checksum-offloads.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Checksum);
+    let text = |host: &str| format!("the CPU of {host} adds up checksums");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+const REMEDY: &str = "switch checksum offload on there: ethtool -K INTERFACE tx on rx on";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 85), (measurement::Work::Checksum, 15)],
+        );
+    },
+    silent: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 98), (measurement::Work::Checksum, 2)],
+        );
+    },
+};

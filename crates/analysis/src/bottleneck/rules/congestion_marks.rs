@@ -1,0 +1,50 @@
+//! H12: a queue on the path marks congestion.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::counted;
+
+const PAGE: Page = Page {
+    id: "H12",
+    title: "A queue on the path marks congestion",
+    what: "Segments arrived with a mark of congestion (ECN).",
+    why: "A queue that is managed (`fq_codel`, `cake`) marks in place of dropping: what is behind \
+          it is the narrowest of the path, and no host limits.",
+    evidence: "`tcpi_delivered_ce`.",
+    remedy: "Nothing at the hosts; more rate needs a faster link or another shaper there.",
+    source: "RFC 3168",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(of).collect()
+}
+
+fn of(transfer: &Transfer<'_>) -> Option<Found> {
+    let marks = transfer.senders.iter().map(|tcp| u64::from(tcp.congestion_marks)).sum::<u64>();
+    let text = "a managed queue on the path marks congestion: what is behind it is the limit";
+    let is_waiting = transfer.account.shares.is_some() && transfer.may_wait_for_the_path();
+    let found = match marks {
+        0..FEW => return None,
+        _ if is_waiting => Found::limit(text),
+        _ => Found::candidate(text),
+    };
+    let found = found
+        .going(transfer.flow.outcome.direction)
+        .explaining(transfer.shares().congestion_window)
+        .seen(format!("{} arrived with a mark (ECN)", counted(marks, "segment")))
+        .remedy("look for the shaper or the slower link behind that queue (--observe HOST)");
+    Some(found)
+}
+
+/// To be calibrated.
+const FEW: u64 = 10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::sent(record).congestion_marks = 400,
+    silent: |record| crate::scene::sent(record).congestion_marks = 3,
+};

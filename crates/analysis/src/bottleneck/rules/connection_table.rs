@@ -1,0 +1,79 @@
+//! M4: the table of connections is full.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, count, percent, share};
+
+const PAGE: Page = Page {
+    id: "M4",
+    title: "The table of connections is full",
+    what: "The kernel tracks nearly as many connections as it may, or dropped packets as it could \
+           not track more.",
+    why: "Packets of a connection that finds no place are dropped, also in the middle of a test \
+          of many streams.",
+    evidence: "`nf_conntrack_count` against `nf_conntrack_max`; `drop`, `early_drop` and \
+               `insert_failed` of the tracking.",
+    remedy: "`sysctl -w net.netfilter.nf_conntrack_max=N`, or no tracking for the test \
+             (`notrack`).",
+    source: "Documentation/networking/nf_conntrack-sysctl.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U6", "H5", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hosts.iter().filter_map(of).collect()
+}
+
+fn of(host: &Host<'_>) -> Option<Found> {
+    let most = host.setting("net.netfilter.nf_conntrack_max").filter(|most| *most > 0)?;
+    let known = host.gauge("conntrack.all.count").iter().copied().max().unwrap_or(0);
+    let known = u64::try_from(known).unwrap_or(0);
+    let dropped = ["drop", "early_drop"].map(|field| host.sum("conntrack", field).unwrap_or(0));
+    let dropped = dropped.into_iter().fold(0, u64::saturating_add);
+    let filled = share(known, most);
+    if filled < NEARLY_FULL {
+        return None;
+    }
+    let text = format!("the table of connections is full on {}", words::host(host.role()));
+    let found =
+        if dropped > 0 { Found::limit(text).explaining(filled) } else { Found::candidate(text) };
+    let found = found.at(host.role()).seen(format!(
+        "{} connections of {} at most, {}",
+        count(known),
+        count(most),
+        percent(filled)
+    ));
+    let found = if dropped > 0 {
+        found.seen(format!("{} were dropped for want of room", count(dropped)))
+    } else {
+        found
+    };
+    Some(found.remedy(format!(
+        "sysctl -w net.netfilter.nf_conntrack_max={}, or do not track the test (notrack)",
+        most.saturating_mul(2)
+    )))
+}
+
+/// From so much on new connections push others out. To be calibrated.
+const NEARLY_FULL: f64 = 0.95;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| track(record, 65_536),
+    silent: |record| track(record, 9_000),
+};
+
+#[cfg(test)]
+fn track(record: &mut measurement::TestRecord, known: i64) {
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let name = "net.netfilter.nf_conntrack_max".to_owned();
+    host.inventory.settings.insert(name, "65536".to_owned());
+    host.series.gauges.insert("conntrack.all.count".to_owned(), vec![known]);
+    crate::scene::grow(host, "conntrack.0.drop", 800);
+    host.series.families.insert("conntrack".to_owned());
+}

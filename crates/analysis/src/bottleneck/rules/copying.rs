@@ -1,0 +1,59 @@
+//! K1: copying limits.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K1",
+    title: "Copying takes the CPU",
+    what: "A CPU of an end was full, and at least a quarter of what it did was to copy bytes.",
+    why: "Each byte is copied from the program to the kernel or back, and some drivers copy it \
+          once more. A core copies so many bytes a second and no more; on small in-order cores \
+          that is the limit long before the link.",
+    evidence: "Samples of the CPUs: `copy_user_generic`, `rep_movs_alternative`, \
+               `__arch_copy_to_user`, `__asm_copy_from_user`, `memcpy` and their like; time of \
+               the CPUs.",
+    remedy: "Sending: engines without copies (`--fastest` finds them, `--engine sendfile` is one). \
+             Receiving: `--engine truncate` shows what is left without the copy; a newer kernel has \
+             faster copies. A larger MTU and GRO make fewer, longer ones.",
+    source: "Documentation/networking/msg_zerocopy.rst",
+};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1", "H4", "K5", "K4"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share(measurement::Work::is_copy);
+    let text = |host: &str| format!("copying takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy
+        .map(|(full, found)| {
+            let sends = load::sends(case, &full.role);
+            found.remedy(if sends { SENDING } else { RECEIVING })
+        })
+        .collect()
+}
+
+const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
+const RECEIVING: &str =
+    "--engine truncate shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.25;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 60), (measurement::Work::CopyUser, 40)],
+        );
+    },
+    silent: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 88), (measurement::Work::CopyUser, 12)],
+        );
+    },
+};

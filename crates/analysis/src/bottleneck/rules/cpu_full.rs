@@ -1,0 +1,88 @@
+//! K14: a CPU of an end has no time left, whatever it does.
+
+use measurement::{ProfileSource, Role};
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load::{self, Full};
+use crate::words::{self, percent};
+
+const PAGE: Page = Page {
+    id: "K14",
+    title: "A CPU of this host has no time left",
+    what: "A CPU of an end was busy for at least nine tenths of the time, and not with other \
+           programs. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
+    why: "What it does in a second is then what the test reaches. What that is a profile tells, \
+          and then another rule says it.",
+    evidence: "Time of the CPUs (`/proc/stat`), samples, or what somebody stated of them.",
+    remedy: "A profile of the CPUs (linerate as root, or `kernel.perf_event_paranoid=1`) says what \
+             to change; until then more streams (`-P`), offloads, a larger MTU.",
+    source: "proc_stat(5), B. Gregg, USE method",
+};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["T2", "H4", "H6", "H9", "U6"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let full = load::full(case);
+    let mut found: Vec<_> = full.iter().map(|full| of(case, full)).collect();
+    if full.is_empty() {
+        found.extend(unknown(case));
+    }
+    found
+}
+
+fn of(case: &Case<'_>, full: &Full<'_>) -> Found {
+    let text = format!("the CPU of {} has no time left", words::host(&full.role));
+    let mut found = Found::limit(text).at(&full.role).explaining(full.busy).seen(full.in_words());
+    if let Some(interrupts) = full.interrupts.filter(|share| *share >= 0.10) {
+        found = found.seen(format!("{} of that in interrupts and softirqs", percent(interrupts)));
+    }
+    if let Some(through) = case.wanting().next().and_then(|flow| flow.outcome.headline()) {
+        found = found.seen(format!("{} came through", through.rate));
+    }
+    match full.most() {
+        Some((work, share)) => found
+            .seen(format!("most of that, {}, was: {work}", percent(share)))
+            .remedy("use more streams (-P), offloads, longer blocks (-l) or a larger MTU"),
+        None => found.remedy(
+            "take a profile, which tells what to change: run linerate there as root, or with \
+             sysctl kernel.perf_event_paranoid=1; until then more streams (-P)",
+        ),
+    }
+}
+
+/// Ends that say nothing of their CPUs, where nothing shows what else it is.
+fn unknown(case: &Case<'_>) -> Vec<Found> {
+    let Some(flow) = case.wanting().next().filter(|_| case.is_tcp()) else { return Vec::new() };
+    let Some(rate) = flow.outcome.headline().map(|headline| headline.rate) else {
+        return Vec::new();
+    };
+    let silent = [Role::Here, Role::Peer].into_iter().filter(|role| {
+        let host = case.host(role);
+        host.is_none_or(|host| {
+            let is_stated = host
+                .evidence
+                .profile
+                .as_ref()
+                .is_some_and(|profile| matches!(profile.source, ProfileSource::Stated(_)));
+            !host.tells("cpu") && !is_stated
+        })
+    });
+    silent
+        .map(|role| {
+            let name = words::host(&role);
+            Found::candidate(format!("the CPU of {name} may have had no time left"))
+                .at(&role)
+                .seen(format!("{name} tells nothing of its CPUs; the rate was {rate}"))
+                .remedy(format!("run linerate on {name}, as root for a profile"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.98),
+    silent: |record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.75),
+};

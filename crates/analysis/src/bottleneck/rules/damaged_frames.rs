@@ -1,0 +1,55 @@
+//! L3: frames arrive damaged.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::evidence::Flowing;
+use crate::words::{count, percent, share};
+
+const PAGE: Page = Page {
+    id: "L3",
+    title: "Frames arrive damaged",
+    what: "An interface received frames whose check sequence or length is wrong.",
+    why: "They are thrown away. TCP takes that for a full queue and slows down, and no setting of \
+          a host helps.",
+    evidence: "`rx_crc_errors`, `rx_frame_errors` and `rx_length_errors` of the interface against \
+               what is missing.",
+    remedy: "Another cable, another port, another transceiver; away from what radiates.",
+    source: "Documentation/networking/statistics.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let counters = FIELDS.map(|field| (field, device.growth(field)));
+    let damaged = counters.iter().map(|(_, grown)| *grown).max()?;
+    let blame = case.blame(device.host, Flowing::In, damaged)?;
+    let text = format!("frames reach {} damaged", device.name());
+    let found = Found::new(blame.certainty, text).at(device.host.role()).explaining(blame.share);
+    let shown = counters.iter().filter(|(_, grown)| *grown > 0);
+    let found = shown.fold(found, |found, (field, grown)| {
+        found.seen(format!("{field} of {} grew by {}", device.interface.name, count(*grown)))
+    });
+    let part = share(damaged, damaged.saturating_add(device.growth("rx_packets")));
+    let found = found.seen(format!("{} of what came", percent(part)));
+    Some(found.remedy("replace the cable or the transceiver; no setting helps"))
+}
+
+/// Drivers count one damaged frame in one or in several of these.
+const FIELDS: [&str; 3] = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 500);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "interface.eth0.rx_packets", 99_500);
+        crate::scene::grow(host, "interface.eth0.rx_crc_errors", 500);
+    },
+    silent: |record| crate::scene::lose(record, 500),
+};

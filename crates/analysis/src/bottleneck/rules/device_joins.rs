@@ -1,0 +1,56 @@
+//! O5: the device could join packets, and is not asked to.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload, cpu};
+use crate::words::percent;
+
+const PAGE: Page = Page {
+    id: "O5",
+    title: "The device could join received packets",
+    what: "A core was full of interrupts and softirq while TCP was received, and hardware GRO or \
+           LRO is off that the device has.",
+    why: "What the device joins costs no CPU.",
+    evidence: "`rx-gro-hw` and `rx-lro` (`ethtool -k IF`); irq and softirq time of each CPU.",
+    remedy: "`ethtool -K IF rx-gro-hw on`, or `lro on` where nothing is forwarded: LRO spoils \
+             packets for routers and bridges.",
+    source: "Documentation/networking/netdev-features.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_tcp() {
+        return Vec::new();
+    }
+    case.receivers().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let load = cpu::taken_by_interrupts(device.host)?;
+    let forwards = device.host.setting("net.ipv4.ip_forward") == Some(1);
+    let is_off = |name: &str| device.offload(name) == Offload::Off;
+    let name = match (is_off("rx-gro-hw"), is_off("rx-lro")) {
+        (true, _) => "rx-gro-hw",
+        (false, true) if !forwards => "rx-lro",
+        _ => return None,
+    };
+    let found = Found::candidate(format!("{} could join received packets itself", device.name()));
+    Some(
+        found
+            .at(device.host.role())
+            .seen(format!("{name} off"))
+            .seen(format!("{} of CPU {} went to interrupts", percent(load.interrupted()), load.cpu))
+            .remedy(format!("ethtool -K {} {name} on, then test again", device.interface.name)),
+    )
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        super::switch(record, &measurement::Role::Peer, "rx-lro", "off");
+    },
+    silent: |record| super::switch(record, &measurement::Role::Peer, "rx-lro", "off"),
+};

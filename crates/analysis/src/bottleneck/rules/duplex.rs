@@ -1,0 +1,88 @@
+//! L2: an interface cannot send and receive at once.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::words::{count, percent, share};
+
+const PAGE: Page = Page {
+    id: "L2",
+    title: "A link runs at half duplex, or its ends may disagree on that",
+    what: "An interface negotiated half duplex or was forced to it, or its speed was forced to 10 \
+           or 100 Mbit/s.",
+    why: "Only one end may send at a time. Mostly the other end runs at full duplex, as it was \
+          forced there: then each takes the frames of the other for collisions or for damaged, \
+          and the more is sent the less arrives.",
+    evidence: "Duplex and auto-negotiation as `ethtool IF` shows them; `collisions` and packets of the interface.",
+    remedy: "Let both ends negotiate: `ethtool -s IF autoneg on`, and the same at the switch.",
+    source: "ethtool(8), IEEE 802.3 clause 28",
+};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["L3", "L6", "Q1", "Q4", "U3", "U6", "H5", "H9", "T1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    let hardware = case.hardware();
+    hardware.filter_map(|device| half(&device).or_else(|| mismatch(&device))).collect()
+}
+
+/// The other end may have taken half duplex, since this one told it nothing.
+fn mismatch(device: &Device<'_, '_>) -> Option<Found> {
+    let speed = device.interface.speed_mbps.filter(|speed| *speed <= MOST_FORCED)?;
+    (device.interface.negotiated == Some(false)).then(|| {
+        let name = device.name();
+        let text = format!("{name} was forced to {speed} Mbit/s: possible duplex mismatch");
+        let found = Found::candidate(text).at(device.host.role());
+        let found = found.seen(format!("{name}: auto-negotiation off, {speed} Mbit/s"));
+        found.remedy(remedy(&device.interface.name))
+    })
+}
+
+fn half(device: &Device<'_, '_>) -> Option<Found> {
+    if device.interface.duplex.as_deref() != Some("half") {
+        return None;
+    }
+    let name = device.name();
+    let collisions = device.growth("collisions");
+    let part = share(collisions, device.growth("tx_packets"));
+    let text = format!("{name} cannot send and receive at once: it runs at half duplex");
+    let found =
+        if part >= MANY { Found::limit(text).explaining(1.0) } else { Found::candidate(text) };
+    let found = found.at(device.host.role()).seen(format!("{name}: duplex half"));
+    let found = if collisions > 0 {
+        found.seen(format!("{} collisions, {} of what it sent", count(collisions), percent(part)))
+    } else {
+        found
+    };
+    Some(found.remedy(remedy(&device.interface.name)))
+}
+
+fn remedy(interface: &str) -> String {
+    format!(
+        "let both ends negotiate: ethtool -s {interface} autoneg on, and the same at the switch"
+    )
+}
+
+/// In Mbit/s: 1000BASE-T always negotiates (IEEE 802.3, 40.5.1).
+const MOST_FORCED: u64 = 100;
+
+/// Collisions for each packet sent. To be calibrated.
+const MANY: f64 = 0.01;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let here = measurement::Role::Here;
+        crate::scene::interface_of(record, &here).duplex = Some("half".to_owned());
+        crate::scene::grow(crate::scene::host(record, &here), "interface.eth0.tx_packets", 80_000);
+        crate::scene::grow(crate::scene::host(record, &here), "interface.eth0.collisions", 9_000);
+    },
+    silent: |record| {
+        let here = measurement::Role::Here;
+        crate::scene::interface_of(record, &here).duplex = Some("full".to_owned());
+    },
+};

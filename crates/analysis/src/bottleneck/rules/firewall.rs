@@ -1,0 +1,48 @@
+//! K10: filters take the CPU, or drop.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K10",
+    title: "Filters take the CPU",
+    what: "A CPU of an end was full, and at least 5 % of what it did was to walk rules of a \
+           firewall or to track connections.",
+    why: "Every packet is compared with one rule after another; hundreds of them cost more than \
+          all else.",
+    evidence: "Samples of `ipt_do_table`, `nft_do_chain`, `nf_conntrack_in` and their like; drops \
+               of connection tracking.",
+    remedy: "Fewer rules, sets and maps in place of lists, a flowtable, `notrack` for this \
+             traffic.",
+    source: "nft(8), iptables(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_of_a_filter(&row.symbol));
+    let text = |host: &str| format!("rules of a firewall take the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+fn is_of_a_filter(symbol: &str) -> bool {
+    SYMBOLS.iter().any(|known| symbol.starts_with(known))
+}
+
+/// Of `net/netfilter`, `net/ipv4/netfilter` and `net/bridge/netfilter`; matches and targets of
+/// iptables have names that end in `_mt` and `_tg`.
+const SYMBOLS: [&str; 10] =
+    ["nf_", "nft_", "ipt_", "ip6t_", "ebt_", "xt_", "conntrack_", "tcp_mt", "udp_mt", "__nf_"];
+const REMEDY: &str = "put the test's traffic in front of the list (iptables -I INPUT 1 -p tcp \
+                      --dport 5201 -j ACCEPT), use sets, or notrack";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::full_in(record, "ipt_do_table", 30),
+    silent: |record| crate::scene::full_in(record, "ipt_do_table", 2),
+};

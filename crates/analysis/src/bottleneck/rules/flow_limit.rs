@@ -1,0 +1,52 @@
+//! S4: the limit of flows dropped a large flow.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::{Flowing, Host};
+use crate::words::{self, count, percent};
+
+const PAGE: Page = Page {
+    id: "S4",
+    title: "The kernel drops a large flow in favour of small ones",
+    what: "A CPU's backlog was more than half full and flow limit dropped packets of the flow \
+           that had most of it.",
+    why: "It protects small flows from a flood. A test of one stream is that flood.",
+    evidence: "`flow_limit_count` of `/proc/net/softnet_stat` against what is missing.",
+    remedy: "For measurements `sysctl -w net.core.flow_limit_cpu_bitmap=0`; or a longer backlog.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["S1", "H5", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+    let dropped = host.sum("softnet", "flow_limit_count")?;
+    let blame = case.blame(host, Flowing::In, dropped)?;
+    let name = words::host(host.role());
+    let text = format!("the kernel drops a large flow in favour of small ones on {name}");
+    Some(
+        Found::new(blame.certainty, text)
+            .at(host.role())
+            .explaining(blame.share)
+            .seen(format!(
+                "flow limit dropped {} packets, {} of what is missing",
+                count(dropped),
+                percent(blame.share)
+            ))
+            .remedy("sysctl -w net.core.flow_limit_cpu_bitmap=0 for the time of the test"),
+    )
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "softnet.0.flow_limit_count", 5_000);
+    },
+    silent: |record| crate::scene::lose(record, 5_000),
+};

@@ -1,0 +1,80 @@
+//! T8: traffic of others takes the link.
+
+use super::{Case, Found, Rule};
+use crate::evidence::{Flowing, Host};
+use crate::trust::foreign_traffic::{PAGE, most};
+use crate::words::{self, percent, share};
+use measurement::ByteSize;
+
+pub(super) const RULE: Rule = Rule {
+    page: &PAGE,
+    check,
+    symptoms: &["Q1", "L6", "H3", "H5", "H9", "H12", "N1", "U3", "U6", "T1"],
+};
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    let all = case
+        .hosts
+        .iter()
+        .flat_map(|host| host.interfaces().iter().filter_map(|name| of(case, host, name)));
+    // Both ends see the same.
+    all.max_by(|one, other| one.share.total_cmp(&other.share)).into_iter().collect()
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>, name: &str) -> Option<Found> {
+    let (flowing, foreign) = most(case.test?, host, name)?;
+    let part = share(foreign.least, foreign.total);
+    if part < NOTICED {
+        return None;
+    }
+    let way = match flowing {
+        Flowing::In => "received",
+        Flowing::Out => "sent",
+    };
+    let text = format!("traffic of others takes a part of {name} of {}", words::host(host.role()));
+    let found = if is_path_the_limit(case) { Found::limit(text) } else { Found::candidate(text) };
+    let found = found
+        .at(host.role())
+        .explaining(part)
+        .seen(format!(
+            "at least {} of {} that it {way} were not the test's ({})",
+            ByteSize::from_bytes(foreign.least),
+            ByteSize::from_bytes(foreign.total),
+            percent(part)
+        ))
+        .remedy(format!("stop what uses {name} meanwhile, or repeat it then"));
+    Some(found)
+}
+
+/// Whether the sender waited for the path, or the path lost datagrams: then what others send
+/// is what the test lacks.
+fn is_path_the_limit(case: &Case<'_>) -> bool {
+    case.wanting().any(|flow| {
+        let account = &flow.account;
+        let waits = account.tcp.as_ref().and_then(|tcp| tcp.shares);
+        let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
+        let is_full =
+            case.test.is_some_and(|test| crate::trust::sender_short::blocked(test, flow) > NOTICED);
+        waits.is_some_and(|shares| shares.congestion_window >= 0.5) || loses || is_full
+    })
+}
+
+/// Of the interface's bytes. To be calibrated.
+const NOTICED: f64 = 0.10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "interface.eth0.rx_bytes", 260_000_000);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "interface.eth0.rx_bytes", 134_000_000);
+    },
+};

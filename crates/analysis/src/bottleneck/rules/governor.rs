@@ -1,0 +1,57 @@
+//! K7: a governor keeps a full CPU slow.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load::{self, Full};
+use crate::words::{self, count};
+
+const PAGE: Page = Page {
+    id: "K7",
+    title: "A governor keeps a full CPU slow",
+    what: "A full CPU ran at less than nine tenths of its highest frequency, and its governor is \
+           not `performance`.",
+    why: "A governor sees load late, and some never raise the frequency for work in softirqs.",
+    evidence: "`scaling_governor`, `cpuinfo_max_freq` and the frequency during the result.",
+    remedy: "`cpupower frequency-set -g performance` for the test, and back after it.",
+    source: "Documentation/admin-guide/pm/cpufreq.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T6", "K13", "K14"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    load::full(case).iter().filter_map(|full| of(case, full)).collect()
+}
+
+fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
+    let (host, number) = (case.host(&full.role)?, full.cpu?);
+    let cpu = host.evidence.inventory.cpus.iter().find(|cpu| cpu.number == number)?;
+    let governor = cpu.governor.as_deref().filter(|governor| *governor != "performance")?;
+    let khz = host.gauge(&format!("frequency.{number}.khz"));
+    let mean =
+        khz.iter().map(|khz| (*khz).max(0).unsigned_abs()).sum::<u64>() / (khz.len() as u64).max(1);
+    let most = cpu.max_khz.filter(|most| mean > 0 && mean * 10 < most * 9)?;
+    let host = words::host(&full.role);
+    let found =
+        Found::candidate(format!("the governor {governor} keeps CPU {number} of {host} slow"))
+            .at(&full.role)
+            .explaining(1.0 - mean as f64 / most as f64)
+            .seen(full.in_words())
+            .seen(format!("{} of at most {} MHz", count(mean / 1_000), count(most / 1_000)))
+            .remedy("cpupower frequency-set -g performance there, for the test");
+    Some(found)
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| governed(record, "powersave"),
+    silent: |record| governed(record, "performance"),
+};
+
+#[cfg(test)]
+fn governed(record: &mut measurement::TestRecord, governor: &str) {
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::scene::fill(host, 0.99);
+    let (governor, max_khz) = (Some(governor.to_owned()), Some(3_000_000));
+    host.inventory.cpus = vec![measurement::host::Cpu { governor, max_khz, ..Default::default() }];
+}

@@ -1,0 +1,61 @@
+//! N7: an interrupt does not go where it was sent.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, cpu};
+
+const PAGE: Page = Page {
+    id: "N7",
+    title: "An interrupt does not go where it was sent",
+    what: "None of the CPUs that an interrupt goes to is among those that it was allowed.",
+    why: "Some interrupt controllers cannot move an interrupt, or only when it comes next: what \
+          was written to `smp_affinity` has no effect.",
+    evidence: "`smp_affinity_list` and `effective_affinity_list` of the interrupt.",
+    remedy: "Move the work in place of the interrupt: RPS (`rps_cpus`), or threaded NAPI \
+             (`/sys/class/net/IF/threaded`).",
+    source: "Documentation/core-api/irq/irq-affinity.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hardware().flat_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Vec<Found> {
+    let stuck = device.irqs().filter(|irq| {
+        !irq.allowed.is_empty()
+            && !irq.effective.is_empty()
+            && irq.effective.iter().all(|cpu| !irq.allowed.contains(cpu))
+    });
+    let found = stuck.map(|irq| {
+        let text =
+            format!("interrupt {} of {} does not go where it was sent", irq.number, device.name());
+        let (allowed, effective) = (cpu::named(&irq.allowed), cpu::named(&irq.effective));
+        Found::note(text)
+            .at(device.host.role())
+            .seen(format!("it was sent to {allowed}, and goes to {effective}"))
+            .remedy(format!(
+                "move the work instead: echo {} > /sys/class/net/{}/queues/rx-0/rps_cpus",
+                cpu::mask(&irq.allowed),
+                device.interface.name
+            ))
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| allow(record, vec![1]),
+    silent: |record| allow(record, vec![0, 1]),
+};
+
+#[cfg(test)]
+fn allow(record: &mut measurement::TestRecord, cpus: Vec<u32>) {
+    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 2_000);
+    crate::scene::host(record, &measurement::Role::Peer).inventory.irqs[0].allowed = cpus;
+}

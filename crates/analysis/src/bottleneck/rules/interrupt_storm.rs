@@ -1,0 +1,61 @@
+//! N10: an interrupt for nearly each packet.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::words::count;
+
+const PAGE: Page = Page {
+    id: "N10",
+    title: "An interrupt for nearly each packet",
+    what: "More than 20,000 interrupts in a second, each for fewer than four packets.",
+    why: "Each interrupt costs as much as some packets. Held back for some microseconds it \
+          fetches several at once, and GRO can join them.",
+    evidence: "Interrupts and received packets of the interface in the same time.",
+    remedy: "`ethtool -C IF adaptive-rx on`, or `rx-usecs 30`; it costs so much latency.",
+    source: "ethtool(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["O4"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let interrupts = case.arrivals(device).total();
+    let packets = device.growth("rx_packets");
+    let rate = interrupts as f64 / device.host.span().as_secs_f64();
+    let each = packets as f64 / interrupts.max(1) as f64;
+    let is_storm = rate > MANY && each < FEW && packets > 0;
+    is_storm.then(|| {
+        let interface = &device.interface.name;
+        Found::candidate(format!("{} interrupts for nearly each packet", device.name()))
+            .at(device.host.role())
+            .seen(format!("{rate:.0} interrupts/s, each for {each:.1} received packets"))
+            .seen(format!("{} packets received", count(packets)))
+            .remedy(format!("ethtool -C {interface} adaptive-rx on, or rx-usecs 30"))
+    })
+}
+
+/// Interrupts in a second. To be calibrated.
+const MANY: f64 = 20_000.0;
+/// Packets for each.
+const FEW: f64 = 4.0;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| receive(record, 600_000),
+    silent: |record| receive(record, 6_000_000),
+};
+
+#[cfg(test)]
+fn receive(record: &mut measurement::TestRecord, packets: u64) {
+    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 400_000);
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::scene::grow(host, "interface.eth0.rx_packets", packets);
+}

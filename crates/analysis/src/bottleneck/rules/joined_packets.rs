@@ -1,0 +1,42 @@
+//! O4: received packets are not joined.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload};
+
+const PAGE: Page = Page {
+    id: "O4",
+    title: "Received packets are not joined (GRO is off)",
+    what: "Generic receive offload is off at an interface that receives TCP.",
+    why: "GRO joins segments of a stream that come together, so that IP, TCP and the socket see \
+          one packet in place of up to 45.",
+    evidence: "`rx-gro` (`ethtool -k IF`).",
+    remedy: "`ethtool -K IF gro on`.",
+    source: "Documentation/networking/segmentation-offloads.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.is_udp() {
+        return Vec::new();
+    }
+    case.receivers().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let is_off = device.offload("rx-gro") == Offload::Off;
+    is_off.then(|| {
+        Found::candidate(format!("packets that {} receives are not joined", device.name()))
+            .at(device.host.role())
+            .seen("rx-gro off")
+            .remedy(format!("ethtool -K {} gro on", device.interface.name))
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| super::switch(record, &measurement::Role::Peer, "rx-gro", "off"),
+    silent: |record| super::switch(record, &measurement::Role::Peer, "rx-gro", "on"),
+};

@@ -1,0 +1,47 @@
+//! K11: CPUs wait for locks.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K11",
+    title: "CPUs wait for locks",
+    what: "A CPU of an end was full, and at least a tenth of what it did was to wait for locks.",
+    why: "Several CPUs want the same queue, socket or counter and take turns.",
+    evidence: "Samples of the slow paths of locks (`native_queued_spin_lock_slowpath`, `osq_lock`); \
+               on 32-bit Arm and RISC-V, whose locks have none, of `_raw_spin_lock`.",
+    remedy: "A queue and a socket for each thread: `-P` with as many threads as queues, XPS, \
+             `--cpus`.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Locking);
+    let text = |host: &str| format!("CPUs of {host} wait for locks");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+const REMEDY: &str = "give each thread a queue and a socket of its own (-P, --cpus, XPS)";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 80), (measurement::Work::Locking, 20)],
+        );
+    },
+    silent: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 96), (measurement::Work::Locking, 4)],
+        );
+    },
+};

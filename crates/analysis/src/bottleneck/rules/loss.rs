@@ -1,0 +1,107 @@
+//! H5: TCP lost segments on the path.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::evidence::Host;
+use crate::words::{counted, percent};
+
+const PAGE: Page = Page {
+    id: "H5",
+    title: "TCP lost segments on the path",
+    what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
+           end dropped them. It is the limit where the sender also waited for its congestion \
+           window half of the time.",
+    why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
+          bounded by segment, round trip and loss. A link of a rate of its own that nobody sees \
+          drops what is above it, and then the loss is how it says so.",
+    evidence: "`tcpi_bytes_retrans` against the bytes sent; duplicate SACKs; drops of both ends.",
+    remedy: "Find where: cable and port, a shaper, a router's queue (`--observe HOST`); pace the \
+             sender (`tc qdisc replace dev eth0 root fq`), or another congestion control (`-C bbr`).",
+    source: "M. Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm; \
+             RFC 9438",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H6", "H9", "T1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let lost = transfer.sent_again();
+    if lost < NOTICED || transfer.spurious() >= 0.5 {
+        return None;
+    }
+    let at_the_ends = dropped(case, transfer);
+    let segments = transfer.account.retransmitted_segments;
+    let is_theirs = segments > 0 && at_the_ends.saturating_mul(2) >= segments;
+    if is_theirs {
+        return None;
+    }
+    let text = format!("the path loses segments ({} of the bytes were sent again)", percent(lost));
+    let share = transfer.shares().congestion_window;
+    let found = if transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
+        Found::limit(text)
+    } else {
+        Found::candidate(text)
+    };
+    let mut found = found
+        .going(transfer.flow.outcome.direction)
+        .explaining(share)
+        .seen(format!(
+            "{} sent again, {} of them without need; counters of the ends explain {}",
+            counted(segments, "segment"),
+            percent(transfer.spurious()),
+            counted(at_the_ends, "drop")
+        ))
+        .remedy(
+            "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
+             (-b), a shaper loses nothing",
+        );
+    if let Some(most) = bound(transfer, lost) {
+        found = found.seen(most);
+    }
+    Some(found)
+}
+
+/// Drops of both ends that can have been this direction's.
+fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
+    let sum = |host: Option<&Host<'_>>, names: &[(&str, &str)]| -> u64 {
+        let Some(host) = host else { return 0 };
+        names
+            .iter()
+            .filter_map(|(family, name)| host.sum(family, name))
+            .fold(0, u64::saturating_add)
+    };
+    let sent =
+        sum(case.host(&transfer.sender()), &[("qdisc", "drops"), ("interface", "tx_dropped")]);
+    let host = case.host(&transfer.receiver());
+    let received = sum(host, &[("softnet", "dropped"), ("interface", "rx_missed_errors")]);
+    let names = ["TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "TCPZeroWindowDrop"];
+    let refused = transfer::grown(host, &names);
+    let refused = refused.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
+    sent.saturating_add(received).saturating_add(refused)
+}
+
+/// What Reno's window reaches with that loss (Mathis): MSS / RTT * 1.22 / sqrt(p).
+fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
+    let segment =
+        transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|bytes| *bytes > 0)?;
+    let trip = transfer.least_round_trip()?;
+    let streams = transfer.senders.len() as f64;
+    let bytes = streams * f64::from(segment) * 1.22 / (trip.as_secs_f64() * lost.sqrt());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
+    let rate = measurement::BitRate::from_bits_per_second((8.0 * bytes) as u64);
+    Some(format!("with that loss Reno reaches about {rate} here"))
+}
+
+/// Of the bytes. To be calibrated.
+const NOTICED: f64 = 0.001;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::send_again(record, 1_000, 10),
+    silent: |record| crate::scene::send_again(record, 20, 0),
+};

@@ -1,0 +1,83 @@
+//! N1: an interface has no room for frames.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::evidence::Flowing;
+use crate::words::{count, percent};
+
+const PAGE: Page = Page {
+    id: "N1",
+    title: "The interface drops what nobody fetches",
+    what: "Frames came and the device had no free buffer for them.",
+    why: "The host fetches too slowly, in the mean (one core does all of it) or for a moment (the \
+          ring is short). No socket sees these frames: to a tool they are lost on the network.",
+    evidence: "`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`, and what drivers call \
+               `no_buf`, `out_of_buffer` or `discard`, against what is missing.",
+    remedy: "Where a core is full spread the work first (N3, N5); then larger rings: \
+             `ethtool -g IF`, `ethtool -G IF rx N`.",
+    source: "Documentation/networking/statistics.rst, ethtool(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H5", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let (name, missed) = missed(device)?;
+    let blame = case.blame(device.host, Flowing::In, missed)?;
+    let interface = device.name();
+    let found =
+        Found::new(blame.certainty, format!("{interface} drops frames that nobody fetches"));
+    let found = found.at(device.host.role()).explaining(blame.share).seen(format!(
+        "{name} of {interface} grew by {}, {} of what is missing",
+        count(missed),
+        percent(blame.share)
+    ));
+    Some(
+        found.remedy(match device.interface.rings.get("rx") {
+            Some(ring) if ring.most.is_some_and(|most| ring.current < most) => format!(
+                "larger rings help against bursts: ethtool -G {} rx {}",
+                device.interface.name,
+                larger(ring.current, ring.most.unwrap_or(ring.current))
+            ),
+            _ => "give the receiving work to more or faster cores (N3, N5), or send less at once"
+                .to_owned(),
+        }),
+    )
+}
+
+/// The counter that has most: drivers use several for the same frames.
+pub(super) fn missed(device: &Device<'_, '_>) -> Option<(String, u64)> {
+    let kernel = FIELDS.map(|field| (field.to_owned(), device.growth(field)));
+    let driver = device.driver_growth(is_missed).into_iter();
+    let all = kernel.into_iter().chain(driver.map(|(name, grown)| (name.to_owned(), grown)));
+    all.filter(|(_, grown)| *grown > 0).max_by_key(|(_, grown)| *grown)
+}
+
+/// The next step: the double, for large rings cost cache.
+pub(super) const fn larger(current: u64, most: u64) -> u64 {
+    let double = current.saturating_mul(2);
+    if double < most { double } else { most }
+}
+
+fn is_missed(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("rx") && WORDS.iter().any(|word| name.contains(word))
+}
+
+const FIELDS: [&str; 3] = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"];
+const WORDS: [&str; 5] = ["no_buf", "out_of_buffer", "discard", "no_dma", "missed"];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "interface.eth0.rx_missed_errors", 5_000);
+    },
+    silent: |record| crate::scene::lose(record, 5_000),
+};

@@ -1,0 +1,70 @@
+//! N12: RPS moves packets that a queue of their own had placed already.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, cpu};
+use crate::words::{count, counted};
+
+const PAGE: Page = Page {
+    id: "N12",
+    title: "RPS moves packets that the device has placed already",
+    what: "An interface has a receive queue for each CPU and RPS is on.",
+    why: "The device spreads what comes over the cores; RPS then spreads it again, with an \
+          interrupt between cores for each batch.",
+    evidence: "Receive queues, CPUs that are online, `rps_cpus` of each queue.",
+    remedy: "Switch RPS off: `echo 0` to each `rps_cpus`.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let queues = device.interface.receive_queues as usize;
+    let cpus = cpu::online(&device.host.evidence.inventory).count();
+    let steering = device.interface.steering.iter();
+    let on = steering.filter(|one| one.queue.starts_with("rx-") && !one.cpus.is_empty()).count();
+    let is_needless = queues > 1 && cpus > 1 && queues >= cpus && on > 0;
+    is_needless.then(|| {
+        let interface = &device.interface.name;
+        Found::note(format!("RPS of {} moves what its queues have placed already", device.name()))
+            .at(device.host.role())
+            .seen(format!(
+                "{} for {} CPUs, RPS is on for {}",
+                counted(queues as u64, "queue"),
+                count(cpus as u64),
+                count(on as u64)
+            ))
+            .remedy(format!(
+                "for f in /sys/class/net/{interface}/queues/rx-*/rps_cpus; do echo 0 > $f; done"
+            ))
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| steer(record, 2),
+    silent: |record| steer(record, 1),
+};
+
+#[cfg(test)]
+fn steer(record: &mut measurement::TestRecord, queues: u32) {
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
+    host.inventory.cpus = vec![cpu(0), cpu(1)];
+    let interface = &mut host.inventory.interfaces[0];
+    interface.receive_queues = queues;
+    let steering = |queue| measurement::host::Steering {
+        queue: format!("rx-{queue}"),
+        cpus: vec![1],
+        flows: None,
+    };
+    interface.steering = (0..queues).map(steering).collect();
+}

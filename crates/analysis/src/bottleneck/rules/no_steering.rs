@@ -1,0 +1,95 @@
+//! S3: one queue, and RPS is off.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, cpu};
+use crate::words::percent;
+
+const PAGE: Page = Page {
+    id: "S3",
+    title: "One receive queue, and RPS is off",
+    what: "An interface has one receive queue, its host several CPUs, and nothing spreads the \
+           work; with a test only where a core was full of interrupts.",
+    why: "Then one core works on all packets of that interface. RPS lets it hand them to others \
+          as soon as they are fetched.",
+    evidence: "Receive queues and `rps_cpus` of the interface; irq and softirq time of each CPU.",
+    remedy: "The mask of the other CPUs to `/sys/class/net/IF/queues/rx-0/rps_cpus`.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let inventory = &device.host.evidence.inventory;
+    let cpus: Vec<u32> = cpu::online(inventory).map(|cpu| cpu.number).collect();
+    let own = device.interface.steering.iter().find(|one| one.queue == "rx-0")?;
+    let is_alone = device.interface.receive_queues == 1 && own.cpus.is_empty() && cpus.len() > 1;
+    let taken = cpu::taken_by_interrupts(device.host);
+    if !is_alone || (case.test.is_some() && taken.is_none()) {
+        return None;
+    }
+    let name = device.name();
+    let text = format!("one core receives for {name}: it has one queue, and RPS is off");
+    let found = match taken {
+        Some(load) => Found::candidate(text).seen(format!(
+            "{} of CPU {} went to interrupts and softirq",
+            percent(load.interrupted()),
+            load.cpu
+        )),
+        None => Found::note(text),
+    };
+    let busy = taken.map(|load| load.cpu).or_else(|| case.arrivals(device).only_cpu());
+    let others = helpers(inventory, &cpus, busy);
+    let interface = &device.interface.name;
+    Some(
+        found
+            .at(device.host.role())
+            .seen(format!("rps_cpus of {interface} is 0, {} CPUs are online", cpus.len()))
+            .remedy(format!(
+                "echo {} > /sys/class/net/{interface}/queues/rx-0/rps_cpus ({})",
+                cpu::mask(&others),
+                cpu::named(&others)
+            )),
+    )
+}
+
+/// The fast CPUs beside the one that fetches; all others where there is no fast one.
+fn helpers(inventory: &measurement::Inventory, cpus: &[u32], busy: Option<u32>) -> Vec<u32> {
+    let fast = cpu::fastest(inventory);
+    let others = |all: &[u32]| -> Vec<u32> {
+        all.iter().copied().filter(|cpu| Some(*cpu) != busy).collect()
+    };
+    let (fast, all) = (others(&fast), others(cpus));
+    if fast.is_empty() { all } else { fast }
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        steer(record, Vec::new());
+    },
+    silent: |record| {
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        steer(record, vec![1]);
+    },
+};
+
+#[cfg(test)]
+fn steer(record: &mut measurement::TestRecord, cpus: Vec<u32>) {
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
+    host.inventory.cpus = vec![cpu(0), cpu(1)];
+    let interface = &mut host.inventory.interfaces[0];
+    interface.receive_queues = 1;
+    let queue = "rx-0".to_owned();
+    interface.steering = vec![measurement::host::Steering { queue, cpus, flows: None }];
+}

@@ -1,0 +1,66 @@
+//! U4: datagrams reached a host on which nobody listened.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::{self, counted, percent, share};
+
+const PAGE: Page = Page {
+    id: "U4",
+    title: "Datagrams came to a port on which nobody listens",
+    what: "The receiving host answered at least a tenth of the missing datagrams with \"port \
+           unreachable\".",
+    why: "The receiver had closed its socket, or a router sent them elsewhere. They are no loss \
+          of the network.",
+    evidence: "`NoPorts` of UDP against the datagrams that are missing.",
+    remedy: "Look whether the receiver ended early, and at address translation on the way.",
+    source: "udp(7), RFC 1122 (4.1.3.1)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U6"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+}
+
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
+    let receiver = flow.receiver();
+    let host = case.host(&receiver)?;
+    let unheard = ["snmp.Udp.NoPorts", "snmp6.Udp6NoPorts"];
+    let unheard = unheard.iter().filter_map(|name| host.growth(name)).sum::<u64>();
+    let part = share(unheard, ledger.lost()).min(1.0);
+    (part >= NOTICED && unheard > FEW).then(|| {
+        let name = words::host(&receiver);
+        Found::candidate(format!("datagrams came to a port of {name} on which nobody listens"))
+            .at(&receiver)
+            .going(flow.outcome.direction)
+            .explaining(part)
+            .seen(format!(
+                "{} (NoPorts), {} of what is missing at most",
+                counted(unheard, "datagram"),
+                percent(part)
+            ))
+            .remedy("look whether the receiver ended early, and at address translation on the way")
+    })
+}
+
+/// Of what is missing.
+const NOTICED: f64 = 0.10;
+/// Other programs' datagrams come to closed ports too.
+const FEW: u64 = 20;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Udp.NoPorts", 2_500);
+    },
+    silent: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Udp.NoPorts", 7);
+    },
+};

@@ -1,0 +1,60 @@
+//! K13: one thread is full, and other CPUs have nothing to do.
+
+use measurement::Role;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+use crate::trust::worker_busy;
+use crate::words::{self, counted, percent};
+
+const PAGE: Page = Page {
+    id: "K13",
+    title: "One thread is full, and other CPUs have nothing to do",
+    what: "A worker had no time left, it ran the only stream of its direction, and at least one \
+           other CPU of that host was busy for less than half of the time.",
+    why: "A stream is one flow, and a flow is one thread at each end: it goes as fast as one core.",
+    evidence: "The worker's time; time of the CPUs.",
+    remedy: "More streams (`-P 4`): each may have a core of its own.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T2", "K14", "H4"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    [Role::Here, Role::Peer].iter().filter_map(|role| of(case, role)).collect()
+}
+
+fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
+    let test = case.test?;
+    let (number, worker) = worker_busy::busiest(test, role)?;
+    let idle = load::idle_ones(case, case.host(role)?);
+    let is_alone = test.record.plan.streams == 1 && case.flows().len() == 1;
+    (is_alone && idle > 0).then(|| {
+        let name = words::host(role);
+        Found::limit(format!("one stream is one thread, and that one is full on {name}"))
+            .at(role)
+            .explaining(worker.utilisation)
+            .seen(format!(
+                "worker {number} was busy {} of the time, {} less than half",
+                percent(worker.utilisation),
+                counted(idle as u64, "CPU")
+            ))
+            .remedy("use more streams (-P 4)")
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::occupy(record, &Role::Peer, 0.99);
+        crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
+    },
+    silent: |record| {
+        crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
+    },
+};

@@ -1,0 +1,48 @@
+//! K12: packets are made and given back.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K12",
+    title: "Making packets takes the CPU",
+    what: "A CPU of an end was full, and at least 15 % of what it did was to allocate packets and \
+           pages and to give them back.",
+    why: "That costs for each packet, however short: few long packets cost less than many short \
+          ones.",
+    evidence: "Samples of `__alloc_skb`, `kmem_cache_alloc`, `page_frag_alloc`, \
+               `skb_release_data` and their like.",
+    remedy: "A larger MTU, GRO and segmentation offload on, a driver with a pool of pages.",
+    source: "Documentation/networking/page_pool.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Allocation);
+    let text = |host: &str| format!("making and freeing packets takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+const REMEDY: &str = "make fewer, longer packets: a larger MTU, ethtool -K INTERFACE gro on tso on";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.15;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 75), (measurement::Work::Allocation, 25)],
+        );
+    },
+    silent: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 92), (measurement::Work::Allocation, 8)],
+        );
+    },
+};

@@ -1,0 +1,77 @@
+//! U6: datagrams are missing that no host dropped.
+
+use measurement::Ledger;
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::{count, percent, share};
+
+const PAGE: Page = Page {
+    id: "U6",
+    title: "The path loses datagrams",
+    what: "Datagrams are missing, and no counter of either end, nor of a host that was observed, \
+           explains them. It is the limit where both ends tell.",
+    why: "Only what is left when the sender's queue and interface, and the receiver's interface, \
+          backlog and socket are taken off can be blamed on the network.",
+    evidence: "The ledger: sent less received, less what hosts dropped.",
+    remedy: "Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
+             which nothing is lost tells a slower link or a shaper.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.flows().iter().filter_map(of).collect()
+}
+
+fn of(flow: &Flow<'_>) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref()?;
+    if share(ledger.remainder_least.min(ledger.remainder), ledger.sent) <= TOLERATED {
+        return None;
+    }
+    let part = share(ledger.remainder, ledger.lost());
+    let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
+        Found::limit("the path between the hosts loses datagrams")
+    } else {
+        Found::candidate(unsure(ledger))
+    };
+    let found = found
+        .going(flow.outcome.direction)
+        .explaining(part)
+        .seen(format!(
+            "{} of {} datagrams are missing ({}), counters of hosts explain {}",
+            count(ledger.lost()),
+            count(ledger.sent),
+            percent(share(ledger.lost(), ledger.sent)),
+            count(ledger.lost() - ledger.remainder.min(ledger.lost()))
+        ))
+        .remedy("observe the hosts on the way (--observe HOST), and find the rate without loss");
+    Some(found)
+}
+
+fn unsure(ledger: &Ledger) -> &'static str {
+    match (ledger.sender_told, ledger.receiver_told) {
+        (_, false) => {
+            "datagrams are lost on the path, or in the receiver's host, which tells nothing"
+        }
+        (false, true) => {
+            "datagrams are lost on the path, or in the sender's host, which tells nothing"
+        }
+        (true, true) => "datagrams are lost on the path",
+    }
+}
+
+/// Of all datagrams. To be calibrated.
+const TOLERATED: f64 = 0.000_1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| crate::scene::lose(record, 5_000),
+    silent: |record| {
+        crate::scene::lose(record, 5_000);
+        crate::scene::drop_in_sockets(record, 5_000);
+    },
+};

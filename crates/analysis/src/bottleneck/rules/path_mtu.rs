@@ -1,0 +1,107 @@
+//! L7: packets are too large for the path.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, count};
+
+const PAGE: Page = Page {
+    id: "L7",
+    title: "Packets are too large for the path",
+    what: "A host gave up putting packets together or taking them apart, or TCP found by probing \
+           that larger ones vanish; or the path takes smaller packets than the interface.",
+    why: "One lost fragment loses the whole datagram. Where a router drops what is too large and \
+          its message does not come back, connections open and then stand still.",
+    evidence: "`ReasmFails` and `FragFails` of IP, `TCPMTUPFail`; the path MTU of TCP's sockets \
+               against the interface's.",
+    remedy: "Datagrams that fit (`-l`), the MTU of the path at both ends, \
+             `net.ipv4.tcp_mtu_probing=1` where messages of ICMP are lost.",
+    source: "RFC 4821, RFC 8899, ip-sysctl.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    let failed = case.hosts.iter().filter_map(failed);
+    failed.chain(smaller(case)).collect()
+}
+
+fn failed(host: &Host<'_>) -> Option<Found> {
+    let grown = COUNTERS.map(|name| (name, host.growth(name).unwrap_or(0)));
+    let grown = grown.into_iter().filter(|(_, grown)| *grown >= ENOUGH);
+    let found = Found::candidate(format!(
+        "packets are too large for the path, as {} counts",
+        words::host(host.role())
+    ));
+    let found = grown.fold(found.at(host.role()), |found, (name, grown)| {
+        found.seen(format!("{name} grew by {}", count(grown)))
+    });
+    let is_any = !found.evidence.is_empty();
+    is_any.then(|| {
+        found.remedy("send datagrams that fit (-l), or sysctl -w net.ipv4.tcp_mtu_probing=1")
+    })
+}
+
+/// TCP knows that the path takes less than the interface.
+fn smaller(case: &Case<'_>) -> Option<Found> {
+    let record = case.test?.record;
+    let last = record.samples.last()?;
+    let path = last.streams.iter().filter_map(|stream| stream.tcp.map(|tcp| tcp.path_mtu));
+    let path = path.filter(|mtu| *mtu > 0).min()?;
+    let device = case.devices().find(|device| device.host.role() == &measurement::Role::Here)?;
+    let own = device.interface.mtu;
+    // A path MTU is below 64 KiB, whatever a loopback has.
+    (path < own && path < LARGEST).then(|| {
+        Found::note("the path takes smaller packets than the interface")
+            .at(device.host.role())
+            .seen(format!(
+                "path MTU {} bytes, {} has {}",
+                count(path.into()),
+                device.name(),
+                count(own.into())
+            ))
+            .remedy("find the part of the way with the smaller MTU, a tunnel say, and raise it")
+    })
+}
+
+const COUNTERS: [&str; 5] = [
+    "snmp.Ip.ReasmFails",
+    "snmp.Ip.FragFails",
+    "snmp6.Ip6ReasmFails",
+    "snmp6.Ip6FragFails",
+    "netstat.TcpExt.TCPMTUPFail",
+];
+/// The largest packet of IPv4 (RFC 791).
+const LARGEST: u32 = 65_535;
+/// A few may be anybody's. To be calibrated.
+const ENOUGH: u64 = 10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 500);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Ip.ReasmFails", 500);
+    },
+    silent: |record| crate::scene::lose(record, 500),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::scene;
+
+    #[test]
+    fn a_tunnel_on_the_way_is_told() {
+        let mut record = scene::tcp();
+        scene::sent(&mut record).path_mtu = 1_400;
+        let test = Evidence::of(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].evidence, ["path MTU 1,400 bytes, eth0 of this host has 1,500"]);
+    }
+}

@@ -1,0 +1,94 @@
+//! L4: pause frames hold somebody back.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::evidence::Flowing;
+use crate::words::count;
+
+const PAGE: Page = Page {
+    id: "L4",
+    title: "Pause frames hold the sender back",
+    what: "An interface got pause frames while it sent the test, or sent them while it received it.",
+    why: "With flow control (IEEE 802.3x) who cannot keep up stops the other end of the link in \
+          place of dropping: the rate falls, and every counter of drops stays at zero. A switch \
+          passes the stop on, to others as well.",
+    evidence: "Counters of the driver whose names have `pause` or `xoff` (`ethtool -S IF`).",
+    remedy: "Find why the receiver is slow and mend that first. Then compare with flow control \
+             off: `ethtool -A IF rx off tx off`; a host that has none drops in place of pausing.",
+    source: "IEEE 802.3 annex 31B, ethtool(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["Q1", "U3", "T1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hardware()
+        .flat_map(|device| [(device, Flowing::In), (device, Flowing::Out)])
+        .filter_map(|(device, flowing)| of(case, &device, flowing))
+        .collect()
+}
+
+/// Pause frames that came stop what goes out, and the other way round.
+fn of(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<Found> {
+    let (word, held) = match frames {
+        Flowing::In => ("rx", Flowing::Out),
+        Flowing::Out => ("tx", Flowing::In),
+    };
+    let flow = case.through(device.host.role(), held).next()?;
+    let direction = flow.outcome.direction;
+    let grown = device.driver_growth(|name| is_pause(name) && has_word(name, word));
+    // Drivers tell the same of the port and of each priority.
+    let (name, most) = grown.iter().max_by_key(|(_, grown)| **grown)?;
+    let rate = *most as f64 / device.host.span().as_secs_f64();
+    let interface = device.name();
+    let text = match frames {
+        Flowing::In => format!("the other end of the link of {interface} makes it pause"),
+        Flowing::Out => format!("{interface} cannot keep up, and makes the sender pause"),
+    };
+    let found = if rate >= OFTEN { Found::limit(text) } else { Found::candidate(text) };
+    let found = found.at(device.host.role()).going(direction);
+    let found = found.seen(format!("{name} of {interface} grew by {}, {rate:.0}/s", count(*most)));
+    Some(
+        found.remedy(match frames {
+            Flowing::In => {
+                "mend what is slow behind that link (the receiver, a slower port of the \
+                        switch); then compare with ethtool -A rx off"
+                    .to_owned()
+            }
+            Flowing::Out => format!(
+                "mend what makes this host slow to receive; then compare with ethtool -A {} tx off",
+                device.interface.name
+            ),
+        }),
+    )
+}
+
+fn is_pause(name: &str) -> bool {
+    let name = name.to_lowercase();
+    // XON ends a pause; durations are no frames; some count what they did not do.
+    let is_other = ["duration", "transition", "storm", "xon", "discard"];
+    (name.contains("pause") || name.contains("xoff"))
+        && !is_other.iter().any(|one| name.contains(one))
+}
+
+fn has_word(name: &str, word: &str) -> bool {
+    name.to_lowercase().split(|letter: char| !letter.is_ascii_alphanumeric()).any(|one| one == word)
+}
+
+/// In a second. One frame stops a link of 1 Gbit/s for 33 ms at most, mostly for much less.
+/// To be calibrated.
+const OFTEN: f64 = 10.0;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Here);
+        crate::scene::grow(host, "nic.eth0.rx_pause_ctrl_phy", 4_000);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Here);
+        crate::scene::grow(host, "nic.eth0.tx_pause_ctrl_phy", 4_000);
+        crate::scene::grow(host, "nic.eth0.rx_pause_duration", 4_000);
+    },
+};

@@ -1,0 +1,178 @@
+//! Q1: a queueing discipline shapes or drops.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::evidence::Flowing;
+use crate::words::{count, percent, share};
+
+const PAGE: Page = Page {
+    id: "Q1",
+    title: "A queueing discipline shapes or drops",
+    what: "A discipline at an interface that sends the test held it to a rate, or dropped a good \
+           part of what is missing; or a policer at one that receives did.",
+    why: "A shaper is a limit that somebody set. A queue that overflows is a link, or a device, \
+          that is slower than what is sent.",
+    evidence: "`drops`, `overlimits` and `packets` of each discipline (`tc -s qdisc`), their kind.",
+    remedy: "Raise the rate of the shaper, or remove it: `tc qdisc del dev IF root`. Of a queue: \
+             send less at once, or use `fq`; a longer queue only adds delay.",
+    source: "tc(8)",
+};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["U3", "H2", "H4", "H5", "H9", "H13", "T1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.devices().filter_map(|device| disciplines(case, &device)).collect()
+}
+
+/// What one discipline did.
+struct Discipline<'a> {
+    kind: &'a str,
+    handle: &'a str,
+    drops: u64,
+    overlimits: u64,
+    packets: u64,
+}
+
+fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let prefix = format!("qdisc.{}", device.interface.name);
+    let mut names: Vec<&str> = ["drops", "overlimits"]
+        .iter()
+        .flat_map(|field| device.host.evidence.series.each(&prefix, field))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let all: Vec<_> = names.iter().filter_map(|name| read(device, name)).collect();
+    let shaped =
+        all.iter().filter(|one| is_shaper(one.kind)).find_map(|one| shaped(case, device, one));
+    // A root counts what its children drop as well: the largest number is that of all.
+    let most = all.iter().max_by_key(|one| one.drops);
+    shaped.or_else(|| most.and_then(|one| dropped(case, device, one)))
+}
+
+fn read<'a>(device: &Device<'_, '_>, name: &'a str) -> Option<Discipline<'a>> {
+    let (kind, handle) = name.split_once('@')?;
+    let grown = |field: &str| {
+        let name = format!("qdisc.{}.{name}.{field}", device.interface.name);
+        device.host.growth(&name).unwrap_or(0)
+    };
+    let (drops, overlimits) = (grown("drops"), grown("overlimits"));
+    Some(Discipline { kind, handle, drops, overlimits, packets: grown("packets") })
+}
+
+/// A shaper that had to wait for its rate again and again.
+fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
+    case.through(device.host.role(), Flowing::Out).next()?;
+    let waits = share(one.overlimits, one.packets.max(1));
+    if one.overlimits < ENOUGH || waits < OFTEN {
+        return None;
+    }
+    let (name, kind) = (device.name(), one.kind);
+    let found = Found::limit(format!("the shaper {kind} holds {name} to its rate"));
+    let found = found.at(device.host.role()).explaining(1.0);
+    let found = found.seen(told(one));
+    let is_policy = one.drops > 0;
+    let found =
+        if is_policy { found.seen(format!("it dropped {}", count(one.drops))) } else { found };
+    let interface = &device.interface.name;
+    Some(found.remedy(format!(
+        "raise its rate (tc qdisc show dev {interface} tells it), or remove it: tc qdisc del dev \
+         {interface} root"
+    )))
+}
+
+fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
+    let is_policer = POLICERS.contains(&one.kind);
+    let flowing = if is_policer { Flowing::In } else { Flowing::Out };
+    let blame = case.blame(device.host, flowing, one.drops)?;
+    let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
+    let (text, remedy) = if is_policer {
+        let text = format!("a filter at the entry of {name} drops");
+        (text, format!("look for a policer: tc filter show dev {interface} ingress"))
+    } else {
+        let text = format!("the sending queue {kind} of {name} drops");
+        (text, format!("send less at once (--pacing), or tc qdisc replace dev {interface} root fq"))
+    };
+    Some(
+        Found::new(blame.certainty, text)
+            .at(device.host.role())
+            .explaining(blame.share)
+            .seen(told(one))
+            .seen(format!(
+                "it dropped {}, {} of what is missing",
+                count(one.drops),
+                percent(blame.share)
+            ))
+            .remedy(remedy),
+    )
+}
+
+fn told(one: &Discipline<'_>) -> String {
+    format!(
+        "{} {}: {} packets, {} times over its limit",
+        one.kind,
+        one.handle,
+        count(one.packets),
+        count(one.overlimits)
+    )
+}
+
+fn is_shaper(kind: &str) -> bool {
+    SHAPERS.contains(&kind)
+}
+
+/// Disciplines that hold to a rate (tc(8)).
+const SHAPERS: [&str; 5] = ["tbf", "htb", "hfsc", "cake", "cbq"];
+/// What stands where packets come in.
+const POLICERS: [&str; 2] = ["ingress", "clsact"];
+/// With fewer it is a burst. To be calibrated.
+const ENOUGH: u64 = 100;
+/// Waits for each packet, that may be up to 45 segments. To be calibrated.
+const OFTEN: f64 = 0.005;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| shape(record, 12_000),
+    silent: |record| shape(record, 40),
+};
+
+#[cfg(test)]
+fn shape(record: &mut measurement::TestRecord, overlimits: u64) {
+    let host = crate::scene::host(record, &measurement::Role::Here);
+    crate::scene::grow(host, "qdisc.eth0.tbf@8001:.packets", 86_000);
+    crate::scene::grow(host, "qdisc.eth0.tbf@8001:.overlimits", overlimits);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::scene;
+
+    #[test]
+    fn a_queue_that_drops_what_is_missing_is_the_reason() {
+        let mut record = scene::udp();
+        scene::lose(&mut record, 5_000);
+        let host = scene::host(&mut record, &measurement::Role::Here);
+        scene::grow(host, "qdisc.eth0.mq@0:.drops", 4_000);
+        scene::grow(host, "qdisc.eth0.fq_codel@8001:.drops", 4_000);
+        let test = Evidence::of(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].certainty, measurement::Certainty::Limit);
+        assert!((found[0].share - 0.8).abs() < 0.001);
+    }
+
+    #[test]
+    fn what_leaves_the_receiver_is_not_what_is_missing() {
+        let mut record = scene::udp();
+        scene::lose(&mut record, 5_000);
+        let host = scene::host(&mut record, &measurement::Role::Peer);
+        scene::grow(host, "qdisc.eth0.fq_codel@8001:.drops", 4_000);
+        let test = Evidence::of(&record);
+        assert_eq!(check(&Case::of_test(&test, &[])), []);
+    }
+}

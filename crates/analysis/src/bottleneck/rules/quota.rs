@@ -1,0 +1,55 @@
+//! T5: a control group's quota is the limit.
+
+use std::time::Duration;
+
+use measurement::units::show_duration;
+
+use super::{Case, Found, Rule};
+use crate::evidence::Host;
+use crate::trust::quota::PAGE;
+use crate::words::{self, counted, percent};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let is_wanting = case.wanting().next().is_some();
+    if is_wanting { case.hosts.iter().filter_map(of).collect() } else { Vec::new() }
+}
+
+fn of(host: &Host<'_>) -> Option<Found> {
+    let times = host.growth("cgroup.cpu.nr_throttled")?;
+    let micros = host.growth("cgroup.cpu.throttled_us").unwrap_or(0);
+    let share = micros as f64 / (host.span().as_micros() as f64).max(1.0);
+    (share > TOLERATED).then(|| {
+        let name = words::host(host.role());
+        let stopped = show_duration(Duration::from_micros(micros));
+        Found::limit(format!("the CPU quota of linerate's control group on {name} is the limit"))
+            .at(host.role())
+            .explaining(share)
+            .seen(format!(
+                "stopped {}, for {stopped} together, {} of the time",
+                counted(times, "time"),
+                percent(share)
+            ))
+            .remedy("raise cpu.max, or run it outside of that group")
+    })
+}
+
+/// Share of the time, over all threads. To be calibrated.
+const TOLERATED: f64 = 0.02;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "cgroup.cpu.nr_throttled", 90);
+        crate::scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "cgroup.cpu.nr_throttled", 1);
+        crate::scene::grow(host, "cgroup.cpu.throttled_us", 20_000);
+    },
+};

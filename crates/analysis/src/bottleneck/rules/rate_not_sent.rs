@@ -1,0 +1,73 @@
+//! T1: the sender cannot send the rate that was asked.
+
+use super::{Case, Found, Rule};
+use crate::bottleneck::load;
+use crate::evidence::Flow;
+use crate::trust::sender_short::{PAGE, blocked, is_by_a_block};
+use crate::trust::worker_busy;
+use crate::words::{self, percent, share};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["T2", "H4", "K1", "K9", "K11", "K12", "K13", "K14"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.wanting().filter_map(|flow| of(case, flow)).collect()
+}
+
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let test = case.test?;
+    let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
+    let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
+    if kept >= KEPT || is_by_a_block(test.record, flow.outcome) {
+        return None;
+    }
+    let missing = 1.0 - kept;
+    // What is behind the sender takes no more: other rules say what that is.
+    if case.is_tcp() || blocked(test, flow) > missing / 2.0 {
+        return None;
+    }
+    let sender = flow.sender();
+    let worker = worker_busy::busiest(test, &sender);
+    let full = load::full(case).into_iter().find(|full| full.role == sender);
+    let fact = format!("{} cannot send the rate that was asked", words::host(&sender));
+    let is_shown = worker.is_some() || full.is_some();
+    let found = if is_shown { Found::limit(fact) } else { Found::candidate(fact) };
+    let mut found = found
+        .at(&sender)
+        .going(flow.outcome.direction)
+        .explaining(missing)
+        .seen(format!("sent {} of the {asked} asked ({})", offered.rate, percent(kept)))
+        .remedy(
+            "use longer datagrams (-l), more streams (-P) or faster engines (--fastest), or ask \
+             for less (-b)",
+        );
+    if let Some((number, worker)) = worker {
+        let busy = percent(worker.utilisation);
+        found = found.seen(format!("its worker {number} was busy {busy} of the time"));
+    }
+    if let Some(full) = full {
+        found = found.seen(full.in_words());
+        if let Some((work, share)) = full.most() {
+            found = found.seen(format!("most of that, {}, was: {work}", percent(share)));
+        }
+    }
+    Some(found)
+}
+
+/// Clocks and the last block explain the rest.
+const KEPT: f64 = 0.98;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::send_only(record, 60_000_000);
+        crate::scene::occupy(record, &measurement::Role::Here, 0.99);
+        crate::scene::fill(crate::scene::host(record, &measurement::Role::Here), 0.99);
+    },
+    silent: |record| {
+        crate::scene::send_only(record, 60_000_000);
+        crate::scene::block(record, 6_000_000_000);
+    },
+};

@@ -1,0 +1,206 @@
+//! H1: TCP waits for the receiver's window.
+
+use measurement::Role;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{self, count, counted, percent};
+
+const PAGE: Page = Page {
+    id: "H1",
+    title: "TCP waits for the receiver's window",
+    what: "For at least a tenth of the time the sender had data, and the receiver's window had no \
+           room for it; it is the limit from a quarter on, where no other wait is longer.",
+    why: "A sender may have no more under way than the receiver offers. A window is small since \
+          its buffer is, which costs rate in proportion to the round trip, or since the program \
+          behind it reads too slowly, whatever its buffer.",
+    evidence: "`tcpi_rwnd_limited` against the time of the result. The window and the least round \
+               trip tell a small buffer, whose window is all under way in each round trip, from a \
+               slow reader, whose window closes (`TCPToZeroWindowAdv`, `TCPWantZeroWindowAdv`), or \
+               that read nothing for whole steps of 100 ms.",
+    remedy: "A small buffer: leave `-w` out, or raise the third number of `net.ipv4.tcp_rmem` above \
+             twice the rate times the round trip. A slow reader: a CPU of its own, fewer programs \
+             beside it, `--engine truncate` to see what reading costs.",
+    source: "tcp(7), Documentation/networking/ip-sysctl.rst",
+};
+
+pub(super) const RULE: Rule =
+    Rule { page: &PAGE, check, symptoms: &["H2", "H3", "H4", "H7", "H9", "H10", "T1", "T2"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let shares = transfer.shares();
+    let share = shares.receive_window;
+    let others = shares.application.max(shares.send_buffer);
+    let reason = reason(case, transfer);
+    let receiver = transfer.receiver();
+    let text = reason.in_words(&words::host(&receiver));
+    let found = match share {
+        _ if share < NOTICED => return None,
+        _ if share < DECIDES || share < others => Found::candidate(text),
+        _ => Found::limit(text),
+    };
+    let mut found = found
+        .at(&receiver)
+        .going(transfer.flow.outcome.direction)
+        .explaining(share)
+        .seen(format!("its window had no room for {} of the time", percent(share)))
+        .remedy(reason.remedy(transfer));
+    for evidence in reason.evidence(transfer) {
+        found = found.seen(evidence);
+    }
+    Some(found)
+}
+
+/// Why a window is small.
+enum Cause {
+    /// Its buffer is.
+    Buffer,
+    /// The program reads too slowly: how often the window closed, and in how many steps of the
+    /// whole nothing was read.
+    Reader { closed: u64, still: u64, steps: u64 },
+    /// It does not show.
+    Either,
+}
+
+fn reason(case: &Case<'_>, transfer: &Transfer<'_>) -> Cause {
+    let receiver = transfer.receiver();
+    let names = ["TCPToZeroWindowAdv", "TCPWantZeroWindowAdv"];
+    let closed = transfer::grown(case.host(&receiver), &names);
+    let closed = closed.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
+    let (still, steps) = stillness(case, &receiver);
+    let fills = transfer.on_the_way().and_then(|on_the_way| {
+        let window = transfer.senders.iter().map(|tcp| tcp.send_window).max()?;
+        (window > 0).then_some(window as f64 <= FILLED * on_the_way)
+    });
+    match fills {
+        _ if still * 20 > steps => Cause::Reader { closed, still, steps },
+        Some(true) if closed <= FEW => Cause::Buffer,
+        _ if closed > 0 => Cause::Reader { closed, still, steps },
+        Some(true) => Cause::Buffer,
+        _ => Cause::Either,
+    }
+}
+
+/// In how many steps the receiver read nothing, between the first and the last in which it
+/// did; and how many those are.
+fn stillness(case: &Case<'_>, receiver: &Role) -> (u64, u64) {
+    let Some(test) = case.test else { return (0, 0) };
+    let pulses = match receiver {
+        Role::Here => &test.record.pulses,
+        _ => &test.record.peer_pulses,
+    };
+    let Some(pulse) = pulses.iter().find(|pulse| !pulse.sender) else { return (0, 0) };
+    let moved = |bytes: &u64| *bytes > 0;
+    let first = pulse.bytes.iter().position(moved).unwrap_or(0);
+    let last = pulse.bytes.iter().rposition(moved).map_or(first, |last| last + 1);
+    let steps = &pulse.bytes[first..last];
+    (steps.iter().filter(|bytes| !moved(bytes)).count() as u64, steps.len() as u64)
+}
+
+impl Cause {
+    fn in_words(&self, host: &str) -> String {
+        match self {
+            Self::Buffer => format!("the receive window of {host} is too small for this path"),
+            Self::Reader { .. } => format!("the program that receives on {host} reads too slowly"),
+            Self::Either => {
+                format!("the receive window of {host} limits: its buffer, or its reader")
+            }
+        }
+    }
+
+    fn evidence(&self, transfer: &Transfer<'_>) -> Vec<String> {
+        let mut all = Vec::new();
+        let window = transfer.senders.iter().map(|tcp| tcp.send_window).max().unwrap_or(0);
+        if let Some(trip) = transfer.least_round_trip().filter(|_| window > 0) {
+            let rate = measurement::BitRate::of(window, trip);
+            all.push(format!(
+                "a window of {} bytes each {} is {rate} at most for a stream",
+                count(window),
+                transfer::shown(trip)
+            ));
+        }
+        if let Self::Reader { closed, still, steps } = self {
+            if *closed > 0 {
+                all.push(format!("its window closed {}", counted(*closed, "time")));
+            }
+            if *still > 0 {
+                all.push(format!("it read nothing in {still} of {steps} steps"));
+            }
+        }
+        all
+    }
+
+    fn remedy(&self, transfer: &Transfer<'_>) -> String {
+        let reader = "give that program a CPU of its own (--cpus), and see what else runs there";
+        // Twice what is under way, and room for a rate that is several times as high.
+        let most =
+            transfer.on_the_way().map_or(LEAST_BUFFER, |bytes| (8.0 * bytes).max(LEAST_BUFFER));
+        let buffer = format!(
+            "leave -w out, and there: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {most:.0}\""
+        );
+        match self {
+            Self::Buffer => buffer,
+            Self::Reader { .. } => reader.to_owned(),
+            Self::Either => format!("{buffer}; if that changes nothing, {reader}"),
+        }
+    }
+}
+
+/// Share of the time from which on it is told. To be calibrated.
+const NOTICED: f64 = 0.10;
+/// From which on it limits. To be calibrated.
+const DECIDES: f64 = 0.25;
+/// Windows, against what was under way, that were used up in each round trip.
+const FILLED: f64 = 3.0;
+/// Times that a window may close at the start of a connection.
+const FEW: u64 = 2;
+/// The kernel's own default for the most that a buffer may have (tcp(7)).
+const LEAST_BUFFER: f64 = 6_291_456.0;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let tcp = crate::scene::sent(record);
+        (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 20_000);
+        (tcp.rtt_micros, tcp.send_window) = (20_200, 250_000);
+    },
+    silent: |record| {
+        let tcp = crate::scene::sent(record);
+        (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (500_000, 20_000);
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    fn text(spoil: impl FnOnce(&mut measurement::TestRecord)) -> String {
+        let mut record = scene::tcp();
+        (FIXTURE.fires)(&mut record);
+        spoil(&mut record);
+        let judgement = crate::judge(&record);
+        judgement.verdict.expect("measured").findings[0].text.clone()
+    }
+
+    #[test]
+    fn a_small_buffer_is_told_from_a_slow_reader() {
+        assert!(text(|_| ()).contains("window of the server is too small"));
+        let closed = text(|record| {
+            scene::sent(record).min_rtt_micros = 50;
+            let host = scene::host(record, &Role::Peer);
+            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 4_000);
+        });
+        assert!(closed.contains("on the server reads too slowly"), "{closed}");
+        let still = text(|record| record.peer_pulses[0].bytes[20..50].fill(0));
+        assert!(still.contains("on the server reads too slowly"), "{still}");
+        let unknown = text(|record| scene::sent(record).min_rtt_micros = 50);
+        assert!(unknown.contains("its buffer, or its reader"), "{unknown}");
+    }
+}

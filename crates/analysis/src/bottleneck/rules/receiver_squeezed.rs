@@ -1,0 +1,74 @@
+//! H7: the receiver's TCP dropped or squeezed segments.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{self, percent, share};
+
+const PAGE: Page = Page {
+    id: "H7",
+    title: "The receiver's TCP dropped what had arrived",
+    what: "Segments that reached the host were dropped or squeezed in TCP itself.",
+    why: "They are sent again although the path lost nothing. The program does not read, its \
+          socket is locked for too long, or its buffer is full of small segments.",
+    evidence: "`TCPBacklogDrop`, `TCPRcvQDrop`, `TCPOFODrop`, `PruneCalled`, `RcvPruned`, \
+               `TCPZeroWindowDrop` of the receiver, against the segments that were sent again.",
+    remedy: "A larger `net.ipv4.tcp_rmem`, a CPU of its own for the reader, GRO.",
+    source: "Documentation/networking/snmp_counter.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H5", "H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let receiver = transfer.receiver();
+    let grown = transfer::grown(case.host(&receiver), &NAMES);
+    let drops = grown.iter().filter(|(name, _)| *name != "PruneCalled").map(|(_, by)| *by);
+    let drops = drops.fold(0, u64::saturating_add);
+    if grown.is_empty() || transfer.sent_again() < NOTICED {
+        return None;
+    }
+    let part = share(drops, transfer.account.retransmitted_segments).min(1.0);
+    let text = format!("TCP of {} drops what has arrived", words::host(&receiver));
+    let found = if part >= 0.5 && transfer.may_wait_for_the_path() {
+        Found::limit(text)
+    } else {
+        Found::candidate(text)
+    };
+    let found = found
+        .at(&receiver)
+        .going(transfer.flow.outcome.direction)
+        .explaining(part)
+        .seen(transfer::in_words(&grown))
+        .seen(format!("that is {} of the segments that were sent again", percent(part)))
+        .remedy("raise net.ipv4.tcp_rmem there, and give the reader a CPU of its own (--cpus)");
+    Some(found)
+}
+
+const NAMES: [&str; 6] = [
+    "TCPBacklogDrop",
+    "TCPRcvQDrop",
+    "TCPOFODrop",
+    "PruneCalled",
+    "RcvPruned",
+    "TCPZeroWindowDrop",
+];
+/// Bytes sent again, of all. To be calibrated.
+const NOTICED: f64 = 0.001;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::send_again(record, 1_000, 0);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "netstat.TcpExt.TCPBacklogDrop", 990);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "netstat.TcpExt.TCPBacklogDrop", 3);
+    },
+};

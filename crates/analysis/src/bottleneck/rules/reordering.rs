@@ -1,0 +1,69 @@
+//! H6: segments changed their order, and TCP took them for lost.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{counted, percent};
+
+const PAGE: Page = Page {
+    id: "H6",
+    title: "Segments change their order on the path",
+    what: "At least half of the segments that were sent again had arrived, or the order changed \
+           more often than segments were lost.",
+    why: "A gap looks like loss until the segment comes: the window shrinks, and bytes travel \
+          twice. A bond, several queues, or a packet that changes its CPU do that.",
+    evidence: "Duplicate SACKs (`tcpi_dsack_dups`), `tcpi_reord_seen`, at the sender's host \
+               `TCPSACKReorder`, `TCPTSReorder`, `TCPSpuriousRTOs`.",
+    remedy: "Keep a flow on one link and one queue: the hash of the bond, RPS and XPS of one CPU, \
+             no `balance-rr`.",
+    source: "RFC 2883, Documentation/networking/snmp_counter.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H5", "H9", "T1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let account = transfer.account;
+    let is_spurious = transfer.sent_again() >= MUCH && transfer.spurious() >= 0.5;
+    let is_seen =
+        account.reorderings >= OFTEN && account.reorderings > account.retransmitted_segments / 2;
+    if !is_spurious && !is_seen {
+        return None;
+    }
+    let text = "segments change their order on the path, and TCP takes them for lost";
+    let found =
+        if is_spurious && transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
+            Found::limit(text)
+        } else {
+            Found::candidate(text)
+        };
+    let names = ["TCPSACKReorder", "TCPTSReorder", "TCPSpuriousRTOs", "TCPDSACKRecv"];
+    let counters = transfer::grown(case.host(&transfer.sender()), &names);
+    let found = found
+        .going(transfer.flow.outcome.direction)
+        .explaining(transfer.shares().congestion_window)
+        .seen(format!(
+            "{} sent again, {} of them had arrived; the order changed {}",
+            counted(account.retransmitted_segments, "segment"),
+            percent(transfer.spurious()),
+            counted(account.reorderings, "time")
+        ))
+        .remedy("keep a flow on one link and one queue (hash of the bond, RPS, XPS)");
+    let told = !counters.is_empty();
+    Some(if told { found.seen(transfer::in_words(&counters)) } else { found })
+}
+
+/// Of the bytes. To be calibrated.
+const MUCH: f64 = 0.001;
+/// Times. To be calibrated.
+const OFTEN: u64 = 100;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::send_again(record, 1_000, 900),
+    silent: |record| crate::scene::send_again(record, 1_000, 100),
+};

@@ -1,0 +1,49 @@
+//! O2: an interface cannot send what lies in several pieces.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload};
+
+const PAGE: Page = Page {
+    id: "O2",
+    title: "An interface cannot gather pieces",
+    what: "Scatter and gather is off at an interface that sends.",
+    why: "Each packet is copied into one piece before it is sent: there is no segmentation \
+          offload, and a send without a copy (`MSG_ZEROCOPY`, sendfile(2)) is copied late.",
+    evidence: "`tx-scatter-gather` (`ethtool -k IF`).",
+    remedy: "`ethtool -K IF sg on`; where it is `off [fixed]` do not ask for zero-copy.",
+    source: "ethtool(8), Documentation/networking/msg_zerocopy.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["O3"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.senders().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let text =
+        format!("{} cannot gather pieces: packets are copied before they are sent", device.name());
+    let (found, remedy) = match device.offload("tx-scatter-gather") {
+        Offload::Off => {
+            let name = &device.interface.name;
+            (
+                Found::candidate(text).seen("tx-scatter-gather off"),
+                format!("ethtool -K {name} sg on"),
+            )
+        }
+        Offload::Missing => (
+            Found::note(text).seen("tx-scatter-gather off [fixed]"),
+            "the device has none: zero-copy only costs here".to_owned(),
+        ),
+        Offload::On | Offload::Unknown => return None,
+    };
+    Some(found.at(device.host.role()).remedy(remedy))
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| super::switch(record, &measurement::Role::Here, "tx-scatter-gather", "off"),
+    silent: |record| super::switch(record, &measurement::Role::Peer, "tx-scatter-gather", "off"),
+};

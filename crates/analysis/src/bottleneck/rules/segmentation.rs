@@ -1,0 +1,86 @@
+//! O3: CPUs cut TCP into segments.
+
+use measurement::Work;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "O3",
+    title: "CPUs cut TCP into segments",
+    what: "Segmentation offload (TSO) is off at an interface that sends TCP. It is the limit where \
+           it could be on and a CPU of the sender was full.",
+    why: "With it the stack sends up to 64 KiB at once and the device cuts them. Without it the \
+          driver and all below the stack run once for each segment, 45 times as often.",
+    evidence: "`tx-tcp-segmentation` and `tx-tcp6-segmentation` (`ethtool -k IF`).",
+    remedy: "`ethtool -K IF tso on`; where it is `off [fixed]`, `gso on` saves a part.",
+    source: "Documentation/networking/segmentation-offloads.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.is_udp() {
+        return Vec::new();
+    }
+    case.carriers().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let names = NAMES.into_iter().filter(|name| matters(case, name));
+    let off: Vec<_> = names
+        .map(|name| (name, device.offload(name)))
+        .filter(|(_, state)| matches!(state, Offload::Off | Offload::Missing))
+        .collect();
+    let (first, _) = off.first()?;
+    let interface = &device.interface.name;
+    let version = if *first == NAMES[1] { " over IPv6" } else { "" };
+    let text = format!("CPUs cut TCP{version} into segments at {}", device.name());
+    let could = off.iter().any(|(_, state)| *state == Offload::Off);
+    let full = load::full(case).into_iter().find(|full| case.is_of(&full.role, device.host));
+    let found = match &full {
+        Some(full) if could => {
+            Found::limit(text).explaining(full.share(is_for_each_segment)).seen(full.in_words())
+        }
+        _ if could => Found::candidate(text),
+        _ => Found::note(text),
+    };
+    let shown: Vec<_> = off
+        .iter()
+        .filter_map(|(name, _)| Some(format!("{name} {}", device.interface.offloads.get(*name)?)))
+        .collect();
+    let is_without_gso = device.offload("tx-generic-segmentation") == Offload::Off;
+    let found = found.at(device.host.role()).seen(shown.join(", "));
+    Some(if could {
+        found.remedy(format!("ethtool -K {interface} tso on"))
+    } else if is_without_gso {
+        found.remedy(format!(
+            "the device has none; let the stack do it late: ethtool -K {interface} gso on"
+        ))
+    } else {
+        found.remedy("the device has none: larger frames save as much (ip link set mtu)")
+    })
+}
+
+/// What costs as much for a short segment as for a long one.
+const fn is_for_each_segment(work: Work) -> bool {
+    use Work::{Allocation, Driver, Receive, Transmit};
+    matches!(work, Allocation | Driver | Receive | Transmit)
+}
+
+/// Whether the test, if there is one, is of that version of IP.
+fn matters(case: &Case<'_>, name: &str) -> bool {
+    let peer = case.test.map(|test| test.record.peer.address);
+    peer.is_none_or(|peer| peer.is_ipv6() == (name == NAMES[1]))
+}
+
+const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| super::switch(record, &measurement::Role::Here, "tx-tcp-segmentation", "off"),
+    silent: |record| super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off"),
+};

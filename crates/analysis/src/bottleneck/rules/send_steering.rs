@@ -1,0 +1,113 @@
+//! Q5: CPUs share queues for sending.
+
+use measurement::Work;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, cpu};
+use crate::words::{count, percent};
+
+const PAGE: Page = Page {
+    id: "Q5",
+    title: "CPUs share queues for sending",
+    what: "An interface has several queues for sending and XPS is off.",
+    why: "Then a hash chooses the queue of a flow: CPUs wait for each other's locks, and what was \
+          sent is cleaned up by another CPU than the one that made it.",
+    evidence: "Queues for sending and their `xps_cpus`; with a profile the share of locks.",
+    remedy: "One CPU, or one group of CPUs, to each `/sys/class/net/IF/queues/tx-N/xps_cpus`.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.senders().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let steering = device.interface.steering.iter().filter(|one| one.queue.starts_with("tx-"));
+    let steering: Vec<_> = steering.collect();
+    let cpus = cpu::online(&device.host.evidence.inventory).count();
+    let is_off = steering.len() > 1 && cpus > 1 && steering.iter().all(|one| one.cpus.is_empty());
+    let attribution = case.attribution(device.host.role());
+    let locks = attribution.and_then(|all| all.work.get(&Work::Locking)).map(|cost| cost.share);
+    let text = format!("CPUs share the queues for sending of {}", device.name());
+    let found = match locks {
+        _ if !is_off => return None,
+        Some(share) if share >= HOT => Found::candidate(text)
+            .explaining(share)
+            .seen(format!("locks took {} of the busy time", percent(share))),
+        // Nothing waits there, or there is nothing that could.
+        Some(_) => return None,
+        None if case.test.is_some_and(|test| test.record.streams.len() < 2) => return None,
+        None => Found::note(text),
+    };
+    let (queues, name) = (count(steering.len() as u64), &device.interface.name);
+    Some(
+        found
+            .at(device.host.role())
+            .seen(format!("{queues} queues for sending, xps_cpus is 0 for all, {cpus} CPUs"))
+            .remedy(format!(
+                "a CPU to each queue: echo 1 > /sys/class/net/{name}/queues/tx-0/xps_cpus; echo 2 \
+                 > .../tx-1/xps_cpus; and so on"
+            )),
+    )
+}
+
+/// Of the busy time. To be calibrated.
+const HOT: f64 = 0.1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        queues(record);
+        let stream = record.streams[0].clone();
+        record.streams.push(measurement::record::StreamRecord { id: 2, ..stream });
+    },
+    silent: queues,
+};
+
+#[cfg(test)]
+fn queues(record: &mut measurement::TestRecord) {
+    use measurement::host::{Cpu, Steering};
+    let host = crate::scene::host(record, &measurement::Role::Here);
+    host.inventory.cpus = (0..2).map(|number| Cpu { number, ..Cpu::default() }).collect();
+    let steering = |queue| Steering { queue: format!("tx-{queue}"), ..Steering::default() };
+    host.inventory.interfaces[0].steering = (0..2).map(steering).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measurement::verdict::Cost;
+    use measurement::{Attribution, ProfileSource, Role};
+
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::scene;
+
+    fn found(locks: f64) -> Vec<Found> {
+        let mut record = scene::tcp();
+        queues(&mut record);
+        let cost = Cost { share: locks, nanos_per_kib: None };
+        let attribution = Attribution {
+            host: Role::Here,
+            source: ProfileSource::default(),
+            samples: 1_000,
+            labelled: 1.0,
+            work: BTreeMap::from([(Work::Locking, cost)]),
+            cpus: Vec::new(),
+            what_if: Vec::new(),
+        };
+        let test = Evidence::of(&record);
+        check(&Case::of_test(&test, &[attribution]))
+    }
+
+    #[test]
+    fn locks_that_cost_nothing_are_none() {
+        assert_eq!(found(0.01), []);
+        assert_eq!(found(0.2)[0].certainty, measurement::Certainty::Candidate);
+    }
+}

@@ -1,0 +1,71 @@
+//! U3: the sender's socket had no room: what is behind it takes no more.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Flow;
+use crate::trust::sender_short::blocked;
+use crate::words::{self, counted, percent};
+
+const PAGE: Page = Page {
+    id: "U3",
+    title: "The sender's queue or link takes no more datagrams",
+    what: "The sender waited for room in its socket for at least a fifth of the time, or the \
+           kernel refused datagrams.",
+    why: "A socket is full when the queueing discipline, the driver and the link behind it are: \
+          what went is what they take.",
+    evidence: "The time in which no socket of the sender had room; `SndbufErrors` of UDP.",
+    remedy: "That is the rate of this way out. Look at `tc -s qdisc`, at the link's speed, and ask \
+             for less (`-b`).",
+    source: "udp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T1", "T2", "K13", "K14"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_udp() {
+        return Vec::new();
+    }
+    case.wanting().filter_map(|flow| of(case, flow)).collect()
+}
+
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let sender = flow.sender();
+    let blocked = blocked(case.test?, flow);
+    let host = case.host(&sender);
+    let refused = host.and_then(|host| host.growth("snmp.Udp.SndbufErrors")).unwrap_or(0);
+    let text = format!("the queue or the link of {} takes no more datagrams", words::host(&sender));
+    let found = match blocked {
+        _ if blocked >= LONG => Found::limit(text),
+        _ if refused > FEW => Found::candidate(text),
+        _ => return None,
+    };
+    let found = found
+        .at(&sender)
+        .going(flow.outcome.direction)
+        .explaining(blocked)
+        .seen(format!(
+            "its sockets had no room for {} of the time; {} (SndbufErrors)",
+            percent(blocked),
+            counted(refused, "refusal")
+        ))
+        .remedy("look at tc -s qdisc and at the link's speed there, or ask for less (-b)");
+    Some(found)
+}
+
+/// Share of the time. To be calibrated.
+const LONG: f64 = 0.20;
+/// Refusals that a full queue makes now and then.
+const FEW: u64 = 100;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::send_only(record, 60_000_000);
+        crate::scene::block(record, 6_000_000_000);
+    },
+    silent: |record| {
+        crate::scene::send_only(record, 60_000_000);
+        crate::scene::block(record, 200_000_000);
+    },
+};

@@ -1,0 +1,80 @@
+//! N6: interrupts and the program share a core.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Load};
+use crate::words::percent;
+
+const PAGE: Page = Page {
+    id: "N6",
+    title: "Interrupts and the program share a core",
+    what: "The CPU to which an interface's interrupts come was full, with at least 40 % of its \
+           time in interrupts and as much in programs, while another was idle for half of its time.",
+    why: "Each takes from the other what it needs. With the program on a core of its own both \
+          have one.",
+    evidence: "Times of each CPU (`/proc/stat`), and where interrupts came.",
+    remedy: "Pin the program to another CPU (`--affinity`, taskset(1)), or move the interrupt.",
+    source: "Documentation/networking/scaling.rst",
+};
+
+pub(super) const RULE: Rule = Rule {
+    page: &PAGE,
+    check,
+    symptoms: &[
+        "N1", "N2", "S1", "S2", "S3", "U1", "H1", "T1", "T2", "T3", "K1", "K5", "K9", "K12", "K13",
+        "K14",
+    ],
+};
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let cpu = case.arrivals(device).only_cpu()?;
+    let loads = Load::of(device.host);
+    let shared = loads.iter().find(|load| load.cpu == cpu && is_shared(load))?;
+    let idle = loads.iter().find(|load| load.busy() <= 0.5)?;
+    let name = device.name();
+    Some(
+        Found::limit(format!("CPU {cpu} has both the interrupts of {name} and the program"))
+            .at(device.host.role())
+            .explaining(shared.interrupted())
+            .seen(format!(
+                "CPU {cpu} was busy for {}: {} interrupts and softirq, {} programs",
+                percent(shared.busy()),
+                percent(shared.interrupted()),
+                percent(shared.programs())
+            ))
+            .seen(format!("CPU {} was idle for {}", idle.cpu, percent(1.0 - idle.busy())))
+            .remedy(format!("run the program on another CPU, as taskset -c {} does", idle.cpu)),
+    )
+}
+
+fn is_shared(load: &Load) -> bool {
+    load.busy() >= FULL && load.interrupted() >= MUCH && load.programs() >= MUCH
+}
+
+/// To be calibrated.
+const FULL: f64 = 0.97;
+const MUCH: f64 = 0.4;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| share(record, 100_000_000),
+    silent: |record| share(record, 2_000_000_000),
+};
+
+#[cfg(test)]
+fn share(record: &mut measurement::TestRecord, idle: u64) {
+    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 200_000);
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::scene::grow(host, "cpu.0.idle_ns", idle);
+    crate::scene::grow(host, "cpu.0.user_ns", 500_000_000);
+    crate::scene::grow(host, "cpu.0.system_ns", 4_000_000_000);
+    crate::scene::grow(host, "cpu.0.softirq_ns", 5_000_000_000);
+}

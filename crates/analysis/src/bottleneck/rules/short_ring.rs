@@ -1,0 +1,74 @@
+//! N2: the ring of an interface is too short for bursts.
+
+use super::missed::{larger, missed};
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, cpu};
+use crate::evidence::Flowing;
+use crate::words::{count, percent};
+
+const PAGE: Page = Page {
+    id: "N2",
+    title: "The receive ring is too short for bursts",
+    what: "The device dropped frames though no core was full, and its ring can be larger.",
+    why: "A ring holds what comes until softirq fetches it. 256 descriptors are 3 ms of full \
+          frames at 1 Gbit/s, and 0.2 ms of small ones.",
+    evidence: "Drops of the device (N1); the ring as it is and at most; no CPU whose irq and \
+               softirq time reach 85 %.",
+    remedy: "`ethtool -G IF rx N`, in steps: a ring that does not fit the cache makes small cores \
+             slower.",
+    source: "ethtool(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["N1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let ring = device.interface.rings.get("rx")?;
+    let most = ring.most.filter(|most| ring.current < *most)?;
+    let (name, missed) = missed(device)?;
+    if cpu::taken_by_interrupts(device.host).is_some() {
+        return None;
+    }
+    let blame = case.blame(device.host, Flowing::In, missed)?;
+    let interface = device.name();
+    let text = format!("the receive ring of {interface} is too short for bursts");
+    Some(
+        Found::new(blame.certainty, text)
+            .at(device.host.role())
+            .explaining(blame.share)
+            .seen(format!(
+                "{} descriptors of {} that it can have",
+                count(ring.current),
+                count(most)
+            ))
+            .seen(format!(
+                "{name} grew by {}, {} of what is missing, and no core was full",
+                count(missed),
+                percent(blame.share)
+            ))
+            .remedy(format!(
+                "ethtool -G {} rx {}, then test again",
+                device.interface.name,
+                larger(ring.current, most)
+            )),
+    )
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| (super::missed::FIXTURE.fires)(&mut *ring(record, 256)),
+    silent: |record| (super::missed::FIXTURE.fires)(&mut *ring(record, 4_096)),
+};
+
+#[cfg(test)]
+fn ring(record: &mut measurement::TestRecord, current: u64) -> &mut measurement::TestRecord {
+    let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+    let ring = measurement::host::Measure { current, most: Some(4_096) };
+    interface.rings.insert("rx".to_owned(), ring);
+    record
+}

@@ -1,0 +1,57 @@
+//! L5: a link that sleeps between frames, and loses some.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::words::{count, percent, share};
+
+const PAGE: Page = Page {
+    id: "L5",
+    title: "The link sleeps between frames (EEE)",
+    what: "Energy Efficient Ethernet is active on an interface of a test that lost something.",
+    why: "The link wakes for each frame after a rest, which takes microseconds; some pairs of \
+          devices wake too late, and lose frames or the link itself.",
+    evidence: "`ethtool --show-eee IF`; datagrams that are missing, or segments sent again.",
+    remedy: "`ethtool --set-eee IF eee off`, and the same test again.",
+    source: "IEEE 802.3az, ethtool(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let lost: u64 = case.wanting().map(|flow| crate::bottleneck::case::missing(flow)).sum();
+    let sent: u64 = case.wanting().map(|flow| crate::bottleneck::case::sent(flow)).sum();
+    if share(lost, sent) < TOLERATED {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(&device, lost, sent)).collect()
+}
+
+fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
+    let is_active = device.interface.eee.as_deref() == Some("active");
+    let interface = &device.interface.name;
+    is_active.then(|| {
+        Found::candidate(format!("the link of {} sleeps between frames", device.name()))
+            .at(device.host.role())
+            .seen(format!("Energy Efficient Ethernet is active on {interface}"))
+            .seen(format!("{} packets are missing, {}", count(lost), percent(share(lost, sent))))
+            .remedy(format!("try without: ethtool --set-eee {interface} eee off"))
+    })
+}
+
+/// Of what was sent. To be calibrated.
+const TOLERATED: f64 = 0.000_1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 500);
+        let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+        interface.eee = Some("active".to_owned());
+    },
+    silent: |record| {
+        let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+        interface.eee = Some("active".to_owned());
+    },
+};

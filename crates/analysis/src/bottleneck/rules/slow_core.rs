@@ -1,0 +1,168 @@
+//! N5: interrupts of an interface go to a slow core while fast ones are there.
+
+use measurement::host::{Inventory, Irq};
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Load, cpu};
+use crate::evidence::Host;
+use crate::words::{self, count, percent};
+
+const PAGE: Page = Page {
+    id: "N5",
+    title: "Interrupts go to a slow core",
+    what: "An interrupt of an interface arrives at a core that is slower than the fastest of its \
+           host. It is certain to limit where that core was full during a test.",
+    why: "Where cores differ (big.LITTLE, P and E cores) the first CPU is often a slow one, and \
+          the kernel gives it all interrupts; what receives packets then runs there.",
+    evidence: "`cpu_capacity`, or the highest frequency, of each core; `effective_affinity` and \
+               counts of each interrupt; with a test the load of that core.",
+    remedy: "A fast core for each: the mask of the core to `/proc/irq/N/smp_affinity`. Programs \
+             and RPS go to the others.",
+    source: "Documentation/core-api/irq/irq-affinity.rst",
+};
+
+pub(super) const RULE: Rule = Rule {
+    page: &PAGE,
+    check,
+    symptoms: &[
+        "N1", "N2", "N3", "N4", "S1", "S2", "S3", "S5", "L4", "U1", "U6", "H5", "H9", "K1", "K5",
+        "K9", "K12", "K14", "T1", "T2", "T3",
+    ],
+};
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+}
+
+/// An interrupt on a slow core.
+struct Misplaced<'a> {
+    irq: &'a Irq,
+    device: String,
+    cpu: u32,
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+    let inventory = &host.evidence.inventory;
+    let fast = cpu::fastest(inventory);
+    let (misplaced, taken) = placed(case, host, &fast);
+    let first = misplaced.first()?;
+    let most = fast.iter().filter_map(|cpu| cpu::speed(inventory, *cpu)).max()?;
+    let name = words::host(host.role());
+    let text = format!("interrupts of the network go to slow cores on {name}");
+    let loads = Load::of(host);
+    let load = loads.iter().find(|load| load.cpu == first.cpu);
+    let found = match load {
+        Some(load) if load.is_taken_by_interrupts() => {
+            Found::limit(text).explaining(load.interrupted()).seen(busy(load))
+        }
+        Some(load) if load.busy() < HARDLY_BUSY => Found::note(text).seen(busy(load)),
+        _ => Found::candidate(text),
+    };
+    let found = misplaced.iter().fold(found.at(host.role()), |found, one| {
+        found.seen(format!(
+            "interrupt {} of {} goes to {}; the fastest core has {}",
+            one.irq.number,
+            one.device,
+            described(inventory, one.cpu),
+            count(most)
+        ))
+    });
+    Some(found.remedy(remedy(&misplaced, &free(&fast, &taken))))
+}
+
+/// Interrupts on slow cores, and fast cores that have one already.
+fn placed<'a>(case: &'a Case<'_>, host: &Host<'_>, fast: &[u32]) -> (Vec<Misplaced<'a>>, Vec<u32>) {
+    let (mut misplaced, mut taken) = (Vec::<Misplaced<'a>>::new(), Vec::new());
+    for device in case.hardware().filter(|device| device.host.role() == host.role()) {
+        for irq in device.irqs() {
+            let Some(cpu) = target(case, &device, irq) else { continue };
+            if fast.contains(&cpu) {
+                taken.push(cpu);
+            } else if !fast.is_empty() && misplaced.iter().all(|one| one.irq.number != irq.number) {
+                misplaced.push(Misplaced { irq, device: device.interface.name.clone(), cpu });
+            }
+        }
+    }
+    (misplaced, taken)
+}
+
+/// The CPU that an interrupt goes to, if it comes at all.
+fn target(case: &Case<'_>, device: &Device<'_, '_>, irq: &Irq) -> Option<u32> {
+    let arrivals = case.arrivals_of(device, irq);
+    let counted = arrivals.only_cpu()?;
+    match irq.effective.as_slice() {
+        // It was moved since.
+        [only] if case.test.is_none() => Some(*only),
+        _ => Some(counted),
+    }
+}
+
+/// Fast cores, those first that have no interrupt yet.
+fn free(fast: &[u32], taken: &[u32]) -> Vec<u32> {
+    let (mut free, busy): (Vec<u32>, Vec<u32>) = fast.iter().partition(|cpu| !taken.contains(cpu));
+    free.extend(busy);
+    free
+}
+
+fn remedy(misplaced: &[Misplaced<'_>], fast: &[u32]) -> String {
+    let moves = misplaced.iter().zip(fast.iter().cycle());
+    let commands: Vec<_> = moves
+        .map(|(one, cpu)| {
+            format!("echo {} > /proc/irq/{}/smp_affinity", cpu::mask(&[*cpu]), one.irq.number)
+        })
+        .collect();
+    format!("move each to a fast core: {}", commands.join("; "))
+}
+
+fn busy(load: &Load) -> String {
+    format!(
+        "CPU {} was busy for {}, {} of its time in interrupts and softirq",
+        load.cpu,
+        percent(load.busy()),
+        percent(load.interrupted())
+    )
+}
+
+/// A core in words: `CPU 0, a Cortex-A53 of capacity 485`.
+fn described(inventory: &Inventory, number: u32) -> String {
+    let Some(one) = inventory.cpus.iter().find(|one| one.number == number) else {
+        return format!("CPU {number}");
+    };
+    let model = one.model.as_deref().unwrap_or("core");
+    match (one.capacity, one.max_khz) {
+        (Some(capacity), _) => format!("CPU {number}, a {model} of capacity {capacity}"),
+        (None, Some(khz)) => format!("CPU {number}, a {model} of {} kHz", count(khz)),
+        (None, None) => format!("CPU {number}, a {model}"),
+    }
+}
+
+/// A core below that has time for more. To be calibrated.
+const HARDLY_BUSY: f64 = 0.5;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        cores(record, 400);
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+    },
+    silent: |record| {
+        cores(record, 1_000);
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+    },
+};
+
+#[cfg(test)]
+fn cores(record: &mut measurement::TestRecord, first: u32) {
+    let cpu = |number, capacity| measurement::host::Cpu {
+        number,
+        capacity: Some(capacity),
+        ..measurement::host::Cpu::default()
+    };
+    crate::scene::host(record, &measurement::Role::Peer).inventory.cpus =
+        vec![cpu(0, first), cpu(1, 1_024)];
+}

@@ -1,0 +1,81 @@
+//! H14: each segment climbs the receiver's stack alone.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{self, count};
+
+const PAGE: Page = Page {
+    id: "H14",
+    title: "Each segment climbs the receiver's stack alone",
+    what: "More than 20,000 segments a second arrived at TCP, each no larger than one and a half \
+           of the segments that the sender makes: nothing was put together. It is the limit \
+           where a CPU of the receiver was full.",
+    why: "The stack costs as much for a segment of 500 bytes as for one of 64 KiB that GRO has \
+          put together.",
+    evidence: "`Tcp.InSegs` of the receiver, which counts what GRO has put together as one, against \
+               the bytes that arrived and the sender's segment size.",
+    remedy: "GRO on (`ethtool -K eth0 gro on`), a larger MTU.",
+    source: "Documentation/networking/snmp_counter.rst",
+};
+
+pub(super) const RULE: Rule = Rule {
+    page: &PAGE,
+    check,
+    symptoms: &["K1", "K9", "K12", "K13", "K14", "K11", "T2", "H1", "H6", "H9"],
+};
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let receiver = transfer.receiver();
+    let host = case.host(&receiver)?;
+    // Acknowledgements of the other direction are segments too.
+    let segments = host.growth("snmp.Tcp.InSegs").filter(|_| case.flows().len() == 1)?;
+    let size = transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|size| *size > 0)?;
+    let got = transfer.rate * host.span().as_secs_f64() / segments.max(1) as f64;
+    let each_second = segments as f64 / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
+    if each_second < MANY || size > LARGE || got > 1.5 * f64::from(size) {
+        return None;
+    }
+    let is_full = load::full(case).iter().any(|full| {
+        full.role == receiver || case.host(&full.role).is_some_and(|one| one.is_same_kernel(host))
+    });
+    let text =
+        format!("each segment climbs the stack of {} alone (no GRO)", words::host(&receiver));
+    let found = if is_full { Found::limit(text) } else { Found::note(text) };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    let each_second = count(each_second as u64);
+    let found = found
+        .at(&receiver)
+        .going(transfer.flow.outcome.direction)
+        .explaining(0.5)
+        .seen(format!("{each_second} segments a second of {got:.0} bytes (segment size {size})"))
+        .remedy("ethtool -K INTERFACE gro on, or a larger MTU at both ends");
+    Some(found)
+}
+
+/// In bytes: beyond a jumbo frame nothing need be put together.
+const LARGE: u32 = 16_384;
+/// Segments in a second. To be calibrated.
+const MANY: f64 = 20_000.0;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::sent(record).segment = 460;
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Tcp.InSegs", 272_000);
+        crate::scene::fill(host, 0.98);
+    },
+    silent: |record| {
+        crate::scene::sent(record).segment = 460;
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Tcp.InSegs", 12_000);
+        crate::scene::fill(host, 0.98);
+    },
+};

@@ -1,0 +1,73 @@
+//! U7: CPUs wait for the lock of one UDP socket.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load::{self, Full};
+use crate::words::{self, percent};
+use measurement::ProfileRow;
+
+const PAGE: Page = Page {
+    id: "U7",
+    title: "CPUs wait for the lock of one UDP socket",
+    what: "A CPU was full, and at least 5 % of what it did was to wait for the lock under which \
+           datagrams enter a socket.",
+    why: "Several CPUs that receive for one socket take turns at its lock, and so does the reader.",
+    evidence: "Samples of spin locks within `__udp_enqueue_schedule_skb` and its neighbours.",
+    remedy: "A socket for each thread (`-P`), each fed by one CPU.",
+    source: "udp(7), socket(7) (SO_REUSEPORT)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K11", "K13", "K14", "T2"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_udp() {
+        return Vec::new();
+    }
+    load::full(case).iter().filter_map(of).collect()
+}
+
+fn of(full: &Full<'_>) -> Option<Found> {
+    let share = full.share_of_rows(is_waiting);
+    (share >= NOTICED).then(|| {
+        Found::limit(format!(
+            "CPUs of {} wait for the lock of one UDP socket",
+            words::host(&full.role)
+        ))
+        .at(&full.role)
+        .explaining(share)
+        .seen(full.in_words())
+        .seen(format!("{} of its time waited for that lock", percent(share)))
+        .remedy("use more streams (-P): a socket each")
+    })
+}
+
+fn is_waiting(row: &ProfileRow) -> bool {
+    let is_of_udp = |name: &str| WITHIN.iter().any(|within| name.contains(within));
+    row.symbol.contains("spin_lock") && row.within.as_deref().is_some_and(is_of_udp)
+}
+
+/// Of `net/ipv4/udp.c`.
+const WITHIN: [&str; 3] = ["udp_enqueue_schedule_skb", "udp_queue_rcv", "udp_recvmsg"];
+/// Share of the busy time.
+const NOTICED: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| lock(record, "__udp_enqueue_schedule_skb"),
+    silent: |record| lock(record, "futex_wait_setup"),
+};
+
+#[cfg(test)]
+fn lock(record: &mut measurement::TestRecord, within: &str) {
+    crate::scene::send_only(record, 60_000_000);
+    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::scene::fill(host, 0.99);
+    crate::scene::profile(
+        host,
+        &[(measurement::Work::Receive, 88), (measurement::Work::Locking, 12)],
+    );
+    let rows = &mut host.profile.as_mut().expect("sampled").rows;
+    rows[1].symbol = "native_queued_spin_lock_slowpath".to_owned();
+    rows[1].within = Some(within.to_owned());
+}

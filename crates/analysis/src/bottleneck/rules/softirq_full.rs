@@ -1,0 +1,80 @@
+//! S5: softirq takes a whole core.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::cpu;
+use crate::evidence::Host;
+use crate::words::{self, count, percent};
+
+const PAGE: Page = Page {
+    id: "S5",
+    title: "Softirq takes a whole core",
+    what: "A CPU spent at least 85 % of its time in interrupts and softirq, those of the network \
+           more often than others.",
+    why: "That core works on packets and on nothing else; more packets than it can work on are \
+          dropped before it, or wait.",
+    evidence: "irq and softirq time of each CPU (`/proc/stat`), kinds of softirq \
+               (`/proc/softirqs`).",
+    remedy: "Fewer, larger packets (GRO, a larger MTU), more queues or RPS, threaded NAPI \
+             (`echo 1 > /sys/class/net/IF/threaded`), so that the scheduler can move it.",
+    source: "Documentation/networking/napi.rst",
+};
+
+pub(super) const RULE: Rule = Rule {
+    page: &PAGE,
+    check,
+    symptoms: &[
+        "N1", "N2", "S1", "S2", "S3", "N4", "U1", "U6", "H5", "H9", "K1", "K5", "K9", "K12", "K14",
+        "L4", "T1", "T2", "T3",
+    ],
+};
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    case.hosts.iter().filter_map(of).collect()
+}
+
+fn of(host: &Host<'_>) -> Option<Found> {
+    let load = cpu::taken_by_interrupts(host)?;
+    let ran = |kind: &str| host.growth(&format!("softirqs.{kind}.{}", load.cpu)).unwrap_or(0);
+    let network = ran("NET_RX").saturating_add(ran("NET_TX"));
+    let is_network = OTHERS.iter().all(|kind| ran(kind) <= network);
+    is_network.then(|| {
+        let name = words::host(host.role());
+        Found::limit(format!("softirq takes CPU {} of {name} whole", load.cpu))
+            .at(host.role())
+            .explaining(load.interrupted())
+            .seen(format!(
+                "{} of its time went to interrupts and softirq",
+                percent(load.interrupted())
+            ))
+            .seen(format!("softirqs of the network ran there {} times", count(network)))
+            .remedy(
+                "let more CPUs take part (queues, RPS), or send fewer and larger packets; threaded \
+                 NAPI lets the scheduler move it",
+            )
+    })
+}
+
+/// `TIMER` and `RCU` run at each tick and cost little.
+const OTHERS: [&str; 3] = ["BLOCK", "TASKLET", "HI"];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        // Whose interrupts they are is not known.
+        host.inventory.irqs.clear();
+        crate::scene::grow(host, "softirqs.NET_RX.0", 90_000);
+    },
+    silent: |record| {
+        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "softirqs.NET_RX.0", 90_000);
+        crate::scene::grow(host, "softirqs.BLOCK.0", 190_000);
+    },
+};

@@ -1,0 +1,85 @@
+//! K15: the program of an end stood still.
+
+use std::time::Duration;
+
+use measurement::units::show_duration;
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, percent};
+
+const PAGE: Page = Page {
+    id: "K15",
+    title: "The program of an end stood still",
+    what: "For at least a tenth of the time linerate on an end was at work by its own clock, and \
+           neither ran nor waited for a CPU.",
+    why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
+          memory. Meanwhile nothing is sent, or a socket fills that nobody reads.",
+    evidence: "Time of the worker in its turns, against the CPU time and the run delay of its \
+               thread (`/proc/<pid>/task/<tid>/schedstat`).",
+    remedy: "See who stops it: the state `T` in `ps`, a debugger, `cgroup.freeze`, `vmstat` for \
+             swapping.",
+    source: "proc(5), signal(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+    let stood = stood_still(case, host)?;
+    let share = stood.as_secs_f64() / case.result_span()?.as_secs_f64().max(f64::MIN_POSITIVE);
+    (share >= LEAST).then(|| {
+        let name = words::host(host.role());
+        Found::limit(format!("linerate on {name} stands still again and again"))
+            .at(host.role())
+            .explaining(share)
+            .seen(format!(
+                "for {} ({}) a worker was in its turn, and neither ran nor waited for a CPU",
+                show_duration(Duration::from_millis(
+                    u64::try_from(stood.as_millis()).unwrap_or(u64::MAX)
+                )),
+                percent(share)
+            ))
+            .remedy(
+                "see who stops it: its state in ps, a debugger, a frozen control group, swapping",
+            )
+    })
+}
+
+/// How long the busiest worker of an end was in its turns without a CPU and without waiting
+/// for one.
+fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
+    let runtime = case.test?.runtime(host.role())?;
+    let turns = runtime.mpus.iter().map(|mpu| mpu.run_seconds).fold(0.0, f64::max);
+    let most = |what| host.each("task", what).iter().map(|(_, nanos)| *nanos).max();
+    let accounted = most("run_ns")?.saturating_add(most("wait_ns").unwrap_or(0));
+    Duration::try_from_secs_f64(turns - accounted as f64 / 1e9).ok()
+}
+
+/// Share of the time. To be calibrated.
+const LEAST: f64 = 0.10;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let runtime = record.peer_runtime.as_mut().expect("it is told");
+        runtime.mpus[0].run_seconds = 8.0;
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "task.77.run_ns", 3_000_000_000);
+    },
+    silent: |record| {
+        let runtime = record.peer_runtime.as_mut().expect("it is told");
+        runtime.mpus[0].run_seconds = 8.0;
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "task.77.run_ns", 5_000_000_000);
+        crate::scene::grow(host, "task.77.wait_ns", 2_500_000_000);
+    },
+};

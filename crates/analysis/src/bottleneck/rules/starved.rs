@@ -1,0 +1,60 @@
+//! T3: the test waits for a CPU that others have.
+
+use super::{Case, Found, Rule};
+use crate::evidence::{Host, run_delay};
+use crate::trust::others_cpu;
+use crate::trust::run_delay::{PAGE, is_by_the_other_end};
+use crate::words::{self, percent};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    let Some(test) = case.test else { return Vec::new() };
+    test.ends().filter_map(|host| of(case, host)).collect()
+}
+
+fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+    let test = case.test?;
+    let delay = run_delay(test, host)?;
+    let share = delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
+    if share < NOTICED || is_by_the_other_end(test, host) {
+        return None;
+    }
+    let name = words::host(host.role());
+    let fact = format!("linerate has to wait for a CPU on {name}");
+    let found = if share >= LONG { Found::limit(fact) } else { Found::candidate(fact) };
+    let found = found
+        .at(host.role())
+        .explaining(share)
+        .seen(format!("a worker could have run and did not for {} of the time", percent(share)))
+        .remedy("stop what else runs there, or choose CPUs that are free (--cpus)");
+    let others = others_cpu::taken(test, host).filter(|others| *others > NOTICED);
+    Some(match others {
+        Some(others) => found.seen(format!("other processes took {} of a CPU", percent(others))),
+        None => found,
+    })
+}
+
+/// Share of the time. To be calibrated.
+const NOTICED: f64 = 0.05;
+/// To be calibrated.
+const LONG: f64 = 0.15;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "task.77.wait_ns", 4_500_000_000);
+        crate::scene::grow(host, "cpu.0.user_ns", 5_000_000_000);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "task.77.wait_ns", 100_000_000);
+        crate::scene::grow(host, "cpu.1.user_ns", 9_000_000_000);
+    },
+};

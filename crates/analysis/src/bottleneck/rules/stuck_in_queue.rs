@@ -1,0 +1,53 @@
+//! H13: segments were stuck in the sender's own queue.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{self, percent};
+
+const PAGE: Page = Page {
+    id: "H13",
+    title: "Segments are stuck in the sender's own queue",
+    what: "TCP wanted to send again what its own host had not sent yet.",
+    why: "The queueing discipline or the driver holds packets longer than a round trip should \
+          take: it is the sender that is slow, and not the path.",
+    evidence: "`TCPSpuriousRtxHostQueues`, `TCPWqueueTooBig` of the sender.",
+    remedy: "Look at `tc -s qdisc` and the driver's queue; `fq_codel`, byte queue limits.",
+    source: "Documentation/networking/snmp_counter.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H9"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+}
+
+fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let sender = transfer.sender();
+    let names = ["TCPSpuriousRtxHostQueues", "TCPWqueueTooBig"];
+    let grown = transfer::grown(case.host(&sender), &names);
+    (!grown.is_empty()).then(|| {
+        let text = format!("segments are stuck in the queue of {}", words::host(&sender));
+        let share = transfer.shares().congestion_window;
+        Found::candidate(text)
+            .at(&sender)
+            .going(transfer.flow.outcome.direction)
+            .explaining(share / 2.0)
+            .seen(transfer::in_words(&grown))
+            .seen(format!("it waited for its congestion window {} of the time", percent(share)))
+            .remedy("look at tc -s qdisc there, and at the driver's queue (byte queue limits)")
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Here);
+        crate::scene::grow(host, "netstat.TcpExt.TCPSpuriousRtxHostQueues", 40);
+    },
+    silent: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "netstat.TcpExt.TCPSpuriousRtxHostQueues", 40);
+    },
+};

@@ -1,0 +1,48 @@
+//! K9: entering the kernel costs more than what is done there.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "K9",
+    title: "System calls take the CPU",
+    what: "A CPU of an end was full, and at least a fifth of what it did was to enter and leave \
+           the kernel.",
+    why: "A call costs the same for 64 bytes as for 64 KiB: small datagrams one at a time cost a \
+          call each.",
+    evidence: "Samples of the entry code and of the system calls' own functions.",
+    remedy: "Many datagrams with one call (`--fastest` finds the engine: sendmmsg(2), \
+             segmentation offload), longer blocks (`-l`).",
+    source: "sendmmsg(2), udp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H4"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::SystemCall);
+    let text = |host: &str| format!("entering the kernel takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+}
+
+const REMEDY: &str = "move more with each call: --fastest, or longer blocks or datagrams (-l)";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.20;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 70), (measurement::Work::SystemCall, 30)],
+        );
+    },
+    silent: |record| {
+        crate::scene::full_with(
+            record,
+            &[(measurement::Work::User, 90), (measurement::Work::SystemCall, 10)],
+        );
+    },
+};

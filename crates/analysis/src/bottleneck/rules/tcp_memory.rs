@@ -1,0 +1,42 @@
+//! H8: the memory that all TCP sockets share ran out.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, counted};
+
+const PAGE: Page = Page {
+    id: "H8",
+    title: "The memory of all TCP sockets ran short",
+    what: "The kernel came under pressure of TCP memory during the result.",
+    why: "Then all sockets have to make do with less, and windows shrink, whatever their buffers \
+          may have.",
+    evidence: "`TCPMemoryPressures` of the host.",
+    remedy: "Raise `net.ipv4.tcp_mem` (in pages), or use fewer streams.",
+    source: "tcp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H1", "H2", "H7"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let is_wanting = case.is_tcp() && case.wanting().next().is_some();
+    if is_wanting { case.hosts.iter().filter_map(of).collect() } else { Vec::new() }
+}
+
+fn of(host: &Host<'_>) -> Option<Found> {
+    let times = host.growth("netstat.TcpExt.TCPMemoryPressures").filter(|times| *times > 0)?;
+    let text = format!("the memory of all TCP sockets ran short on {}", words::host(host.role()));
+    let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
+    let found = Found::candidate(text).at(host.role()).explaining(0.5).seen(seen);
+    Some(found.remedy("raise all three numbers of net.ipv4.tcp_mem there, or use fewer streams"))
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "netstat.TcpExt.TCPMemoryPressures", 20);
+    },
+    silent: |_| (),
+};

@@ -1,0 +1,60 @@
+//! H11: options that TCP needs were not agreed on.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::percent;
+
+const PAGE: Page = Page {
+    id: "H11",
+    title: "The connection has no window scale, or no SACK",
+    what: "The ends did not agree on window scaling or on selective acknowledgements.",
+    why: "Without a scale no window is larger than 64 KiB, which at a round trip of 10 ms is 52 \
+          Mbit/s; without SACK each loss costs a round trip more.",
+    evidence: "`tcpi_options`. A kernel that tells no option at all is not believed.",
+    remedy: "`sysctl -w net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_sack=1` at both ends; else a \
+             router on the way removes the options.",
+    source: "RFC 7323, RFC 2018",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    transfer::wanting(case).iter().filter_map(of).collect()
+}
+
+fn of(transfer: &Transfer<'_>) -> Option<Found> {
+    let told = transfer.senders.iter().map(|tcp| tcp.options).find(|options| *options != 0)?;
+    let missing: Vec<_> =
+        OPTIONS.iter().filter(|(bit, _)| told & bit == 0).map(|(_, name)| *name).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let share = transfer.shares().receive_window;
+    let text = format!("the connection has no {}", missing.join(" and no "));
+    let is_small = missing.contains(&SCALE) && share >= 0.25;
+    let found = if is_small { Found::limit(text) } else { Found::candidate(text) };
+    let found = found
+        .going(transfer.flow.outcome.direction)
+        .explaining(share)
+        .seen(format!("tcpi_options = {told}; window full for {} of the time", percent(share)))
+        .remedy(
+            "sysctl -w net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_sack=1 at both ends; if it is \
+             set, a router on the way removes the options",
+        );
+    Some(found)
+}
+
+const SCALE: &str = "window scale";
+/// `TCPI_OPT_*` of `linux/tcp.h`.
+const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        let tcp = crate::scene::sent(record);
+        (tcp.options, tcp.receive_window_limited_micros) = (3, 8_000_000);
+    },
+    silent: |record| crate::scene::sent(record).options = 7,
+};

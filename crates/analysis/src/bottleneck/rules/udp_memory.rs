@@ -1,0 +1,58 @@
+//! U2: the memory that all UDP sockets share ran out.
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::{self, counted, percent, share};
+
+const PAGE: Page = Page {
+    id: "U2",
+    title: "The memory of all UDP sockets ran out",
+    what: "The receiver dropped datagrams since all UDP sockets together had as much memory as they \
+           may have.",
+    why: "That bound holds for the host, whatever buffer a single socket has.",
+    evidence: "`MemErrors` of UDP against the datagrams that are missing.",
+    remedy: "Raise `net.ipv4.udp_mem` (in pages), or read faster.",
+    source: "udp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U1", "U6"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+}
+
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref()?;
+    let receiver = flow.receiver();
+    let host = case.host(&receiver)?;
+    let refused = ["snmp.Udp.MemErrors", "snmp6.Udp6MemErrors"];
+    let refused = refused.iter().filter_map(|name| host.growth(name)).sum::<u64>();
+    let part = share(refused.min(ledger.lost()), ledger.lost());
+    (share(refused.min(ledger.lost()), ledger.sent) > TOLERATED && part >= 0.5).then(|| {
+        Found::limit(format!("the memory of all UDP sockets ran out on {}", words::host(&receiver)))
+            .at(&receiver)
+            .going(flow.outcome.direction)
+            .explaining(part)
+            .seen(format!(
+                "{} there, {} of what is missing (MemErrors)",
+                counted(refused, "drop"),
+                percent(part)
+            ))
+            .remedy("raise all three numbers of net.ipv4.udp_mem there")
+    })
+}
+
+/// Of all datagrams. To be calibrated.
+const TOLERATED: f64 = 0.000_1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "snmp.Udp.MemErrors", 4_900);
+    },
+    silent: |record| crate::scene::lose(record, 5_000),
+};

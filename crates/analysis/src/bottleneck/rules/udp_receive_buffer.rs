@@ -1,0 +1,80 @@
+//! U1: the receiver's own socket overflows.
+
+use measurement::judgement::Place;
+
+use super::{Case, Found, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::{self, count, percent, share};
+
+const PAGE: Page = Page {
+    id: "U1",
+    title: "The receiver's own socket overflows",
+    what: "Datagrams reached the receiving host, and its socket had no room for them.",
+    why: "A socket holds what its buffer holds: at 1 Gbit/s the kernel's default of 212,992 bytes \
+          is full after about a millisecond in which the program did not read. To a tool that \
+          counts gaps this looks like loss on the network.",
+    evidence: "Drops of the test's own sockets (`SK_MEMINFO_DROPS` of sock_diag(7), else \
+               `RcvbufErrors` of the host) against the datagrams that are missing.",
+    remedy: "A larger buffer (`-w`, `net.core.rmem_max`) where the receiver is late now and then; \
+             a faster reader (fewer, larger datagrams, `-P`, a CPU of its own) where it is always \
+             late.",
+    source: "socket(7), udp(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.flows().iter().filter_map(of).collect()
+}
+
+fn of(flow: &Flow<'_>) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref()?;
+    let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverSocket);
+    let dropped: u64 = drops.map(|drop| drop.datagrams).sum();
+    let part = share(dropped, ledger.lost());
+    // Of a rate that was asked what did not even leave is missing too.
+    let missing = missing(flow).unwrap_or(0.0).max(share(ledger.lost(), ledger.sent));
+    let explained = share(dropped, ledger.sent) / missing.max(f64::MIN_POSITIVE);
+    (share(dropped, ledger.sent) > TOLERATED).then(|| {
+        let receiver = flow.receiver();
+        let name = words::host(&receiver);
+        let text = format!("the socket of the receiver overflows on {name}");
+        // As much as goes always loses a little, which is not what limits it.
+        let is_limit = flow.outcome.asked.is_some() || share(dropped, ledger.sent) > MUCH;
+        let found = if is_limit { Found::limit(text) } else { Found::note(text) };
+        found
+            .at(&receiver)
+            .going(flow.outcome.direction)
+            .explaining(explained)
+            .seen(format!(
+                "{} of the {} datagrams that are missing were dropped there ({})",
+                count(dropped),
+                count(ledger.lost()),
+                percent(part)
+            ))
+            .remedy("ask for a larger buffer (-w), or use fewer and larger datagrams")
+    })
+}
+
+/// Of all datagrams of a sender that sends as much as goes. To be calibrated.
+const MUCH: f64 = 0.05;
+
+/// Part of the rate that was asked that did not arrive.
+fn missing(flow: &Flow<'_>) -> Option<f64> {
+    let (asked, delivered) = flow.outcome.asked.zip(flow.outcome.delivered)?;
+    Some(1.0 - share(delivered.rate.bits_per_second(), asked.bits_per_second()))
+}
+
+/// Of all datagrams. To be calibrated.
+const TOLERATED: f64 = 0.000_1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        crate::scene::drop_in_sockets(record, 5_000);
+    },
+    silent: |record| crate::scene::lose(record, 5_000),
+};

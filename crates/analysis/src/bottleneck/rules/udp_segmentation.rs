@@ -1,0 +1,48 @@
+//! O6: the device could cut UDP, and is not asked to.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::{Device, Offload};
+
+const PAGE: Page = Page {
+    id: "O6",
+    title: "CPUs cut UDP into datagrams",
+    what: "`tx-udp-segmentation` is off at an interface that sends UDP, and the device has it.",
+    why: "A program may hand over many datagrams at once (`UDP_SEGMENT`). A device that cuts \
+          them saves the driver's work for each.",
+    evidence: "`tx-udp-segmentation` (`ethtool -k IF`).",
+    remedy: "`ethtool -K IF tx-udp-segmentation on`, and the same test again.",
+    source: "udp(7), Documentation/networking/segmentation-offloads.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.is_tcp() {
+        return Vec::new();
+    }
+    case.senders().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let is_off = device.offload("tx-udp-segmentation") == Offload::Off;
+    is_off.then(|| {
+        Found::note(format!("CPUs cut UDP into datagrams at {}", device.name()))
+            .at(device.host.role())
+            .seen("tx-udp-segmentation off")
+            .remedy(format!("ethtool -K {} tx-udp-segmentation on", device.interface.name))
+    })
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: || {
+        let mut record = crate::scene::udp();
+        crate::scene::lose(&mut record, 5_000);
+        record
+    },
+    fires: |record| super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off"),
+    silent: |record| {
+        super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off [fixed]");
+    },
+};

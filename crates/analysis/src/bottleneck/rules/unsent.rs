@@ -1,0 +1,63 @@
+//! Q4: an interface does not send what it got.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::evidence::Flowing;
+use crate::words::{count, percent};
+
+const PAGE: Page = Page {
+    id: "Q4",
+    title: "An interface does not send what it got",
+    what: "The driver gave up packets that it was to send.",
+    why: "Here the link does not drop but the device: its ring was full though the queue went on, \
+          the carrier went away, or frames were too long.",
+    evidence: "`tx_dropped`, `tx_errors`, `tx_fifo_errors`, `tx_carrier_errors` and \
+               `tx_aborted_errors` against what is missing.",
+    remedy: "`ethtool -S IF` names it in the driver's words; look into the kernel's log, and try \
+             another kernel or driver.",
+    source: "Documentation/networking/statistics.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hardware().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let counters = FIELDS.map(|field| (field, device.growth(field)));
+    let unsent = counters.iter().map(|(_, grown)| *grown).max()?;
+    let blame = case.blame(device.host, Flowing::Out, unsent)?;
+    let name = device.name();
+    let found = Found::new(blame.certainty, format!("{name} does not send what it got"));
+    let found = found.at(device.host.role()).explaining(blame.share);
+    let shown = counters.iter().filter(|(_, grown)| *grown > 0);
+    let found = shown.fold(found, |found, (field, grown)| {
+        found.seen(format!("{field} of {name} grew by {}", count(*grown)))
+    });
+    let found = found.seen(format!("{} of what is missing", percent(blame.share)));
+    Some(found.remedy(format!(
+        "ethtool -S {} names it in the driver's words; then the kernel's log (dmesg)",
+        device.interface.name
+    )))
+}
+
+/// Sums and their parts: the largest counts all.
+const FIELDS: [&str; 5] =
+    ["tx_dropped", "tx_errors", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors"];
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Here);
+        crate::scene::grow(host, "interface.eth0.tx_fifo_errors", 5_000);
+    },
+    silent: |record| {
+        crate::scene::lose(record, 5_000);
+        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::scene::grow(host, "interface.eth0.tx_fifo_errors", 5_000);
+    },
+};

@@ -1,0 +1,39 @@
+//! T2: a worker of linerate is the limit.
+
+use measurement::Role;
+
+use super::{Case, Found, Rule};
+use crate::trust::worker_busy::{PAGE, busiest};
+use crate::words::{self, percent};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H4"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.wanting().next().is_none() {
+        return Vec::new();
+    }
+    [Role::Here, Role::Peer].iter().filter_map(|role| of(case, role)).collect()
+}
+
+fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
+    let (number, worker) = busiest(case.test?, role)?;
+    let name = words::host(role);
+    let text = format!("worker {number} of linerate on {name} has no time left");
+    let found = Found::limit(text)
+        .at(role)
+        .explaining(worker.utilisation)
+        .seen(format!("it was busy {} of the time", percent(worker.utilisation)))
+        .remedy("use more streams (-P), or engines that move more with each call (--fastest)");
+    Some(found)
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| {
+        crate::scene::occupy(record, &Role::Peer, 0.99);
+        record.plan = crate::scene::plan_with(&record.plan, |draft| draft.streams = 2);
+    },
+    silent: |record| crate::scene::occupy(record, &Role::Peer, 0.80),
+};

@@ -1,0 +1,113 @@
+//! One direction of a TCP test in which something is missing, as rules of TCP look at it.
+
+use std::time::Duration;
+
+use measurement::judgement::{TcpAccount, TimeShares};
+use measurement::units::show_duration;
+use measurement::{Role, TcpSample};
+
+use super::Case;
+use crate::evidence::{Flow, Host, senders};
+use crate::words::share;
+
+/// One direction.
+pub(super) struct Transfer<'a> {
+    pub(super) flow: &'a Flow<'a>,
+    pub(super) account: &'a TcpAccount,
+    /// What its senders said at the end.
+    pub(super) senders: Vec<TcpSample>,
+    /// Payload bytes a second that arrived, over all streams.
+    pub(super) rate: f64,
+}
+
+/// Directions of a TCP test that could be faster.
+pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Transfer<'a>> {
+    let Some(test) = case.test.filter(|_| case.is_tcp()) else { return Vec::new() };
+    let told = case.wanting().filter_map(|flow| {
+        let account = flow.account.tcp.as_ref()?;
+        let senders = senders(test.record, flow.outcome.direction);
+        let senders = senders.into_iter().filter_map(|(one, _)| one.tcp).collect();
+        let headline = flow.outcome.headline()?;
+        let rate = headline.bytes as f64 / headline.span.as_secs_f64().max(f64::MIN_POSITIVE);
+        Some(Transfer { flow, account, senders, rate })
+    });
+    told.collect()
+}
+
+impl Transfer<'_> {
+    /// Where the sender's time went; nothing in all places if it does not tell.
+    pub(super) fn shares(&self) -> TimeShares {
+        self.account.shares.unwrap_or_default()
+    }
+
+    pub(super) fn sender(&self) -> Role {
+        self.flow.sender()
+    }
+
+    pub(super) fn receiver(&self) -> Role {
+        self.flow.receiver()
+    }
+
+    /// The least round trip of its streams; none: not told.
+    pub(super) fn least_round_trip(&self) -> Option<Duration> {
+        let told = self.senders.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0);
+        told.min().map(|micros| Duration::from_micros(micros.into()))
+    }
+
+    /// The smoothed round trip of the slowest stream at the end; none: not told.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        let told = self.senders.iter().map(|tcp| tcp.rtt_micros).filter(|micros| *micros > 0);
+        told.max().map(|micros| Duration::from_micros(micros.into()))
+    }
+
+    /// Bytes that must be under way to keep the link of that rate full: rate times least round
+    /// trip, for one stream.
+    pub(super) fn on_the_way(&self) -> Option<f64> {
+        let streams = self.senders.len().max(1) as f64;
+        Some(self.rate / streams * self.least_round_trip()?.as_secs_f64())
+    }
+
+    /// Bytes sent again, of those sent.
+    pub(super) fn sent_again(&self) -> f64 {
+        let account = self.account;
+        share(account.retransmitted, account.acknowledged.saturating_add(account.retransmitted))
+    }
+
+    /// Segments that had arrived when they were sent again, of those sent again.
+    pub(super) fn spurious(&self) -> f64 {
+        share(self.account.spurious_segments, self.account.retransmitted_segments).min(1.0)
+    }
+
+    /// Whether the sender waited for the congestion window, and so for the path, at least half
+    /// of the time; a kernel that keeps no times may have.
+    pub(super) fn may_wait_for_the_path(&self) -> bool {
+        self.account.shares.is_none_or(|shares| shares.congestion_window >= 0.5)
+    }
+}
+
+/// By how much counters of TCP grew at a host, those that did.
+pub(super) fn grown<'a>(host: Option<&Host<'_>>, names: &'a [&'a str]) -> Vec<(&'a str, u64)> {
+    let Some(host) = host else { return Vec::new() };
+    let each = names.iter().filter_map(|name| {
+        let grown = host.growth(&format!("netstat.TcpExt.{name}")).filter(|grown| *grown > 0)?;
+        Some((*name, grown))
+    });
+    each.collect()
+}
+
+/// A time to three digits or so: a microsecond, ten of them from a millisecond on.
+pub(super) fn shown(time: Duration) -> String {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let grain = match micros {
+        0..1_000 => 1,
+        1_000..1_000_000 => 10,
+        _ => 10_000,
+    };
+    show_duration(Duration::from_micros(micros / grain * grain))
+}
+
+/// `TCPRcvQDrop +12, PruneCalled +3`.
+pub(super) fn in_words(grown: &[(&str, u64)]) -> String {
+    let words = grown.iter().map(|(name, by)| format!("{name} +{}", crate::words::count(*by)));
+    words.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,265 @@
+//! Which of an interface's bytes were the test's, and how many cannot have been.
+//!
+//! Interfaces count frames with headers, and a piece that segmentation offload cuts later
+//! with one header or with one for each part, as the driver has it. So there are bounds.
+
+use measurement::{Direction, DirectionOutcome, Role, TestRecord, Transport};
+
+use super::{Host, receiver, sender};
+
+/// Which of an interface's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flowing {
+    In,
+    Out,
+}
+
+impl Flowing {
+    /// The counter's name.
+    pub(crate) const fn counter(self) -> &'static str {
+        match self {
+            Self::In => "rx_bytes",
+            Self::Out => "tx_bytes",
+        }
+    }
+}
+
+/// Bytes of an interface that were not the test's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// All of the interface's, the test's too.
+    pub(crate) total: u64,
+    /// At least so many are foreign.
+    pub(crate) least: u64,
+    /// At most so many.
+    pub(crate) most: u64,
+}
+
+impl Foreign {
+    /// More than a share that could be headers and chance.
+    pub(crate) fn is_much(&self) -> bool {
+        u128::from(self.least) * LEAST_PART > u128::from(self.total)
+    }
+
+    /// The test had the interface for itself, for certain.
+    pub(crate) fn is_none_to_speak_of(&self) -> bool {
+        u128::from(self.most) * LEAST_PART <= u128::from(self.total)
+    }
+}
+
+/// What a test moved, as interfaces see it.
+pub(crate) struct Traffic<'a> {
+    record: &'a TestRecord,
+    /// Datagrams of which a host knows that they passed, though they may not have arrived.
+    passed: u64,
+}
+
+/// Bytes of the test on one interface.
+#[derive(Clone, Copy, Default)]
+struct Ours {
+    least: u64,
+    most: u64,
+}
+
+impl<'a> Traffic<'a> {
+    pub(crate) const fn of(record: &'a TestRecord) -> Self {
+        Self { record, passed: 0 }
+    }
+
+    /// The same where so many datagrams are known to have passed at least.
+    pub(crate) const fn with_passed(record: &'a TestRecord, passed: u64) -> Self {
+        Self { record, passed }
+    }
+
+    /// What was foreign on an interface of `host`; none: it does not tell, or requests were
+    /// answered, of which no bytes are known.
+    pub(crate) fn foreign(
+        &self,
+        host: &Host<'_>,
+        interface: &str,
+        flowing: Flowing,
+    ) -> Option<Foreign> {
+        if self.record.outcome.directions.is_empty() {
+            return None;
+        }
+        let name = format!("interface.{interface}.{}", flowing.counter());
+        let total = host.growth(&name)?;
+        let ours = self.ours(host, interface, flowing);
+        let least = host.growth_inside(&name).saturating_sub(ours.most);
+        Some(Foreign { total, least, most: total.saturating_sub(ours.least) })
+    }
+
+    fn ours(&self, host: &Host<'_>, interface: &str, flowing: Flowing) -> Ours {
+        let known = host.interface(interface);
+        let mtu = known.map_or(USUAL_MTU, |known| known.mtu.max(LEAST_MTU).into());
+        let kind = known.and_then(|known| known.kind.as_deref());
+        let mut ours = Ours::default();
+        for outcome in &self.record.outcome.directions {
+            let (data, answers) = carries(host.role(), kind, flowing, outcome.direction);
+            if data {
+                ours = ours.with(self.data(outcome, mtu, kind));
+            }
+            if answers {
+                ours = ours.with(self.answers(outcome));
+            }
+        }
+        ours.with(self.beside(host.role()))
+    }
+
+    /// The payload of a direction, from what arrived to all that was sent.
+    fn data(&self, outcome: &DirectionOutcome, mtu: u64, kind: Option<&str>) -> Ours {
+        let sent = outcome.offered.or(outcome.acknowledged).or(outcome.delivered);
+        let sent = sent.map_or(0, |sent| sent.bytes);
+        let got = outcome.delivered.or(outcome.acknowledged).map_or(0, |got| got.bytes);
+        match self.record.plan.transport {
+            Transport::Tcp => {
+                let again = outcome.retransmits.unwrap_or(0).saturating_mul(self.segment());
+                let all = sent.saturating_add(again);
+                let headers = (all / self.segment() + 1).saturating_mul(LONGEST_TCP_HEADERS);
+                Ours { least: got.min(sent), most: all.saturating_add(headers) }
+            }
+            Transport::Udp => {
+                let passed = self.passed.saturating_mul(self.block());
+                self.datagrams(outcome, (got.max(passed).min(sent), sent), (mtu, kind))
+            }
+        }
+    }
+
+    fn datagrams(
+        &self,
+        outcome: &DirectionOutcome,
+        (got, sent): (u64, u64),
+        (mtu, kind): (u64, Option<&str>),
+    ) -> Ours {
+        let length = self.block();
+        let duplicate = outcome.datagrams.and_then(|all| all.duplicate).unwrap_or(0);
+        let network = if self.is_version_6() { 40 } else { 20 };
+        let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
+        let frame = length + UDP_HEADER + pieces * (network + LONGEST_LINK_HEADERS);
+        let frame = frame.max(SHORTEST_FRAME);
+        let most = (sent / length + 1).saturating_add(duplicate).saturating_mul(frame);
+        // Many in one piece may be counted with one header.
+        let headers = if crate::ledger::is_sent_in_pieces(self.record, outcome) {
+            0
+        } else {
+            let link = if kind == Some("tun") { 0 } else { ETHERNET_HEADER };
+            (got / length).saturating_mul(UDP_HEADER + network + link)
+        };
+        Ours { least: got.saturating_add(headers), most }
+    }
+
+    /// Acknowledgements: one for each segment at most.
+    fn answers(&self, outcome: &DirectionOutcome) -> Ours {
+        if self.record.plan.transport == Transport::Udp {
+            return Ours::default();
+        }
+        let sent = outcome.offered.map_or(0, |sent| sent.bytes);
+        let most = (sent / self.segment() + 1).saturating_mul(LONGEST_TCP_HEADERS);
+        Ours { least: 0, most }
+    }
+
+    /// The control connection, probes, and at the server what others tested there.
+    fn beside(&self, role: &Role) -> Ours {
+        let probes = self.record.probes.len() as u64 * LONGEST_PROBE;
+        let others = self.record.shared.iter().map(|other| other.bytes);
+        let others = others.fold(0, u64::saturating_add);
+        let others = if *role == Role::Peer { others.saturating_add(others / 4) } else { 0 };
+        Ours { least: 0, most: CONTROL.saturating_add(probes).saturating_add(others) }
+    }
+
+    fn block(&self) -> u64 {
+        self.record.streams.first().map_or(1, |stream| stream.block.bytes().max(1))
+    }
+
+    /// Payload bytes that a TCP segment has at least where many go.
+    fn segment(&self) -> u64 {
+        let told = self.record.streams.iter().filter_map(|stream| stream.mss).min();
+        let segment = told.map_or(LEAST_SEGMENT, u64::from).max(1);
+        segment.min(self.block())
+    }
+
+    fn is_version_6(&self) -> bool {
+        let first = self.record.streams.first();
+        first.is_some_and(|stream| stream.peer.ip().to_canonical().is_ipv6())
+    }
+}
+
+/// Whether a direction's payload, and what answers it, pass an interface of that kind.
+fn carries(
+    role: &Role,
+    kind: Option<&str>,
+    flowing: Flowing,
+    direction: Direction,
+) -> (bool, bool) {
+    let (from, to) = (sender(direction), receiver(direction));
+    match (role, flowing) {
+        // What a loopback sends it receives.
+        _ if kind == Some("loopback") => (true, true),
+        (Role::Observed(_), _) => (true, true),
+        (role, Flowing::Out) => (*role == from, *role == to),
+        (role, Flowing::In) => (*role == to, *role == from),
+    }
+}
+
+impl Ours {
+    const fn with(self, other: Self) -> Self {
+        Self {
+            least: self.least.saturating_add(other.least),
+            most: self.most.saturating_add(other.most),
+        }
+    }
+}
+
+/// Foreign traffic of a fiftieth, or 2 %, tells in a result.
+const LEAST_PART: u128 = 50;
+/// Of interfaces that do not tell: that of Ethernet.
+const USUAL_MTU: u64 = 1_500;
+/// RFC 791: every link takes so many bytes.
+const LEAST_MTU: u32 = 68;
+const UDP_HEADER: u64 = 8;
+/// Loopbacks have it too.
+const ETHERNET_HEADER: u64 = 14;
+/// Ethernet, two VLAN tags, and the frame check sequence that some drivers count.
+const LONGEST_LINK_HEADERS: u64 = ETHERNET_HEADER + 8 + 4;
+/// Those, IPv6, and TCP with all its options (RFC 9293, 3.1).
+const LONGEST_TCP_HEADERS: u64 = LONGEST_LINK_HEADERS + 40 + 60;
+/// Ethernet fills up what is shorter.
+const SHORTEST_FRAME: u64 = 64;
+/// IPv6's least MTU without the headers, where the segment size is not known.
+const LEAST_SEGMENT: u64 = 1_200;
+/// Request and answer of 64 bytes, each with its headers, twice over.
+const LONGEST_PROBE: u64 = 512;
+/// What the control connection may carry meanwhile, both hosts' readings included.
+const CONTROL: u64 = 128 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    fn foreign(record: &TestRecord, flowing: Flowing) -> Foreign {
+        let host = Host::of(record, &record.hosts[0]);
+        Traffic::of(record).foreign(&host, "eth0", flowing).expect("told")
+    }
+
+    #[test]
+    fn a_test_that_is_alone_meets_nobody() {
+        for record in [scene::udp(), scene::tcp()] {
+            let out = foreign(&record, Flowing::Out);
+            assert_eq!((out.least, out.is_much()), (0, false), "{out:?}");
+        }
+        let out = foreign(&scene::udp(), Flowing::Out);
+        assert!(out.is_none_to_speak_of(), "{out:?}");
+    }
+
+    #[test]
+    fn what_headers_do_not_explain_is_foreign() {
+        let mut record = scene::udp();
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "interface.eth0.tx_bytes", 150_000_000);
+        let out = foreign(&record, Flowing::Out);
+        assert!(out.is_much() && !out.is_none_to_speak_of(), "{out:?}");
+        assert!((15_000_000..25_000_000).contains(&out.least), "{out:?}");
+        assert!(!foreign(&record, Flowing::In).is_much());
+    }
+}

@@ -1,0 +1,68 @@
+//! Where every datagram of a direction went.
+//!
+//! The numbers of both ends say how many are missing; the counters of the hosts say where
+//! they can have been dropped. No drop is invented: what no counter explains remains.
+
+#[cfg(test)]
+use measurement::judgement::Drop;
+use measurement::{DatagramLedger, DirectionOutcome, Ledger, TestRecord};
+
+use crate::evidence::Host;
+
+mod allotment;
+mod counters;
+mod pieces;
+mod receiving;
+mod sending;
+mod socket;
+#[cfg(test)]
+mod tests;
+mod way;
+
+pub(crate) use pieces::is_sent_in_pieces;
+
+use allotment::Allotment;
+
+/// One direction, and the hosts that may tell of it.
+pub(crate) struct Case<'a> {
+    pub(crate) record: &'a TestRecord,
+    pub(crate) outcome: &'a DirectionOutcome,
+    pub(crate) sender: Option<&'a Host<'a>>,
+    pub(crate) receiver: Option<&'a Host<'a>>,
+    /// All of them.
+    pub(crate) hosts: &'a [Host<'a>],
+}
+
+/// The ledger of a direction; none: it has no datagrams, or the receiver's word is missing.
+pub(crate) fn of(case: &Case<'_>) -> Option<Ledger> {
+    let mut ledger = opened(case.outcome.datagrams.as_ref()?);
+    ledger.sender_told = case.sender.is_some_and(|host| host.tells("snmp"));
+    ledger.receiver_told =
+        case.receiver.is_some_and(|host| host.tells("snmp")) || socket::own(case).is_some();
+    let mut candidates = sending::candidates(case);
+    candidates.extend(way::candidates(case));
+    candidates.extend(receiving::candidates(case));
+    let Allotment { drops, remainder, least, most } = allotment::allot(ledger.lost(), candidates);
+    (ledger.drops, ledger.remainder) = (drops, remainder);
+    (ledger.remainder_least, ledger.remainder_most) = (least, most);
+    Some(ledger)
+}
+
+/// What both ends counted, in numbers that add up whatever they said.
+fn opened(told: &DatagramLedger) -> Ledger {
+    let received = told.received.min(told.sent);
+    let missing = told.sent - received;
+    let in_flight = told.unaccounted.unwrap_or(0).min(missing);
+    let late = told.late.unwrap_or(0).min(missing - in_flight);
+    let lost = missing - in_flight - late;
+    let tail = told.tail.map(|tail| tail.min(lost));
+    Ledger { sent: told.sent, received, late, in_flight, tail, ..Ledger::default() }
+}
+
+/// Whether every datagram is placed: what was sent is what lies in the parts.
+#[cfg(test)]
+fn is_conserved(ledger: &Ledger) -> bool {
+    let parts = [ledger.received, ledger.late, ledger.in_flight, ledger.remainder];
+    let dropped = ledger.drops.iter().map(|drop: &Drop| u128::from(drop.datagrams));
+    parts.into_iter().map(u128::from).chain(dropped).sum::<u128>() == u128::from(ledger.sent)
+}

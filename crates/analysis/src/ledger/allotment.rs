@@ -1,0 +1,75 @@
+//! Shares a loss among the counters that may explain it, the most certain first.
+
+use measurement::judgement::{Drop, Place};
+
+/// A counter that may explain a part of the loss.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) place: Place,
+    /// Its name, in the kernel's words.
+    pub(super) counter: String,
+    /// What it counted.
+    pub(super) counted: u64,
+    /// Datagrams of the test that it stands for at least.
+    pub(super) least: u64,
+    /// What it stands for if nothing else tells more.
+    pub(super) likely: u64,
+    /// At most.
+    pub(super) most: u64,
+    pub(super) whose: Whose,
+}
+
+/// Whose datagrams a counter counts; the order in which counters are believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whose {
+    /// The test's alone.
+    Ours,
+    /// The host's, on which nothing else moved.
+    Nobodys,
+    /// The host's, others' too.
+    Everybodys,
+}
+
+/// How a loss was shared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Allotment {
+    /// In the order of the way.
+    pub(super) drops: Vec<Drop>,
+    /// What no counter explains.
+    pub(super) remainder: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+}
+
+/// Shares `lost` datagrams. First every counter gets what it stands for at least, then what
+/// is likely, while there is something left.
+pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
+    candidates.retain(|candidate| candidate.counted > 0 && candidate.most > 0);
+    candidates.sort_by_key(|candidate| candidate.whose);
+    let mut left = lost;
+    let mut drops: Vec<_> = candidates.iter().map(|one| certain(one, lost, &mut left)).collect();
+    let most = left;
+    for (drop, candidate) in drops.iter_mut().zip(&candidates) {
+        let more = candidate.likely.min(drop.most).saturating_sub(drop.datagrams).min(left);
+        drop.datagrams += more;
+        left -= more;
+    }
+    let explained = drops.iter().map(|drop| drop.most).fold(0, u64::saturating_add);
+    drops.sort_by_key(|drop| drop.place);
+    Allotment { drops, remainder: left, least: lost.saturating_sub(explained), most }
+}
+
+/// What a candidate stands for without doubt. What more certain ones have is no longer
+/// there to be explained.
+fn certain(candidate: &Candidate, lost: u64, left: &mut u64) -> Drop {
+    let least = candidate.least.min(candidate.most).min(*left);
+    *left -= least;
+    Drop {
+        place: candidate.place,
+        counter: candidate.counter.clone(),
+        counted: candidate.counted,
+        least,
+        most: candidate.most.min(lost),
+        datagrams: least,
+    }
+}

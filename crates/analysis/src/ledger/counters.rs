@@ -1,0 +1,150 @@
+//! Counters of a host that count drops, and what they say of the test's datagrams.
+
+use measurement::judgement::Place;
+
+use super::allotment::{Candidate, Whose};
+use super::{Case, pieces, socket};
+use crate::evidence::{Flowing, Host, Traffic};
+use crate::words::share;
+
+/// A counter that grew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counter {
+    /// What it is called in a ledger.
+    pub(super) name: String,
+    /// How much it grew at most.
+    pub(super) grew: u64,
+    /// How much of it for certain during the result.
+    pub(super) inside: u64,
+    /// It counts what was never a datagram of a test as well.
+    pub(super) is_mixed: bool,
+}
+
+/// Where a counter counts.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'a> {
+    pub(super) place: Place,
+    pub(super) interface: &'a str,
+    pub(super) flowing: Flowing,
+}
+
+impl Counter {
+    /// The sum of counters of one host that exclude each other.
+    pub(super) fn sum(host: &Host<'_>, names: &[String], name: String) -> Self {
+        let grew = names.iter().filter_map(|name| host.growth(name));
+        let inside = names.iter().map(|name| host.growth_inside(name));
+        Self {
+            name,
+            grew: grew.fold(0, u64::saturating_add),
+            inside: inside.fold(0, u64::saturating_add),
+            is_mixed: false,
+        }
+    }
+
+    /// Without what another counter has already.
+    fn beyond(mut self, other: &Self) -> Self {
+        self.grew = self.grew.saturating_sub(other.inside);
+        self.inside = self.inside.saturating_sub(other.grew);
+        self
+    }
+
+    /// As an explanation of what `host` dropped.
+    pub(super) fn explains(self, case: &Case<'_>, host: &Host<'_>, spot: Spot<'_>) -> Candidate {
+        let traffic = Traffic::with_passed(case.record, passed(case, host, spot));
+        let foreign = traffic.foreign(host, spot.interface, spot.flowing);
+        let alone = foreign.is_some_and(|all| all.is_none_to_speak_of()) && !self.is_mixed;
+        let most = self.grew.saturating_mul(pieces::most_in_one(case, spot.place));
+        // Who shares a queue loses in proportion.
+        let ours = foreign.map_or(1.0, |all| 1.0 - share(all.least, all.total).min(1.0));
+        Candidate {
+            place: spot.place,
+            counter: self.name,
+            counted: self.grew,
+            least: if alone { self.inside } else { 0 },
+            likely: if alone { most } else { part(most, ours) },
+            most,
+            whose: if alone { Whose::Nobodys } else { Whose::Everybodys },
+        }
+    }
+}
+
+/// Datagrams that passed an interface of an end, by its own counters.
+fn passed(case: &Case<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 {
+    let Some(told) = case.outcome.datagrams else { return 0 };
+    let is = |end: Option<&Host<'_>>| end.is_some_and(|end| end.role() == host.role());
+    let is_exact = |place| pieces::most_in_one(case, place) == 1;
+    let kind = host.interface(spot.interface).and_then(|one| one.kind.as_deref());
+    match spot.flowing {
+        // There all directions pass.
+        _ if kind == Some("loopback") => 0,
+        Flowing::Out if is(case.sender) && is_exact(Place::SenderQueue) => {
+            let queue = queue(host, spot.interface).grew;
+            told.sent.saturating_sub(queue).saturating_sub(unsent(host, spot.interface).grew)
+        }
+        Flowing::In if is(case.receiver) && is_exact(Place::ReceiverSocket) => {
+            told.received.saturating_add(socket::own(case).unwrap_or(0))
+        }
+        _ => 0,
+    }
+}
+
+/// What the queueing disciplines of an interface dropped.
+///
+/// A root counts what its children drop as well (`qdisc_tree_reduce_backlog`,
+/// `net/sched/sch_api.c`), so that the largest number is that of all.
+pub(super) fn queue(host: &Host<'_>, interface: &str) -> Counter {
+    let prefix = format!("qdisc.{interface}");
+    let all = host.evidence.series.each(&prefix, "drops");
+    let leaving = all.filter(|(queue, _)| {
+        !queue.contains('.') && !queue.starts_with("ingress") && !queue.starts_with("clsact")
+    });
+    let grown = leaving.map(|(queue, name)| (host.growth(name).unwrap_or(0), queue, name));
+    let Some((grew, queue, name)) = grown.max() else { return Counter::default() };
+    let inside = host.growth_inside(name);
+    let name = format!("qdisc {} of {interface}", queue.replace('@', " "));
+    Counter { name, grew, inside, is_mixed: false }
+}
+
+/// What an interface did not send. A veth that finds the other end's backlog full counts
+/// that as well as the backlog does (`veth_forward_skb`, `drivers/net/veth.c`).
+pub(super) fn unsent(host: &Host<'_>, interface: &str) -> Counter {
+    let names = ["tx_dropped", "tx_errors"].map(|name| format!("interface.{interface}.{name}"));
+    let counter = Counter::sum(host, &names, format!("tx_dropped of {interface}"));
+    let kind = host.interface(interface).and_then(|one| one.kind.as_deref());
+    if kind == Some("veth") { counter.beyond(&backlog(host)) } else { counter }
+}
+
+/// What the device dropped for want of buffers. Drivers use these three names for the same
+/// thing, and some use several (`Documentation/networking/statistics.rst`).
+pub(super) fn missed(host: &Host<'_>, interface: &str) -> Counter {
+    let names = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"];
+    let counters = names.map(|name| {
+        let key = [format!("interface.{interface}.{name}")];
+        Counter::sum(host, &key, format!("{name} of {interface}"))
+    });
+    counters.into_iter().rev().max_by_key(|counter| counter.grew).unwrap_or_default()
+}
+
+/// What came and was not worked on, beyond what the backlog dropped, which both count
+/// (`enqueue_to_backlog`, `net/core/dev.c`). Frames of unknown protocols are among it.
+pub(super) fn refused(host: &Host<'_>, interface: &str) -> Counter {
+    let key = [format!("interface.{interface}.rx_dropped")];
+    let counter = Counter::sum(host, &key, format!("rx_dropped of {interface}"));
+    Counter { is_mixed: true, ..counter.beyond(&backlog(host)) }
+}
+
+/// What the backlogs of all CPUs dropped.
+pub(super) fn backlog(host: &Host<'_>) -> Counter {
+    let all = host.evidence.series.each("softnet", "dropped");
+    let names: Vec<_> = all.map(|(_, name)| name.to_owned()).collect();
+    Counter::sum(host, &names, "dropped of softnet".to_owned())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a count, rounded"
+)]
+fn part(whole: u64, share: f64) -> u64 {
+    ((whole as f64 * share).round() as u64).min(whole)
+}

@@ -1,0 +1,61 @@
+//! What the receiver's host may have dropped.
+
+use measurement::judgement::Place;
+
+use super::allotment::Candidate;
+use super::counters::{Counter, Spot, backlog, missed, refused};
+use super::{Case, socket};
+use crate::evidence::{Flowing, Host};
+
+/// The explanations that it offers.
+pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
+    let mut found: Vec<_> = socket::candidate(case).into_iter().collect();
+    let Some(host) = case.receiver else { return found };
+    let is_told = !found.is_empty();
+    let mut add = |counter: Counter, place, interface| {
+        let spot = Spot { place, interface, flowing: Flowing::In };
+        found.push(counter.explains(case, host, spot));
+    };
+    for interface in host.interfaces() {
+        add(missed(host, interface), Place::ReceiverInterface, interface);
+        add(refused(host, interface), Place::ReceiverInterface, interface);
+    }
+    let interface = host.interfaces().first().map_or("", String::as_str);
+    add(backlog(host), Place::ReceiverBacklog, interface);
+    for (name, keys) in stack(case, host) {
+        add(named(host, name, keys), Place::ReceiverStack, interface);
+    }
+    if !is_told {
+        for (name, keys) in SOCKETS {
+            add(named(host, name, keys), Place::ReceiverSocket, interface);
+        }
+    }
+    found
+}
+
+fn named(host: &Host<'_>, name: &str, keys: [&str; 2]) -> Counter {
+    Counter::sum(host, &keys.map(str::to_owned), name.to_owned())
+}
+
+/// A counter's name in a ledger, and what its sum is made of: IPv4 and IPv6.
+type Named = (&'static str, [&'static str; 2]);
+
+fn stack(case: &Case<'_>, host: &Host<'_>) -> Vec<Named> {
+    let block = case.record.streams.first().map_or(0, |stream| stream.block.bytes());
+    let mtus = host.interfaces().iter().filter_map(|name| host.interface(name));
+    let mtu = mtus.map(|one| u64::from(one.mtu)).min().unwrap_or(0);
+    let is_whole = block.saturating_add(HEADERS) <= mtu;
+    let reassembly = (!is_whole).then_some(REASSEMBLY);
+    [DISCARDS].into_iter().chain(reassembly).collect()
+}
+
+/// Of all sockets of the host, those of the test among them.
+const SOCKETS: [Named; 3] = [
+    ("RcvbufErrors of UDP", ["snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors"]),
+    ("MemErrors of UDP", ["snmp.Udp.MemErrors", "snmp6.Udp6MemErrors"]),
+    ("InCsumErrors of UDP", ["snmp.Udp.InCsumErrors", "snmp6.Udp6InCsumErrors"]),
+];
+const DISCARDS: Named = ("InDiscards of IP", ["snmp.Ip.InDiscards", "snmp6.Ip6InDiscards"]);
+const REASSEMBLY: Named = ("ReasmFails of IP", ["snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails"]);
+/// IPv4 and UDP: what is longer than the MTU with them travels in fragments.
+const HEADERS: u64 = 28;

@@ -1,0 +1,45 @@
+//! What the sender's host may have dropped.
+
+use measurement::judgement::Place;
+
+use super::Case;
+use super::allotment::Candidate;
+use super::counters::{Counter, Spot, queue, unsent};
+use crate::evidence::{Flowing, Host};
+
+/// The explanations that it offers.
+pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
+    let Some(host) = case.sender else { return Vec::new() };
+    let mut found: Vec<_> = kernel(case, host).into_iter().collect();
+    for interface in host.interfaces() {
+        let flowing = Flowing::Out;
+        let places = [
+            (queue(host, interface), Place::SenderQueue),
+            (unsent(host, interface), Place::SenderInterface),
+        ];
+        found.extend(places.map(|(counter, place)| {
+            counter.explains(case, host, Spot { place, interface, flowing })
+        }));
+    }
+    found
+}
+
+/// What the kernel took and threw away, where its queues do not tell of it themselves.
+///
+/// `SndbufErrors` counts what a queueing discipline dropped, and as well what the socket did
+/// not take since it was full (`udp_sendmsg`, `net/ipv4/udp.c`), which was sent later or
+/// never counted as sent. So it says nothing where the queues are known.
+fn kernel(case: &Case<'_>, host: &Host<'_>) -> Option<Candidate> {
+    let interface = host.interfaces().first().map_or("", String::as_str);
+    if host.tells("qdisc") {
+        return None;
+    }
+    let names = ["snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors"].map(str::to_owned);
+    let counter = Counter::sum(host, &names, "SndbufErrors of UDP".to_owned());
+    let counter = Counter { is_mixed: true, ..counter };
+    Some(counter.explains(
+        case,
+        host,
+        Spot { place: Place::Sender, interface, flowing: Flowing::Out },
+    ))
+}

@@ -1,0 +1,232 @@
+//! Ledgers of made records, and that they add up whatever the counters say.
+
+use measurement::judgement::Place;
+use measurement::{Direction, EngineUse, HostEvidence, Role, TestRecord};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{judge, scene};
+
+fn ledger(record: &TestRecord) -> Ledger {
+    let ledger = judge(record).directions[0].ledger.clone().expect("datagrams");
+    assert_adds_up(&ledger);
+    ledger
+}
+
+fn assert_adds_up(ledger: &Ledger) {
+    assert!(is_conserved(ledger), "{ledger:?}");
+    for drop in &ledger.drops {
+        assert!(drop.least <= drop.datagrams && drop.datagrams <= drop.most, "{drop:?}");
+    }
+    let (least, most) = (ledger.remainder_least, ledger.remainder_most);
+    assert!(least <= ledger.remainder && ledger.remainder <= most, "{ledger:?}");
+    assert!(ledger.drops.is_sorted_by_key(|drop| drop.place));
+}
+
+fn by(name: &str) -> EngineUse {
+    EngineUse { name: name.to_owned(), ..EngineUse::default() }
+}
+
+fn shares(ledger: &Ledger) -> Vec<(Place, u64)> {
+    ledger.drops.iter().map(|drop| (drop.place, drop.datagrams)).collect()
+}
+
+/// A host on the way, like the others.
+fn observed(record: &mut TestRecord) -> &mut HostEvidence {
+    let mut host = record.hosts[0].clone();
+    host.role = Role::Observed("router".to_owned());
+    host.inventory.boot = Some("another".to_owned());
+    record.hosts.push(host);
+    record.hosts.last_mut().expect("it was pushed")
+}
+
+#[test]
+fn all_that_arrived_is_all() {
+    let ledger = ledger(&scene::udp());
+    assert_eq!((ledger.sent, ledger.received, ledger.lost()), (100_000, 100_000, 0));
+    assert!(ledger.drops.is_empty() && ledger.receiver_told && ledger.sender_told);
+    assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
+}
+
+#[test]
+fn a_loss_in_a_socket_leaves_nothing() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 700);
+    scene::drop_in_sockets(&mut record, 700);
+    // The host counts the same drops, which must not count twice.
+    scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Udp.RcvbufErrors", 700);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 700)]);
+    assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
+}
+
+#[test]
+fn one_count_of_a_socket_that_coalesces_is_up_to_many() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 700);
+    scene::drop_in_sockets(&mut record, 20);
+    record.outcome.directions[0].engines.receive = Some(by("coalesce"));
+    let ledger = ledger(&record);
+    let drop = &ledger.drops[0];
+    assert_eq!((drop.counted, drop.least, drop.most, drop.datagrams), (20, 20, 700, 700));
+    assert_eq!((ledger.remainder, ledger.remainder_least, ledger.remainder_most), (0, 0, 680));
+}
+
+#[test]
+fn a_piece_holds_what_fits_a_datagram() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 700);
+    scene::drop_in_sockets(&mut record, 2);
+    record.outcome.directions[0].engines.receive = Some(by("coalesce"));
+    // 65,507 bytes hold 52 of 1,250.
+    assert_eq!(ledger(&record).drops[0].most, 104);
+}
+
+#[test]
+fn the_first_queue_has_what_it_dropped_and_the_path_the_rest() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    let sender = scene::host(&mut record, &Role::Here);
+    scene::grow(sender, "qdisc.eth0.mq@0:.drops", 600);
+    scene::grow(sender, "qdisc.eth0.fq_codel@8001:.drops", 600);
+    scene::grow(sender, "snmp.Udp.SndbufErrors", 600);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::SenderQueue, 600)], "root and child count the same");
+    assert_eq!((ledger.remainder, ledger.remainder_most), (400, 400));
+}
+
+#[test]
+fn the_socket_tells_of_queues_that_do_not() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    let sender = scene::host(&mut record, &Role::Here);
+    sender.series.families.remove("qdisc");
+    scene::grow(sender, "snmp.Udp.SndbufErrors", 600);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::Sender, 600)]);
+    assert_eq!((ledger.remainder_least, ledger.remainder_most), (400, 1_000));
+}
+
+#[test]
+fn a_backlog_counts_in_two_places_and_is_one() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    let receiver = scene::host(&mut record, &Role::Peer);
+    scene::grow(receiver, "softnet.1.dropped", 1_000);
+    scene::grow(receiver, "interface.eth0.rx_dropped", 1_000);
+    assert_eq!(shares(&ledger(&record)), [(Place::ReceiverBacklog, 1_000)]);
+}
+
+#[test]
+fn a_router_that_is_watched_tells_its_share() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    scene::grow(observed(&mut record), "qdisc.eth0.tbf@1:.drops", 990);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ObservedQueue, 990)]);
+    assert_eq!(ledger.drops[0].counter, "qdisc tbf 1: of eth0 on router");
+    assert_eq!(ledger.remainder, 10);
+}
+
+#[test]
+fn who_shares_a_queue_loses_his_part() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    let sender = scene::host(&mut record, &Role::Here);
+    scene::grow(sender, "qdisc.eth0.fq_codel@0:.drops", 1_000);
+    scene::grow(sender, "interface.eth0.tx_bytes", 1_300_000_000);
+    let ledger = ledger(&record);
+    let drop = &ledger.drops[0];
+    assert_eq!((drop.least, drop.most), (0, 1_000));
+    assert!((80..=140).contains(&drop.datagrams), "{drop:?}");
+    assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 1_000));
+}
+
+#[test]
+fn a_host_whose_sockets_are_not_known_may_have_lost_it() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 1_000);
+    record.peer_streams[0].counted = None;
+    scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Udp.RcvbufErrors", 1_000);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 1_000)]);
+    record.hosts.truncate(1);
+    let silent = judge(&record).directions[0].ledger.clone().expect("datagrams");
+    assert_eq!((silent.receiver_told, silent.remainder), (false, 1_000));
+}
+
+#[test]
+fn this_end_knows_its_own_sockets() {
+    let mut record = scene::udp_received();
+    scene::lose(&mut record, 50);
+    record.samples[10].streams[0].udp.as_mut().expect("told").drops = 50;
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 50)]);
+    assert_eq!(judge(&record).directions[0].direction, Direction::Receive);
+}
+
+#[test]
+fn what_an_iperf3_left_on_the_way_is_not_lost() {
+    let mut record = scene::udp();
+    let told = record.outcome.directions[0].datagrams.as_mut().expect("told");
+    (told.received, told.unaccounted, told.late) = (99_900, Some(60), Some(30));
+    let ledger = ledger(&record);
+    assert_eq!((ledger.in_flight, ledger.late, ledger.lost()), (60, 30, 10));
+}
+
+/// Counters that a ledger looks at, at both ends and on the way.
+const NAMES: [&str; 12] = [
+    "qdisc.eth0.tbf@1:.drops",
+    "snmp.Udp.SndbufErrors",
+    "interface.eth0.tx_dropped",
+    "interface.eth0.tx_bytes",
+    "interface.eth0.rx_bytes",
+    "interface.eth0.rx_dropped",
+    "interface.eth0.rx_missed_errors",
+    "interface.eth0.rx_fifo_errors",
+    "softnet.0.dropped",
+    "snmp.Ip.ReasmFails",
+    "snmp.Ip.InDiscards",
+    "snmp.Udp.RcvbufErrors",
+];
+
+fn any_number() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 0..100_u64, 0..200_000_u64, any::<u64>()]
+}
+
+proptest! {
+    #[test]
+    fn a_ledger_adds_up_whatever_was_counted(
+        told in (any_number(), any_number(), any_number(), any_number(), any_number()),
+        drops in any_number(),
+        counters in proptest::collection::vec(any_number(), 3 * NAMES.len()),
+        engines in (0..2_usize, 0..2_usize),
+        length in 1..70_000_u64,
+        reverse in any::<bool>(),
+        base in 0..11_usize,
+    ) {
+        let mut record = if reverse { scene::udp_received() } else { scene::udp() };
+        record.base = base;
+        let outcome = &mut record.outcome.directions[0];
+        let datagrams = outcome.datagrams.as_mut().expect("told");
+        (datagrams.sent, datagrams.received, datagrams.lost) = (told.0, told.1, told.2);
+        (datagrams.late, datagrams.unaccounted) = (Some(told.3), Some(told.4));
+        (datagrams.tail, datagrams.duplicate) = (Some(told.2), Some(told.4));
+        outcome.engines.send = Some(by(["sendmmsg", "segment"][engines.0]));
+        outcome.engines.receive = Some(by(["recvmmsg", "coalesce"][engines.1]));
+        record.streams[0].block = measurement::ByteSize::from_bytes(length);
+        scene::drop_in_sockets(&mut record, drops);
+        record.samples[10].streams[0].udp.as_mut().expect("told").drops = drops;
+        observed(&mut record);
+        for (host, counters) in record.hosts.iter_mut().zip(counters.chunks(NAMES.len())) {
+            for (name, by) in NAMES.iter().zip(counters) {
+                host.series.counters.insert((*name).to_owned(), vec![0, *by, 0, *by, 0, *by, *by, *by, *by, *by, *by]);
+            }
+        }
+        let ledger = judge(&record).directions[0].ledger.clone().expect("datagrams");
+        assert_adds_up(&ledger);
+        let is_told = ledger.drops.iter().any(|drop| drop.place == Place::ReceiverSocket);
+        // Those of the omitted start are of no concern.
+        prop_assert!(drops == 0 || is_told || (reverse && base == 10));
+    }
+}

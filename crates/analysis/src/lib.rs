@@ -1,0 +1,57 @@
+//! Judges and does not run: pure functions of a record.
+
+#![forbid(unsafe_code)]
+
+use measurement::verdict::Finding;
+use measurement::{HostEvidence, Judgement, Page, TestRecord};
+
+mod accounts;
+mod attribution;
+mod bottleneck;
+mod evidence;
+mod ledger;
+#[cfg(test)]
+mod scene;
+mod spread;
+mod steady;
+mod tcp;
+mod trust;
+mod words;
+
+pub use attribution::of_profile as attribute;
+pub use spread::spread;
+
+use bottleneck::Case;
+use evidence::Evidence;
+
+/// Where everything of a test went, whether to believe it, and what limits it.
+pub fn judge(record: &TestRecord) -> Judgement {
+    let evidence = Evidence::of(record);
+    let (reasons, unchecked) = trust::check(&evidence);
+    let attributions = attribution::of(record);
+    let verdict = bottleneck::verdict(&evidence, &Case::of_test(&evidence, &attributions));
+    Judgement {
+        stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
+        reasons,
+        unchecked,
+        directions: evidence.flows.into_iter().map(|flow| flow.account).collect(),
+        attributions,
+        verdict,
+    }
+}
+
+/// What would limit hosts that run no test, the most telling first.
+pub fn diagnose(hosts: &[HostEvidence]) -> Vec<Finding> {
+    bottleneck::findings(&Case::of_hosts(hosts, &[]))
+}
+
+/// Every rule in words: of what limits, then of what makes a result doubtful.
+pub fn pages() -> Vec<&'static Page> {
+    let mut pages: Vec<&'static Page> = bottleneck::pages().collect();
+    for page in trust::pages() {
+        if pages.iter().all(|other| other.id != page.id) {
+            pages.push(page);
+        }
+    }
+    pages
+}

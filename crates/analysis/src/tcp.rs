@@ -1,0 +1,112 @@
+//! What TCP senders waited for, and what they sent again.
+
+use std::time::Duration;
+
+use measurement::judgement::{TcpAccount, TimeShares};
+use measurement::{Direction, TcpSample, TestRecord, Transport};
+
+use crate::evidence::senders;
+
+/// The account of a direction; none: it is not TCP, or its sender does not tell.
+pub(crate) fn of(record: &TestRecord, direction: Direction) -> Option<TcpAccount> {
+    if record.plan.transport != Transport::Tcp {
+        return None;
+    }
+    let senders = senders(record, direction).into_iter();
+    let streams: Vec<_> = senders.filter_map(|(one, span)| Some((one.tcp?, span))).collect();
+    (!streams.is_empty()).then(|| account(&streams))
+}
+
+/// One sender during the result, and how long that was.
+type Stream = (TcpSample, Duration);
+
+fn account(streams: &[Stream]) -> TcpAccount {
+    let sum = |of: fn(&TcpSample) -> u64| {
+        streams.iter().map(|(tcp, _)| of(tcp)).fold(0, u64::saturating_add)
+    };
+    TcpAccount {
+        acknowledged: sum(|tcp| tcp.acknowledged),
+        retransmitted: sum(|tcp| tcp.bytes_retransmitted),
+        spurious_segments: sum(|tcp| tcp.duplicates.into()),
+        retransmitted_segments: sum(|tcp| tcp.retransmits),
+        reorderings: sum(|tcp| tcp.reorderings.into()),
+        shares: mean(&streams.iter().filter_map(shares).collect::<Vec<_>>()),
+    }
+}
+
+/// None of a kernel that does not keep the times (before Linux 4.10): it sent, was never busy, and
+/// does not tell how much it sent either (4.19). One that does counts in ticks, and may have seen
+/// none of them.
+fn shares((tcp, span): &Stream) -> Option<TimeShares> {
+    let busy = tcp.busy_micros;
+    // What was under way at the end keeps the sender busy beyond it.
+    let whole = u64::try_from(span.as_micros()).unwrap_or(u64::MAX).max(busy);
+    if whole == 0 || (busy == 0 && tcp.acknowledged > 0 && tcp.bytes_sent == 0) {
+        return None;
+    }
+    let receive = tcp.receive_window_limited_micros.min(busy);
+    let send = tcp.send_buffer_limited_micros.min(busy - receive);
+    let share = |micros: u64| micros as f64 / whole as f64;
+    Some(TimeShares {
+        application: share(whole - busy),
+        receive_window: share(receive),
+        send_buffer: share(send),
+        congestion_window: share(busy - receive - send),
+    })
+}
+
+fn mean(all: &[TimeShares]) -> Option<TimeShares> {
+    let of = |part: fn(&TimeShares) -> f64| all.iter().map(part).sum::<f64>() / all.len() as f64;
+    (!all.is_empty()).then(|| TimeShares {
+        application: of(|shares| shares.application),
+        receive_window: of(|shares| shares.receive_window),
+        send_buffer: of(|shares| shares.send_buffer),
+        congestion_window: of(|shares| shares.congestion_window),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    fn sums_to_one(shares: TimeShares) -> bool {
+        let TimeShares { application, receive_window, send_buffer, congestion_window } = shares;
+        (application + receive_window + send_buffer + congestion_window - 1.0).abs() < 1e-9
+    }
+
+    #[test]
+    fn shares_of_the_time_add_up_to_one() {
+        let mut record = scene::tcp();
+        let tcp = scene::sent(&mut record);
+        (tcp.busy_micros, tcp.receive_window_limited_micros) = (8_000_000, 6_000_000);
+        (tcp.send_buffer_limited_micros, tcp.duplicates) = (1_000_000, 7);
+        let account = of(&record, Direction::Send).expect("a sender");
+        let shares = account.shares.expect("it tells");
+        assert!(sums_to_one(shares), "{shares:?}");
+        assert!((shares.receive_window - 0.6).abs() < 1e-9, "{shares:?}");
+        assert!((shares.application - 0.2).abs() < 1e-9, "{shares:?}");
+        assert_eq!(account.spurious_segments, 7);
+    }
+
+    #[test]
+    fn who_is_busy_beyond_the_end_was_busy_all_the_time() {
+        let mut record = scene::tcp();
+        let tcp = scene::sent(&mut record);
+        (tcp.busy_micros, tcp.receive_window_limited_micros) = (10_400_000, 99_000_000);
+        let shares = of(&record, Direction::Send).expect("a sender").shares.expect("it tells");
+        assert!(sums_to_one(shares), "{shares:?}");
+        assert!((shares.receive_window - 1.0).abs() < 1e-9, "{shares:?}");
+    }
+
+    #[test]
+    fn a_kernel_without_these_times_has_no_shares() {
+        let mut record = scene::tcp();
+        let tcp = scene::sent(&mut record);
+        (tcp.busy_micros, tcp.bytes_sent) = (0, 0);
+        assert_eq!(of(&record, Direction::Send).expect("a sender").shares, None);
+        assert_eq!(of(&scene::udp(), Direction::Send), None);
+        record.peer_streams.clear();
+        assert_eq!(of(&record, Direction::Receive), None, "the server does not tell");
+    }
+}

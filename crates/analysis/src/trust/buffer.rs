@@ -1,0 +1,116 @@
+//! C19: socket buffers are not what was asked.
+
+use measurement::record::StreamRecord;
+use measurement::{ByteSize, Role};
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words::count;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C19",
+    title: "Socket buffers are not what was asked",
+    what: "The kernel gave less than `-w` asked for; with TCP `-w` stops the kernel's own \
+           tuning.",
+    why: "A window that is too small limits TCP and overflows with UDP, and the one that was \
+           asked for is in no result.",
+    evidence: "`SO_SNDBUF` and `SO_RCVBUF` read back, which the kernel doubles (socket(7)), and the \
+           setting that clamps them.",
+    remedy: "Raise it, or do without `-w`.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let Some(asked) = evidence.record.plan.options.window else { return Vec::new() };
+    let here = here(evidence, asked);
+    let there = there(evidence, asked);
+    let tuning = (!evidence.is_udp()).then(|| {
+        let text = format!(
+            "-w {} switched the kernel's own tuning of TCP buffers off; leave it out to see what \
+             that reaches",
+            asked.bytes()
+        );
+        Finding::note(None, text)
+    });
+    here.into_iter().chain(there).chain(tuning).collect()
+}
+
+fn here(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
+    let buffer = |stream: &StreamRecord| {
+        if stream.sender { stream.send_buffer } else { stream.receive_buffer }
+    };
+    let is_clamped = |stream: &&StreamRecord| buffer(stream).bytes() / 2 < asked.bytes();
+    let stream = evidence.record.streams.iter().find(is_clamped)?;
+    let name = if stream.sender { "net.core.wmem_max" } else { "net.core.rmem_max" };
+    let most = evidence.host(&Role::Here).and_then(|host| host.setting(name));
+    let got = ByteSize::from_bytes(buffer(stream).bytes() / 2);
+    let why = most.map_or_else(String::new, |most| format!(" ({name} = {})", count(most)));
+    let text = format!(
+        "asked for a socket buffer of {}, the kernel gave {}{why}; sysctl -w {name}={} on this host",
+        asked.expanded(),
+        got.expanded(),
+        asked.bytes()
+    );
+    Some(Finding::suspect(Some(&Role::Here), text))
+}
+
+/// The server's buffers are not told, but what it may have at most is.
+fn there(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
+    let host = evidence.host(&Role::Peer)?;
+    let sends = evidence.flows.iter().any(|flow| flow.sender() == Role::Peer);
+    let name = if sends { "net.core.wmem_max" } else { "net.core.rmem_max" };
+    let most = host.setting(name).filter(|most| *most < asked.bytes())?;
+    let text = format!(
+        "asked for a socket buffer of {}, the server's kernel gives {} at most ({name}); sysctl -w \
+         {name}={} there",
+        asked.expanded(),
+        ByteSize::from_bytes(most).expanded(),
+        asked.bytes()
+    );
+    Some(Finding::suspect(Some(&Role::Peer), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::TestRecord;
+
+    use super::*;
+    use crate::scene;
+
+    fn asking(mut record: TestRecord, window: u64) -> TestRecord {
+        record.plan = scene::plan_with(&record.plan, |draft| {
+            draft.options.window = Some(ByteSize::from_bytes(window));
+        });
+        record
+    }
+
+    #[test]
+    fn a_buffer_that_was_clamped_names_the_setting() {
+        let mut record = asking(scene::udp(), 4 << 20);
+        record.streams[0].send_buffer = ByteSize::from_bytes(425_984);
+        let text = scene::suspected(&RULE, &record);
+        let begin = "asked for a socket buffer of 4,194,304 bytes, the kernel gave 212,992 bytes \
+                     (net.core.wmem_max = 8,388,608)";
+        assert!(text.starts_with(begin), "{text}");
+        assert!(text.contains("; sysctl -w net.core.wmem_max=4194304 on this host"), "{text}");
+    }
+
+    #[test]
+    fn a_server_that_cannot_give_so_much_is_named() {
+        let mut record = asking(scene::udp(), 4 << 20);
+        record.streams[0].send_buffer = ByteSize::from_bytes(8 << 20);
+        assert_eq!(scene::found(&RULE, &record), []);
+        let settings = &mut scene::host(&mut record, &Role::Peer).inventory.settings;
+        settings.insert("net.core.rmem_max".to_owned(), "212992".to_owned());
+        assert!(scene::suspected(&RULE, &record).contains("gives 212,992 bytes at most"));
+    }
+
+    #[test]
+    fn a_window_stops_tuning_and_none_does_not() {
+        let mut record = asking(scene::tcp(), 100_000);
+        record.streams[0].send_buffer = ByteSize::from_bytes(200_000);
+        assert!(scene::noted(&RULE, &record).starts_with("-w 100000 switched"));
+        assert_eq!(scene::found(&RULE, &scene::tcp()), []);
+    }
+}

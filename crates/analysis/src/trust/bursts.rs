@@ -1,0 +1,92 @@
+//! C4: the sender sent in bursts.
+
+use std::time::Duration;
+
+use measurement::units::show_duration;
+use measurement::{BitRate, PacingReport, PacingWay};
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::count;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C4",
+    title: "The sender sent in bursts",
+    what: "A hundredth of its batches had more datagrams than smooth pacing sends at once, and \
+           so many that they take a while at the rate asked.",
+    why: "A burst meets the network at the speed of the sender's link, whatever the mean rate: \
+           queues overflow that would not at the rate asked.",
+    evidence: "Lengths of batches against the rate of a stream.",
+    remedy: "Even pacing, datagrams each on its own.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    if !evidence.is_udp() {
+        return Vec::new();
+    }
+    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let pacing = flow.outcome.pacing.as_ref().filter(|pacing| pacing.way != PacingWay::Kernel)?;
+    let plan = &evidence.record.plan;
+    let (at_once, asked) = (pacing.batches.p99, u64::from(plan.options.burst.unwrap_or(1)));
+    let block = evidence.record.streams.first()?.block.bytes();
+    let takes = time_of(pacing, at_once.saturating_mul(block), plan.streams.into());
+    if at_once <= FEW || takes < TOLD {
+        return None;
+    }
+    let role = flow.sender();
+    let text = format!(
+        "{}up to {} datagrams left at once, which take {} at the rate of a stream; use --pacing even, \
+         and --engine sendmmsg for datagrams that go each on its own",
+        evidence.prefix(flow),
+        count(at_once),
+        show_duration(takes)
+    );
+    let is_asked = at_once <= asked;
+    let is_long = takes >= HARMFUL && !is_asked;
+    Some(if is_long {
+        Finding::suspect(Some(&role), text)
+    } else {
+        Finding::note(Some(&role), text)
+    })
+}
+
+/// How long so many bytes take at the rate of one of `streams`.
+fn time_of(pacing: &PacingReport, bytes: u64, streams: u64) -> Duration {
+    let each = pacing.asked.bits_per_second() / streams.max(1);
+    BitRate::from_bits_per_second(each).time_for(bytes)
+}
+
+/// What smooth pacing sends at once.
+const FEW: u64 = 4;
+/// A shorter burst is what any device makes. To be calibrated.
+const TOLD: Duration = Duration::from_micros(250);
+/// At 1 Gbit/s the usual socket buffer holds as much.
+const HARMFUL: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn long_bursts_make_it_suspect_unless_they_were_asked_for() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let with = |record: &mut measurement::TestRecord, p99| {
+            record.outcome.directions[0].pacing.as_mut().expect("told").batches.p99 = p99;
+        };
+        with(&mut record, 5);
+        assert!(scene::noted(&RULE, &record).contains("up to 5 datagrams left at once"));
+        with(&mut record, 45);
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.contains("45 datagrams left at once, which take 4.5ms"), "{text}");
+        record.plan = scene::plan_with(&record.plan, |draft| draft.options.burst = Some(45));
+        assert!(scene::noted(&RULE, &record).contains("45 datagrams"));
+    }
+}

@@ -1,0 +1,140 @@
+//! T6: CPUs changed their speed.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, count, counted, share};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T6",
+    title: "CPUs changed their speed",
+    what: "The frequency of a busy CPU fell by more than 5 % below what it was in the same run, \
+           the hardware throttled it, or a cooling device had to do more.",
+    why: "Then the first seconds and the last are of two different hosts.",
+    evidence: "Frequencies, throttle counts and states of cooling devices during the result. A CPU \
+           that had little to do may be slow; a fan that turns faster harms nothing while \
+           frequencies stay.",
+    remedy: "Let it cool down, and fix the frequency.",
+    source: "sbc-bench",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.kernels().flat_map(of).collect()
+}
+
+fn of(host: &Host<'_>) -> Vec<Finding> {
+    let series = &host.evidence.series;
+    let is_told = ["frequency", "throttle", "cooling"].iter().any(|one| host.tells(one));
+    if !is_told && series.gauges.keys().all(|name| !name.starts_with("frequency.")) {
+        let what = format!("whether CPUs of {} changed their speed", words::host(host.role()));
+        return vec![Finding::unchecked(what, "it tells neither frequencies nor throttling")];
+    }
+    let facts = [throttled(host), slowed(host), cooled(host)];
+    facts
+        .into_iter()
+        .flatten()
+        .map(|fact| {
+            let text = format!("{fact}; let it cool down, and fix the frequency of its CPUs");
+            Finding::suspect(Some(host.role()), text)
+        })
+        .collect()
+}
+
+fn throttled(host: &Host<'_>) -> Option<String> {
+    let times = host.sum("throttle", "core").filter(|times| *times > 0)?;
+    let times = counted(times, "time");
+    Some(format!(
+        "the CPUs of {} were throttled {times} as they were hot",
+        words::host(host.role())
+    ))
+}
+
+fn slowed(host: &Host<'_>) -> Option<String> {
+    let speeds = host.gauges("frequency", "khz").into_iter();
+    let busy = speeds.filter(|(cpu, _)| is_busy(host, cpu));
+    let ranges = busy.filter_map(|(cpu, khz)| {
+        let (least, most) = (*khz.iter().min()?, *khz.iter().max()?);
+        let kept = least.max(0) as f64 / most.max(1) as f64;
+        (kept < STEADY).then(|| (cpu, least.max(0).unsigned_abs(), most.max(0).unsigned_abs()))
+    });
+    let (cpu, least, most) = ranges.min_by_key(|(_, least, _)| *least)?;
+    Some(format!(
+        "CPU {cpu} of {} went down from {} to {} MHz while it was busy",
+        words::host(host.role()),
+        count(most / 1_000),
+        count(least / 1_000)
+    ))
+}
+
+/// At least half of the time.
+fn is_busy(host: &Host<'_>, cpu: &str) -> bool {
+    let time = |state: &str| host.growth(&format!("cpu.{cpu}.{state}_ns")).unwrap_or(0);
+    let idle = time("idle").saturating_add(time("iowait"));
+    let nanos = u64::try_from(host.span().as_nanos()).unwrap_or(u64::MAX);
+    host.tells("cpu") && share(idle, nanos) < 0.5
+}
+
+fn cooled(host: &Host<'_>) -> Option<String> {
+    if !host.gauges("frequency", "khz").is_empty() {
+        return None;
+    }
+    let states = host.gauges("cooling", "state").into_iter();
+    let mut rose = states.filter_map(|(device, states)| {
+        let (first, most) = (*states.first()?, *states.iter().max()?);
+        (most > first).then_some((device, first, most))
+    });
+    let (device, first, most) = rose.next()?;
+    let host = words::host(host.role());
+    Some(format!("cooling device {device} of {host} went from state {first} to {most}"))
+}
+
+/// Share of the largest frequency of the run. To be calibrated.
+const STEADY: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::scene;
+
+    fn with(name: &str, values: Vec<i64>) -> measurement::TestRecord {
+        let mut record = scene::tcp();
+        scene::host(&mut record, &Role::Here).series.gauges.insert(name.to_owned(), values);
+        record
+    }
+
+    #[test]
+    fn a_busy_cpu_that_slows_down_makes_it_suspect() {
+        let falling: Vec<i64> = (0..=10).map(|step| 1_800_000 - 40_000 * step).collect();
+        let mut record = with("frequency.0.khz", falling);
+        assert_eq!(scene::found(&RULE, &record), [], "it was idle");
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "cpu.0.idle_ns", 1_000_000_000);
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.contains("CPU 0 of this host went down from 1,800 to 1,400 MHz"), "{text}");
+    }
+
+    #[test]
+    fn heat_is_told() {
+        let mut record = scene::tcp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        scene::grow(scene::host(&mut record, &Role::Peer), "throttle.2.core", 5);
+        assert!(scene::suspected(&RULE, &record).contains("the server were throttled 5 times"));
+        let mut warm = with("cooling.1.state", [vec![0; 6], vec![3; 5]].concat());
+        assert_eq!(scene::found(&RULE, &warm), [], "frequencies stayed");
+        scene::host(&mut warm, &Role::Here).series.gauges.remove("frequency.0.khz");
+        assert!(scene::suspected(&RULE, &warm).contains("went from state 0 to 3"));
+    }
+
+    #[test]
+    fn a_host_that_tells_nothing_of_it_is_named() {
+        let mut record = scene::tcp();
+        let series = &mut scene::host(&mut record, &Role::Here).series;
+        series.families.retain(|family| family != "throttle" && family != "cooling");
+        series.families.remove("frequency");
+        series.gauges.clear();
+        assert!(scene::unchecked(&RULE, &record).contains("changed their speed"));
+    }
+}

@@ -1,0 +1,53 @@
+//! C31: the server used another congestion control than was asked.
+
+use measurement::Role;
+
+use super::{Evidence, Finding, Page, Rule};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C31",
+    title: "The server used another congestion control than was asked",
+    what: "It sends with another one.",
+    why: "The result is of that one.",
+    evidence: "What it read back from its sockets.",
+    remedy: "Load it there, or allow it.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let plan = &evidence.record.plan;
+    let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives());
+    let used = evidence.record.peer_congestion.as_deref();
+    let Some((asked, used)) = asked.zip(used).filter(|(asked, used)| asked != used) else {
+        return Vec::new();
+    };
+    let text = format!(
+        "asked for congestion control {asked}, the server sends with {used}: it does not have \
+         {asked}, or may not use it (net.ipv4.tcp_allowed_congestion_control); load tcp_{asked} there"
+    );
+    vec![Finding::suspect(Some(&Role::Peer), text)]
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Direction;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn another_control_than_was_asked_makes_it_suspect() {
+        let mut record = scene::tcp();
+        record.peer_congestion = Some("cubic".to_owned());
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.plan = scene::plan_with(&record.plan, |draft| {
+            draft.direction = Direction::Receive;
+            draft.options.congestion = Some("bbr".to_owned());
+        });
+        assert!(scene::suspected(&RULE, &record).contains("bbr, the server sends with cubic"));
+        record.peer_congestion = Some("bbr".to_owned());
+        assert_eq!(scene::found(&RULE, &record), []);
+    }
+}

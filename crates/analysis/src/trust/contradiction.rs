@@ -1,0 +1,67 @@
+//! C15: the two ends contradict each other.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::{Flow, streams};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C15",
+    title: "The two ends contradict each other",
+    what: "Far more was delivered than sent, or a peer lost more datagrams than there were.",
+    why: "One of them counts wrong, and nobody can say which.",
+    evidence: "The numbers of both ends.",
+    remedy: "Another version at the peer.",
+    source: "iperf3: clause 14 of docs/protocol/iperf3.md",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let software = &evidence.record.peer.software;
+    let more = evidence.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {
+        format!(
+            "{}: the peer's numbers cannot be true: more was delivered than was sent; try another \
+             version there ({software})",
+            flow.outcome.direction
+        )
+    });
+    let receives = streams(evidence.record, true);
+    let told = evidence.record.peer_streams.iter();
+    let mut told = told.filter(|stream| receives.contains(&stream.id));
+    let lost = evidence.is_udp() && told.any(|stream| stream.lost > stream.datagrams);
+    let lost = lost.then(|| {
+        format!(
+            "the peer's numbers cannot be true: it lost more datagrams than it knows of; try \
+             another version there ({software})"
+        )
+    });
+    more.chain(lost).map(|text| Finding::invalid(None, text)).collect()
+}
+
+/// Duplicates and the cut of an omitted start explain a little.
+fn is_more_than_sent(flow: &Flow<'_>) -> bool {
+    let both = flow.outcome.offered.zip(flow.outcome.delivered);
+    both.is_some_and(|(offered, delivered)| delivered.bytes / 2 > offered.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn nobody_receives_what_was_not_sent() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let delivered = record.outcome.directions[0].delivered.as_mut().expect("told");
+        delivered.bytes *= 3;
+        let text = scene::refuted(&RULE, &record);
+        assert!(text.starts_with("send: the peer's numbers cannot be true"), "{text}");
+    }
+
+    #[test]
+    fn nobody_loses_more_than_there_is() {
+        let mut record = scene::udp();
+        record.peer_streams[0].lost = record.peer_streams[0].datagrams + 1;
+        assert!(scene::refuted(&RULE, &record).contains("it lost more datagrams"));
+    }
+}

@@ -1,0 +1,75 @@
+//! C27: sends that were not to be copied were copied.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::count;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C27",
+    title: "Sends that were not to be copied were copied",
+    what: "The kernel copied a part of them all the same.",
+    why: "Then the engine's name promises what did not happen: over a loopback, or a device \
+           without scatter-gather, sending without a copy gains nothing.",
+    evidence: "`SO_EE_CODE_ZEROCOPY_COPIED` (msg_zerocopy.rst).",
+    remedy: "Measure over a real device.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let sends = flow.outcome.engines.send.as_ref()?.in_place?;
+    let copied = sends.copied_share();
+    if copied.is_some_and(|share| share <= TOLD) && sends.written == 0 {
+        return None;
+    }
+    let role = flow.sender();
+    let share = copied.map_or_else(
+        || "the kernel told of none".to_owned(),
+        |share| format!("the kernel copied {:.0} % all the same", 100.0 * share),
+    );
+    let written = match sends.written {
+        0 => String::new(),
+        some => format!(", and {} were written instead, {REFUSED}", count(some)),
+    };
+    let text = format!(
+        "{}of {} sends without a copy {share}{written}; measure over a device with \
+         scatter-gather, and not in software",
+        evidence.prefix(flow),
+        count(sends.sends)
+    );
+    Some(Finding::note(Some(&role), text))
+}
+
+/// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).
+const REFUSED: &str = "for which the kernel had no room (see net.core.optmem_max, and ulimit -l)";
+/// Now and then the kernel copies a send anywhere.
+const TOLD: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use measurement::{EngineUse, InPlace};
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn copies_that_were_not_to_be_are_told() {
+        let mut record = scene::tcp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let with = |record: &mut measurement::TestRecord, copied| {
+            let in_place = Some(InPlace { sends: 1_000, completed: 1_000, copied, written: 0 });
+            let name = "zerocopy".to_owned();
+            let engine = EngineUse { name, in_place, ..EngineUse::default() };
+            record.outcome.directions[0].engines.send = Some(engine);
+        };
+        with(&mut record, 1_000);
+        assert!(scene::noted(&RULE, &record).contains("the kernel copied 100 % all the same"));
+        with(&mut record, 3);
+        assert_eq!(scene::found(&RULE, &record), []);
+    }
+}

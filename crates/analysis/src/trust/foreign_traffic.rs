@@ -1,0 +1,108 @@
+//! T8: somebody else used the test's interface.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::{Flowing, Foreign, Host, Traffic};
+use crate::words::{self, percent, share};
+use measurement::ByteSize;
+
+pub(crate) const PAGE: Page = Page {
+    id: "T8",
+    title: "Somebody else used the test's interface",
+    what: "More than 2 % of its bytes cannot have been the test's.",
+    why: "They took their share of the link, of its queues and of the CPU that receives.",
+    evidence: "Bytes of the interface beyond the most that payload, headers, acknowledgements and \
+           the control connection can be.",
+    remedy: "Stop it, or repeat.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.hosts.iter().flat_map(|host| of(evidence, host)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
+    if !host.tells("interface") {
+        let what = format!("foreign traffic on interfaces of {}", words::host(host.role()));
+        return vec![Finding::unchecked(what, "it does not tell what they carried")];
+    }
+    let own = host.interfaces().iter().filter(|name| !is_told_already(evidence, host, name));
+    own.filter_map(|name| {
+        let (flowing, foreign) = most(evidence, host, name)?;
+        let way = match flowing {
+            Flowing::In => "received",
+            Flowing::Out => "sent",
+        };
+        let text = format!(
+            "at least {} ({}) that {name} of {} {way} meanwhile was not the test's; stop what uses it, \
+             or repeat it then",
+            ByteSize::from_bytes(foreign.least).expanded(),
+            percent(share(foreign.least, foreign.total)),
+            words::host(host.role())
+        );
+        Some(Finding::suspect(Some(host.role()), text))
+    })
+    .collect()
+}
+
+/// The way with the larger share of it.
+pub(crate) fn most(
+    evidence: &Evidence<'_>,
+    host: &Host<'_>,
+    name: &str,
+) -> Option<(Flowing, Foreign)> {
+    let traffic = Traffic::of(evidence.record);
+    let ways = [Flowing::Out, Flowing::In].into_iter();
+    let foreign = ways.filter_map(|way| Some((way, traffic.foreign(host, name, way)?)));
+    let much = foreign.filter(|(_, foreign)| foreign.is_much());
+    much.max_by_key(|(_, foreign)| foreign.least)
+}
+
+/// Both ends on one loopback see the same.
+fn is_told_already(evidence: &Evidence<'_>, host: &Host<'_>, name: &str) -> bool {
+    let is_loopback = |host: &Host<'_>| {
+        host.interface(name).is_some_and(|one| one.kind.as_deref() == Some("loopback"))
+    };
+    let earlier = evidence.hosts.iter().take_while(|other| !std::ptr::eq(*other, host));
+    is_loopback(host)
+        && earlier.into_iter().any(|other| {
+            other.is_same_kernel(host) && other.interfaces().iter().any(|own| own == name)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn traffic_of_others_makes_it_suspect() {
+        for mut record in [scene::udp(), scene::tcp()] {
+            assert_eq!(scene::found(&RULE, &record), []);
+            let host = scene::host(&mut record, &Role::Peer);
+            scene::grow(host, "interface.eth0.rx_bytes", 200_000_000);
+            let text = scene::suspected(&RULE, &record);
+            assert!(text.contains("that eth0 of the server received meanwhile"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_others_tested_at_the_server_has_a_rule_of_its_own() {
+        let mut record = scene::udp();
+        let host = scene::host(&mut record, &Role::Peer);
+        scene::grow(host, "interface.eth0.rx_bytes", 200_000_000);
+        let bytes = 70_000_000;
+        record.shared = vec![measurement::record::Neighbour { address: None, tests: 1, bytes }];
+        assert_eq!(scene::found(&RULE, &record), []);
+    }
+
+    #[test]
+    fn a_host_that_does_not_tell_is_named() {
+        let mut record = scene::udp();
+        scene::host(&mut record, &Role::Here).series.families.remove("interface");
+        assert!(scene::unchecked(&RULE, &record).contains("interfaces of this host"));
+    }
+}

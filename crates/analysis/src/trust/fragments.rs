@@ -1,0 +1,70 @@
+//! C21: datagrams travelled in fragments, and some could not be put together.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, counted};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C21",
+    title: "Datagrams travelled in fragments, and some could not be put together",
+    what: "A datagram is longer than the MTU, and reassembly or cutting failed.",
+    why: "One lost fragment loses the whole datagram, so that the loss is a multiple of the \
+           link's; and fragments of a datagram that fails are gone too.",
+    evidence: "Length against MTU; `ReasmFails` and `FragFails` (snmp_counter.rst).",
+    remedy: "A shorter length.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    if !evidence.is_udp() {
+        return Vec::new();
+    }
+    evidence.ends().filter_map(|host| of(evidence, host)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+    let stream = evidence.record.streams.first()?;
+    let known = host.interfaces().iter().filter_map(|name| host.interface(name));
+    let mtu = u64::from(known.map(|one| one.mtu).filter(|mtu| *mtu > 0).min()?);
+    let network = if stream.peer.ip().to_canonical().is_ipv6() { 40 } else { 20 };
+    let length = stream.block.bytes();
+    let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
+    let failed = FAILURES.iter().filter_map(|name| host.growth(name));
+    let failed = failed.fold(0, u64::saturating_add);
+    (pieces > 1 && failed > 0).then(|| {
+        let text = format!(
+            "each datagram of {} travels in {pieces} fragments (MTU {mtu}), and {} of cutting or \
+             putting together failed on {}; use -l {} or less",
+            stream.block.expanded(),
+            counted(failed, "attempt"),
+            words::host(host.role()),
+            mtu.saturating_sub(network + UDP_HEADER)
+        );
+        Finding::suspect(Some(host.role()), text)
+    })
+}
+
+const FAILURES: [&str; 4] =
+    ["snmp.Ip.ReasmFails", "snmp.Ip.FragFails", "snmp6.Ip6ReasmFails", "snmp6.Ip6FragFails"];
+const UDP_HEADER: u64 = 8;
+
+#[cfg(test)]
+mod tests {
+    use measurement::{ByteSize, Role};
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn fragments_that_are_not_put_together_make_it_suspect() {
+        let mut record = scene::udp();
+        scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Ip.ReasmFails", 7);
+        assert_eq!(scene::found(&RULE, &record), [], "those of others");
+        record.streams[0].block = ByteSize::from_bytes(8_000);
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.contains("travels in 6 fragments (MTU 1500), and 7 attempts"), "{text}");
+        assert!(text.ends_with("use -l 1472 or less"), "{text}");
+    }
+}

@@ -1,0 +1,68 @@
+//! Hosts that tell nothing of themselves: what no rule can check there.
+
+use measurement::Role;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words;
+
+pub(crate) const PAGE: Page = Page {
+    id: "hosts",
+    title: "Hosts that tell nothing of themselves",
+    what: "An end of the test, or this host itself, told nothing of its CPUs, interfaces and \
+           sockets.",
+    why: "Rules look at hosts that told; what no rule could check there is said once, and not \
+           by each of them.",
+    evidence: "Hosts that are missing in the record.",
+    remedy: "A linerate at the other end, without `--no-evidence`.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let silent = [Role::Here, Role::Peer].into_iter();
+    let silent = silent.filter(|role| evidence.host(role).is_none());
+    let nobody_watched = evidence.host(&Role::Here).is_none();
+    let mut findings: Vec<_> = silent
+        .map(|role| {
+            let what = format!("CPUs, interfaces and sockets of {}", words::host(&role));
+            Finding::unchecked(what, why(evidence, nobody_watched))
+        })
+        .collect();
+    if nobody_watched {
+        let text = "nobody watched what this host did meanwhile; leave out --no-evidence";
+        findings.push(Finding::suspect(None, text.to_owned()));
+    }
+    findings
+}
+
+fn why(evidence: &Evidence<'_>, nobody_watched: bool) -> String {
+    let software = &evidence.record.peer.software;
+    match software.starts_with("linerate") {
+        _ if nobody_watched => "it was not asked for".to_owned(),
+        true => format!("{software} does not tell: started with --no-evidence, or gone too soon"),
+        false => format!("{software} does not tell"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_host_that_tells_nothing_is_named() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.hosts.truncate(1);
+        assert_eq!(scene::unchecked(&RULE, &record), "CPUs, interfaces and sockets of the server");
+    }
+
+    #[test]
+    fn a_result_for_which_nobody_looked_is_suspect() {
+        let mut record = scene::udp();
+        record.hosts.clear();
+        let findings = scene::found(&RULE, &record);
+        assert_eq!(findings.len(), 3, "{findings:?}");
+    }
+}

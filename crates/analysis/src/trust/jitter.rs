@@ -1,0 +1,83 @@
+//! C12: jitter that is not the network's.
+
+use measurement::Role;
+use measurement::record::ArrivalClock;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Flow;
+use crate::words::{count, host};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C12",
+    title: "Jitter that is not the network's",
+    what: "Arrival times are those of the thread that read, or datagrams left in heaps.",
+    why: "Then the jitter is when a thread got round to it, or how fast a heap drains.",
+    evidence: "The clock of the arrivals, and the length of batches. Where there is no time for \
+           each datagram there is no jitter at all.",
+    remedy: "Engines that have the kernel's times.",
+    source: "RFC 3550, 6.4.1",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let flows = evidence.flows.iter().filter(|flow| flow.outcome.jitter_seconds.is_some());
+    flows.flat_map(|flow| [read(evidence, flow), heaped(evidence, flow)]).flatten().collect()
+}
+
+fn read(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let own = evidence.record.streams.iter().filter(|stream| !stream.sender);
+    let is_read = own.into_iter().any(|stream| stream.arrivals == Some(ArrivalClock::Reader));
+    let is_read = is_read && flow.receiver() == Role::Here;
+    is_read.then(|| {
+        let text = format!(
+            "{}jitter is by the times at which {} read, many datagrams at once; --engine recvmmsg has \
+             the kernel's",
+            evidence.prefix(flow),
+            host(&Role::Here)
+        );
+        Finding::note(Some(&Role::Here), text)
+    })
+}
+
+fn heaped(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let usual = flow.outcome.pacing.as_ref()?.batches.p50;
+    (usual > FEW).then(|| {
+        let role = flow.sender();
+        let text = format!(
+            "{}{} datagrams usually left at once, so that jitter is that of their queueing behind each \
+             other; --pacing even spaces them",
+            evidence.prefix(flow),
+            count(usual)
+        );
+        Finding::note(Some(&role), text)
+    })
+}
+
+/// What smooth pacing sends at once.
+const FEW: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn heaps_make_jitter() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let outcome = &mut record.outcome.directions[0];
+        outcome.pacing.as_mut().expect("told").batches.p50 = 32;
+        assert!(scene::noted(&RULE, &record).starts_with("32 datagrams usually left at once"));
+        record.outcome.directions[0].jitter_seconds = None;
+        assert_eq!(scene::found(&RULE, &record), []);
+    }
+
+    #[test]
+    fn a_reader_has_no_times_of_arrival() {
+        let mut record = scene::udp_received();
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.streams[0].arrivals = Some(ArrivalClock::Reader);
+        assert!(scene::noted(&RULE, &record).starts_with("jitter is by the times at which"));
+    }
+}

@@ -1,0 +1,67 @@
+//! C23: the kernel was asked to space datagrams, and nothing there does.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::{Flow, Host};
+use crate::words;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C23",
+    title: "The kernel was asked to space datagrams, and nothing there does",
+    what: "`SO_MAX_PACING_RATE` is set on a UDP socket whose root qdisc is not `fq`.",
+    why: "Only `fq` obeys it for UDP (TCP spaces by itself since Linux 4.13), so that the rate \
+           is accepted and inert.",
+    evidence: "The plan, and the qdiscs of the sender's interface.",
+    remedy: "`fq`, or a rate that linerate keeps (-b).",
+    source: "tc-fq(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    if !evidence.is_udp() || evidence.record.plan.options.socket_rate.is_none() {
+        return Vec::new();
+    }
+    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let role = flow.sender();
+    let host = evidence.host(&role)?;
+    let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;
+    let text = format!(
+        "the kernel of {} was asked to pace, and {interface} has {queue}, which does not; tc qdisc \
+         replace dev {interface} root fq, or let linerate keep the rate (-b)",
+        words::host(&role)
+    );
+    Some(Finding::suspect(Some(&role), text))
+}
+
+/// An interface whose qdiscs are known and none is `fq`: below `mq` it is no root.
+fn unpaced<'a>(host: &Host<'a>, name: &'a str) -> Option<(&'a str, &'a str)> {
+    let queues = &host.interface(name)?.queueing;
+    let root = queues.iter().find(|queue| queue.parent == "root").or(queues.first())?;
+    let is_paced = queues.iter().any(|queue| queue.kind == "fq");
+    (!is_paced).then_some((name, root.kind.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::{BitRate, Role};
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_rate_that_nothing_keeps_makes_it_suspect() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.plan = scene::plan_with(&record.plan, |draft| {
+            draft.options.socket_rate = Some(BitRate::from_bits_per_second(1_000_000));
+        });
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.contains("eth0 has fq_codel, which does not; tc qdisc replace"), "{text}");
+        let host = scene::host(&mut record, &Role::Here);
+        host.inventory.interfaces[0].queueing[0].kind = "fq".to_owned();
+        assert_eq!(scene::found(&RULE, &record), []);
+    }
+}

@@ -1,0 +1,51 @@
+//! T9: the link went away and came back.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words::{self, counted};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T9",
+    title: "The link went away and came back",
+    what: "An interface of the test lost its carrier or found it during the result.",
+    why: "For that time nothing was measured.",
+    evidence: "`carrier_changes` (`/sys/class/net/*/statistics` and its neighbours).",
+    remedy: "Cable, port, power saving.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let all = evidence
+        .hosts
+        .iter()
+        .flat_map(|host| host.interfaces().iter().map(move |interface| (host, interface)));
+    all.filter_map(|(host, interface)| {
+        let changes = host.growth(&format!("interface.{interface}.carrier_changes"))?;
+        let text = format!(
+            "the link of {interface} of {} changed {} during the test; check its cable, its port and \
+             power saving",
+            words::host(host.role()),
+            counted(changes, "time")
+        );
+        (changes > 0).then(|| Finding::invalid(Some(host.role()), text))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_link_that_flapped_makes_it_invalid() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "interface.eth0.carrier_changes", 2);
+        assert!(scene::refuted(&RULE, &record).contains("eth0 of this host changed 2 times"));
+    }
+}

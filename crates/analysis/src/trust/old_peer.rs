@@ -1,0 +1,111 @@
+//! C29: the peer is a version with known defects that touch this result.
+
+use measurement::Role;
+
+use super::{Evidence, Finding, Page, Rule};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C29",
+    title: "The peer is a version with known defects that touch this result",
+    what: "Before 3.14 an iperf3 does not tell which loss is of the omitted start; the clock of \
+           3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms.",
+    why: "The defect shows as a property of the network.",
+    evidence: "The version, if it is told, and what is missing in its results.",
+    remedy: "A newer one.",
+    source: "docs/protocol/iperf3.md",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    if !evidence.is_udp() {
+        return Vec::new();
+    }
+    let found = [omitted_loss(evidence), wrong_clock(evidence), bursts(evidence)];
+    found.into_iter().flatten().collect()
+}
+
+fn omitted_loss(evidence: &Evidence<'_>) -> Option<Finding> {
+    let record = evidence.record;
+    let mixes = !record.plan.omit.is_zero()
+        && record.peer_streams.iter().any(|stream| stream.omitted_datagrams.is_none());
+    let lost = record.peer_streams.iter().any(|stream| stream.lost > 0);
+    let text =
+        "the peer is an iperf3 before 3.14: its loss includes the omitted start; use a newer \
+                one there, or no -O"
+            .to_owned();
+    let peer = Some(&Role::Peer);
+    mixes.then(|| if lost { Finding::suspect(peer, text) } else { Finding::note(peer, text) })
+}
+
+fn wrong_clock(evidence: &Evidence<'_>) -> Option<Finding> {
+    let told = evidence
+        .flows
+        .iter()
+        .any(|flow| flow.receiver() == Role::Peer && flow.outcome.jitter_seconds.is_some());
+    (told && version(evidence)? == (3, 5)).then(|| {
+        let text =
+            "the clock of iperf3 3.5 goes wrong now and then, and with it the jitter; use a \
+                    newer one there"
+                .to_owned();
+        Finding::note(Some(&Role::Peer), text)
+    })
+}
+
+fn bursts(evidence: &Evidence<'_>) -> Option<Finding> {
+    let sends = evidence
+        .flows
+        .iter()
+        .any(|flow| flow.sender() == Role::Peer && flow.outcome.asked.is_some());
+    (sends && version(evidence)? <= (3, 1)).then(|| {
+        let text =
+            "iperf3 3.1 sends a rate in bursts of 100 ms, which queues and buffers lose; use a \
+                    newer one there"
+                .to_owned();
+        Finding::suspect(Some(&Role::Peer), text)
+    })
+}
+
+/// Of `iperf3 3.12`, or `iperf 3.1.3`; none: it is no iperf3, or did not tell.
+fn version(evidence: &Evidence<'_>) -> Option<(u32, u32)> {
+    let software = evidence.record.peer.software.strip_prefix("iperf")?;
+    let number = software.rsplit(' ').next()?;
+    let mut parts = number.split(|other: char| !other.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn loss_that_includes_the_omitted_start_makes_it_suspect() {
+        let mut record = scene::udp();
+        record.peer_streams[0].omitted_datagrams = None;
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.plan = scene::plan_with(&record.plan, |draft| draft.omit = Duration::from_secs(1));
+        assert!(scene::noted(&RULE, &record).contains("before 3.14"), "nothing was lost");
+        record.peer_streams[0].lost = 7;
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.starts_with("the peer is an iperf3 before 3.14: its loss includes"), "{text}");
+    }
+
+    #[test]
+    fn a_version_is_told_where_it_touches_the_result() {
+        let mut record = scene::udp();
+        record.peer.software = "iperf3 3.5".to_owned();
+        assert!(scene::noted(&RULE, &record).starts_with("the clock of iperf3 3.5"));
+        record.peer.software = "iperf 3.1.3".to_owned();
+        assert_eq!(scene::found(&RULE, &record), [], "it receives");
+        let mut received = scene::udp_received();
+        received.peer.software = "iperf 3.1.3".to_owned();
+        assert!(scene::suspected(&RULE, &received).contains("bursts of 100 ms"));
+        received.peer.software = "iperf3 3.12".to_owned();
+        assert_eq!(scene::found(&RULE, &received), []);
+        received.peer.software = "iperf3".to_owned();
+        assert_eq!(scene::found(&RULE, &received), []);
+    }
+}

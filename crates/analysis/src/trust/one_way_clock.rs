@@ -1,0 +1,71 @@
+//! T10: the clocks cannot tell one way from the other.
+
+use measurement::Loaded;
+use measurement::units::show_duration;
+
+use super::{Evidence, Finding, Page, Rule};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T10",
+    title: "The clocks cannot tell one way from the other",
+    what: "Their error is larger than the delay that was measured.",
+    why: "Then the delay of a way is the error's, and only the round trip means something. On \
+           a short path that is always so, since the error is half of the shortest round trip, \
+           and it is only said; if the clocks drifted apart by more than that the numbers are \
+           wrong.",
+    evidence: "The error that the comparison of the clocks left.",
+    remedy: "Look at round trips.",
+    source: "RFC 5905, section 8",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.record.outcome.latency.as_ref().and_then(of).into_iter().collect()
+}
+
+fn of(latency: &Loaded) -> Option<Finding> {
+    let ways = latency.one_way?;
+    let longest = ways.loaded_there.p50.max(ways.loaded_back.p50);
+    let drifted = ways.clock_error > latency.idle.times.min * 3 / 4;
+    (ways.clock_error > longest && drifted).then(|| {
+        let text = format!(
+            "the clocks may be wrong by {}, and a way took {} at most: one-way delays mean nothing \
+             here; look at the round trips",
+            show_duration(ways.clock_error),
+            show_duration(longest)
+        );
+        Finding::suspect(None, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::{OneWay, RoundTrips, Spread};
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn an_error_that_is_larger_than_the_delay_makes_it_suspect() {
+        let micros = Duration::from_micros;
+        let spread = |p50| Spread { min: micros(p50), p50: micros(p50), ..Spread::default() };
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let one_way = OneWay {
+            loaded_there: spread(60),
+            loaded_back: spread(55),
+            clock_error: micros(50),
+            ..OneWay::default()
+        };
+        let idle = RoundTrips { times: spread(100), ..RoundTrips::default() };
+        let latency = Loaded { idle, one_way: Some(one_way), ..Loaded::default() };
+        record.outcome.latency = Some(latency.clone());
+        assert_eq!(scene::found(&RULE, &record), []);
+        let one_way = Some(OneWay { clock_error: micros(400), ..one_way });
+        record.outcome.latency = Some(Loaded { one_way, ..latency });
+        assert!(scene::suspected(&RULE, &record).contains("wrong by 400us, and a way took 60us"));
+    }
+}

@@ -1,0 +1,57 @@
+//! T5: a control group's quota stopped the test.
+
+use std::time::Duration;
+
+use measurement::units::show_duration;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, counted};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T5",
+    title: "A control group's quota stopped the test",
+    what: "The group was throttled during the result.",
+    why: "Then the quota is the limit, and it stops all threads at once until its next period.",
+    evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",
+    remedy: "A larger quota.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.ends().filter_map(of).collect()
+}
+
+fn of(host: &Host<'_>) -> Option<Finding> {
+    let times = host.growth("cgroup.cpu.nr_throttled").filter(|times| *times > 0)?;
+    let micros = host.growth("cgroup.cpu.throttled_us").unwrap_or(0);
+    let text = format!(
+        "the quota of its control group stopped linerate on {} {}, for {} together; raise \
+         cpu.max, or run it outside of that group",
+        words::host(host.role()),
+        counted(times, "time"),
+        show_duration(Duration::from_micros(micros))
+    );
+    Some(Finding::suspect(Some(host.role()), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_quota_that_stopped_it_makes_it_suspect() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let host = scene::host(&mut record, &Role::Peer);
+        scene::grow(host, "cgroup.cpu.nr_throttled", 12);
+        scene::grow(host, "cgroup.cpu.throttled_us", 1_500_000);
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.contains("on the server 12 times, for 1.5s together"), "{text}");
+    }
+}

@@ -1,0 +1,104 @@
+//! T3: a worker waited for a CPU.
+
+use super::{Evidence, Finding, Page, Rule, others_cpu, software_path};
+use crate::evidence::{Host, run_delay};
+use crate::words::{self, percent};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T3",
+    title: "A worker waited for a CPU",
+    what: "It could have run and did not for more than 1 % of the time.",
+    why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
+           rate asked and lost nothing was not harmed by a little of it. Where both ends share \
+           the CPUs of one host, and nobody else ran there, they waited for each other: that is \
+           what such a path is, and it is only noted.",
+    evidence: "Run delay of each worker's thread (`/proc/<pid>/task/<tid>/schedstat`, field 2) less \
+           what waking it takes.",
+    remedy: "Free the CPU or choose another.",
+    source: "B. Gregg, USE method",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.ends().filter_map(|host| of(evidence, host)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+    let Some(delay) = run_delay(evidence, host) else {
+        let what = format!("whether workers of {} waited for a CPU", words::host(host.role()));
+        return Some(Finding::unchecked(what, "its kernel tells no run delay (CONFIG_SCHED_INFO)"));
+    };
+    let share = delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
+    let most = if evidence.is_at_ease() { HARMLESS } else { TOLERATED };
+    (share > most).then(|| {
+        let (name, share) = (words::host(host.role()), percent(share));
+        let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
+        if is_by_the_other_end(evidence, host) {
+            let text = format!("{fact}, as both ends share its CPUs; test between two hosts");
+            return Finding::note(Some(host.role()), text);
+        }
+        let text = format!("{fact}; stop what else runs there, or choose CPUs (--cpus)");
+        Finding::suspect(Some(host.role()), text)
+    })
+}
+
+/// Nobody else was there to wait for.
+pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
+    software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host)
+}
+
+/// Share of the time. To be calibrated.
+const TOLERATED: f64 = 0.01;
+/// The same where the rate was kept and nothing was lost.
+const HARMLESS: f64 = 0.10;
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_worker_that_waits_for_a_cpu_makes_it_suspect() {
+        let mut record = scene::tcp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        scene::grow(scene::host(&mut record, &Role::Peer), "task.9.wait_ns", 300_000_000);
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.starts_with("a worker of linerate on the server waited 3.0 %"), "{text}");
+    }
+
+    #[test]
+    fn what_wakes_it_is_no_wait_and_a_rate_that_was_kept_was_not_harmed() {
+        let mut record = scene::tcp();
+        scene::grow(scene::host(&mut record, &Role::Here), "task.9.wait_ns", 300_000_000);
+        record.runtime.as_mut().expect("told").mpus[0].sleeps = 50_000;
+        assert_eq!(scene::found(&RULE, &record), []);
+        let mut paced = scene::udp();
+        scene::grow(scene::host(&mut paced, &Role::Here), "task.9.wait_ns", 300_000_000);
+        assert_eq!(scene::found(&RULE, &paced), []);
+        scene::grow(scene::host(&mut paced, &Role::Here), "task.9.wait_ns", 3_000_000_000);
+        assert!(scene::suspected(&RULE, &paced).contains("waited 30 % of the time"));
+    }
+
+    #[test]
+    fn ends_on_one_host_that_wait_for_each_other_are_noted() {
+        let mut record = scene::tcp();
+        scene::in_software(&mut record);
+        scene::grow(scene::host(&mut record, &Role::Here), "task.9.wait_ns", 3_000_000_000);
+        let text = scene::noted(&RULE, &record);
+        assert!(text.contains("waited 30 %") && text.contains("both ends share"), "{text}");
+        for role in [Role::Here, Role::Peer] {
+            scene::grow(scene::host(&mut record, &role), "cpu.1.user_ns", 4_000_000_000);
+        }
+        assert!(scene::suspected(&RULE, &record).contains("stop what else runs there"));
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_tell_is_named() {
+        let mut record = scene::tcp();
+        scene::host(&mut record, &Role::Here).series.families.remove("task");
+        assert!(scene::unchecked(&RULE, &record).contains("workers of this host"));
+    }
+}

@@ -1,0 +1,222 @@
+//! T1: the sender did not send the rate that was asked.
+
+use std::time::Duration;
+
+use measurement::{DirectionOutcome, Role, Stamp, TestRecord};
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::{Flow, run_delay, senders, worker_at_its_limit};
+use crate::words::{self, percent, share};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T1",
+    title: "The sender did not send the rate that was asked",
+    what: "Less than 98 % of it was handed to the sockets.",
+    why: "Then loss and rate belong to another load than the one that was asked for, and what \
+           looks like the network's limit is the sender's. TCP may be held back by the network \
+           or the receiver, which is what a test of it is for: that is only noted.",
+    evidence: "What was offered against what was asked; the sender's worker, its waits for a CPU, \
+           its stalls, what it gave up.",
+    remedy: "As the cause has it.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
+    let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
+    if kept >= KEPT || is_by_a_block(evidence.record, flow.outcome) {
+        return None;
+    }
+    let role = flow.sender();
+    let cause = cause(evidence, flow, &role, 1.0 - kept);
+    let stamp = match (evidence.is_udp(), &cause) {
+        (true, _) if kept < ANOTHER_LOAD => Stamp::Invalid,
+        (true, _) | (false, Cause::Worker(_)) => Stamp::Suspect,
+        (false, _) => Stamp::Valid,
+    };
+    let text = format!(
+        "{}{} sent {} of the {asked} asked ({}): {}",
+        evidence.prefix(flow),
+        words::host(&role),
+        offered.rate,
+        percent(kept),
+        cause.in_words(evidence.is_udp())
+    );
+    Some(Finding::Told { stamp, host: Some(role), text })
+}
+
+/// What kept the sender from its rate, as far as it shows.
+enum Cause {
+    /// A worker was busy for this share of the time.
+    Worker(f64),
+    /// It waited for a CPU for this share.
+    Cpu(f64),
+    /// Its batches came late for this share.
+    Stalls(f64),
+    /// A stream ended before its time.
+    Broken,
+    /// The socket, and so the queue or the link behind it, took no more.
+    Link,
+    /// The same of a socket whose buffer somebody chose.
+    Buffer,
+    Hidden,
+}
+
+/// What explains that this share of the rate is `missing`.
+fn cause(evidence: &Evidence<'_>, flow: &Flow<'_>, role: &Role, missing: f64) -> Cause {
+    if evidence.record.outcome.broken.is_some() {
+        return Cause::Broken;
+    }
+    if blocked(evidence, flow) > missing * MOST_OF_IT {
+        let chosen = evidence.record.plan.options.window.is_some();
+        return if chosen { Cause::Buffer } else { Cause::Link };
+    }
+    if let Some((_, worker)) = worker_at_its_limit(evidence, role) {
+        return Cause::Worker(worker.utilisation);
+    }
+    let host = evidence.host(role);
+    let waited = host.and_then(|host| {
+        let delay = run_delay(evidence, host)?;
+        Some(delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE))
+    });
+    if let Some(waited) = waited.filter(|waited| *waited > LONG_WAIT.max(missing * MOST_OF_IT)) {
+        return Cause::Cpu(waited);
+    }
+    let Some(pacing) = flow.outcome.pacing.as_ref() else { return Cause::Hidden };
+    let sending = pacing.sending.as_secs_f64().max(f64::MIN_POSITIVE);
+    let stalled = pacing.stalled.as_secs_f64() / sending;
+    let refused = host.and_then(|host| host.growth("snmp.Udp.SndbufErrors")).unwrap_or(0);
+    match stalled {
+        _ if refused > 0 || !pacing.forgone.is_zero() => Cause::Link,
+        _ if stalled > LONG_WAIT => Cause::Stalls(stalled),
+        _ => Cause::Hidden,
+    }
+}
+
+/// Share of the time in which the sender's sockets had no room, mean over its streams; zero if
+/// the sender does not tell.
+pub(crate) fn blocked(evidence: &Evidence<'_>, flow: &Flow<'_>) -> f64 {
+    let senders = senders(evidence.record, flow.outcome.direction);
+    let shares = senders.iter().map(|(one, span)| {
+        let blocked = Duration::from_nanos(one.counters.blocked_nanos).as_secs_f64();
+        blocked / span.as_secs_f64().max(f64::MIN_POSITIVE)
+    });
+    shares.sum::<f64>() / senders.len().max(1) as f64
+}
+
+impl Cause {
+    fn in_words(&self, is_udp: bool) -> String {
+        match self {
+            Self::Worker(busy) => format!(
+                "its worker was busy {:.0} % of the time; use more streams (-P), or longer blocks or \
+                 datagrams (-l)",
+                100.0 * busy
+            ),
+            Self::Cpu(waited) => format!(
+                "its worker waited {} of the time for a CPU; stop what else runs there, or choose \
+                 CPUs (--cpus)",
+                percent(*waited)
+            ),
+            Self::Stalls(stalled) => format!(
+                "it stalled for {} of the time; stop what else runs there, or use --pacing repay",
+                percent(*stalled)
+            ),
+            Self::Broken => "a stream of it broke; mend what broke it, and repeat it".to_owned(),
+            Self::Buffer => {
+                "its socket was full: its buffer (-w) is too small, or its queue or link takes no \
+                 more; use a larger one, or ask for less (-b)"
+                    .to_owned()
+            }
+            Self::Link if is_udp => {
+                "its socket was full, as its queue or link takes no more; ask for less (-b)"
+                    .to_owned()
+            }
+            Self::Link | Self::Hidden if !is_udp => {
+                "the network or the receiver took no more; see what held the sender back".to_owned()
+            }
+            Self::Link | Self::Hidden => {
+                "what kept it from that does not show; ask for less (-b), or use more streams (-P)"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// Whether it is only a block or two of each stream, which a short time or a low rate has
+/// too few of.
+pub(crate) fn is_by_a_block(record: &TestRecord, outcome: &DirectionOutcome) -> bool {
+    let (Some(asked), Some(offered)) = (outcome.asked, outcome.offered) else { return false };
+    let due = asked.bits_per_second() as f64 / 8.0 * offered.span.as_secs_f64();
+    let block = record.streams.first().map_or(0, |stream| stream.block.bytes());
+    due - (offered.bytes as f64) < 2.0 * block as f64 * f64::from(record.plan.streams)
+}
+
+/// Below this share of the rate asked it was not kept. Clocks and the last block explain the rest.
+const KEPT: f64 = 0.98;
+/// Below this it was another load.
+const ANOTHER_LOAD: f64 = 0.90;
+/// What explains less than this part of what is missing is not the cause.
+const MOST_OF_IT: f64 = 0.5;
+/// Share of the time that explains a rate which was not kept.
+const LONG_WAIT: f64 = 0.01;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    fn slow(mut record: TestRecord, percent: u64) -> TestRecord {
+        let offered = record.outcome.directions[0].offered.expect("told");
+        let bytes = offered.bytes / 100 * percent;
+        scene::offer(&mut record, bytes, bytes);
+        record
+    }
+
+    #[test]
+    fn a_rate_that_is_kept_is_silent() {
+        assert_eq!(scene::found(&RULE, &scene::udp()), []);
+        assert_eq!(scene::found(&RULE, &slow(scene::udp(), 99)), []);
+    }
+
+    #[test]
+    fn datagrams_that_were_not_sent_make_it_another_test() {
+        let text = scene::suspected(&RULE, &slow(scene::udp(), 95));
+        assert!(
+            text.starts_with("this host sent 95.00 Mbit/s of the 100.0 Mbit/s asked"),
+            "{text}"
+        );
+        assert!(scene::refuted(&RULE, &slow(scene::udp(), 80)).contains("(80 %)"));
+    }
+
+    #[test]
+    fn tcp_may_be_held_back_unless_it_was_the_worker() {
+        let mut record = slow(scene::tcp_at_a_rate(), 80);
+        assert!(scene::noted(&RULE, &record).contains("the network or the receiver took no more"));
+        record.runtime.as_mut().expect("told").mpus[0].utilisation = 0.99;
+        assert!(scene::suspected(&RULE, &record).contains("its worker was busy 99 %"));
+    }
+
+    #[test]
+    fn the_cause_is_told_where_it_shows() {
+        let mut record = slow(scene::udp(), 95);
+        let pacing = record.outcome.directions[0].pacing.as_mut().expect("told");
+        pacing.stalled = Duration::from_millis(480);
+        assert!(scene::suspected(&RULE, &record).contains("it stalled for 4.8 % of the time"));
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "snmp.Udp.SndbufErrors", 900);
+        assert!(scene::suspected(&RULE, &record).contains("its socket was full"));
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "task.77.wait_ns", 400_000_000);
+        assert!(scene::suspected(&RULE, &record).contains("waited 4.0 % of the time for a CPU"));
+        for stream in &mut record.samples.last_mut().expect("samples").streams {
+            stream.counters.blocked_nanos = 500_000_000;
+        }
+        assert!(scene::suspected(&RULE, &record).contains("its socket was full"));
+    }
+}

@@ -1,0 +1,64 @@
+//! C30: the server ran tests of others at the same time.
+
+use measurement::record::Neighbour;
+use measurement::{BitRate, Role};
+
+use super::{Evidence, Finding, Page, Rule};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C30",
+    title: "The server ran tests of others at the same time",
+    what: "Other clients' tests moved bytes there meanwhile.",
+    why: "They shared its CPUs and its link.",
+    evidence: "The server's word.",
+    remedy: "`--queue` at the server, or repeat.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let record = evidence.record;
+    let moved: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let bytes = moved.iter().map(|other| other.bytes).fold(0, u64::saturating_add);
+    let rate = BitRate::of(bytes, record.stopped.since(record.start));
+    let text = format!(
+        "shared: {} of {} moved {rate} at the server meanwhile; repeat it, or have the server run \
+         one test after another (--queue)",
+        tests(&moved),
+        whose(&moved)
+    );
+    vec![Finding::suspect(Some(&Role::Peer), text)]
+}
+
+fn tests(moved: &[&Neighbour]) -> String {
+    let tests = moved.iter().map(|other| other.tests).fold(0, u32::saturating_add);
+    if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") }
+}
+
+fn whose(moved: &[&Neighbour]) -> String {
+    match moved {
+        [Neighbour { address: Some(address), .. }] => address.to_string(),
+        [_] => "others".to_owned(),
+        several => format!("{} other clients", several.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn neighbours_that_moved_something_make_it_suspect() {
+        let mut record = scene::udp();
+        record.shared = vec![Neighbour { address: None, tests: 1, bytes: 0 }];
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.shared[0].bytes = 12_500_000;
+        let text = scene::suspected(&RULE, &record);
+        assert!(text.starts_with("shared: 1 test of others moved 10.00 Mbit/s at the"), "{text}");
+    }
+}

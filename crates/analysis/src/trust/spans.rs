@@ -1,0 +1,64 @@
+//! C14: the ends measured for different times.
+
+use measurement::DirectionOutcome;
+use measurement::units::show_duration;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words::is_short;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C14",
+    title: "The ends measured for different times",
+    what: "All that was sent arrived, and yet the rates differ by more than 2 %.",
+    why: "That is no loss: one end counted for longer.",
+    evidence: "Amounts and times of both ends.",
+    remedy: "More time makes it small.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let text = evidence.flows.iter().find_map(|flow| of(flow.outcome));
+    text.map(|text| Finding::note(None, text)).into_iter().collect()
+}
+
+fn of(outcome: &DirectionOutcome) -> Option<String> {
+    let (sent, got) = (outcome.acknowledged.or(outcome.offered)?, outcome.delivered?);
+    // But for a thousandth, which the times of two ends explain.
+    let is_all = got.bytes.abs_diff(sent.bytes) <= sent.bytes / 1_000;
+    let is_slower = is_short(got.rate.bits_per_second(), sent.rate.bits_per_second());
+    (is_all && is_slower).then(|| {
+        format!(
+            "what was sent arrived: the rates differ since the sender measured for {} and the \
+             receiver for {}; use more time (-t)",
+            show_duration(sent.span),
+            show_duration(got.span)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::Throughput;
+
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn different_times_explain_different_rates() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let deliver = |record: &mut measurement::TestRecord, bytes| {
+            let span = Duration::from_millis(10_500);
+            record.outcome.directions[0].delivered = Some(Throughput::over(bytes, span));
+        };
+        deliver(&mut record, 125_000_000);
+        let text = scene::noted(&RULE, &record);
+        assert!(text.contains("measured for 10s and the receiver for 10.5s"), "{text}");
+        deliver(&mut record, 123_000_000);
+        assert_eq!(scene::found(&RULE, &record), [], "something is missing");
+    }
+}

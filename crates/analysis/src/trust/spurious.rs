@@ -1,0 +1,58 @@
+//! C16: segments were sent again that had arrived.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words::{count, counted, percent, share};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C16",
+    title: "Segments were sent again that had arrived",
+    what: "Most of what TCP sent again was not lost.",
+    why: "Retransmissions are read as loss, and here the order of segments changed, or \
+           acknowledgements came late or not at all.",
+    evidence: "Duplicate SACKs (RFC 2883) against retransmitted segments.",
+    remedy: "Keep a flow on one queue and one path.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let of = |flow: &crate::evidence::Flow<'_>| {
+        let tcp = flow.account.tcp.as_ref()?;
+        let spurious = tcp.spurious_segments.min(tcp.retransmitted_segments);
+        let part = share(spurious, tcp.retransmitted_segments);
+        (spurious >= LEAST && part > 0.5).then(|| {
+            let text = format!(
+                "{}{} of {} ({}) had arrived already: little was lost, but segments came out of order, or \
+                 acknowledgements late; keep the flow on one queue and one path (RPS, bonds, multipath)",
+                evidence.prefix(flow),
+                count(spurious),
+                counted(tcp.retransmitted_segments, "retransmitted segment"),
+                percent(part)
+            );
+            Finding::note(Some(&flow.sender()), text)
+        })
+    };
+    evidence.flows.iter().filter_map(of).collect()
+}
+
+/// Fewer are chance.
+const LEAST: u64 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn segments_sent_again_for_nothing_are_told() {
+        let mut record = scene::tcp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let tcp = scene::sent(&mut record);
+        (tcp.retransmits, tcp.duplicates) = (100, 40);
+        assert_eq!(scene::found(&RULE, &record), []);
+        scene::sent(&mut record).duplicates = 90;
+        let text = scene::noted(&RULE, &record);
+        assert!(text.starts_with("90 of 100 retransmitted segments (90 %) had arrived"), "{text}");
+    }
+}

@@ -1,0 +1,78 @@
+//! T4: the hypervisor took CPU time away.
+
+use measurement::Role;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Host;
+use crate::words::{self, percent};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T4",
+    title: "The hypervisor took CPU time away",
+    what: "More than 1 % of the time of a CPU was stolen.",
+    why: "The host stood still then, whatever it shows of itself. The time is counted in \
+           ticks, so that a few of them tell nothing.",
+    evidence: "Steal time (`/proc/stat`, field 8).",
+    remedy: "Repeat; a machine of its own.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    evidence.kernels().filter_map(|host| of(evidence, host)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+    if !host.tells("cpu") {
+        let what = format!("time that a hypervisor took from {}", words::host(host.role()));
+        return Some(Finding::unchecked(what, "it does not tell how its CPUs spent their time"));
+    }
+    let (cpu, nanos) = host.each("cpu", "steal_ns").into_iter().max_by_key(|(_, nanos)| *nanos)?;
+    let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
+    let is_observed = matches!(host.role(), Role::Observed(_));
+    let most = if evidence.is_at_ease() && !is_observed { HARMLESS } else { TOLERATED };
+    (share > most && nanos >= LEAST_NANOS).then(|| {
+        let text = format!(
+            "a hypervisor took {} of the time of CPU {cpu} of {}; repeat it, or use a machine that \
+             is not shared",
+            percent(share),
+            words::host(host.role())
+        );
+        Finding::suspect(Some(host.role()), text)
+    })
+}
+
+/// Share of the time of the CPU that lost most. To be calibrated.
+const TOLERATED: f64 = 0.01;
+/// The same where the rate was kept and nothing was lost.
+const HARMLESS: f64 = 0.10;
+/// Three ticks of 10 ms (`USER_HZ`, proc_stat(5)).
+const LEAST_NANOS: u64 = 30_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn stolen_time_makes_it_suspect() {
+        let mut record = scene::tcp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "cpu.1.steal_ns", 90_000_000);
+        assert_eq!(scene::found(&RULE, &record), [], "less than a hundredth");
+        scene::grow(scene::host(&mut record, &Role::Here), "cpu.1.steal_ns", 250_000_000);
+        assert!(scene::suspected(&RULE, &record).contains("took 2.5 % of the time of CPU 1"));
+    }
+
+    #[test]
+    fn namespaces_of_one_kernel_are_asked_once() {
+        let mut record = scene::tcp();
+        scene::in_software(&mut record);
+        for role in [Role::Here, Role::Peer] {
+            scene::grow(scene::host(&mut record, &role), "cpu.1.steal_ns", 250_000_000);
+        }
+        assert_eq!(scene::found(&RULE, &record).len(), 1);
+    }
+}

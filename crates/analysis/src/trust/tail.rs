@@ -1,0 +1,65 @@
+//! C9: the last datagrams never arrived.
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::words::counted;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C9",
+    title: "The last datagrams never arrived",
+    what: "A part of the loss was sent after the last datagram that arrived.",
+    why: "Gaps show only when something comes behind them; tools that count gaps do not count \
+           these.",
+    evidence: "The sender's last sequence number against the receiver's.",
+    remedy: "A queue that was still full at the end loses them: a lower rate shows it.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let tails = evidence.flows.iter().filter_map(|flow| {
+        let ledger = flow.account.ledger.as_ref()?;
+        let tail = ledger.tail.filter(|tail| tail.saturating_mul(TOLD) > ledger.sent)?;
+        let text = format!(
+            "{}{} of the lost were sent after the last one that arrived; see whether a lower rate \
+             (-b) loses them too",
+            evidence.prefix(flow),
+            counted(tail, "datagram")
+        );
+        let share = tail as f64 / ledger.sent.max(1) as f64;
+        Some(if share > BROKEN { Finding::suspect(None, text) } else { Finding::note(None, text) })
+    });
+    tails.collect()
+}
+
+/// Of so many datagrams one may be lost at the end without a word: the ledger has it.
+const TOLD: u64 = 10_000;
+
+/// Above this share of all no queue was full at the end: something broke on the way.
+const BROKEN: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_tail_is_told() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        scene::lose(&mut record, 900);
+        record.outcome.directions[0].datagrams.as_mut().expect("told").tail = Some(400);
+        assert!(
+            scene::noted(&RULE, &record).starts_with("400 datagrams of the lost were sent after")
+        );
+    }
+
+    #[test]
+    fn an_end_in_which_nothing_arrives_makes_it_suspect() {
+        let mut record = scene::udp();
+        let sent = record.outcome.directions[0].datagrams.expect("told").sent;
+        scene::lose(&mut record, sent / 4);
+        record.outcome.directions[0].datagrams.as_mut().expect("told").tail = Some(sent / 4);
+        assert!(scene::suspected(&RULE, &record).contains("after the last one that arrived"));
+    }
+}

@@ -1,0 +1,44 @@
+//! C5: nobody confirmed what arrived.
+
+use super::{Evidence, Finding, Page, Rule};
+
+pub(crate) const PAGE: Page = Page {
+    id: "C5",
+    title: "Nobody confirmed what arrived",
+    what: "The receiver's word is missing.",
+    why: "What the sender handed to its kernel is no throughput: of datagrams none need have \
+           arrived.",
+    evidence: "No delivered amount.",
+    remedy: "See why the server did not answer at the end.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let silent = evidence.flows.iter().filter(|flow| flow.outcome.delivered.is_none());
+    silent
+        .map(|flow| {
+            let text = format!(
+                "{}the receiver never told what arrived, so that the rate is only the sender's; \
+                 see why the results did not come, and run it again",
+                evidence.prefix(flow)
+            );
+            Finding::invalid(Some(&flow.receiver()), text)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_receiver_that_says_nothing_confirms_nothing() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.outcome.directions[0].delivered = None;
+        assert!(scene::refuted(&RULE, &record).starts_with("the receiver never told"));
+    }
+}

@@ -1,0 +1,95 @@
+//! C7: the start, or a break, is in the mean.
+
+use measurement::Steady;
+use measurement::units::show_duration;
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Flow;
+
+pub(crate) const PAGE: Page = Page {
+    id: "C7",
+    title: "The start, or a break, is in the mean",
+    what: "The rate of the steady part differs by more than 2 % from the mean.",
+    why: "A mean over slow start and what came after is a rate that was true at no time.",
+    evidence: "The longest part in which the rate did not change.",
+    remedy: "Leave the start out (`-O`), or measure for longer.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let of = |flow: &Flow<'_>| Some(Finding::note(None, of(evidence, flow)?));
+    evidence.flows.iter().filter_map(of).collect()
+}
+
+fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
+    let steady = flow.account.steady?;
+    let (rate, whole) = (steady.rate.bits_per_second(), steady.whole.bits_per_second());
+    if rate.abs_diff(whole) as f64 <= TOLD * rate as f64 {
+        return None;
+    }
+    let (from, to) = (show_duration(steady.from), show_duration(steady.to));
+    let prefix = evidence.prefix(flow);
+    if rate == 0 {
+        return Some(format!(
+            "{prefix}nothing arrived from {from} to {to}, and the mean of {} has that as well; see \
+             what broke then",
+            steady.whole
+        ));
+    }
+    let beside = 100.0 * (whole as f64 / rate as f64 - 1.0);
+    Some(format!(
+        "{prefix}the rate was steady from {from} to {to}, at {}; the mean of {} has what lies \
+         outside as well ({beside:+.0} %); {}",
+        steady.rate,
+        steady.whole,
+        remedy(&steady)
+    ))
+}
+
+/// What came before it can be left out, what came behind it cannot.
+fn remedy(steady: &Steady) -> String {
+    if steady.from.is_zero() {
+        return format!("see what changed after {}, or repeat it", show_duration(steady.to));
+    }
+    let omitted = show_whole_seconds(steady.from.as_secs_f64());
+    format!("leave the start out (-O {omitted}), or use more time (-t)")
+}
+
+/// At least one: the protocol has whole seconds.
+fn show_whole_seconds(seconds: f64) -> String {
+    format!("{:.0}", seconds.ceil().max(1.0))
+}
+
+/// Share of the steady rate. What both ends' clocks and the last block make is less.
+const TOLD: f64 = 0.02;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene;
+
+    #[test]
+    fn a_ramp_that_lowers_the_mean_is_told() {
+        let mut record = scene::udp();
+        assert_eq!(scene::found(&RULE, &record), []);
+        record.peer_pulses[0].bytes[..20].fill(300_000);
+        let text = scene::noted(&RULE, &record);
+        assert!(text.contains("steady from 2s to 10s, at 100.0 Mbit/s"), "{text}");
+        assert!(text.contains("the mean of 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
+        assert!(text.ends_with("leave the start out (-O 2), or use more time (-t)"), "{text}");
+    }
+
+    #[test]
+    fn a_break_at_the_end_is_not_left_out_with_the_start() {
+        let mut record = scene::udp();
+        record.peer_pulses[0].bytes[80..].fill(300_000);
+        let text = scene::noted(&RULE, &record);
+        assert!(text.contains("steady from 0s to 8s"), "{text}");
+        assert!(text.ends_with("see what changed after 8s, or repeat it"), "{text}");
+        record.peer_pulses[0].bytes[40..].fill(0);
+        let text = scene::noted(&RULE, &record);
+        assert!(text.starts_with("nothing arrived from 4s to 10s"), "{text}");
+    }
+}

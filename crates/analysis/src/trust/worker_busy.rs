@@ -1,0 +1,163 @@
+//! T2: a worker of linerate had no time left.
+
+use measurement::{DirectionOutcome, MpuUse, Role, Stamp};
+
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::{AT_ITS_LIMIT, Flow, worker_at_its_limit};
+use crate::words::{self, is_short};
+
+pub(crate) const PAGE: Page = Page {
+    id: "T2",
+    title: "A worker of linerate had no time left",
+    what: "It was busy for 95 % of the time or more.",
+    why: "Then the rate may be what the tool can do on that host, and not what the network \
+           can. It matters less where no rate was asked: the box's own limit is what such a \
+           test finds, and it is said.",
+    evidence: "The time that each worker ran and did not spin.",
+    remedy: "More streams, engines that move more with each call.",
+    source: "",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+    if !evidence.flows.iter().any(|flow| could_be_more(flow.outcome)) {
+        return Vec::new();
+    }
+    [Role::Here, Role::Peer].iter().filter_map(|role| of(evidence, role)).collect()
+}
+
+fn of(evidence: &Evidence<'_>, role: &Role) -> Option<Finding> {
+    let task = Task::of(evidence, role);
+    let workers = (0..).zip(&evidence.runtime(role)?.mpus);
+    let busy = workers.filter(|(_, mpu)| mpu.utilisation >= AT_ITS_LIMIT && task.is_told_by(mpu));
+    let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
+    let is_asked = evidence.flows.iter().any(|flow| is_missed(flow, role));
+    let text = format!(
+        "linerate's {busy}: the rate may be the limit of the tool, and not of the network; use more \
+         streams (-P), or engines that move more with each call (--fastest)"
+    );
+    let stamp = if is_asked { Stamp::Suspect } else { Stamp::Valid };
+    Some(Finding::Told { stamp, host: Some(role.clone()), text })
+}
+
+/// A rate was asked, and that host kept it from being sent, or from arriving.
+fn is_missed(flow: &Flow<'_>, role: &Role) -> bool {
+    let outcome = flow.outcome;
+    let (Some(asked), Some(offered)) = (outcome.asked, outcome.offered) else { return false };
+    let is_unsent = is_short(offered.rate.bits_per_second(), asked.bits_per_second());
+    let is_lost = outcome.delivered.is_some_and(|got| is_short(got.bytes, offered.bytes));
+    (flow.sender() == *role && is_unsent) || (flow.receiver() == *role && is_lost)
+}
+
+/// No rate was asked, or the one asked did not get through.
+fn could_be_more(outcome: &DirectionOutcome) -> bool {
+    let (Some(asked), Some(offered)) = (outcome.asked, outcome.offered) else { return true };
+    is_short(offered.rate.bits_per_second(), asked.bits_per_second())
+        || outcome.delivered.is_some_and(|delivered| is_short(delivered.bytes, offered.bytes))
+}
+
+/// The busiest worker of an end that had no time left, where that may be what limits.
+pub(crate) fn busiest<'a>(evidence: &Evidence<'a>, role: &Role) -> Option<(u32, &'a MpuUse)> {
+    let task = Task::of(evidence, role);
+    worker_at_its_limit(evidence, role).filter(|(_, mpu)| task.is_told_by(mpu))
+}
+
+/// What the workers of one end do.
+#[derive(Clone, Copy)]
+enum Task {
+    /// Nothing but send as much as goes.
+    SendFreely,
+    /// Receive, or keep a rate.
+    Other,
+}
+
+impl Task {
+    fn of(evidence: &Evidence<'_>, role: &Role) -> Self {
+        let is_free = |flow: &Flow<'_>| flow.sender() == *role && flow.outcome.asked.is_none();
+        if evidence.flows.iter().all(is_free) { Self::SendFreely } else { Self::Other }
+    }
+
+    /// Whether a busy worker may be the limit. Who sends as much as goes sleeps only when the
+    /// kernel takes no more: that is the limit then, however little time is left.
+    const fn is_told_by(self, mpu: &MpuUse) -> bool {
+        match self {
+            Self::SendFreely => mpu.sleeps <= mpu.turns / FEW_SLEEPS,
+            Self::Other => true,
+        }
+    }
+}
+
+fn in_words(busy: &[(u32, &MpuUse)], host: &str) -> Option<String> {
+    let names: Vec<_> = busy.iter().take(MOST_NAMED).map(|(index, _)| index.to_string()).collect();
+    let names = match busy.len() - names.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    };
+    let share = busy.iter().map(|(_, mpu)| mpu.utilisation).sum::<f64>() / busy.len() as f64;
+    let percent = 100.0 * share;
+    match busy.len() {
+        0 => None,
+        1 => Some(format!("worker {names} on {host} was busy {percent:.0} % of the time")),
+        _ => Some(format!("workers {names} on {host} were busy {percent:.0} % of the time")),
+    }
+}
+
+/// One sleep in so many turns is none.
+const FEW_SLEEPS: u64 = 1000;
+/// Workers that are named.
+const MOST_NAMED: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use measurement::{Runtime, TestRecord};
+
+    use super::*;
+    use crate::scene;
+
+    fn busy(count: usize) -> Runtime {
+        let mpu = MpuUse { run_seconds: 0.97, idle_seconds: 0.03, ..MpuUse::default() };
+        Runtime::of(vec![mpu; count])
+    }
+
+    fn record(asked: bool, offered: u64, delivered: u64) -> TestRecord {
+        let mut record = scene::udp();
+        scene::offer(&mut record, offered, delivered);
+        if !asked {
+            record.outcome.directions[0].asked = None;
+        }
+        (record.runtime, record.peer_runtime) = (Some(busy(0)), Some(busy(0)));
+        record
+    }
+
+    #[test]
+    fn busy_workers_are_named_where_more_could_have_gone() {
+        let mut free = record(false, 125_000_000, 125_000_000);
+        assert_eq!(scene::found(&RULE, &free), []);
+        free.runtime = Some(busy(2));
+        let text = scene::noted(&RULE, &free);
+        assert!(text.contains("workers 0, 1 on this host were busy 97 %"), "{text}");
+        free.runtime = Some(busy(9));
+        let text = scene::noted(&RULE, &free);
+        assert!(text.contains("workers 0, 1, 2, 3 and 5 more on this host were"), "{text}");
+        let mut lossy = record(true, 125_000_000, 110_000_000);
+        lossy.peer_runtime = Some(busy(1));
+        let text = scene::suspected(&RULE, &lossy);
+        assert!(text.starts_with("linerate's worker 0 on the server was busy 97 %"), "{text}");
+        let mut kept = record(true, 125_000_000, 125_000_000);
+        (kept.runtime, kept.peer_runtime) = (Some(busy(1)), Some(busy(1)));
+        assert_eq!(scene::found(&RULE, &kept), []);
+    }
+
+    #[test]
+    fn who_sends_as_much_as_goes_and_has_to_wait_is_not_the_limit() {
+        let mut sender = busy(1);
+        (sender.mpus[0].turns, sender.mpus[0].sleeps) = (20_000, 100);
+        let mut free = record(false, 110_000_000, 110_000_000);
+        free.runtime = Some(sender.clone());
+        assert_eq!(scene::found(&RULE, &free), [], "the link took no more");
+        let mut paced = record(true, 110_000_000, 110_000_000);
+        paced.runtime = Some(sender);
+        assert!(scene::suspected(&RULE, &paced).contains("worker 0"), "it sleeps anyway");
+    }
+}
