@@ -1,6 +1,7 @@
 //! Counters that one worker writes and anybody reads.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
 
 use measurement::{StreamCounters, Timestamp};
 use portable_atomic::{AtomicBool, AtomicI32, AtomicU64};
@@ -18,6 +19,7 @@ pub struct Counters {
     late: AtomicU64,
     malformed: AtomicU64,
     jitter_nanos: AtomicU64,
+    blocked_nanos: AtomicU64,
     last: AtomicU64,
     finished: AtomicBool,
     errno: AtomicI32,
@@ -54,6 +56,13 @@ impl Counters {
         self.finished.store(true, Release);
     }
 
+    /// The sender has waited so long for room in its socket. Only the stream's own worker
+    /// calls it.
+    pub(crate) fn add_blocked(&self, waited: Duration) {
+        let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+        self.blocked_nanos.store(self.blocked_nanos.load(Relaxed).saturating_add(nanos), Relaxed);
+    }
+
     /// Whether the stream has moved a byte.
     pub(crate) fn has_moved(&self) -> bool {
         self.bytes.load(Relaxed) > 0
@@ -88,6 +97,7 @@ impl Counters {
             late: self.late.load(Relaxed),
             malformed: self.malformed.load(Relaxed),
             jitter_nanos: self.jitter_nanos.load(Relaxed),
+            blocked_nanos: self.blocked_nanos.load(Relaxed),
             last: Timestamp::from_nanos(self.last.load(Relaxed)),
         }
     }

@@ -144,6 +144,7 @@ impl Pool {
             sends: sender,
             is_halted_by_signal,
             is_silent: sender,
+            blocked: None,
             phase: Phase::Arriving,
             start: Arc::clone(&self.start),
             done: Arc::clone(&self.done),
@@ -281,6 +282,11 @@ impl Pool {
     /// What every stream counts, for those who watch it from afar.
     pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
         self.streams.iter().map(|stream| Arc::clone(&stream.counters))
+    }
+
+    /// The kernel's number of each MPU's thread (gettid(2)).
+    pub fn thread_ids(&self) -> &[i32] {
+        self.context.thread_ids()
     }
 
     /// What the pacers of each MPU count.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use linux::event::Wake;
 use mars::{Barrier, Mpu, Next, Wait, Workload};
+use measurement::Timestamp;
 
 use crate::counters::Counters;
 use crate::station::{Log, Station, instant, timestamp};
@@ -24,6 +25,8 @@ pub(crate) struct Running {
     /// It sends, and has not sent yet.
     pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
+    /// Since when its socket has had no room for what it sends.
+    pub(crate) blocked: Option<Timestamp>,
     /// All streams, and the host, meet here before the first byte.
     pub(crate) start: Arc<Barrier>,
     /// Notified when the stream is done.
@@ -94,7 +97,11 @@ impl Running {
         let now = timestamp(mpu.now());
         let spun = mpu.spun();
         mpu.module.note_spinning(spun);
+        if let Some(since) = self.blocked.take() {
+            self.counters.add_blocked(now.since(since));
+        }
         let step = self.engine.step(now, &mut mpu.module.scratch);
+        self.blocked = (step == Step::Writable).then_some(now);
         if self.is_silent && self.counters.has_moved() {
             self.is_silent = false;
             self.log.note_first_byte(now);

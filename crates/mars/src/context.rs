@@ -127,6 +127,7 @@ impl Builder {
         let mut context = Context {
             workloads: Workloads::new(Arc::new(shared)),
             threads: Vec::with_capacity(self.mpus),
+            thread_ids: Vec::with_capacity(self.mpus),
         };
         let modules = Arc::new(self.modules);
         for index in 0..self.mpus {
@@ -140,7 +141,8 @@ impl Builder {
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
             context.threads.push(thread.spawn(move || birth.live(&tell))?);
             // A thread that ends without a word has panicked.
-            told.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
+            let id = told.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
+            context.thread_ids.push(id);
         }
         Ok(context)
     }
@@ -155,11 +157,11 @@ struct Birth {
 }
 
 impl Birth {
-    fn live(self, tell: &Sender<io::Result<()>>) -> io::Result<()> {
+    fn live(self, tell: &Sender<io::Result<i32>>) -> io::Result<()> {
         match self.kernel() {
             Ok(mut kernel) => {
                 // Whoever waits for that is there until it has come.
-                _ = tell.send(Ok(()));
+                _ = tell.send(Ok(linux::process::thread_id()));
                 kernel.run()
             }
             Err(error) => {
@@ -183,9 +185,15 @@ impl Birth {
 pub struct Context {
     workloads: Workloads,
     threads: Vec<JoinHandle<io::Result<()>>>,
+    thread_ids: Vec<i32>,
 }
 
 impl Context {
+    /// The kernel's number of each MPU's thread (gettid(2)).
+    pub fn thread_ids(&self) -> &[i32] {
+        &self.thread_ids
+    }
+
     /// Stops the MPUs and waits for their threads. Workloads that have not finished are
     /// unscheduled.
     ///

@@ -24,7 +24,7 @@ pub use error::{ErrorCode, ProtocolError};
 pub use extension::{Announcement, Extension, FinalStream, MOST_FURTHER_PORTS, Place};
 pub use hello::{Hello, HelloToken, is_reply};
 pub use parameters::{Parameters, Token, Wishes};
-pub use results::{Results, ServerOutput, StreamResult};
+pub use results::{ClockReading, Results, ServerOutput, StreamResult, Testimony};
 pub use server::{Phase as ServerPhase, Server, ServerEvent};
 pub use state::State;
 

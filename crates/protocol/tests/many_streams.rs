@@ -174,7 +174,7 @@ fn worst(number: u64, omitted: Option<u64>) -> Results {
             omitted_errors: omitted,
             omitted_packets: omitted,
             seconds: 86_400.25,
-            counted: Some(StreamSample { id, counters, tcp: None }),
+            counted: Some(StreamSample { id, counters, tcp: None, udp: None }),
             ..StreamResult::default()
         }
     };

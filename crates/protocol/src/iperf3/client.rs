@@ -19,14 +19,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use measurement::Timestamp;
+use measurement::{ClockOffset, Timestamp};
 
 use super::cookie::Cookie;
 use super::error::{ErrorCode, ProtocolError};
 use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
 use super::parameters::Parameters;
-use super::results::Results;
+use super::results::{ClockReading, Results, Testimony};
 use super::state::State;
 use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
 
@@ -160,14 +160,16 @@ pub struct Client {
     phase: Phase,
     expect: Expect,
     parameters: Parameters,
-    /// The server has announced itself.
-    announced: bool,
+    /// What the server said of itself.
+    peer: Option<Announcement>,
     /// It has said what it sent.
     told_final: bool,
     /// Streams that it says it has.
     arrived: u32,
-    /// It knows more than iperf3 does of many streams.
-    knows_many_streams: bool,
+    /// When this end said what the server answers with its times.
+    asked: Timestamp,
+    /// How the server's clock stands, by the best of its answers.
+    clock: Option<ClockOffset>,
     /// Why it does not serve this client, in its words.
     refusal: Option<String>,
     events: VecDeque<ClientEvent>,
@@ -181,10 +183,11 @@ impl Client {
             phase: Phase::Greeting,
             expect: Expect::State,
             parameters,
-            announced: false,
+            peer: None,
             told_final: false,
             arrived: 0,
-            knows_many_streams: false,
+            asked: now,
+            clock: None,
             refusal: None,
             events: VecDeque::new(),
         };
@@ -202,6 +205,11 @@ impl Client {
     /// Streams that the server says have come (clause 13.13).
     pub const fn arrived(&self) -> u32 {
         self.arrived
+    }
+
+    /// How the server's clock stands to this one's; none: it does not tell.
+    pub const fn clock(&self) -> Option<ClockOffset> {
+        self.clock
     }
 
     /// Bytes to send now.
@@ -284,6 +292,7 @@ impl Client {
         if self.phase == Phase::Owing {
             let most = self.wire.limit_of(JsonKind::Results);
             results.write(&mut self.wire, self.parameters.plan.has_many_streams(), most);
+            self.asked = now;
             self.enter(Phase::Hearing, now);
         }
     }
@@ -305,7 +314,8 @@ impl Client {
         self.expect = match phase.expects() {
             // Clause 10.7: without the wish there is no output in them.
             Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.wishes.server_output => {
-                Expect::Json(JsonKind::Results)
+                let tells = self.hears_evidence();
+                Expect::Json(if tells { JsonKind::ResultsWithEvidence } else { JsonKind::Results })
             }
             expect => expect,
         };
@@ -350,6 +360,7 @@ impl Client {
             State::Extension => self.expect = Expect::Json(JsonKind::Extension),
             _ => {
                 self.enter(next, now);
+                self.asked = now;
                 self.act(state);
             }
         }
@@ -377,7 +388,8 @@ impl Client {
 
     /// Clause 13.12: an iperf3 takes any number, and then cannot do it.
     fn asks_too_much(&self) -> bool {
-        self.parameters.plan.has_many_streams() && !self.knows_many_streams
+        let knows = self.peer.as_ref().is_some_and(Announcement::knows_many_streams);
+        self.parameters.plan.has_many_streams() && !knows
     }
 
     fn handle_json(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
@@ -396,13 +408,14 @@ impl Client {
         let twice = || Err("it came twice".to_owned());
         match Extension::read(text)? {
             Extension::Announcement(announcement) => {
-                if std::mem::replace(&mut self.announced, true) {
+                if self.peer.is_some() {
                     return twice();
                 }
                 let mut announcement = announcement.plain();
                 let asked = self.parameters.announcement.as_ref().map(|own| own.further_ports);
                 announcement.ports.truncate(asked.unwrap_or(0).into());
-                self.knows_many_streams = announcement.knows_many_streams();
+                self.hear_clock(announcement.clock, now);
+                self.peer = Some(announcement.clone());
                 self.events.push_back(ClientEvent::PeerAnnounced(announcement));
             }
             Extension::Final { mut streams } => {
@@ -435,11 +448,29 @@ impl Client {
         Ok(())
     }
 
+    /// Whether both ends know what a host tells of itself.
+    fn hears_evidence(&self) -> bool {
+        let ends = [&self.parameters.announcement, &self.peer];
+        ends.into_iter().flatten().filter(|end| end.knows_evidence()).count() == 2
+    }
+
+    /// Of two answers the one counts whose error is less.
+    fn hear_clock(&mut self, reading: Option<ClockReading>, now: Timestamp) {
+        let offset = reading.and_then(|reading| reading.offset(self.asked, now));
+        let best = [self.clock, offset].into_iter().flatten();
+        self.clock = best.min_by_key(|offset| offset.error_nanos);
+    }
+
     fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) -> Result<(), String> {
-        let results = match kind {
+        let mut results = match kind {
             JsonKind::ResultsOfServer => Results::from_json(text)?,
             _ => Results::without_output(text)?,
         };
+        if self.hears_evidence() {
+            results.evidence = Testimony::in_results(text);
+            let clock = results.evidence.as_ref().and_then(|evidence| evidence.clock);
+            self.hear_clock(clock, now);
+        }
         self.enter(Phase::Closing, now);
         self.events.push_back(ClientEvent::Results(results));
         Ok(())

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hello::HelloToken;
 use super::json::{Members, list};
+use super::results::ClockReading;
 
 /// Who is there and what it can do more (clauses 13.1 and 13.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ pub struct Announcement {
     /// From a server: those that it opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
+    /// From a server that tells of its host: when the parameters came and when it said this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockReading>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
@@ -99,6 +103,18 @@ impl Announcement {
     /// Whether it answers requests.
     pub fn knows_exchange(&self) -> bool {
         self.knows(EXCHANGE)
+    }
+
+    /// Whether it tells of its host, or hears what a host tells of itself.
+    pub fn knows_evidence(&self) -> bool {
+        self.knows(EVIDENCE)
+    }
+
+    /// The same without that: nobody would look at it.
+    #[must_use]
+    pub fn without_evidence(mut self) -> Self {
+        self.extensions.retain(|name| name != EVIDENCE);
+        self
     }
 
     fn knows(&self, extension: &str) -> bool {
@@ -189,6 +205,8 @@ impl Announcement {
             under_way: member(said, "under_way")?,
             further_ports: member(said, "further_ports")?,
             ports: short_list(said, "ports")?,
+            // Clause 13.19: what cannot be is left out, and spoils nothing else.
+            clock: said.read("clock"),
         })
     }
 }
@@ -210,7 +228,7 @@ fn short_list<T: DeserializeOwned>(said: &Members<'_>, name: &str) -> Result<Vec
 }
 
 /// Every key of an extension message.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "final",
     "waiting",
     "refused",
@@ -221,6 +239,7 @@ const KEYS: [&str; 10] = [
     "under_way",
     "further_ports",
     "ports",
+    "clock",
 ];
 /// Both directions of the largest test.
 const MOST_FINAL: usize = 2 * measurement::plan::MAX_STREAMS as usize;
@@ -233,7 +252,9 @@ const QUEUE: &str = "queue";
 const REFUSAL: &str = "refusal";
 const MANY_STREAMS: &str = "many-streams";
 const EXCHANGE: &str = "exchange";
-const KNOWN: [&str; 6] = [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE];
+const EVIDENCE: &str = "evidence";
+const KNOWN: [&str; 7] =
+    [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE, EVIDENCE];
 /// No listener keeps more connections waiting (`net.core.somaxconn`).
 const MOST_UNDER_WAY: u32 = 4096;
 /// Ports that a server opens for one test beside its own.

@@ -22,6 +22,8 @@ pub(super) enum JsonKind {
     Parameters,
     /// Of a client.
     Results,
+    /// Of a server, which may have told of its host there.
+    ResultsWithEvidence,
     /// Of a server, which may have put its output there.
     ResultsOfServer,
     /// Of a linerate server.
@@ -32,7 +34,7 @@ impl JsonKind {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Parameters => "parameters",
-            Self::Results | Self::ResultsOfServer => "results",
+            Self::Results | Self::ResultsWithEvidence | Self::ResultsOfServer => "results",
             Self::Extension => "an extension",
         }
     }
@@ -48,10 +50,17 @@ impl JsonKind {
                 let limit = (32 * 1024 + listed * 2 * 1024).saturating_add(in_rows);
                 if limit < LONGEST { limit } else { LONGEST }
             }
+            Self::ResultsWithEvidence => {
+                let limit = Self::Results.limit(streams).saturating_add(EVIDENCE);
+                if limit < LONGEST { limit } else { LONGEST }
+            }
             Self::ResultsOfServer => LONGEST,
         }
     }
 }
+
+/// What a host may tell of itself (clause 13.19).
+const EVIDENCE: u32 = 512 * 1024;
 
 /// Streams of both directions that iperf3's form has to have room for (clause 13.14).
 const MOST_LISTED: u32 = 2 * measurement::plan::IPERF3_STREAMS as u32;

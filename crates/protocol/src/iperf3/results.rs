@@ -12,6 +12,9 @@ use super::json::{self, Members};
 use super::wire::Wire;
 
 mod rows;
+mod testimony;
+
+pub use testimony::{ClockReading, Testimony};
 
 /// One end's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,6 +37,8 @@ pub struct Results {
     pub runtime: Option<Box<Runtime>>,
     /// From a linerate: what moved the payload at its end (clause 13.17).
     pub engines: Option<Box<Engines>>,
+    /// From a linerate server: what its host has and did (clause 13.19).
+    pub evidence: Option<Box<Testimony>>,
 }
 
 /// What a server printed of the test.
@@ -96,6 +101,7 @@ impl Results {
                 pacing: self.pacing.as_deref(),
                 runtime: self.runtime.as_deref(),
                 engines: self.engines.as_deref(),
+                evidence: self.evidence.as_deref(),
             });
         }
         object
@@ -122,6 +128,9 @@ impl Results {
         let members = object.as_object_mut().expect("made as an object");
         if detail != Detail::All {
             members.retain(|key, _| !key.starts_with("server_output"));
+            if let Some(Value::Object(truth)) = members.get_mut("linerate") {
+                truth.remove("evidence");
+            }
         }
         if detail == Detail::Least {
             members.remove("linerate");
@@ -182,6 +191,7 @@ impl Results {
             pacing: truth.and_then(plausible_pacing),
             runtime: truth.and_then(plausible_runtime),
             engines: truth.and_then(plausible_engines),
+            evidence: None,
         })
     }
 }
@@ -190,7 +200,8 @@ impl Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     All,
-    /// Of rows the first columns alone (clause 13.14); otherwise all but the output.
+    /// Of rows the first columns alone (clause 13.14); otherwise all but the output and what
+    /// the host did.
     Less,
     /// What iperf3 tells, and of rows not even all of that.
     Least,
@@ -298,6 +309,8 @@ struct Truth<'a> {
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     engines: Option<&'a Engines>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<&'a Testimony>,
 }
 
 /// What a peer says of its runtime, if it can be true. A newer linerate may tell it in other
@@ -361,7 +374,7 @@ const MOST_OF_PACING: usize = 256;
 const MOST_OF_ENGINES: usize = 64;
 /// What the reading of results takes at most (`tests/memory_of_results.rs`): the text, and
 /// for each of its bytes so much; a row of zeros becomes the most.
-const MEMORY_PER_BYTE: u64 = 8;
+const MEMORY_PER_BYTE: u64 = 10;
 const MEMORY_FREE: u64 = 64 * 1024;
 /// Servers tell of fewer.
 const MOST_NEIGHBOURS: usize = 1024;

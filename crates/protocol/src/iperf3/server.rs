@@ -21,7 +21,7 @@ use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
 use super::hello::HelloToken;
 use super::parameters::Parameters;
-use super::results::Results;
+use super::results::{ClockReading, Results};
 use super::state::State;
 use super::wire::{STEP_LIMIT, Wire};
 
@@ -128,6 +128,8 @@ pub struct Server {
     shared: Option<Announcement>,
     /// The test has more streams than an iperf3 can have.
     has_many_streams: bool,
+    /// When the client's last JSON came.
+    heard: Timestamp,
     /// How often the client has said what means nothing.
     idle_talk: u32,
     events: VecDeque<ServerEvent>,
@@ -141,6 +143,7 @@ impl Server {
             phase: Phase::Asking,
             shared: None,
             has_many_streams: false,
+            heard: now,
             idle_talk: 0,
             events: VecDeque::new(),
         };
@@ -215,11 +218,22 @@ impl Server {
         if self.phase == Phase::Judging {
             if let Some(mut announcement) = self.shared.clone() {
                 announcement.hello_token = token.filter(|_| announcement.knows_hello_token());
+                announcement.clock = announcement.knows_evidence().then(|| self.clock(now));
                 self.write_extension(&Extension::Announcement(announcement));
             }
             self.wire.write_state(State::CreateStreams);
             self.enter(Phase::Opening, now);
         }
+    }
+
+    /// The client hears nothing of this host, and not that it could.
+    pub fn withhold_evidence(&mut self) {
+        self.shared = self.shared.take().map(Announcement::without_evidence);
+    }
+
+    /// When the client's last message came, and that an answer to it is written now.
+    pub const fn clock(&self, now: Timestamp) -> ClockReading {
+        ClockReading { heard: self.heard.nanos(), said: now.nanos() }
     }
 
     /// Before [`Self::accept`]: at most `under_way` streams may be on their way, to these
@@ -308,6 +322,9 @@ impl Server {
             // An iperf3 takes results of any length (clause 5.4).
             let most = match (&self.shared, &results.server_output) {
                 (None, _) => u32::MAX,
+                (Some(shared), None) if shared.knows_evidence() => {
+                    self.wire.limit_of(JsonKind::ResultsWithEvidence)
+                }
                 (Some(_), None) => self.wire.limit_of(JsonKind::Results),
                 (Some(_), Some(_)) => self.wire.limit_of(JsonKind::ResultsOfServer),
             };
@@ -398,6 +415,7 @@ impl Server {
     }
 
     fn read_parameters(&mut self, text: &[u8], now: Timestamp) {
+        self.heard = now;
         self.enter(Phase::Judging, now);
         match Parameters::from_json(text) {
             Ok(parameters) => {
@@ -412,6 +430,7 @@ impl Server {
     }
 
     fn read_results(&mut self, kind: JsonKind, text: &[u8], now: Timestamp) {
+        self.heard = now;
         match Results::without_output(text) {
             Ok(results) => {
                 self.enter(Phase::Answering, now);

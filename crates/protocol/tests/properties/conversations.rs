@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use linerate_protocol::iperf3::{
-    Announcement, Client, ClientEvent, Cookie, CounterWidth, FinalStream, Parameters, Results,
-    Server, ServerEvent, StreamResult, stream_id,
+    Announcement, Client, ClientEvent, ClockReading, Cookie, CounterWidth, FinalStream, Parameters,
+    Results, Server, ServerEvent, StreamResult, stream_id,
 };
 use measurement::plan::{IPERF3_STREAMS, PlanDraft};
 use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
@@ -250,7 +250,10 @@ fn regular(asked: &Parameters) -> Story {
     story.client.push(ClientEvent::CreateStreams);
     story.client.extend([ClientEvent::Start, ClientEvent::Run, ClientEvent::ResultsWanted]);
     if asked.announcement.is_some() {
-        story.client.insert(0, ClientEvent::PeerAnnounced(Announcement::own()));
+        let now = START.nanos();
+        let clock = Some(ClockReading { heard: now, said: now });
+        let own = Announcement { clock, ..Announcement::own() };
+        story.client.insert(0, ClientEvent::PeerAnnounced(own));
         story.client.insert(4, ClientEvent::FinalStreams(sent(asked)));
     }
     story.client.extend([ClientEvent::Results(results(asked, 2)), ClientEvent::Done]);

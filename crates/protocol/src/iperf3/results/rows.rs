@@ -12,7 +12,7 @@ use measurement::{
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::{Detail, MOST_STREAMS, Results, StreamResult, json, missing};
+use super::{Detail, MOST_STREAMS, Results, StreamResult, Testimony, json, missing};
 
 /// The results as they travel.
 #[derive(Serialize)]
@@ -39,6 +39,8 @@ struct Table<'a> {
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     engines: Option<&'a Engines>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<&'a Testimony>,
 }
 
 /// The numbers of one stream; -1: unknown.
@@ -86,6 +88,7 @@ impl<'a> Document<'a> {
                 pacing: results.pacing.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
                 engines: results.engines.as_deref().filter(|_| beside),
+                evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),
             },
         }
     }
@@ -204,6 +207,7 @@ fn stream(row: Row) -> Option<StreamResult> {
         late: late?,
         malformed: malformed?,
         jitter_nanos: jitter?,
+        blocked_nanos: 0,
         last: Timestamp::default(),
     };
     let micros = |number: Option<u64>| u32::try_from(number.unwrap_or(0)).unwrap_or(u32::MAX);
@@ -225,7 +229,7 @@ fn stream(row: Row) -> Option<StreamResult> {
         packets: packets?,
         omitted_packets,
         seconds: seconds(span?),
-        counted: Some(StreamSample { id, counters, tcp }),
+        counted: Some(StreamSample { id, counters, tcp, udp: None }),
     })
 }
 
@@ -272,7 +276,7 @@ mod tests {
                 packets: 9,
                 omitted_packets: Some(4),
                 seconds: 1.5,
-                counted: Some(StreamSample { id, counters, tcp }),
+                counted: Some(StreamSample { id, counters, tcp, udp: None }),
                 ..StreamResult::default()
             }
         };
