@@ -54,6 +54,10 @@ pub enum LabError {
         source: io::Error,
     },
 
+    /// There is no relay between two interfaces.
+    #[error("failed to relay frames (needs CAP_NET_RAW and CONFIG_PACKET, Linux 4.20)")]
+    Relay(#[source] io::Error),
+
     /// The kernel refused an address.
     #[error("failed to add the address {address} to {interface}")]
     AddAddress {
@@ -61,6 +65,15 @@ pub enum LabError {
         address: IpAddr,
         /// The interface.
         interface: String,
+        /// The cause.
+        source: io::Error,
+    },
+
+    /// The kernel does not route.
+    #[error("failed to route by {via}")]
+    Route {
+        /// The router's address.
+        via: IpAddr,
         /// The cause.
         source: io::Error,
     },

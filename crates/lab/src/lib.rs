@@ -17,6 +17,9 @@
 //! # Ok::<(), linerate_lab::LabError>(())
 //! ```
 //!
+//! A [`Routed`] has a third host between the two, which forwards; a [`Relayed`] a cable that
+//! delays, loses, holds back, repeats and limits.
+//!
 //! It changes only namespaces that it made (invariant C), and they end with the
 //! handles to them. It does not measure: a shaped link is the known quantity
 //! that a measurement is checked against.
@@ -27,6 +30,9 @@ mod access;
 mod error;
 mod host;
 mod link;
+mod relay;
+mod relayed;
+mod routed;
 mod shape;
 
 pub use access::{Access, prepare};
@@ -36,4 +42,7 @@ pub use link::{
     FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, Link, LinkSpec,
     NEAR_IPV4, NEAR_IPV6, NEAR_LINK_LOCAL,
 };
+pub use relay::{Impairment, Tally};
+pub use relayed::Relayed;
+pub use routed::Routed;
 pub use shape::{Rate, Shape};

@@ -38,7 +38,7 @@ impl Link {
     pub fn create(spec: &LinkSpec) -> Result<Self, LabError> {
         spec.require_burst_of_a_frame()?;
         let (near, far) = (create_namespace()?, create_namespace()?);
-        join(&near, &far)?;
+        join(&near, NEAR.interface, &far, FAR.interface)?;
         let mut link = Self { near: Host::new(near, NEAR), far: Host::new(far, FAR) };
         link.near.configure(spec)?;
         link.far.configure(spec)?;
@@ -50,7 +50,7 @@ impl Link {
 }
 
 impl LinkSpec {
-    fn require_burst_of_a_frame(&self) -> Result<(), LabError> {
+    pub(crate) fn require_burst_of_a_frame(&self) -> Result<(), LabError> {
         let mtu = self.mtu.unwrap_or(DEFAULT_MTU);
         let frame_bytes = mtu.saturating_add(ETHERNET_HEADER_BYTES);
         match self.shape {
@@ -62,18 +62,20 @@ impl LinkSpec {
     }
 }
 
-fn create_namespace() -> Result<NetworkNamespace, LabError> {
+pub(crate) fn create_namespace() -> Result<NetworkNamespace, LabError> {
     NetworkNamespace::create().map_err(LabError::CreateNamespace)
 }
 
-fn join(near: &NetworkNamespace, far: &NetworkNamespace) -> Result<(), LabError> {
-    open_route(near, NEAR.interface)?
-        .create_veth(NEAR.interface, FAR.interface, far.as_fd())
-        .map_err(|source| LabError::CreateVeth {
-            near: NEAR.interface.to_owned(),
-            far: FAR.interface.to_owned(),
-            source,
-        })
+/// A virtual Ethernet pair between two namespaces, with the name of each end.
+pub(crate) fn join(
+    one: &NetworkNamespace,
+    own: &str,
+    other: &NetworkNamespace,
+    theirs: &str,
+) -> Result<(), LabError> {
+    open_route(one, own)?.create_veth(own, theirs, other.as_fd()).map_err(|source| {
+        LabError::CreateVeth { near: own.to_owned(), far: theirs.to_owned(), source }
+    })
 }
 
 /// The IPv4 address of the near end. It exists only inside the link's
@@ -95,13 +97,13 @@ pub const FAR_LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
 /// The network part of all IPv6 addresses in bits.
 pub const IPV6_PREFIX_LENGTH: u8 = 64;
 
-const NEAR: Addressing = Addressing {
+pub(crate) const NEAR: Addressing = Addressing {
     interface: "near0",
     ipv4: NEAR_IPV4,
     ipv6: NEAR_IPV6,
     link_local: NEAR_LINK_LOCAL,
 };
-const FAR: Addressing =
+pub(crate) const FAR: Addressing =
     Addressing { interface: "far0", ipv4: FAR_IPV4, ipv6: FAR_IPV6, link_local: FAR_LINK_LOCAL };
 
 const DEFAULT_MTU: u32 = 1500;

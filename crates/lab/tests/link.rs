@@ -10,11 +10,13 @@
 use std::error::Error;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, SocketAddrV6, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use linerate_lab::{Access, Host, LabError, Link, LinkSpec, Rate, Shape};
+use linerate_lab::{
+    Access, Host, Impairment, LabError, Link, LinkSpec, Rate, Relayed, Routed, Shape,
+};
 use linux::namespace::{self, NetworkNamespace};
 use linux::netlink::Route;
 
@@ -36,8 +38,93 @@ fn main() -> std::process::ExitCode {
         ("a_deleted_link_is_gone", a_deleted_link_is_gone),
         ("nothing_is_left_after_a_drop", nothing_is_left_after_a_drop),
         ("a_rehearsal_happens_to_a_copy", a_rehearsal_happens_to_a_copy),
+        ("a_router_forwards_between_two_hosts", a_router_forwards_between_two_hosts),
+        ("a_relay_delays_what_it_carries", a_relay_delays_what_it_carries),
+        ("a_relay_carries_much_at_a_delay", a_relay_carries_much_at_a_delay),
+        ("a_relay_loses_what_it_is_told_to_lose", a_relay_loses_what_it_is_told_to_lose),
         ("preparing_again_changes_nothing", preparing_again_changes_nothing),
     ])
+}
+
+fn a_router_forwards_between_two_hosts() -> Outcome {
+    let routed = Routed::create(&LinkSpec::default())?;
+    let to = SocketAddr::from((routed.far.ipv4(), 7));
+    let listener = routed.far.run(|| TcpListener::bind(to))??;
+    let mut sender = routed.near.run(|| TcpStream::connect(to))??;
+    sender.write_all(b"through")?;
+    drop(sender);
+    let mut text = String::new();
+    listener.accept()?.0.read_to_string(&mut text)?;
+    assert_eq!(text, "through");
+    assert!(routed.router.link()?.statistics.received_bytes > 0);
+    assert!(routed.beyond.link()?.statistics.sent_bytes > 0);
+    Ok(())
+}
+
+/// A delay in each direction.
+fn relayed(millis: u64, loss: f64) -> Result<Relayed, LabError> {
+    let delay = Duration::from_millis(millis);
+    let there = Impairment { delay, loss, ..Impairment::default() };
+    let back = Impairment { delay, ..Impairment::default() };
+    Relayed::create(&LinkSpec::default(), there, back, 1)
+}
+
+fn a_relay_delays_what_it_carries() -> Outcome {
+    let mut relayed = relayed(20, 0.0)?;
+    let to = SocketAddr::from((relayed.far.ipv4(), 7));
+    let listener = relayed.far.run(|| TcpListener::bind(to))??;
+    let start = Instant::now();
+    let mut sender = relayed.near.run(|| TcpStream::connect(to))??;
+    // The neighbour is asked for first, and then the handshake takes a round trip.
+    assert!(start.elapsed() >= Duration::from_millis(40), "{:?}", start.elapsed());
+    sender.write_all(b"through")?;
+    drop(sender);
+    let mut text = String::new();
+    listener.accept()?.0.read_to_string(&mut text)?;
+    assert_eq!(text, "through");
+    let [there, back] = relayed.cut()?;
+    assert!(there.passed > 0 && back.passed > 0, "{there:?} {back:?}");
+    Ok(())
+}
+
+/// Far less than a quiet machine carries: a bound that noise does not reach.
+fn a_relay_carries_much_at_a_delay() -> Outcome {
+    let relayed = relayed(10, 0.0)?;
+    let to = SocketAddr::from((relayed.far.ipv4(), 7));
+    let listener = relayed.far.run(|| TcpListener::bind(to))??;
+    let mut sender = relayed.near.run(|| TcpStream::connect(to))??;
+    let (mut receiver, _) = listener.accept()?;
+    let bytes = 64 << 20;
+    let start = Instant::now();
+    let sending = thread::spawn(move || sender.write_all(&vec![7; bytes]));
+    let arrived = io::copy(&mut receiver, &mut io::sink())?;
+    sending.join().expect("the sender does not panic")?;
+    let rate = arrived as f64 * 8.0 / start.elapsed().as_secs_f64();
+    println!("{:.0} Mbit/s at 10 ms each way", rate / 1e6);
+    assert_eq!(arrived, bytes as u64);
+    assert!(rate > 100e6, "{rate}");
+    Ok(())
+}
+
+fn a_relay_loses_what_it_is_told_to_lose() -> Outcome {
+    let mut relayed = relayed(0, 0.2)?;
+    let to = SocketAddr::from((relayed.far.ipv4(), 7));
+    let receiver = relayed.far.run(|| UdpSocket::bind(to))??;
+    let sender = relayed.near.run(|| UdpSocket::bind((relayed.near.ipv4(), 0)))??;
+    receiver.set_read_timeout(Some(Duration::from_secs(1)))?;
+    // Read meanwhile: a buffer holds only some hundreds.
+    let reading =
+        thread::spawn(move || std::iter::from_fn(|| receiver.recv(&mut [0; 9]).ok()).count());
+    for _ in 0..1_000 {
+        sender.send_to(b"datagram", to)?;
+        thread::sleep(Duration::from_micros(100));
+    }
+    let arrived = reading.join().expect("the reader does not panic");
+    let [there, _] = relayed.cut()?;
+    assert!((700..900).contains(&arrived), "{arrived}");
+    assert!((100..300).contains(&there.lost), "{there:?}");
+    assert_eq!(there.refused, 0);
+    Ok(())
 }
 
 fn a_child_runs_in_the_namespace_of_its_host() -> Outcome {

@@ -1,0 +1,93 @@
+//! Two hosts with a relay between them, which is no host: it has no address.
+
+use std::io;
+
+use linux::namespace::NetworkNamespace;
+use linux::netlink::Route;
+use linux::packet_socket::PacketSocket;
+
+use crate::error::LabError;
+use crate::host::{Host, open_route, set_up};
+use crate::link::{FAR, LinkSpec, NEAR, create_namespace, join};
+use crate::relay::{Impairment, Relay, Tally};
+
+/// Two hosts, joined by a cable that does to frames what an [`Impairment`] says.
+///
+/// The kernel removes all of it once the handles are gone, as with a [`Link`](crate::Link).
+#[derive(Debug)]
+pub struct Relayed {
+    /// One end.
+    pub near: Host,
+    /// The other end.
+    pub far: Host,
+    relay: Relay,
+    /// Where the relay has its interfaces.
+    _middle: NetworkNamespace,
+}
+
+impl Relayed {
+    /// Makes hosts and relay. `there` is what happens to frames from the near end to the far
+    /// one, `back` to the others; the same `seed` makes the same decisions.
+    ///
+    /// Needs what [`prepare`](crate::prepare) looks for, and `CAP_NET_RAW`.
+    pub fn create(
+        spec: &LinkSpec,
+        there: Impairment,
+        back: Impairment,
+        seed: u64,
+    ) -> Result<Self, LabError> {
+        spec.require_burst_of_a_frame()?;
+        let (near, middle, far) = (create_namespace()?, create_namespace()?, create_namespace()?);
+        join(&near, NEAR.interface, &middle, LEFT)?;
+        join(&far, FAR.interface, &middle, RIGHT)?;
+        let mut near = Host::new(near, NEAR);
+        let mut far = Host::new(far, FAR);
+        let relay = start(&middle, spec, [there, back], seed)?;
+        near.configure(spec)?;
+        far.configure(spec)?;
+        near.finish()?;
+        far.finish()?;
+        Ok(Self { near, far, relay, _middle: middle })
+    }
+
+    /// Takes the cable away, and tells what became of the frames of each direction: from the
+    /// near end, and from the far one.
+    pub fn cut(&mut self) -> Result<[Tally; 2], LabError> {
+        self.relay.end().map_err(LabError::Relay)
+    }
+}
+
+fn start(
+    middle: &NetworkNamespace,
+    spec: &LinkSpec,
+    impairments: [Impairment; 2],
+    seed: u64,
+) -> Result<Relay, LabError> {
+    let mut route = open_route(middle, LEFT)?;
+    let mut indices = [0; 2];
+    for (interface, index) in [LEFT, RIGHT].into_iter().zip(&mut indices) {
+        *index = prepared(&mut route, interface, spec)?;
+    }
+    let ends = middle
+        .run(|| -> io::Result<_> {
+            Ok([PacketSocket::open(indices[0])?, PacketSocket::open(indices[1])?])
+        })
+        .map_err(|source| LabError::EnterNamespace { interface: LEFT.to_owned(), source })?;
+    let relay = ends.and_then(|ends| Relay::start(ends, impairments, seed));
+    relay.map_err(LabError::Relay)
+}
+
+/// An interface of the relay, up and as large as those of the hosts.
+fn prepared(route: &mut Route, interface: &str, spec: &LinkSpec) -> Result<u32, LabError> {
+    if let Some(mtu) = spec.mtu {
+        let refused = |source| LabError::SetMtu { mtu, interface: interface.to_owned(), source };
+        route.set_mtu(interface, mtu).map_err(refused)?;
+    }
+    set_up(route, interface)?;
+    route
+        .interface_index(interface)
+        .map_err(|source| LabError::Inspect { interface: interface.to_owned(), source })
+}
+
+const LEFT: &str = "left0";
+const RIGHT: &str = "right0";

@@ -1,0 +1,83 @@
+//! Two hosts with a router between them.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::error::LabError;
+use crate::host::{Addressing, Host, open_route};
+use crate::link::{FAR_IPV4, LinkSpec, NEAR_IPV4, create_namespace, join};
+
+/// Two hosts that reach each other through a third one, by IPv4.
+///
+/// The kernel removes all of it once the handles are gone, as with a [`Link`](crate::Link).
+#[derive(Debug)]
+pub struct Routed {
+    /// One end.
+    pub near: Host,
+    /// The router, with its interface to [`Self::near`].
+    pub router: Host,
+    /// The same router, with its interface to [`Self::far`].
+    pub beyond: Host,
+    /// The other end.
+    pub far: Host,
+}
+
+impl Routed {
+    /// Makes hosts and router; `spec` is what the link between router and far end shall be like.
+    ///
+    /// Needs what [`prepare`](crate::prepare) looks for.
+    pub fn create(spec: &LinkSpec) -> Result<Self, LabError> {
+        spec.require_burst_of_a_frame()?;
+        let (near, middle, far) = (create_namespace()?, create_namespace()?, create_namespace()?);
+        join(&near, NEAR.interface, &middle, LEFT.interface)?;
+        join(&middle, RIGHT.interface, &far, FAR.interface)?;
+        let mut routed = Self {
+            near: Host::new(near, NEAR),
+            router: Host::new(middle.clone(), LEFT),
+            beyond: Host::new(middle, RIGHT),
+            far: Host::new(far, FAR),
+        };
+        let plain = LinkSpec { shape: None, ..spec.clone() };
+        routed.near.configure(&plain)?;
+        routed.router.configure(&plain)?;
+        routed.beyond.configure(spec)?;
+        routed.far.configure(spec)?;
+        for host in [&routed.near, &routed.router, &routed.beyond, &routed.far] {
+            host.finish()?;
+        }
+        routed.route()?;
+        Ok(routed)
+    }
+
+    /// Lets the router route, and tells both ends that it does.
+    fn route(&self) -> Result<(), LabError> {
+        let forward = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1");
+        self.router.run(forward)?.map_err(refused(LEFT))?;
+        for (host, via) in [(&self.near, LEFT), (&self.far, RIGHT)] {
+            let everything = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+            open_route(host.namespace(), host.interface())?
+                .add_route(everything, 0, via.ipv4.into())
+                .map_err(refused(via))?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(at: Addressing) -> impl Fn(io::Error) -> LabError {
+    move |source| LabError::Route { via: at.ipv4.into(), source }
+}
+
+const fn addressing(interface: &'static str, net: u8, number: u8) -> Addressing {
+    let (high, low) = (0xfd00, 0x0200 + net as u16);
+    Addressing {
+        interface,
+        ipv4: Ipv4Addr::new(10, 200, net, number),
+        ipv6: Ipv6Addr::new(high, low, 0, 0, 0, 0, 0, number as u16),
+        link_local: Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, net as u16, number as u16),
+    }
+}
+
+const NEAR: Addressing = addressing("near0", 0, NEAR_IPV4.octets()[3]);
+const LEFT: Addressing = addressing("left0", 0, 254);
+const RIGHT: Addressing = addressing("right0", 1, 254);
+const FAR: Addressing = addressing("far0", 1, FAR_IPV4.octets()[3]);
