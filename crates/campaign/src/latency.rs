@@ -6,17 +6,17 @@
 //!            idle                    loaded           idle again: clocks compared
 //! ```
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
 use measurement::{
-    Direction, End, Exchange, Loaded, Peer, Probe, RoundTrips, TestPlan, TestRecord, Timestamp,
-    Transport,
+    Direction, End, Exchange, Loaded, Probe, RoundTrips, TestPlan, TestRecord, Timestamp, Transport,
 };
-use session::client::Request;
-use session::{Observer, SessionError};
+use session::SessionError;
+use session::client::{Request, Watching};
+
+use crate::beside::{self, Companion, Together};
 
 mod one_way;
 
@@ -35,7 +35,10 @@ impl Beside {
     /// [`measurement::plan::PlanError`] for a time that is too short or too long.
     pub fn new(request: &Request, every: Duration) -> Result<Self, measurement::plan::PlanError> {
         let plan = plan(every, &request.plan)?;
-        Ok(Self { request: Request { plan, ..request.clone() }, every })
+        let mut request = Request { plan, ..request.clone() };
+        // The test beside it is watched.
+        request.manners.watching = Watching::Nothing;
+        Ok(Self { request, every })
     }
 
     /// How long nothing else is to move before the test.
@@ -70,86 +73,14 @@ pub fn run_beside(
     interrupts: Option<&Interrupts>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
-    let notice = Interrupts::by_notice().map_err(refused("an eventfd"))?;
-    std::thread::scope(|scope| {
-        let (tell, begun) = channel();
-        let (request, notice) = (&beside.request, &notice);
-        // It goes with the thread, so that its end is heard too.
-        let mut starting = Starting(tell);
-        let probe = move || session::client::run(request, &mut starting, Some(notice));
-        let thread = std::thread::Builder::new().name("probe".to_owned());
-        let thread = thread.spawn_scoped(scope, probe).map_err(refused("a thread"))?;
-        let ready = await_start(&begun, interrupts).and_then(|is_there| {
-            if is_there { pause(beside.idle(), interrupts).map(|()| true) } else { Ok(false) }
-        });
-        let asked = now();
-        let outcome = match ready {
-            Ok(true) => Some(test()),
-            Ok(false) => None,
-            Err(error) => Some(Err(error)),
-        };
-        if outcome.as_ref().is_some_and(Result::is_ok) {
-            // Who interrupts this is heard by what comes next.
-            _ = pause(AFTERWARDS, None);
-        }
-        notice.notify();
-        let probe = thread.join().unwrap_or(Err(SessionError::Interrupted));
-        let mut record = match outcome {
-            // It ended before it began, and says why.
-            None => return Err(probe.err().unwrap_or(SessionError::Interrupted)),
-            Some(outcome) => outcome?,
-        };
-        match probe {
-            Ok(probe) => join(&mut record, &probe, asked, beside.every),
-            Err(error) => record.outcome.notes.push(format!("the probe beside it failed: {error}")),
-        }
-        Ok(record)
-    })
-}
-
-/// Tells when the probe goes.
-struct Starting(Sender<()>);
-
-impl Observer for Starting {
-    fn started(&mut self, _: &Peer, _: &TestPlan) {
-        // Nobody listens any more who was interrupted.
-        _ = self.0.send(());
+    let companion =
+        Companion { request: &beside.request, before: beside.idle(), after: AFTERWARDS };
+    let Together { mut record, beside: probe, asked } = beside::run(&companion, interrupts, test)?;
+    match probe {
+        Ok(probe) => join(&mut record, &probe, asked, beside.every),
+        Err(error) => record.outcome.notes.push(format!("the probe beside it failed: {error}")),
     }
-}
-
-/// Whether the probe goes; else it has ended.
-fn await_start(
-    begun: &Receiver<()>,
-    interrupts: Option<&Interrupts>,
-) -> Result<bool, SessionError> {
-    loop {
-        match begun.recv_timeout(LOOK) {
-            Ok(()) => return Ok(true),
-            Err(RecvTimeoutError::Disconnected) => return Ok(false),
-            Err(RecvTimeoutError::Timeout) => check(interrupts)?,
-        }
-    }
-}
-
-fn pause(span: Duration, interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
-    let end = now().after(span);
-    while now() < end {
-        check(interrupts)?;
-        std::thread::sleep(LOOK.min(end.since(now())));
-    }
-    Ok(())
-}
-
-fn check(interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
-    if interrupts.is_some_and(Interrupts::came) { Err(SessionError::Interrupted) } else { Ok(()) }
-}
-
-fn refused(what: &'static str) -> impl Fn(std::io::Error) -> SessionError {
-    move |error| SessionError::System { what, error }
-}
-
-fn now() -> Timestamp {
-    Timestamp::default().after(linux::clock::monotonic())
+    Ok(record)
 }
 
 /// Adds to the record of a test, which was `asked` for then, what its probe found.
@@ -184,4 +115,3 @@ const WARM_UP: Duration = Duration::from_millis(100);
 const AFTERWARDS: Duration = Duration::from_millis(600);
 /// Until the queues are empty again.
 const SETTLE: Duration = Duration::from_millis(100);
-const LOOK: Duration = Duration::from_millis(20);

@@ -2,19 +2,21 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::time::Duration;
 
+use host::Vantage;
 use linux::event::Interrupts;
 use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
 use measurement::{
-    Direction, Engines, Environment, PacingReport, Peer, Runtime, TestRecord, Timestamp, Transport,
-    Way,
+    Direction, Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Role, Runtime,
+    TestRecord, Timestamp, Transport, Way,
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Hello, Parameters,
-    ProtocolError, stream_id,
+    ProtocolError, Testimony, stream_id,
 };
 
 use crate::batches::Pieces;
@@ -31,11 +33,12 @@ use crate::preflight::Host;
 use crate::resolve::resolve;
 use crate::sockets::{Demand, Opened};
 use crate::trial::{Calls, Setting, Trial};
+use crate::witness::Interest;
 
 mod request;
 
 pub use crate::batches::Batching;
-pub use request::{DatagramDefault, Manners, Request};
+pub use request::{DatagramDefault, Manners, Request, Watching};
 
 /// Runs one test. A test that began gives a record, whatever ended it.
 ///
@@ -66,6 +69,9 @@ pub fn run(
     parameters.counter_width = request.manners.counter_width;
     if let Some(announcement) = &mut parameters.announcement {
         announcement.further_ports = host.further_ports(&request.plan);
+        if request.manners.watching == Watching::Nothing {
+            *announcement = std::mem::take(announcement).without_evidence();
+        }
     }
     let machine = Client::new(parameters.clone(), &cookie, dataplane::now());
     let mut conversation = Conversation {
@@ -90,6 +96,7 @@ pub fn run(
         peer_pacing: None,
         peer_runtime: None,
         peer_engines: Engines::default(),
+        peer_evidence: None,
         breakdown: None,
         doubts: fragmentation(&request.plan, server, block, path.pmtu).into_iter().collect(),
         interrupted: false,
@@ -127,6 +134,7 @@ struct Conversation<'a> {
     peer_pacing: Option<PacingReport>,
     peer_runtime: Option<Runtime>,
     peer_engines: Engines,
+    peer_evidence: Option<Box<Testimony>>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// What was not as it was meant to be, each one sentence.
@@ -199,6 +207,7 @@ impl Conversation<'_> {
                 self.peer_pacing = results.pacing.map(|report| *report);
                 self.peer_runtime = results.runtime.map(|runtime| *runtime);
                 self.peer_engines = results.engines.map(|engines| *engines).unwrap_or_default();
+                self.peer_evidence = results.evidence;
                 self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
             }
             ClientEvent::Done => return Ok(true),
@@ -278,6 +287,9 @@ impl Conversation<'_> {
             watched: true,
             file: self.request.manners.file.clone(),
             calls,
+            witnessed: (self.request.manners.watching == Watching::Hosts)
+                .then_some(Interest::Towards(self.server.ip())),
+            vantage: self.request.manners.profile.map(|hertz| Arc::new(Vantage::new(hertz))),
         };
         let mut parameters = self.parameters.clone();
         if self.pieces.take_if(|_| self.announcement.is_none()).is_some() {
@@ -418,6 +430,7 @@ impl Conversation<'_> {
             pieces.explain(&mut measured.engines);
             pieces.explain(&mut measured.peer_engines);
         }
+        let (hosts, peer_pulses) = self.evidence(std::mem::take(&mut measured.host));
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
@@ -434,9 +447,7 @@ impl Conversation<'_> {
             }
         };
         let directions = directions(&measured, &self.peer_streams, Side::Client);
-        let mut notes = notes::of(&measured, &self.peer_streams, self.peer_congestion.as_deref());
-        notes.append(&mut self.doubts);
-        notes.extend(notes::on(&directions, &measured, self.peer_runtime.as_ref()));
+        let mut notes = std::mem::take(&mut self.doubts);
         notes.extend(notes::on_calls(&measured, self.announcement.as_ref()));
         let outcome = Outcome {
             ending,
@@ -445,6 +456,7 @@ impl Conversation<'_> {
             latency: None,
             cpu: measured.cpu,
             peer_cpu: self.peer_cpu,
+            broken: measured.stream_error,
             notes,
         };
         Ok(TestRecord {
@@ -467,8 +479,29 @@ impl Conversation<'_> {
             peer_runtime: self.peer_runtime,
             engine_trials: Vec::new(),
             probes: measured.probes,
+            pulses: measured.pulses,
+            peer_pulses,
+            hosts,
             outcome,
+            judgement: None,
         })
+    }
+}
+
+impl Conversation<'_> {
+    /// What both hosts have and did, and what moved at the server in short steps.
+    fn evidence(&mut self, own: HostEvidence) -> (Vec<HostEvidence>, Vec<Pulse>) {
+        if self.request.manners.watching == Watching::Nothing {
+            return (Vec::new(), Vec::new());
+        }
+        let mut hosts = match self.request.manners.watching {
+            Watching::Hosts => vec![own],
+            Watching::Peer | Watching::Nothing => Vec::new(),
+        };
+        let Some(testimony) = self.peer_evidence.take() else { return (hosts, Vec::new()) };
+        let clock = self.control.machine.clock();
+        hosts.push(HostEvidence { role: Role::Peer, clock, ..testimony.host });
+        (hosts, testimony.pulses)
     }
 }
 

@@ -26,6 +26,7 @@ mod sampler;
 pub mod server;
 mod sockets;
 mod trial;
+mod witness;
 
 pub use error::{SessionError, reason};
 pub use observer::{Introduction, Observer};

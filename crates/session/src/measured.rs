@@ -2,7 +2,10 @@
 
 use measurement::outcome::CpuUse;
 use measurement::record::{DirectionIntervals, StreamRecord};
-use measurement::{Engines, PacingReport, Probe, RoundTrips, Runtime, Sample, TestPlan, Timestamp};
+use measurement::{
+    Engines, HostEvidence, PacingReport, Probe, Pulse, RoundTrips, Runtime, Sample, TestPlan,
+    Timestamp,
+};
 
 /// Which end of the control connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,9 @@ pub(crate) struct Measured {
     /// How long answers took, if this end asked.
     pub(crate) round_trips: Option<RoundTrips>,
     pub(crate) probes: Vec<Probe>,
+    /// What this host has and did, if somebody watched it.
+    pub(crate) host: HostEvidence,
+    pub(crate) pulses: Vec<Pulse>,
     pub(crate) stream_error: Option<String>,
 }
 

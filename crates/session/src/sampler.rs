@@ -9,11 +9,12 @@ use crate::sockets::Opened;
 pub(crate) fn sample(pool: &Pool, streams: &[Opened]) -> Sample {
     let at = dataplane::now();
     // All of the kernel's first: what is acknowledged was counted before.
-    let kernel: Vec<_> = streams.iter().map(|stream| stream.socket.tcp_sample()).collect();
+    let told = |stream: &Opened| (stream.socket.tcp_sample(), stream.socket.udp_sample());
+    let kernel: Vec<_> = streams.iter().map(told).collect();
     let streams = kernel
         .into_iter()
         .zip(pool.sample())
-        .map(|(tcp, (id, counters))| StreamSample { id, counters, tcp })
+        .map(|((tcp, udp), (id, counters))| StreamSample { id, counters, tcp, udp })
         .collect();
     Sample { at, streams }
 }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Vantage;
 use linux::epoll::Epoll;
 use linux::event::Interrupts;
 use linux::tcp::Keepalive;
@@ -109,6 +110,22 @@ pub struct SessionOptions {
     pub exact_window: bool,
     /// Payload comes from this file, or goes to it.
     pub file: Option<PathBuf>,
+    /// What clients hear of this host.
+    pub evidence: Evidence,
+    /// From where this host's CPUs are sampled for those who hear of it; none: they are not.
+    pub vantage: Option<Arc<Vantage>>,
+}
+
+/// What clients hear of a server's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// What concerns their test: its CPUs, its interfaces on the way to them, its counters.
+    Given,
+    /// All of it: this server watches its host for others, and runs no tests.
+    Whole,
+    /// Nothing.
+    #[default]
+    Withheld,
 }
 
 impl Default for SessionOptions {
@@ -127,6 +144,8 @@ impl Default for SessionOptions {
             device: None,
             exact_window: false,
             file: None,
+            evidence: Evidence::default(),
+            vantage: None,
         }
     }
 }
@@ -220,11 +239,16 @@ impl Server {
     /// [`SessionError::Listen`], e.g. if the port is in use.
     pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
         dataplane::open_ahead();
-        let (tcp, address) = listen_tcp(&options)?;
-        let failed = |error| SessionError::Listen { on: address, error };
-        let device = options.session.device.as_deref();
-        let udp = linux::udp::bind_on(device, address, true, is_dual(&options)).map_err(failed)?;
-        linux::udp::report_destination(&udp).map_err(failed)?;
+        // A port that is free for TCP, which the kernel chose, may be taken for UDP.
+        let tries = if options.port == 0 { OTHER_PORTS } else { 1 };
+        let mut listening = listen(&options);
+        for _ in 1..tries {
+            if listening.is_ok() {
+                break;
+            }
+            listening = listen(&options);
+        }
+        let (tcp, udp, address) = listening?;
         Ok(Self { options, tcp, udp, address, tally: Arc::default() })
     }
 
@@ -300,6 +324,16 @@ fn is_dual(options: &ServerOptions) -> bool {
     options.bind.is_none() && options.family == Family::Any
 }
 
+/// Both listeners, on one port.
+fn listen(options: &ServerOptions) -> Result<(TcpListener, UdpSocket, SocketAddr), SessionError> {
+    let (tcp, address) = listen_tcp(options)?;
+    let failed = |error| SessionError::Listen { on: address, error };
+    let device = options.session.device.as_deref();
+    let udp = linux::udp::bind_on(device, address, true, is_dual(options)).map_err(failed)?;
+    linux::udp::report_destination(&udp).map_err(failed)?;
+    Ok((tcp, udp, address))
+}
+
 /// Listens on what was asked: by default on IPv6 and IPv4 with one socket, or on IPv4
 /// where there is no IPv6.
 fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), SessionError> {
@@ -324,5 +358,7 @@ fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), Sess
 /// iperf3's (clause 2.8).
 const GRACE: Duration = Duration::from_secs(40);
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(120);
+/// Ports that are tried where any will do.
+const OTHER_PORTS: u32 = 8;
 /// `asm-generic/errno.h`.
 const EAFNOSUPPORT: i32 = 97;

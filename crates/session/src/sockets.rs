@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use dataplane::udp::{Coalesced, Inlet};
 use measurement::record::{ArrivalClock, StreamRecord};
-use measurement::{ByteSize, TcpSample};
+use measurement::{ByteSize, TcpSample, UdpSample};
 
 mod engine;
 mod exchange;
@@ -75,6 +75,26 @@ impl StreamSocket {
             busy_micros: info.busy_time,
             receive_window_limited_micros: info.rwnd_limited,
             send_buffer_limited_micros: info.sndbuf_limited,
+            delivery_rate: info.delivery_rate,
+            delivery_rate_is_of_application: info.is_application_limited(),
+            bytes_sent: info.bytes_sent,
+            duplicates: info.dsack_dups,
+            reorderings: info.reord_seen,
+            congestion_marks: info.delivered_ce,
+            not_sent: info.notsent_bytes,
+            unacknowledged: info.unacked,
+            options: info.options,
+        })
+    }
+
+    /// What the kernel says of a UDP socket; none for TCP, or if it does not tell.
+    pub(crate) fn udp_sample(&self) -> Option<UdpSample> {
+        let Self::Udp { socket } = self else { return None };
+        let memory = linux::memory_of(&**socket).ok()?;
+        Some(UdpSample {
+            drops: memory.drops.into(),
+            receive_queue: memory.receive_allocated.into(),
+            send_queue: memory.send_allocated.into(),
         })
     }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::{Counters, Pool};
+use host::Vantage;
 use linux::tcp::TcpOptions;
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
-    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, StreamSample,
-    TestPlan, Timestamp, Transport,
+    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, TestPlan, Timestamp,
+    Transport,
 };
-use protocol::iperf3::{FinalStream, Parameters, Results, StreamResult};
+use protocol::iperf3::{FinalStream, Parameters};
 
 use crate::amount::Amount;
 use crate::cpu::CpuClock;
@@ -23,6 +24,9 @@ use crate::measured::{Measured, Side};
 use crate::runtime::runtime;
 use crate::sampler::sample;
 use crate::sockets::{Demand, Opened, Workshop, arrange_pacing};
+use crate::witness::{Interest, Scene, Seen, Witness};
+
+mod results;
 
 /// Under which circumstances a test runs.
 #[derive(Clone, Debug)]
@@ -43,6 +47,10 @@ pub(crate) struct Setting {
     pub(crate) file: Option<PathBuf>,
     /// Where requests with a connection each go, or come.
     pub(crate) calls: Option<Calls>,
+    /// What is watched, if somebody wants to know what this host does meanwhile.
+    pub(crate) witnessed: Option<Interest>,
+    /// From where the CPUs are sampled then, if they are.
+    pub(crate) vantage: Option<Arc<Vantage>>,
 }
 
 /// The port for connections that bear one request each.
@@ -74,6 +82,9 @@ pub(crate) struct Trial {
     cpu: CpuClock,
     /// How the workers served the streams until the stop.
     runtime: Option<Runtime>,
+    witness: Option<Witness>,
+    /// What it saw.
+    seen: Option<Seen>,
 }
 
 impl Trial {
@@ -118,6 +129,10 @@ impl Trial {
             record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
             records.push(record);
         }
+        let witness = setting.witnessed.and_then(|what| {
+            let scene = Scene::of(what, &pool, pause(opened.len()) / PARTS_OF_A_LOOK);
+            Witness::call(Scene { vantage: setting.vantage.clone(), ..scene })
+        });
         Ok(Self {
             plan,
             setting,
@@ -134,6 +149,8 @@ impl Trial {
             finished: false,
             cpu: CpuClock::default(),
             runtime: None,
+            witness,
+            seen: None,
         })
     }
 
@@ -141,9 +158,16 @@ impl Trial {
     pub(crate) fn start(&mut self) {
         self.cpu.begin();
         // Of thousands of streams it takes longer than nothing, and nothing moves meanwhile.
-        let first = sample(&self.pool, &self.opened);
-        self.samples.push(Sample { at: dataplane::now(), ..first });
+        let mut first = sample(&self.pool, &self.opened);
+        // The other end may have begun: what was dropped of that is this test's.
+        let datagrams = first.streams.iter_mut().filter_map(|stream| stream.udp.as_mut());
+        datagrams.for_each(|udp| udp.drops = 0);
+        let start = dataplane::now();
+        self.samples.push(Sample { at: start, ..first });
         self.pool.start();
+        if let Some(witness) = &self.witness {
+            witness.start(start);
+        }
     }
 
     /// When the test began; none: it has not.
@@ -190,6 +214,9 @@ impl Trial {
         self.keep(sample(&self.pool, &self.opened));
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
+            if let Some(witness) = &self.witness {
+                witness.look();
+            }
             self.amount.begin();
             self.workshop.begin();
         }
@@ -268,8 +295,12 @@ impl Trial {
             return;
         }
         self.pool.stop_sending();
-        self.stopped = Some(dataplane::now());
+        let stopped = dataplane::now();
+        self.stopped = Some(stopped);
         self.cpu.end();
+        if let Some(witness) = &self.witness {
+            witness.stop(stopped);
+        }
         let mut runtime = runtime(&self.pool.service(), &self.records);
         if self.plan.exchange.is_some() {
             // Who waits in a call for what comes next has time.
@@ -370,6 +401,7 @@ impl Trial {
         let mut last = sample(&self.pool, &self.opened);
         last.at = self.last_arrival().max(stopped).min(last.at);
         self.keep(last);
+        self.seen = self.witness.take().map(Witness::dismiss);
     }
 
     /// Keeps a sample, and what lies between it and the one before.
@@ -390,7 +422,7 @@ impl Trial {
     /// The least time between two looks at all streams: it takes the kernel a microsecond
     /// or two to tell of one, and the looks are to cost no more than a hundredth.
     pub(crate) fn pause(&self) -> Duration {
-        EACH_LOOK * u32::try_from(self.opened.len()).unwrap_or(u32::MAX)
+        pause(self.opened.len())
     }
 
     fn drain(&self, stopped: Timestamp, sent: Option<&[FinalStream]>) {
@@ -429,9 +461,10 @@ impl Trial {
     }
 
     /// Ends the workers and the streams; what was measured stays.
-    pub(crate) fn close(self) -> Measured {
+    pub(crate) fn close(mut self) -> Measured {
         self.opened.iter().for_each(|one| one.socket.abort_on_close());
         let stream_error = self.pool.stream_error();
+        let seen = self.seen.take().unwrap_or_default();
         let (cpu, pacing) = (self.cpu.usage(), self.pacing());
         let span = self.span();
         // A worker that failed has left its streams' counters; the control connection
@@ -452,6 +485,8 @@ impl Trial {
             peer_engines: Engines::default(),
             round_trips: self.workshop.round_trips(span),
             probes: self.workshop.probes(),
+            host: seen.host,
+            pulses: seen.pulses,
             stream_error: stream_error
                 .map(|(id, error)| format!("stream {id} broke: {}", crate::reason(&error))),
         }
@@ -461,34 +496,6 @@ impl Trial {
     fn span(&self) -> Duration {
         let base = self.samples.get(self.base).map(|sample| sample.at);
         self.stopped.zip(base).map_or(Duration::ZERO, |(stopped, base)| stopped.since(base))
-    }
-
-    /// This end's results for the peer; `sent` as for [`Self::finish`].
-    pub(crate) fn results(&self, sent: Option<&[FinalStream]>) -> Results {
-        let (Some(base), Some(last)) = (self.samples.get(self.base), self.samples.last()) else {
-            return Results::default();
-        };
-        let is_tcp = self.plan.transport == Transport::Tcp;
-        let sends = self.opened.iter().any(|one| one.sender);
-        let streams = self.opened.iter().zip(base.streams.iter().zip(&last.streams));
-        let sent = sent.map(by_id).unwrap_or_default();
-        Results {
-            cpu: self.cpu.usage(),
-            sender_has_retransmits: if sends { i64::from(is_tcp) } else { -1 },
-            congestion_used: self.records.first().and_then(|record| record.congestion.clone()),
-            streams: streams
-                .map(|(one, (from, to))| {
-                    let end = if one.sender { self.stopped.unwrap_or(last.at) } else { last.at };
-                    let told = sent.get(&one.id).copied();
-                    stream_result(one.sender, from, to, end.since(base.at), told)
-                })
-                .collect(),
-            server_output: None,
-            shared: Vec::new(),
-            pacing: self.pacing().map(Box::new),
-            runtime: self.runtime.clone().map(Box::new),
-            engines: Some(Box::new(self.workshop.engines())),
-        }
     }
 
     /// How this end's senders kept the rate that was asked; none: none was, or they have
@@ -529,47 +536,18 @@ impl Trial {
     }
 }
 
+/// The least time between two looks at so many streams.
+fn pause(streams: usize) -> Duration {
+    EACH_LOOK * u32::try_from(streams).unwrap_or(u32::MAX)
+}
+
 /// For tests of many streams: each is looked up.
 fn by_id(streams: &[FinalStream]) -> HashMap<u32, &FinalStream> {
     streams.iter().map(|stream| (stream.id, stream)).collect()
 }
 
-/// One stream in the words of clause 10.6.
-fn stream_result(
-    sender: bool,
-    from: &StreamSample,
-    to: &StreamSample,
-    span: Duration,
-    told: Option<&FinalStream>,
-) -> StreamResult {
-    let retransmits = |s: &StreamSample| s.tcp.map(|tcp| tcp.retransmits);
-    let retransmits = match (retransmits(from), retransmits(to)) {
-        (Some(from), Some(to)) if sender => i64::try_from(to - from.min(to)).unwrap_or(i64::MAX),
-        _ => -1,
-    };
-    // A receiver that knows how many were sent counts the tail too.
-    let packets = told.map_or(0, |told| told.datagrams).max(to.counters.sequence);
-    let (packets, errors, omitted_errors) = if sender {
-        (to.counters.sequence, 0, 0)
-    } else if to.counters.sequence == 0 && to.tcp.is_some() {
-        (0, 0, 0)
-    } else {
-        (packets, packets.saturating_sub(to.counters.unique), from.counters.missing())
-    };
-    StreamResult {
-        id: to.id,
-        bytes: to.counters.bytes - from.counters.bytes,
-        retransmits,
-        jitter: Duration::from_nanos(to.counters.jitter_nanos).as_secs_f64(),
-        errors,
-        omitted_errors: Some(omitted_errors),
-        packets,
-        omitted_packets: Some(from.counters.sequence),
-        seconds: span.as_secs_f64(),
-        counted: Some(to.since(from)),
-    }
-}
-
+/// The counters of a stream are read so many times faster than what the kernel tells of it.
+const PARTS_OF_A_LOOK: u32 = 10;
 /// What one stream adds to the time between two looks at all.
 const EACH_LOOK: Duration = Duration::from_micros(100);
 /// After so long without a byte a test is dead.

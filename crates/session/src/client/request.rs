@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use linux::sampling::Hertz;
 use linux::tcp::Keepalive;
 use measurement::TestPlan;
 use protocol::iperf3::{CounterWidth, Wishes};
@@ -60,6 +61,10 @@ pub struct Manners {
     pub exact_window: bool,
     /// Payload comes from this file, or goes to it.
     pub file: Option<PathBuf>,
+    /// Whether hosts are watched while the test runs.
+    pub watching: Watching,
+    /// How often this host's CPUs are sampled meanwhile, if it is watched; none: not at all.
+    pub profile: Option<Hertz>,
 }
 
 impl Default for Manners {
@@ -76,8 +81,21 @@ impl Default for Manners {
             keepalive: Keepalive::default(),
             exact_window: false,
             file: None,
+            watching: Watching::Hosts,
+            profile: None,
         }
     }
+}
+
+/// Whether hosts are watched while a test runs: what they count, and how busy they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watching {
+    /// This one, and the server if it can tell.
+    Hosts,
+    /// The server alone, if it can tell.
+    Peer,
+    /// None: nobody judges the result.
+    Nothing,
 }
 
 /// Where the length of a datagram comes from if the plan has none.

@@ -1,18 +1,19 @@
 //! One test, from the parameters to the last word, on a thread of its own.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Vantage;
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
-use measurement::{Peer, Timestamp, Transport, Way};
+use measurement::{Exchange, Peer, TestPlan, Timestamp, Transport, Way};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{
     ErrorCode, FinalStream, HelloToken, Parameters, Place, ProtocolError, Results, Server,
-    ServerEvent, ServerPhase,
+    ServerEvent, ServerPhase, Testimony,
 };
 
 use super::desk::canonical;
@@ -22,7 +23,7 @@ use super::neighbours::{Neighbourhood, Stay};
 use super::progress::Progress;
 use super::registry::{Registry, Ticket};
 use super::tally::{Refusal, Tally};
-use super::{Log, Served, SessionOptions};
+use super::{Evidence, Log, Served, SessionOptions};
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::measured::Side;
@@ -31,6 +32,7 @@ use crate::outcome::directions;
 use crate::preflight::Host;
 use crate::sockets::{Demand, Opened};
 use crate::trial::{Calls, Setting, Trial};
+use crate::witness::Interest;
 
 mod deferred;
 mod gathering;
@@ -83,6 +85,31 @@ pub(super) fn software(parameters: &Parameters) -> String {
         None if parameters.client_version.is_empty() => "iperf3".to_owned(),
         None => format!("iperf3 {}", parameters.client_version),
     }
+}
+
+/// Whether a test moves next to nothing: a request now and then on one stream.
+fn only_watches(plan: &TestPlan) -> bool {
+    let is_seldom = |exchange: Exchange| {
+        exchange.is_probe() && !exchange.busy && exchange.every.is_some_and(|every| every >= SELDOM)
+    };
+    plan.streams == 1 && plan.exchange.is_some_and(is_seldom)
+}
+
+/// What is watched of this host meanwhile, if the client at `from` wants to know and may.
+fn interest(parameters: &Parameters, options: &SessionOptions, from: IpAddr) -> Option<Interest> {
+    let client = parameters.announcement.as_ref()?.shared();
+    match options.evidence {
+        Evidence::Withheld => None,
+        _ if !client.knows_evidence() => None,
+        Evidence::Given => Some(Interest::Towards(from)),
+        Evidence::Whole => Some(Interest::All),
+    }
+}
+
+/// From where the CPUs are sampled meanwhile. A probe beside a test leaves that to the test.
+fn vantage(plan: &TestPlan, options: &SessionOptions) -> Option<Arc<Vantage>> {
+    let is_beside = plan.exchange.is_some() && options.evidence != Evidence::Whole;
+    options.vantage.clone().filter(|_| !is_beside)
 }
 
 struct Conversation<'a> {
@@ -144,6 +171,8 @@ impl<'a> Conversation<'a> {
                 watched: options.interval.is_some(),
                 file: options.file.clone(),
                 calls: None,
+                witnessed: interest(&parameters, options, canonical(from).ip()),
+                vantage: vantage(&parameters.plan, options),
             },
             venue,
             log,
@@ -198,6 +227,9 @@ impl<'a> Conversation<'a> {
     }
 
     fn begin(&mut self) {
+        if self.venue.options.evidence == Evidence::Withheld {
+            self.control.machine.withhold_evidence();
+        }
         self.observer.introduced(&Introduction {
             peer: &self.peer,
             cookie: &self.cookie,
@@ -234,6 +266,9 @@ impl<'a> Conversation<'a> {
                 return Some((Excess::impossible(ErrorCode::AFFINITY), EINVAL));
             }
             self.setting.pinned = vec![cpu];
+        }
+        if options.evidence == Evidence::Whole && !only_watches(&parameters.plan) {
+            return Some((Excess::only_watched(), 0));
         }
         let excess = options.limits.excess(parameters);
         let plan = &parameters.plan;
@@ -411,6 +446,11 @@ impl<'a> Conversation<'a> {
         if self.venue.options.hide_peers {
             own.shared.iter_mut().for_each(|neighbour| neighbour.address = None);
         }
+        let clock = Some(self.control.machine.clock(dataplane::now()));
+        let told = trial
+            .testimony(self.venue.options.evidence)
+            .map(|told| Box::new(Testimony { clock, ..told }));
+        own.evidence = told;
         self.concluded = true;
         self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
         self.control.machine.send_results(&own, dataplane::now());
@@ -485,6 +525,8 @@ impl<'a> Conversation<'a> {
 
 /// `asm-generic/errno-base.h`.
 const EINVAL: i32 = 22;
+/// From one request of who only watches to the next, at least.
+const SELDOM: Duration = Duration::from_millis(100);
 /// How often a client hears that it still waits.
 const REMIND_EVERY: Duration = Duration::from_secs(5);
 /// So long before its time no test ends by itself.

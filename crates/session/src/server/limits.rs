@@ -89,6 +89,13 @@ impl Excess {
         Self { why: Refusal::Parameters, code, words: code.to_string() }
     }
 
+    /// This server watches its host for others, and runs no tests.
+    pub(super) fn only_watched() -> Self {
+        let words = "this linerate only observes its host; start it without --observe for tests";
+        let (why, code) = (Refusal::Parameters, ErrorCode::PARAMETERS);
+        Self { why, code, words: words.to_owned() }
+    }
+
     /// iperf3 has no number of its own for that.
     fn bytes(most: ByteSize) -> Self {
         let most = most.expanded();

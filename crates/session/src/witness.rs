@@ -1,0 +1,287 @@
+//! Watches this host while a test runs: what it counts, and what the streams move in short
+//! steps of time. On a thread of its own, which is hardly ever awake.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use dataplane::{Counters, Pool};
+use host::{Subject, Tree, Vantage, Watch};
+use measurement::{HostEvidence, Pulse, Role, Timestamp};
+
+/// What a test is watched for.
+pub(crate) struct Scene {
+    pub(crate) interest: Interest,
+    /// Threads that run streams.
+    pub(crate) threads: Vec<i32>,
+    /// Each stream, and whether this end sends on it.
+    pub(crate) streams: Vec<(bool, Arc<Counters>)>,
+    /// The least time from one look at all streams to the next.
+    pub(crate) pause: Duration,
+    /// From where the CPUs are sampled, if they are.
+    pub(crate) vantage: Option<Arc<Vantage>>,
+}
+
+impl Scene {
+    /// What `pool` runs.
+    pub(crate) fn of(interest: Interest, pool: &Pool, pause: Duration) -> Self {
+        let senders = pool.read().map(|(_, sender, _)| sender);
+        let streams = senders.zip(pool.counters()).collect();
+        Self { interest, threads: pool.thread_ids().to_vec(), streams, pause, vantage: None }
+    }
+}
+
+/// Which interfaces are watched closely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interest {
+    /// The one by which packets to the test's peer leave.
+    Towards(IpAddr),
+    /// All of them: the test goes through this host, and not to it.
+    All,
+}
+
+impl Interest {
+    fn interfaces(self) -> Vec<String> {
+        match self {
+            Self::Towards(peer) => host::interfaces_towards(peer),
+            Self::All => host::interfaces_with_links(),
+        }
+    }
+}
+
+/// A host that is watched.
+pub(crate) struct Witness {
+    orders: Sender<Order>,
+    thread: JoinHandle<Seen>,
+}
+
+/// What was seen of a test.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) host: HostEvidence,
+    pub(crate) pulses: Vec<Pulse>,
+}
+
+enum Order {
+    /// Look now, and tell when that is done.
+    Look(Sender<()>),
+    /// The streams go.
+    Start(Timestamp),
+    /// No stream sends any more.
+    Stop(Timestamp),
+    End,
+}
+
+impl Witness {
+    /// Takes a first look. None: there can be no thread for it.
+    pub(crate) fn call(scene: Scene) -> Option<Self> {
+        let (orders, heard) = channel();
+        let thread = std::thread::Builder::new().name("witness".to_owned());
+        // It stays in the network namespace of this thread.
+        let thread = thread.spawn(move || Duty::new(scene).serve(&heard)).ok()?;
+        let witness = Self { orders, thread };
+        witness.look();
+        Some(witness)
+    }
+
+    /// Has it look now; it has looked when this returns.
+    pub(crate) fn look(&self) {
+        let (tell, done) = channel();
+        self.say(Order::Look(tell));
+        // A witness that is gone looks no more.
+        _ = done.recv();
+    }
+
+    /// The streams go, from `start` on.
+    pub(crate) fn start(&self, start: Timestamp) {
+        self.say(Order::Start(start));
+    }
+
+    /// No stream sends any more since `stop`.
+    pub(crate) fn stop(&self, stop: Timestamp) {
+        self.say(Order::Stop(stop));
+    }
+
+    /// Takes a last look.
+    pub(crate) fn dismiss(self) -> Seen {
+        self.say(Order::End);
+        drop(self.orders);
+        self.thread.join().unwrap_or_default()
+    }
+
+    fn say(&self, order: Order) {
+        // To one that is gone nothing can be said, and nothing need be.
+        _ = self.orders.send(order);
+    }
+}
+
+/// What the thread does.
+struct Duty {
+    watch: Watch,
+    streams: Vec<(bool, Arc<Counters>)>,
+    pulses: [Beat; 2],
+    pause: Duration,
+    next_look: Timestamp,
+    next_beat: Option<Timestamp>,
+    /// Readings that are to be kept when others go.
+    marks: Vec<Timestamp>,
+}
+
+/// The pulse of one direction, and what was counted at its last step.
+struct Beat {
+    pulse: Pulse,
+    counted: u64,
+}
+
+impl Duty {
+    fn new(scene: Scene) -> Self {
+        WITNESSES.fetch_add(1, Relaxed);
+        let interfaces = scene.interest.interfaces();
+        let subject = Subject { interfaces, threads: scene.threads.clone() };
+        let mut watch = Watch::new(Tree::live(), subject);
+        if let Some(vantage) = &scene.vantage {
+            watch.take_vantage(vantage, &scene.threads);
+        }
+        let every = scene.pause.max(STEP);
+        let beat = |sender| Beat { pulse: Pulse { sender, every, bytes: Vec::new() }, counted: 0 };
+        Self {
+            watch,
+            streams: scene.streams,
+            pulses: [beat(true), beat(false)],
+            pause: every,
+            next_look: dataplane::now(),
+            next_beat: None,
+            marks: Vec::new(),
+        }
+    }
+
+    fn serve(mut self, heard: &Receiver<Order>) -> Seen {
+        loop {
+            let due = self.next_beat.map_or(self.next_look, |beat| beat.min(self.next_look));
+            match heard.recv_timeout(due.since(dataplane::now())) {
+                Ok(Order::Look(done)) => {
+                    // At the end of the omitted start; before, nothing was sampled.
+                    self.watch.restart_profile();
+                    self.look(Watch::look_at_all);
+                    self.marks.extend(self.watch.last());
+                    // Who asked waits for it.
+                    _ = done.send(());
+                }
+                Ok(Order::Start(start)) => self.begin(start),
+                Ok(Order::Stop(stop)) => {
+                    self.end_pulses(stop);
+                    self.look(Watch::look_at_all);
+                    self.marks.extend(self.watch.last());
+                    // While the ends tell each other that they have stopped.
+                    self.watch.end_profile();
+                    self.watch.take_stock();
+                }
+                Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return self.conclude(),
+                Err(RecvTimeoutError::Timeout) => self.do_what_is_due(),
+            }
+        }
+    }
+
+    fn do_what_is_due(&mut self) {
+        let now = dataplane::now();
+        if self.next_beat.is_some_and(|beat| now >= beat) {
+            self.beat(now);
+        }
+        if now >= self.next_look {
+            self.look(Watch::look);
+        }
+    }
+
+    /// Reads what the host counts; the more tests are watched, and the longer it takes, the
+    /// less often.
+    fn look(&mut self, how: fn(&mut Watch, Timestamp)) {
+        let begin = dataplane::now();
+        how(&mut self.watch, begin);
+        if self.watch.readings() > MOST_READINGS {
+            self.watch.thin(&self.marks);
+        }
+        let now = dataplane::now();
+        let fair = LOOK_EVERY * WITNESSES.load(Relaxed).max(1);
+        self.next_look = now.after(fair.max(now.since(begin) * IDLE_PER_LOOK));
+    }
+
+    fn begin(&mut self, start: Timestamp) {
+        for beat in &mut self.pulses {
+            beat.counted = counted(&self.streams, beat.pulse.sender);
+        }
+        self.next_beat = Some(start.after(self.pause));
+        self.watch.begin_profile();
+    }
+
+    /// Counts what moved since the last step; of steps that were missed each gets its share.
+    fn beat(&mut self, now: Timestamp) {
+        let Some(mut next) = self.next_beat else { return };
+        let mut steps = 0;
+        while next <= now {
+            next = next.after(self.pause);
+            steps += 1;
+        }
+        self.next_beat = Some(next);
+        self.watch.gather_profile();
+        for beat in &mut self.pulses {
+            let counted = counted(&self.streams, beat.pulse.sender);
+            let moved = counted.saturating_sub(beat.counted);
+            beat.counted = counted;
+            beat.pulse
+                .bytes
+                .extend((0..steps).map(|step| moved * (step + 1) / steps - moved * step / steps));
+        }
+        if self.pulses[0].pulse.bytes.len() > MOST_STEPS {
+            self.halve();
+        }
+    }
+
+    /// Makes steps twice as long.
+    fn halve(&mut self) {
+        self.pause *= 2;
+        for beat in &mut self.pulses {
+            let pairs = beat.pulse.bytes.chunks(2);
+            beat.pulse.bytes = pairs.map(|pair| pair.iter().sum()).collect();
+            beat.pulse.every = self.pause;
+        }
+    }
+
+    /// A step that was not whole is left out.
+    fn end_pulses(&mut self, stop: Timestamp) {
+        if self.next_beat.is_some_and(|beat| stop >= beat) {
+            self.beat(stop);
+        }
+        self.next_beat = None;
+    }
+
+    fn conclude(mut self) -> Seen {
+        self.look(Watch::look_at_all);
+        let used =
+            |beat: &Beat| self.streams.iter().any(|(sender, _)| *sender == beat.pulse.sender);
+        let pulses = self.pulses.iter().filter(|beat| used(beat)).map(|beat| beat.pulse.clone());
+        let pulses = pulses.filter(|pulse| !pulse.bytes.is_empty()).collect();
+        WITNESSES.fetch_sub(1, Relaxed);
+        Seen { host: self.watch.finish(Role::Here), pulses }
+    }
+}
+
+fn counted(streams: &[(bool, Arc<Counters>)], sender: bool) -> u64 {
+    let own = streams.iter().filter(|(sends, _)| *sends == sender);
+    own.map(|(_, counters)| counters.bytes()).sum()
+}
+
+/// Tests of this process that are watched now.
+static WITNESSES: AtomicU32 = AtomicU32::new(0);
+/// Long enough that a test on a busy host does not look like one that stumbles.
+const STEP: Duration = Duration::from_millis(100);
+/// Of one test alone.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Readings take no more than one part of so many of the time.
+const IDLE_PER_LOOK: u32 = 200;
+/// Beyond, every second one goes.
+const MOST_READINGS: usize = 160;
+/// Beyond, steps get twice as long.
+const MOST_STEPS: usize = 1200;
