@@ -1,7 +1,11 @@
 //! One module per command.
 
+pub(crate) mod capture;
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod diagnose;
+pub(crate) mod explain;
+pub(crate) mod host;
 pub(crate) mod iperf3;
 pub(crate) mod latency;
 pub(crate) mod man;

@@ -4,14 +4,16 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use measurement::TestRecord;
 use measurement::outcome::Ending;
+use measurement::{Stamp, TestRecord};
 use session::SessionError;
 
 /// The run failed; one sentence says why.
 pub(crate) const FAILED: u8 = 1;
 /// The command line makes no sense.
 pub(crate) const USAGE: u8 = 2;
+/// A result is INVALID.
+pub(crate) const INVALID: u8 = 3;
 /// The server was busy.
 pub(crate) const BUSY: u8 = 5;
 /// A signal ended the run.
@@ -93,6 +95,20 @@ pub(crate) fn say_not_run(rows: &[String]) {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     // As above.
     _ = writeln!(anstream::stderr(), "linerate: ended early, not run: {named}{more}");
+}
+
+/// The code of tests that gave records: how the last one ended, else whether all of them are
+/// to be believed.
+pub(crate) fn of_records(records: &[TestRecord]) -> ExitCode {
+    match records.last() {
+        Some(last) if last.outcome.ending != Ending::Completed => of_record(last),
+        _ if records.iter().any(is_invalid) => ExitCode::from(INVALID),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn is_invalid(record: &TestRecord) -> bool {
+    record.judgement.as_ref().is_some_and(|judgement| judgement.stamp == Stamp::Invalid)
 }
 
 /// The code of a test that gave a record; why it failed stands on standard error too.

@@ -2,19 +2,28 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+mod capture;
 mod color;
 mod cpus;
 mod demo;
+mod diagnose;
 pub(crate) mod engines;
+mod explain;
+mod host;
 mod iperf3;
 pub(crate) mod iperf3_values;
 mod latency;
+mod profile;
 mod serve;
 mod server;
 mod test;
 
+pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;
 pub(crate) use demo::DemoFlags;
+pub(crate) use diagnose::DiagnoseFlags;
+pub(crate) use explain::ExplainFlags;
+pub(crate) use host::HostFlags;
 pub(crate) use iperf3::Iperf3Flags;
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use serve::ServeFlags;
@@ -66,6 +75,14 @@ pub(crate) enum Command {
     Latency(Box<LatencyFlags>),
     /// Make a link on this machine, of 1 Gbit/s unless told otherwise, and measure it
     Demo(DemoFlags),
+    /// Name what limits this host, or a test against a server
+    Diagnose(DiagnoseFlags),
+    /// Explain a rule, or what limited a test whose record is in a file
+    Explain(ExplainFlags),
+    /// Show what this host has, or one that was captured
+    Host(HostFlags),
+    /// Write what this host has to a file, to look at it elsewhere
+    Capture(CaptureFlags),
     /// Do what iperf3 would do with these arguments, in its words
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Iperf3 {
@@ -90,6 +107,7 @@ const EXAMPLES: &str = "\
 Examples:
   linerate serve                      on one host
   linerate test 10.0.0.2              on the other: TCP and UDP, send and receive
+  linerate diagnose 10.0.0.2          what limits it, and what to change
   linerate demo                       no second host needed
   linerate iperf3 -c 10.0.0.2 -J      as iperf3; so does a link named iperf3
 

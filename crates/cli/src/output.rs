@@ -12,6 +12,8 @@ use measurement::RecordSet;
 pub(crate) enum Format {
     /// A table.
     Table,
+    /// A table, and what limited each row with all of its evidence.
+    Diagnosis,
     /// One JSON object.
     Json,
 }
@@ -23,6 +25,10 @@ pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
             let mut out = anstream::stdout().lock();
             report::terminal::write(records, &mut out).and_then(|()| out.flush())
         }
+        Format::Diagnosis => {
+            let mut out = anstream::stdout().lock();
+            report::diagnosis::write_records(records, &mut out).and_then(|()| out.flush())
+        }
         // The record of many streams is long, and has no colours.
         Format::Json => {
             let mut out = io::BufWriter::new(io::stdout().lock());
@@ -30,6 +36,14 @@ pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
         }
     };
     whole(printed).context("cannot print the result")
+}
+
+/// Has `write` print on standard output, with colours where they are wanted.
+pub(crate) fn print_table(
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut out = anstream::stdout().lock();
+    whole(write(&mut out).and_then(|()| out.flush())).context("cannot print")
 }
 
 /// Prints a generated text on standard output.
@@ -48,14 +62,31 @@ fn whole(printed: io::Result<()>) -> io::Result<()> {
 
 /// Writes the records to a file that is never half there.
 pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()> {
+    write_whole(path, |out| report::json::write(records, out))
+}
+
+/// Has `write` fill a file that is never half there; what is no file, such as a device or a
+/// pipe, is written into.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    // A link stays one, and what it leads to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_file = fs::metadata(&target).map_or(true, |there| there.is_file());
+    let written = if is_file { replace(&target, write) } else { write_into(&target, write) };
+    written.map_err(|error| {
+        let (path, reason) = (path.display(), session::reason(&error));
+        anyhow!("cannot write {path}: {reason}; choose another file with --output")
+    })
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = path.with_file_name(name);
     let written = fs::File::create(&part).and_then(|mut file| {
-        let mut buffered = io::BufWriter::new(&mut file);
-        report::json::write(records, &mut buffered)?;
-        buffered.flush()?;
-        drop(buffered);
+        fill(&mut file, write)?;
         file.sync_all()?;
         fs::rename(&part, path)
     });
@@ -63,8 +94,18 @@ pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()>
         // It may not even exist; the first error is the one to tell.
         _ = fs::remove_file(&part);
     }
-    written.map_err(|error| {
-        let (path, reason) = (path.display(), session::reason(&error));
-        anyhow!("cannot write {path}: {reason}; choose another file with --output")
-    })
+    written
+}
+
+fn write_into(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    fill(&mut fs::OpenOptions::new().write(true).open(path)?, write)
+}
+
+fn fill(
+    file: &mut fs::File,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut buffered = io::BufWriter::new(file);
+    write(&mut buffered)?;
+    buffered.flush()
 }

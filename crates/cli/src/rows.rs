@@ -4,11 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use campaign::{Beside, run_beside};
+use campaign::{Beside, Observed, run_beside, run_observed};
 use linux::event::Interrupts;
 use measurement::outcome::Ending;
-use measurement::record::RepeatSummary;
-use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
+use measurement::{RecordSet, TestPlan, TestRecord};
 use session::SessionError;
 use session::client::{Request, run as run_test};
 
@@ -18,19 +17,21 @@ use crate::progress::{Detail, Progress};
 
 /// How rows are run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct Manner<'a> {
     /// How often each.
     pub(crate) repeat: u32,
     /// Time from one probe beside them to the next; none: there is no probe.
     pub(crate) probe_every: Option<Duration>,
+    /// Further hosts that are watched.
+    pub(crate) observed: &'a [Observed],
     /// What is shown meanwhile.
     pub(crate) detail: Detail,
 }
 
-impl Manner {
+impl Manner<'_> {
     /// Once each, without a probe.
     pub(crate) const fn once(detail: Detail) -> Self {
-        Self { repeat: 1, probe_every: None, detail }
+        Self { repeat: 1, probe_every: None, observed: &[], detail }
     }
 }
 
@@ -66,11 +67,11 @@ impl Rows {
 /// Runs every plan `repeat` times, in turn, so that a drift hits all rows alike.
 pub(crate) fn run_rows(
     plans: &[TestPlan],
-    manner: Manner,
+    manner: Manner<'_>,
     request: impl Fn(&TestPlan) -> Request,
     interrupts: Option<&Interrupts>,
 ) -> Rows {
-    let Manner { repeat, probe_every, detail } = manner;
+    let Manner { repeat, probe_every, observed, detail } = manner;
     let mut records = Vec::new();
     let mut error = None;
     let mut runs = (0..repeat).flat_map(|round| plans.iter().map(move |plan| (plan, round)));
@@ -79,13 +80,15 @@ pub(crate) fn run_rows(
         let patience = if records.is_empty() { Duration::ZERO } else { TURNAROUND };
         let request = request(plan);
         let mut test = || run_patiently(&request, &mut progress, interrupts, patience);
-        let result = match probe_every.map(|every| Beside::new(&request, every)) {
-            Some(Ok(beside)) => run_beside(&beside, interrupts, test),
+        let mut probed = || match probe_every.map(|every| Beside::new(&request, every)) {
+            Some(Ok(beside)) => run_beside(&beside, interrupts, &mut test),
             // The time was checked when it was read.
             None | Some(Err(_)) => test(),
         };
+        let result = watched(observed, &request, interrupts, &mut probed);
         match result {
-            Ok(record) => {
+            Ok(mut record) => {
+                campaign::judge(&mut record);
                 progress.ended(&record);
                 let goes_on = record.outcome.ending == Ending::Completed;
                 records.push(record);
@@ -102,10 +105,27 @@ pub(crate) fn run_rows(
     let left = runs.map(|(plan, round)| title(plan, round, repeat)).collect();
     let mut records = RecordSet::new(records);
     if repeat > 1 {
-        records.summaries =
-            plans.iter().filter_map(|plan| summary(plan, &records.records)).collect();
+        let summary =
+            |plan| campaign::summary(plan, report::terminal::row_of(plan), &records.records);
+        records.summaries = plans.iter().filter_map(summary).collect();
     }
     Rows { records, error, left }
+}
+
+/// Runs `test` while further hosts are watched.
+fn watched(
+    observed: &[Observed],
+    request: &Request,
+    interrupts: Option<&Interrupts>,
+    test: &mut dyn FnMut() -> Result<TestRecord, SessionError>,
+) -> Result<TestRecord, SessionError> {
+    match observed {
+        [] => test(),
+        [first, others @ ..] => {
+            let inner = || watched(others, request, interrupts, test);
+            run_observed(first, request, interrupts, inner)
+        }
+    }
 }
 
 /// Runs one test; tries again while the server is still busy with the one before. An
@@ -138,7 +158,7 @@ pub(crate) fn finish(rows: &Rows, format: Format, file: Option<&Path>) -> anyhow
     let last = rows.records.records.last();
     let code = match &rows.error {
         Some(error) => exit::report_session(error),
-        None => last.map_or(ExitCode::SUCCESS, exit::of_record),
+        None => last.map_or(ExitCode::SUCCESS, |_| exit::of_records(&rows.records.records)),
     };
     // Who got nothing at all does not wonder what is missing.
     if last.is_some() && !rows.left.is_empty() {
@@ -156,46 +176,5 @@ fn title(plan: &TestPlan, round: u32, repeat: u32) -> String {
     if repeat > 1 { format!("{title} {}/{repeat}", round + 1) } else { title }
 }
 
-/// The spread of a row's delivered rates.
-fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
-    let of_row = records
-        .iter()
-        .filter(|record| record.plan == *plan && record.outcome.ending == Ending::Completed);
-    let mut rates: Vec<BitRate> = of_row.filter_map(|record| record.outcome.rate()).collect();
-    rates.sort_unstable();
-    Some(RepeatSummary {
-        row: report::terminal::row_of(plan),
-        runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
-        median: median(&rates)?,
-        slowest: *rates.first()?,
-        fastest: *rates.last()?,
-    })
-}
-
-fn median(sorted: &[BitRate]) -> Option<BitRate> {
-    let middle = sorted.len() / 2;
-    let upper = sorted.get(middle)?.bits_per_second();
-    if sorted.len() % 2 == 1 {
-        return Some(BitRate::from_bits_per_second(upper));
-    }
-    Some(BitRate::from_bits_per_second(sorted[middle - 1].bits_per_second().midpoint(upper)))
-}
-
 /// How long a server may take between two tests.
 pub(crate) const TURNAROUND: Duration = Duration::from_secs(2);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rates(values: &[u64]) -> Vec<BitRate> {
-        values.iter().copied().map(BitRate::from_bits_per_second).collect()
-    }
-
-    #[test]
-    fn the_median_is_the_middle_or_the_mean_of_the_two_middles() {
-        assert_eq!(median(&rates(&[1, 2, 9])), Some(BitRate::from_bits_per_second(2)));
-        assert_eq!(median(&rates(&[1, 2, 4, 9])), Some(BitRate::from_bits_per_second(3)));
-        assert_eq!(median(&[]), None);
-    }
-}

@@ -1,9 +1,9 @@
 //! What a reader must know of the engines.
 
 use measurement::engine::EngineTrial;
-use measurement::{Direction, DirectionOutcome, EngineUse, InPlace, TestRecord};
+use measurement::{Direction, DirectionOutcome, EngineUse, TestRecord};
 
-/// Which ran where others had been asked for, and what the kernel copied all the same.
+/// Which ran where others had been asked for.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     record.outcome.directions.iter().flat_map(|outcome| notes_on(record, outcome)).collect()
 }
@@ -26,7 +26,6 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
             notes.push(format!("{wanted} cannot be used, {used} was: {why}"));
         }
     }
-    notes.extend(send.and_then(|engine| engine.in_place).map(|sends| copies(&sends)));
     if record.plan.direction == Direction::Both {
         for note in &mut notes {
             *note = format!("{}: {note}", outcome.direction);
@@ -78,18 +77,3 @@ fn choice(trials: &[EngineTrial], chosen: &[String]) -> Option<String> {
         show(usual)
     ))
 }
-
-fn copies(sends: &InPlace) -> String {
-    let written = match sends.written {
-        0 => String::new(),
-        count => format!("; {count} were written instead, {REFUSED}"),
-    };
-    let share = sends.copied_share().map_or_else(
-        || "the kernel told of none".to_owned(),
-        |share| format!("the kernel copied {:.0} % all the same", 100.0 * share),
-    );
-    format!("of {} sends without a copy {share}{written}", sends.sends)
-}
-
-/// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).
-const REFUSED: &str = "for which the kernel had no room (see net.core.optmem_max, and ulimit -l)";

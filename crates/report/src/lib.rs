@@ -4,11 +4,20 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+pub mod diagnosis;
 mod engines;
+pub mod folded;
+pub mod headline;
+pub mod host;
+pub mod import;
 pub mod iperf3;
 pub mod json;
+mod judgement;
+mod notes;
 mod pacing;
+pub mod page;
 mod round_trips;
 pub mod terminal;
+pub mod verdict;
 
 pub use columns::{Cell, Columns, Emphasis};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use measurement::outcome::{Ending, Fairness};
-use measurement::record::{Neighbour, StreamRecord};
+use measurement::outcome::Fairness;
+use measurement::record::StreamRecord;
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
     BitRate, Direction, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan,
@@ -12,13 +12,23 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
-use crate::{engines, pacing, round_trips};
+use crate::{judgement, notes, pacing, round_trips, verdict};
 
 /// Writes one row per record and direction, then what a reader must know.
 ///
 /// # Errors
 /// What the writer reports.
 pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    if records.records.is_empty() {
+        return Ok(());
+    }
+    write_measured(records, out)?;
+    verdict::write_short(&numbered(&records.records), out)?;
+    write_notes(records, out)
+}
+
+/// Writes the tables.
+pub(crate) fn write_measured(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     writeln!(out, "{}", heading(&first.linerate, &first.peer))?;
     writeln!(out)?;
@@ -26,9 +36,13 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     write_rates(&rows, out)?;
     write_round_trips(&rows, out)?;
     write_fairness(&rows, out)?;
-    write_pacing(&rows, out)?;
-    write_summaries(records, out)?;
-    write_notes(&rows, out)
+    write_accounts(&rows, out)?;
+    write_summaries(records, out)
+}
+
+/// Writes what a reader must know.
+pub(crate) fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+    notes::write(&numbered(&records.records), out)
 }
 
 fn write_rates(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
@@ -60,7 +74,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
-type Run<'a> = (&'a TestRecord, String);
+pub(crate) type Run<'a> = (&'a TestRecord, String);
 
 fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -112,6 +126,7 @@ fn head() -> Vec<Cell> {
         "reordered",
         "retransmits",
         "jitter",
+        "trust",
     ]
     .into_iter()
     .map(|text| Cell::new(text, Emphasis::Faint))
@@ -134,6 +149,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
         Cell::from(reordered(outcome)),
         Cell::from(outcome.retransmits.map_or_else(String::new, |count| count.to_string())),
         Cell::from(jitter(outcome)),
+        judgement::stamp(record),
     ]
 }
 
@@ -326,114 +342,40 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
         ]);
     }
     writeln!(out)?;
-    columns.write(out, 2)
+    columns.write(out, 2)?;
+    for summary in &records.summaries {
+        if let Some(spread) = &summary.spread {
+            writeln!(out, "  {}: {}: {}", spread.stamp, summary.row, spread.text)?;
+        }
+    }
+    Ok(())
 }
 
-/// How each rate that was asked was kept.
-fn write_pacing(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = Vec::new();
+/// How each rate that was asked was kept, where datagrams went, and what TCP waited for.
+fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
-        for outcome in &record.outcome.directions {
+        for (index, outcome) in record.outcome.directions.iter().enumerate() {
             let title = row_title(&record.plan, outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);
             lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
+            let judged = record.judgement.as_ref();
+            let account = judged.and_then(|judged| judged.directions.get(index));
+            let told = account.map(judgement::lines).unwrap_or_default();
+            accounts.extend(told.iter().map(|(what, line)| format!("  {what}: {title}: {line}")));
         }
     }
+    lines.append(&mut accounts);
     if !lines.is_empty() {
         writeln!(out)?;
     }
     lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
-fn write_notes(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
-    let mut notes: Vec<String> = Vec::new();
-    for (record, run) in rows {
-        let title = title(&record.plan) + run;
-        let own = ending_note(record).into_iter().chain(record.outcome.notes.iter().cloned());
-        let own = own.chain(engines::notes(record)).chain(fairness_note(record));
-        let own = own.chain(datagram_notes(record)).chain(neighbour_notes(record));
-        let own = own.chain(round_trips::notes(record));
-        notes.extend(own.map(|note| format!("{title}: {note}")));
-    }
-    notes.dedup();
-    if !notes.is_empty() {
-        writeln!(out)?;
-    }
-    notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))
-}
-
-fn ending_note(record: &TestRecord) -> Option<String> {
-    match &record.outcome.ending {
-        Ending::Completed => None,
-        Ending::Interrupted => Some("the numbers are partial: interrupted".to_owned()),
-        Ending::Failed { .. } => Some("the numbers are partial: the run failed".to_owned()),
-    }
-}
-
-/// Why the table does not say how evenly the streams shared.
-fn fairness_note(record: &TestRecord) -> Option<String> {
-    let shares = record.outcome.directions.iter().filter_map(|outcome| outcome.fairness);
-    let few =
-        shares.filter(|fairness| !fairness.is_telling()).map(|fairness| fairness.blocks).min()?;
-    let block = record.streams.first()?.block;
-    let piece = match record.plan.transport {
-        Transport::Tcp => "block",
-        Transport::Udp => "datagram",
-    };
-    let pieces = match few {
-        0 => format!("less than 1 {piece}"),
-        1 => format!("1 {piece}"),
-        few => format!("{few} {piece}s"),
-    };
-    Some(format!(
-        "too short to judge how evenly the streams shared: the one in the middle moved {pieces} \
-         of {}; use more time (-t) or less length (-l)",
-        block.expanded()
-    ))
-}
-
-/// Datagrams that are in no column of the table.
-fn datagram_notes(record: &TestRecord) -> Vec<String> {
-    let ledgers = || record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams);
-    let duplicate: u64 = ledgers().filter_map(|ledger| ledger.duplicate).sum();
-    let unaccounted: u64 = ledgers().filter_map(|ledger| ledger.unaccounted).sum();
-    let mut notes = Vec::new();
-    if duplicate > 0 {
-        notes.push(format!("{duplicate} datagrams arrived more than once"));
-    }
-    if unaccounted > 0 {
-        notes.push(format!(
-            "iperf3 stopped counting while {unaccounted} datagrams were on their way; \
-             they are neither delivered nor lost"
-        ));
-    }
-    notes
-}
-
-/// Who else took a share of the server.
-fn neighbour_notes(record: &TestRecord) -> Vec<String> {
-    let span = record.stopped.since(record.start);
-    let shared: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
-    let describe = |neighbour: &&Neighbour| {
-        let whose =
-            neighbour.address.map_or_else(|| "others".to_owned(), |address| address.to_string());
-        let tests =
-            if neighbour.tests == 1 { "1 test" } else { &format!("{} tests", neighbour.tests) };
-        let rate = BitRate::of(neighbour.bytes, span);
-        format!("shared: {tests} of {whose} moved {rate} at the server meanwhile")
-    };
-    let most = shared.iter().take(MOST_NEIGHBOURS).map(describe);
-    let rest = shared.len().saturating_sub(MOST_NEIGHBOURS);
-    let rest = (rest > 0).then(|| format!("shared: with {rest} more clients"));
-    most.chain(rest).collect()
-}
-
 /// Below this index of Jain's streams that should be alike are not.
 const EVEN: f64 = 0.9;
 /// Streams of a worker that are listed one by one.
 const MOST_LISTED: usize = 5;
-/// Clients that are named under a result.
-const MOST_NEIGHBOURS: usize = 3;
 
 #[cfg(test)]
 mod tests {

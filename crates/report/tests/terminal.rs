@@ -134,6 +134,7 @@ fn repeated_rows_have_a_summary() {
         median: rate(95_000_000),
         slowest: rate(94_000_000),
         fastest: rate(96_000_000),
+        spread: None,
     }];
     insta::assert_snapshot!(table(&records));
 }

@@ -9,26 +9,27 @@ use anyhow::{Context, bail};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
-use measurement::{BitRate, Direction, End, TestPlan, Transport};
+use measurement::{BitRate, ByteSize, Direction, End, TestPlan, Transport};
 use session::Family;
 use session::client::{Manners, Request};
 
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
+use crate::output::{self, Format};
 use crate::progress::Detail;
-use crate::rows::{Manner, Rows, finish, format, run_rows};
+use crate::rows::{Manner, Rows, finish, run_rows};
 
 pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
-    let plans = plans(flags)?;
+    let acts = acts(flags)?;
     // First of all: a process with threads cannot enter a user namespace.
     let access = lab::prepare();
     let interrupts = Interrupts::take().context("cannot handle signals")?;
-    let rows = match make_link(&access, flags)? {
+    match make_link(&access, flags)? {
         Ok(link) => {
             say(flags, &describe_link(flags.link_rate));
             let _server = Server::start(link.far.command(this_program()?))?;
             let far = link.far.ipv4().into();
-            link.near.run(|| measure(&plans, far, flags, &interrupts))??
+            link.near.run(|| play(&acts, far, flags, &interrupts))?
         }
         Err(reason) => {
             say(
@@ -36,22 +37,100 @@ pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
                 &format!("No link of its own can be made here ({reason}): loopback, unshaped:"),
             );
             let _server = Server::start(Command::new(this_program()?))?;
-            measure(&plans, Ipv4Addr::LOCALHOST.into(), flags, &interrupts)?
-        }
-    };
-    finish(&rows, format(flags.json), None)
-}
-
-fn plans(flags: &DemoFlags) -> Result<Vec<TestPlan>, UsageError> {
-    let mut plans = Vec::new();
-    for transport in [Transport::Tcp, Transport::Udp] {
-        for direction in [Direction::Send, Direction::Receive] {
-            let draft =
-                PlanDraft { end: End::Time(flags.time), ..PlanDraft::new(transport, direction) };
-            plans.push(draft.check().map_err(|error| UsageError(error.to_string()))?);
+            let acts: Vec<_> = acts.into_iter().filter(|act| act.needs == Needs::Nothing).collect();
+            play(&acts, Ipv4Addr::LOCALHOST.into(), flags, &interrupts)
         }
     }
-    Ok(plans)
+}
+
+/// What is run together, with what is said before it.
+struct Act {
+    remark: String,
+    plans: Vec<TestPlan>,
+    needs: Needs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Link,
+    Nothing,
+}
+
+/// First what the link can do, then three times what goes wrong, and where that is seen.
+fn acts(flags: &DemoFlags) -> Result<Vec<Act>, UsageError> {
+    let check = |draft: PlanDraft| draft.check().map_err(|error| UsageError(error.to_string()));
+    let mut rows = Vec::new();
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for direction in [Direction::Send, Direction::Receive] {
+            rows.push(check(draft(flags, transport, direction))?);
+        }
+    }
+    let link = flags.link_rate;
+    let at = |parts: u64, of: u64| {
+        BitRate::from_bits_per_second(link.bits_per_second().saturating_mul(parts) / of)
+    };
+    // One stream would wait for room in its own buffer, and lose nothing.
+    let mut crowded = draft(flags, Transport::Udp, Direction::Send);
+    (crowded.streams, crowded.options.rate) = (STREAMS, Some(at(2, u64::from(STREAMS))));
+    let mut small = draft(flags, Transport::Udp, Direction::Send);
+    small.options.rate = Some(at(1, 2));
+    (small.options.window, small.options.block) = (Some(SMALL_BUFFER), Some(SMALL_DATAGRAM));
+    // Each datagram on its own: that is how a buffer of this size is too small.
+    small.options.engines = ["sendmmsg", "recvmmsg"].map(str::to_owned).to_vec();
+    let mut hasty = draft(flags, Transport::Udp, Direction::Send);
+    hasty.options.rate = Some(at(10, 1));
+    let act = |remark: String, plans, needs| Act { remark, plans, needs };
+    Ok(vec![
+        act(String::new(), rows, Needs::Nothing),
+        act(
+            format!("Too much for the link, {} by {STREAMS} streams:", at(2, 1)),
+            vec![check(crowded)?],
+            Needs::Link,
+        ),
+        act(format!("A receive buffer of {SMALL_BUFFER}:"), vec![check(small)?], Needs::Nothing),
+        act(
+            format!("A rate that cannot be kept, {}:", at(10, 1)),
+            vec![check(hasty)?],
+            Needs::Link,
+        ),
+    ])
+}
+
+fn draft(flags: &DemoFlags, transport: Transport, direction: Direction) -> PlanDraft {
+    PlanDraft { end: End::Time(flags.time), ..PlanDraft::new(transport, direction) }
+}
+
+/// Runs the acts one after another. What goes wrong in the later ones was planted, so that it
+/// is no failure.
+fn play(
+    acts: &[Act],
+    server: IpAddr,
+    flags: &DemoFlags,
+    interrupts: &Interrupts,
+) -> anyhow::Result<ExitCode> {
+    let mut all = Rows::not_run(&[]);
+    let mut code = ExitCode::SUCCESS;
+    for act in acts {
+        if !act.remark.is_empty() {
+            if !flags.json {
+                output::print_text(b"\n")?;
+            }
+            say(flags, &act.remark);
+        }
+        let rows = measure(&act.plans, server, flags, interrupts)?;
+        let is_whole = rows.is_whole();
+        if !flags.json {
+            code = finish(&rows, Format::Table, None)?;
+        }
+        all.append(rows);
+        if !is_whole {
+            break;
+        }
+    }
+    if flags.json {
+        code = finish(&all, Format::Json, None)?;
+    }
+    Ok(if all.is_whole() { ExitCode::SUCCESS } else { code })
 }
 
 /// The shaped link, or why there can be none.
@@ -139,8 +218,8 @@ fn describe_link(rate: BitRate) -> String {
         BitRate::from_bits_per_second(rate.bits_per_second() / FRAME * payload).to_string()
     };
     format!(
-        "A link of {rate} each way between two namespaces, where at most {} of TCP or {} of UDP \
-         payload fit:",
+        "A link of {rate} each way between two namespaces, where {} of TCP or {} of UDP payload fit, \
+         and a little more in a short time:",
         fits(TCP_PAYLOAD),
         fits(UDP_PAYLOAD)
     )
@@ -162,3 +241,7 @@ const PORT: u16 = session::DEFAULT_PORT;
 /// Below, the control connection does not get through the queue in time.
 const LEAST_RATE: BitRate = BitRate::from_bits_per_second(1_000_000);
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Together they fill the queue of the link.
+const STREAMS: u16 = 64;
+const SMALL_BUFFER: ByteSize = ByteSize::from_bytes(4096);
+const SMALL_DATAGRAM: ByteSize = ByteSize::from_bytes(1000);

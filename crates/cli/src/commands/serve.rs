@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use host::Vantage;
 use linux::event::Interrupts;
-use measurement::ByteSize;
-use session::server::{Limits, Log, Order, RateLimit, Server, ServerOptions, SessionOptions};
+use measurement::{BitRate, ByteSize};
+use session::server::{
+    Evidence, Limits, Log, Order, RateLimit, Server, ServerOptions, SessionOptions,
+};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;
@@ -64,6 +67,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
                 duration: limits.time.filter(|most| !most.is_zero()),
                 rate: limits
                     .rate
+                    .or_else(|| flags.order.observe.then_some(OF_AN_OBSERVER))
                     .filter(|most| most.bits_per_second() > 0)
                     .map(|most| RateLimit { most, window: RATE_WINDOW }),
                 bytes: limits.bytes.filter(|most| most.bytes() > 0),
@@ -73,9 +77,25 @@ fn options(flags: &ServeFlags) -> ServerOptions {
             stall: Some(STALL),
             grace: STALL,
             hide_peers: flags.order.hide_peers,
+            evidence: evidence(flags),
+            vantage: vantage(flags),
             ..SessionOptions::default()
         },
     }
+}
+
+const fn evidence(flags: &ServeFlags) -> Evidence {
+    match (flags.order.no_evidence, flags.order.observe) {
+        (true, _) => Evidence::Withheld,
+        (_, true) => Evidence::Whole,
+        _ => Evidence::Given,
+    }
+}
+
+/// Taken before the powers are given up that it takes.
+fn vantage(flags: &ServeFlags) -> Option<Arc<Vantage>> {
+    let hertz = flags.order.profile.0.filter(|_| !flags.order.no_evidence);
+    hertz.map(|hertz| Arc::new(Vantage::new(hertz)))
 }
 
 fn order(flags: &ServeFlags) -> Order {
@@ -95,6 +115,9 @@ fn order(flags: &ServeFlags) -> Order {
             .map_or_else(default_memory, ByteSize::bytes),
     }
 }
+
+/// What moves where nothing is tested.
+const OF_AN_OBSERVER: BitRate = BitRate::from_bits_per_second(1_000_000);
 
 /// Half of what is free.
 fn default_memory() -> u64 {

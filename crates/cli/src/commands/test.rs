@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use linux::event::Interrupts;
 use measurement::TestPlan;
-use session::client::Request;
+use session::client::{Request, Watching};
 
 use crate::exit;
 use crate::flags::TestFlags;
@@ -20,7 +20,8 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let interrupts = Interrupts::take().context("cannot handle signals")?;
     let detail = Detail::of(flags.output.quiet, flags.output.verbose);
     let probe_every = flags.rows.latency.then_some(flags.rows.probe_every);
-    let manner = Manner { repeat: flags.rows.repeat, probe_every, detail };
+    let observed = &flags.rows.observe;
+    let manner = Manner { repeat: flags.rows.repeat, probe_every, observed, detail };
     let template = |plan: &TestPlan| request(flags, plan.clone());
     if flags.stream.wants_the_fastest() {
         return run_the_fastest(flags, &plans, template, manner, &interrupts);
@@ -34,7 +35,7 @@ fn run_the_fastest(
     flags: &TestFlags,
     plans: &[TestPlan],
     request: impl Fn(&TestPlan) -> Request,
-    manner: Manner,
+    manner: Manner<'_>,
     interrupts: &Interrupts,
 ) -> anyhow::Result<ExitCode> {
     let mut chosen = Vec::with_capacity(plans.len());
@@ -44,7 +45,10 @@ fn run_the_fastest(
         let detail = if quiet { Detail::Quiet } else { Detail::Bar };
         let choice = campaign::choose_engines(plan, |plan| {
             let mut progress = Progress::new(title.clone(), detail);
-            run_patiently(&request(plan), &mut progress, Some(interrupts), TURNAROUND)
+            let mut request = request(plan);
+            // Nobody judges these.
+            request.manners.watching = Watching::Nothing;
+            run_patiently(&request, &mut progress, Some(interrupts), TURNAROUND)
         });
         match choice {
             Ok(choice) => chosen.push((choice.applied_to(plan), choice.trials)),
@@ -61,7 +65,12 @@ fn run_the_fastest(
 }
 
 fn request(flags: &TestFlags, plan: TestPlan) -> Request {
-    flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag)
+    let mut request = flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag);
+    request.manners.profile = flags.rows.profile.0;
+    if flags.rows.no_evidence {
+        request.manners.watching = Watching::Nothing;
+    }
+    request
 }
 
 /// Beside those of the streams.

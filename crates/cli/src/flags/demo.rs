@@ -7,7 +7,8 @@ use clap::builder::BoolishValueParser;
 use measurement::BitRate;
 use measurement::units::parse_duration;
 
-/// Two namespaces, a shaped link between them, and the four rows of `test` over it.
+/// Two namespaces, a shaped link between them, the four rows of `test` over it, and three
+/// tests in which something goes wrong, with where that is seen.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  linerate demo\n  linerate demo --link-rate 100M --time 2s --json"
@@ -16,8 +17,8 @@ pub(crate) struct DemoFlags {
     /// Rate of the link, each way
     #[arg(long, default_value = "1G", env = "LINERATE_LINK_RATE", value_name = "RATE")]
     pub(crate) link_rate: BitRate,
-    /// Duration of each of the four measurements
-    #[arg(short, long, default_value = "3s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
+    /// Duration of each of the seven measurements
+    #[arg(short, long, default_value = "2s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
     /// Print the records as JSON
     #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]

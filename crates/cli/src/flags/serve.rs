@@ -9,6 +9,7 @@ use clap::builder::BoolishValueParser;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
+use super::profile::ProfileFlag;
 use super::server::FamilyFlags;
 
 /// Answers linerate and iperf3 clients, TCP and UDP, on one port.
@@ -56,6 +57,18 @@ pub(crate) struct OrderFlags {
     /// Tell a client how many others there were, but not who
     #[arg(long, env = "LINERATE_HIDE_PEERS", value_parser = BoolishValueParser::new())]
     pub(crate) hide_peers: bool,
+    /// Tell clients nothing of this host; else they hear what its CPUs, its sockets and the
+    /// interface on the way to them did during their test
+    #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
+    pub(crate) no_evidence: bool,
+    /// Look this often a second what each CPU does during a test, as perf does, and tell its
+    /// client; 0: never. One test at a time; it takes root or kernel.perf_event_paranoid=1
+    #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ")]
+    pub(crate) profile: ProfileFlag,
+    /// Only watch this host for `linerate test --observe`, e.g. on a router that the test goes
+    /// through: answer no tests, tell all of what it counts
+    #[arg(long, conflicts_with_all = ["no_evidence", "one_off"], env = "LINERATE_ONLY_OBSERVE", value_parser = BoolishValueParser::new())]
+    pub(crate) observe: bool,
     /// Stop after one test, which is one row of `linerate test`; meanwhile others hear "busy"
     #[arg(short = '1', long, env = "LINERATE_ONE_OFF", value_parser = BoolishValueParser::new())]
     pub(crate) one_off: bool,

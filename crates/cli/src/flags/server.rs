@@ -1,8 +1,9 @@
 //! Flags that say where the server is and how it is reached.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
+use campaign::Observed;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use measurement::TestPlan;
@@ -53,6 +54,26 @@ impl ServerFlags {
     }
 }
 
+/// Reads `name`, `name:port`, an address, or `[address]:port`.
+pub(crate) fn parse_observed(text: &str) -> Result<Observed, String> {
+    let bare = |host: &str| Observed { host: host.to_owned(), port: session::DEFAULT_PORT };
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let is_address = inner.parse::<Ipv6Addr>().is_ok();
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !is_address => (host, port),
+        _ => return named(bare(inner)),
+    };
+    let port = port.parse().map_err(|_| format!("'{port}' is no port: 1 to 65535"))?;
+    named(Observed { port, ..bare(host.trim_matches(['[', ']'])) })
+}
+
+fn named(observed: Observed) -> Result<Observed, String> {
+    if observed.host.is_empty() {
+        return Err("a host is missing, e.g. 10.0.0.1 or router:5201".to_owned());
+    }
+    Ok(observed)
+}
+
 /// Which addresses may be used.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct FamilyFlags {
@@ -71,5 +92,23 @@ impl From<FamilyFlags> for Family {
             (_, true) => Self::V6,
             _ => Self::Any,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_to_observe_is_a_name_or_an_address_with_or_without_port() {
+        let read = |text| parse_observed(text).map(|one| (one.host, one.port));
+        let host = |host: &str, port| Ok((host.to_owned(), port));
+        assert_eq!(read("router"), host("router", 5201));
+        assert_eq!(read("router:7"), host("router", 7));
+        assert_eq!(read("10.0.0.1:99"), host("10.0.0.1", 99));
+        assert_eq!(read("fe80::1"), host("fe80::1", 5201));
+        assert_eq!(read("[fe80::1]:80"), host("fe80::1", 80));
+        assert_eq!(read("[fe80::1]"), host("fe80::1", 5201));
+        assert!(read("").is_err() && read(":5").is_err() && read("a:b").is_err());
     }
 }

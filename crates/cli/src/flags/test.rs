@@ -13,7 +13,9 @@ use measurement::{BitRate, ByteSize, Pacing};
 use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
 use super::latency::parse_pause_of_probes;
+use super::profile::ProfileFlag;
 use super::server::ServerFlags;
+use campaign::Observed;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -58,6 +60,18 @@ pub(crate) struct RowFlags {
     /// Time from one probe of --latency to the next
     #[arg(long, default_value = "10ms", env = "LINERATE_PROBE_EVERY", value_name = "DURATION", value_parser = parse_pause_of_probes)]
     pub(crate) probe_every: Duration,
+    /// Do not watch what the hosts do meanwhile: less is known of where datagrams went and
+    /// whether to believe the result
+    #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
+    pub(crate) no_evidence: bool,
+    /// Look this often a second what each CPU of this host does, as perf does; 0: never. It takes
+    /// root or kernel.perf_event_paranoid=1
+    #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ")]
+    pub(crate) profile: ProfileFlag,
+    /// Watch a further host meanwhile, e.g. a router on the way, on which `linerate serve
+    /// --observe` runs; may be given several times
+    #[arg(long, env = "LINERATE_OBSERVE", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = super::server::parse_observed)]
+    pub(crate) observe: Vec<Observed>,
     /// Run each row this many times and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
@@ -213,7 +227,12 @@ Examples:
   linerate test 10.0.0.2 --tcp --engine vmsplice    send pages of memory, not copies
   linerate test 10.0.0.2 --fastest                  try all engines briefly and take the best
   linerate test 10.0.0.2 --tcp --latency            what TCP does to the round-trip time
-  linerate test 10.0.0.2 --repeat 5                 medians of five runs";
+  linerate test 10.0.0.2 --repeat 5                 medians of five runs
+  linerate test 10.0.0.2 -u --observe 10.0.0.254    what a router on the way drops, too
+
+Trust: VALID, the numbers mean what they say; SUSPECT, something else may be in them; INVALID, they
+do not tell what was asked. Lines under the table say why, where datagrams went and what TCP waited for.
+Exit codes: 0 done; 1 failed; 2 usage; 3 a result is INVALID; 5 the server was busy; 130 interrupted";
 
 #[cfg(test)]
 mod tests {

@@ -16,15 +16,36 @@ fn the_demo_measures_the_link_that_it_made() {
     let validator = jsonschema::validator_for(&schema::of_record_set()).expect("a schema");
     validator.validate(&set).unwrap_or_else(|error| panic!("{error}"));
     let records = set["records"].as_array().expect("records");
-    assert_eq!(records.len(), 4);
     if !is_over_a_link(&set) {
         return skip("the demo could not make a link").unwrap_or_default();
     }
-    for record in records {
+    assert_eq!(records.len(), 7);
+    for record in &records[..4] {
         let rate = record["outcome"]["directions"][0]["delivered"]["rate"].as_f64().expect("rate");
         assert!((20e6..130e6).contains(&rate), "{rate}: {}", record["plan"]);
         assert_eq!(record["tags"]["demo"], "100.0 Mbit/s");
     }
+}
+
+#[test]
+fn the_demo_names_the_faults_that_it_plants() {
+    let set = play(linerate("demo --link-rate 100M --time 1s --json")).json();
+    if !is_over_a_link(&set) {
+        return skip("the demo could not make a link").unwrap_or_default();
+    }
+    let [crowded, small, hasty] = &set["records"].as_array().expect("records")[4..] else {
+        panic!("three faults are planted: {set}")
+    };
+    for (record, place) in [(crowded, "sender_queue"), (small, "receiver_socket")] {
+        let ledger = &record["judgement"]["directions"][0]["ledger"];
+        let drops = ledger["drops"].as_array().expect("drops").iter();
+        let greatest = drops.max_by_key(|drop| drop["datagrams"].as_u64()).expect("some were lost");
+        assert_eq!(greatest["place"], place, "{ledger}");
+        assert!(greatest["datagrams"].as_u64() > Some(0), "{ledger}");
+    }
+    let judgement = &hasty["judgement"];
+    assert_eq!(judgement["stamp"], "INVALID", "{judgement}");
+    assert_eq!(judgement["reasons"][0]["rule"], "T1", "{judgement}");
 }
 
 #[test]
@@ -44,7 +65,7 @@ fn play(command: Command) -> Finished {
 }
 
 fn assert_shows_four_rows(finished: &Finished) {
-    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(finished.ran_to_its_end(), "{finished:?}");
     for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
         assert!(finished.stdout.contains(row), "{finished:?}");
     }

@@ -78,7 +78,10 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
         running.signal("INT");
         let finished = soon(running);
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(130), ""), "{finished:?}");
-        assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
+        assert!(
+            finished.stdout.contains("the numbers are partial: the run was interrupted"),
+            "{finished:?}"
+        );
         // The receiver's word came too.
         assert!(!finished.stdout.contains("unknown"), "{finished:?}");
         server.line_with("the client ended it");
@@ -95,7 +98,10 @@ fn ctrl_c_names_the_rows_that_were_not_run() {
     let finished = soon(running);
     let rows = "TCP receive 1/3, TCP send 2/3, TCP receive 2/3, TCP send 3/3 and 1 more";
     finished.assert_complaint(130, &["ended early, not run: ", rows]);
-    assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
+    assert!(
+        finished.stdout.contains("the numbers are partial: the run was interrupted"),
+        "{finished:?}"
+    );
 }
 
 #[test]
@@ -124,7 +130,10 @@ fn a_second_ctrl_c_does_not_wait_for_the_server() {
     running.signal("INT");
     let finished = soon(running);
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    assert!(finished.stdout.contains("the numbers are partial: interrupted"), "{finished:?}");
+    assert!(
+        finished.stdout.contains("the numbers are partial: the run was interrupted"),
+        "{finished:?}"
+    );
 }
 
 #[test]

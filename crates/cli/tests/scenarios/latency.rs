@@ -130,7 +130,7 @@ fn two_clients_with_probes_share_a_queue() {
     for running in [one, two] {
         let finished = running.finish(PATIENCE);
         // One of them may say that it waits.
-        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert!(finished.ran_to_its_end(), "{finished:?}");
         let count = &finished.json()["outcome"]["latency"]["loaded"]["count"];
         assert!(count.as_u64() > Some(5), "{count}");
     }

@@ -7,11 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod demo;
+mod diagnose;
 mod engines;
 mod errors;
 mod faults;
 mod formats;
 mod gathering;
+mod host;
 mod interruptions;
 mod latency;
 mod many;

@@ -175,7 +175,7 @@ fn tcp_state(stream: &StreamRecord, second: u64) -> StreamSample {
         ..TcpSample::default()
     };
     let counters = StreamCounters { bytes, blocks: bytes / 131_072, ..StreamCounters::default() };
-    StreamSample { id: stream.id, counters, tcp: Some(tcp) }
+    StreamSample { id: stream.id, counters, tcp: Some(tcp), udp: None }
 }
 
 /// A receiver misses three datagrams in the first second and finds one of them later.
@@ -198,7 +198,7 @@ fn udp_state(stream: &StreamRecord, second: u64) -> StreamSample {
         jitter_nanos: if stream.sender { 0 } else { 12_345 * second },
         ..StreamCounters::default()
     };
-    StreamSample { id: stream.id, counters, tcp: None }
+    StreamSample { id: stream.id, counters, tcp: None, udp: None }
 }
 
 fn peer_stream(stream: &StreamRecord, plan: &TestPlan, base: &Sample, index: u64) -> PeerStream {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use linux::tcp::Keepalive;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
-use session::client::{Batching, DatagramDefault, Manners, Request};
+use session::client::{Batching, DatagramDefault, Manners, Request, Watching};
 use session::{CounterWidth, Family, Wishes};
 
 use super::secrets;
@@ -116,6 +116,8 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         tags: BTreeMap::new(),
         plan: plan(flags)?,
         manners: Manners {
+            watching: Watching::Nothing,
+            profile: None,
             wishes: wishes(flags)?,
             counter_width: if flags.udp_counters_64bit {
                 CounterWidth::Bits64

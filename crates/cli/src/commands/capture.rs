@@ -1,0 +1,31 @@
+//! `linerate capture`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use host::capture::Capture;
+
+use crate::exit::UsageError;
+use crate::flags::CaptureFlags;
+use crate::output;
+
+pub(crate) fn run(flags: &CaptureFlags) -> anyhow::Result<ExitCode> {
+    let is_stdout = flags.output == Path::new("-");
+    if is_stdout && io::stdout().is_terminal() {
+        let text = "an archive is not for a terminal: send it to a file, or name one with --output";
+        return Err(UsageError(text.to_owned()).into());
+    }
+    let capture = Capture::take();
+    let capture = if flags.mask { capture.masked() } else { capture };
+    if is_stdout {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        capture.write(&mut out).and_then(|()| out.flush()).context("cannot write the archive")?;
+    } else {
+        output::write_whole(&flags.output, |out| capture.write(out))?;
+        let (files, path) = (capture.files(), flags.output.display());
+        output::print_text(format!("{files} files captured to {path}\n").as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,79 @@
+//! `linerate diagnose`.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use linux::event::Interrupts;
+use measurement::plan::PlanDraft;
+use measurement::{Direction, End, TestPlan, Transport};
+use session::client::{Manners, Request};
+
+use crate::commands::host::tree;
+use crate::exit::UsageError;
+use crate::flags::DiagnoseFlags;
+use crate::output::{self, Format};
+use crate::progress::Detail;
+use crate::rows::{Manner, finish, run_rows};
+
+pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
+    match &flags.host {
+        Some(host) => test(flags, host),
+        None => look(flags),
+    }
+}
+
+/// Without traffic.
+fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
+    let (inventory, gaps) = host::inventory::of(&tree(flags.root.as_deref())?);
+    let findings = campaign::diagnose(inventory.clone(), gaps.clone());
+    if flags.json {
+        let mut text = Vec::new();
+        report::diagnosis::write_json(&inventory, &findings, &gaps, &mut text)?;
+        output::print_text(&text)?;
+    } else {
+        output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Against a server.
+fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
+    let plans = plans(flags)?;
+    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let detail = Detail::of(flags.quiet, false);
+    let manner = Manner { repeat: 1, probe_every: None, observed: &[], detail };
+    let rows = run_rows(&plans, manner, |plan| request(flags, host, plan), Some(&interrupts));
+    let format = if flags.json { Format::Json } else { Format::Diagnosis };
+    finish(&rows, format, flags.output.as_deref())
+}
+
+fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {
+    let ways = [Direction::Send, Direction::Receive];
+    let rows = [Transport::Tcp, Transport::Udp].into_iter();
+    let rows = rows.flat_map(|transport| ways.map(|direction| (transport, direction)));
+    rows.map(|(transport, direction)| {
+        let mut draft = PlanDraft::new(transport, direction);
+        draft.end = End::Time(flags.time);
+        draft.streams = flags.streams;
+        draft.options.rate = flags.rate.filter(|rate| rate.bits_per_second() > 0);
+        draft.options.window = flags.window;
+        draft.check().map_err(|error| UsageError(error.to_string()))
+    })
+    .collect()
+}
+
+fn request(flags: &DiagnoseFlags, host: &str, plan: &TestPlan) -> Request {
+    Request {
+        host: host.to_owned(),
+        port: flags.port,
+        family: flags.family.into(),
+        bind: None,
+        connect_timeout: CONNECT_TIMEOUT,
+        cpus: Vec::new(),
+        tags: std::collections::BTreeMap::new(),
+        plan: plan.clone(),
+        manners: Manners::default(),
+    }
+}
+
+const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);

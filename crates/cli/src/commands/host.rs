@@ -1,0 +1,46 @@
+//! `linerate host`.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use host::{Archive, Tree};
+
+use crate::flags::HostFlags;
+use crate::output;
+
+pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
+    let (inventory, gaps) = host::inventory::of(&tree(flags.root.as_deref())?);
+    if flags.json {
+        let mut text = Vec::new();
+        report::host::write_json(&inventory, &gaps, &mut text)?;
+        output::print_text(&text)?;
+    } else {
+        output::print_table(|out| report::host::write(&inventory, &gaps, out))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// This host, or one that was captured.
+pub(crate) fn tree(root: Option<&Path>) -> anyhow::Result<Tree> {
+    root.map_or_else(|| Ok(Tree::live()), captured)
+}
+
+/// A folder, or the archive itself.
+fn captured(root: &Path) -> anyhow::Result<Tree> {
+    let cannot = |reason: String| anyhow!("cannot read {}: {reason}", root.display());
+    if root.is_dir() {
+        let has = ["proc", "sys", "linerate"].iter().any(|folder| root.join(folder).is_dir());
+        let why = "no captured host is in it; unpack an archive of linerate capture";
+        return if has { Ok(Tree::captured(root)) } else { Err(cannot(why.to_owned())) };
+    }
+    let file = File::open(root).map_err(|error| cannot(session::reason(&error)))?;
+    let archive = Archive::read(BufReader::new(file))
+        .map_err(|_| cannot("it is no archive of linerate capture".to_owned()))?;
+    if archive.is_empty() {
+        return Err(cannot("it is no archive of linerate capture".to_owned()));
+    }
+    Ok(Tree::archived(archive))
+}

@@ -1,0 +1,62 @@
+//! Flags of `diagnose`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use measurement::units::parse_duration;
+use measurement::{BitRate, ByteSize};
+
+use super::server::FamilyFlags;
+use super::test::parse_streams;
+
+/// Names what limits. Without a server: what of this host, or of one that was captured, would
+/// limit any test. With one: runs TCP and UDP, both ways, looks at the CPUs of both ends
+/// meanwhile, and names what limited each.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DiagnoseFlags {
+    /// The server to test against [default: none, no traffic is sent]
+    pub(crate) host: Option<String>,
+    /// A captured host in place of this one: the archive of linerate capture, or the folder in
+    /// which it was unpacked
+    #[arg(long, conflicts_with = "host", value_name = "DIR|FILE")]
+    pub(crate) root: Option<PathBuf>,
+    /// The server's port
+    #[arg(short, long, default_value_t = session::DEFAULT_PORT, env = "LINERATE_PORT", requires = "host")]
+    pub(crate) port: u16,
+    #[command(flatten)]
+    pub(crate) family: FamilyFlags,
+    /// How long each of the four rows takes
+    #[arg(short, long, default_value = "5s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
+    pub(crate) time: Duration,
+    /// Parallel streams in each direction
+    #[arg(short = 'P', long, default_value_t = 1, env = "LINERATE_STREAMS", value_name = "COUNT", value_parser = parse_streams)]
+    pub(crate) streams: u16,
+    /// Rate of each stream that ought to arrive, e.g. 100M [default: as much as goes]
+    #[arg(short = 'b', long, env = "LINERATE_RATE", requires = "host")]
+    pub(crate) rate: Option<BitRate>,
+    /// Socket buffer, e.g. 4M
+    #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE", requires = "host")]
+    pub(crate) window: Option<ByteSize>,
+    /// Print it as JSON
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
+    pub(crate) json: bool,
+    /// Write the records of the tests as JSON to a file too
+    #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = "host")]
+    pub(crate) output: Option<PathBuf>,
+    /// No progress
+    #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
+    pub(crate) quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate diagnose                       what of this host would limit
+  linerate diagnose --root router.tar     of one that was captured
+  sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
+  linerate explain U1                     more on what was found
+
+As root it sees more: where CPUs spend their time, rings and offloads of interfaces.
+Exit codes: as those of linerate test";

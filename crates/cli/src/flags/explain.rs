@@ -1,0 +1,42 @@
+//! Flags of `explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::BoolishValueParser;
+use measurement::BitRate;
+
+/// Explains a rule, what limited a test whose record is in a file, or where CPU time went by
+/// what perf printed.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExplainFlags {
+    /// A rule such as U1, or a file: a record, or the text of "perf report --stdio", of
+    /// "perf top --stdio" or of "perf script" [default: list all rules]
+    #[arg(value_name = "RULE|FILE")]
+    pub(crate) what: Option<String>,
+    /// Print it as JSON
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
+    pub(crate) json: bool,
+    /// Of perf's text: what was measured when it was taken, to tell what could be, e.g. 686M
+    #[arg(long, requires = "what")]
+    pub(crate) rate: Option<BitRate>,
+    /// Of perf's text: the machine's architecture as "uname -m" has it [default: any]
+    #[arg(long, value_name = "NAME", requires = "what")]
+    pub(crate) architecture: Option<String>,
+    /// Also write chains of calls to FILE, one a line, as programs take them that draw flame
+    /// graphs
+    #[arg(long, value_name = "FILE", requires = "what")]
+    pub(crate) folded: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  linerate explain                        all rules
+  linerate explain U1                     one of them
+  linerate test 10.0.0.2 --output a.json; linerate explain a.json
+                                          what limited each row, and by which evidence
+  linerate explain a.json --folded a.folded; flamegraph.pl a.folded > a.svg
+                                          what CPUs did meanwhile, as a picture
+  perf report --stdio > a.txt; linerate explain a.txt --rate 686M --architecture riscv64
+                                          what limits by the samples of perf, and what could be";

@@ -1,0 +1,50 @@
+//! How often CPUs are sampled, as `test` and `serve` take it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use linux::sampling::Hertz;
+
+/// Samples a second of each CPU; none: no samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProfileFlag(pub(crate) Option<Hertz>);
+
+impl Default for ProfileFlag {
+    fn default() -> Self {
+        Self(Some(Hertz::default()))
+    }
+}
+
+impl fmt::Display for ProfileFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(0, Hertz::per_second).fmt(f)
+    }
+}
+
+impl FromStr for ProfileFlag {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let times: u32 = text.parse().map_err(|_| HINT)?;
+        if times == 0 {
+            return Ok(Self(None));
+        }
+        Hertz::new(times).map(|hertz| Self(Some(hertz))).ok_or(HINT)
+    }
+}
+
+const HINT: &str = "choose between 1 and 10,000 times a second, or 0 for never";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_never_and_too_often_is_refused() {
+        assert_eq!("0".parse(), Ok(ProfileFlag(None)));
+        assert_eq!("997".parse(), Ok(ProfileFlag(Hertz::new(997))));
+        assert_eq!("10001".parse::<ProfileFlag>(), Err(HINT));
+        assert_eq!("often".parse::<ProfileFlag>(), Err(HINT));
+        assert_eq!(ProfileFlag::default().to_string().parse(), Ok(ProfileFlag::default()));
+    }
+}

@@ -1,0 +1,143 @@
+//! What limits is named, by tests, by looking, and from files.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Directory, Server, json, linerate, run, test};
+
+fn diagnose(server: &Server, options: &str) -> crate::support::Finished {
+    let (ip, port) = (server.address.ip(), server.address.port());
+    run(linerate(&format!("diagnose {ip} --port {port} {options}")))
+}
+
+#[test]
+fn every_row_of_a_test_has_a_verdict() {
+    let set = json(&Server::start(), "-t 300ms");
+    for record in set["records"].as_array().expect("rows") {
+        let verdict = &record["judgement"]["verdict"];
+        assert!(verdict["sentence"].as_str().is_some_and(|text| !text.is_empty()), "{verdict}");
+    }
+}
+
+#[test]
+fn what_was_asked_and_arrived_was_delivered() {
+    let finished = test(&Server::start(), "--tcp -b 20M -t 2s");
+    finished.assert_success();
+    let sentence = "verdict: every row: delivered what was asked";
+    assert!(finished.stdout.contains(sentence), "{finished:?}");
+}
+
+#[test]
+fn a_server_is_diagnosed() {
+    let finished = diagnose(&Server::start(), "-t 300ms");
+    finished.assert_success();
+    for row in ["\nTCP send: ", "\nTCP receive: ", "\nUDP send: ", "\nUDP receive: "] {
+        assert!(finished.stdout.contains(row), "no {row}in {}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_record_is_explained_from_its_file() {
+    let directory = Directory::new("explained");
+    let server = Server::start();
+    for options in ["--tcp --send", "--tcp"] {
+        let file = directory.path().join("record.json").display().to_string();
+        test(&server, &format!("{options} -t 300ms --output {file}")).assert_success();
+        let finished = run(linerate(&format!("explain {file}")));
+        finished.assert_success();
+        assert!(finished.stdout.contains("\nTCP send: "), "{finished:?}");
+    }
+}
+
+#[test]
+fn a_rule_is_explained_by_its_name() {
+    let finished = run(linerate("explain u1"));
+    finished.assert_success();
+    assert!(finished.stdout.starts_with("U1: The receiver's own socket overflows"));
+    let list = run(linerate("explain"));
+    list.assert_success();
+    assert!(list.stdout.contains("  T5    A control group's quota"), "{list:?}");
+    let all = run(linerate("explain --json")).json();
+    assert!(all.as_array().is_some_and(|all| all.len() > 30));
+}
+
+#[test]
+fn what_is_no_rule_and_no_record_is_said() {
+    run(linerate("explain X9")).assert_refusal(1, &["no rule", "X9"]);
+    let directory = Directory::new("no-record");
+    let file = directory.path().join("x.json");
+    fs::write(&file, "{\"schema\": \"linerate/record/1\", \"tags\": 7}").expect("written");
+    let finished = run(linerate(&format!("explain {}", file.display())));
+    finished.assert_refusal(1, &["x.json", "no record"]);
+}
+
+#[test]
+fn the_text_of_perf_is_explained_with_what_could_be() {
+    let texts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/perf");
+    let file = texts.join("tcp-receive-before.txt").display().to_string();
+    let finished = run(linerate(&format!("explain {file} --rate 686M --architecture riscv64")));
+    finished.assert_success();
+    let headline = "copying limits: 73 % of the busy time; without copies to and from processes: \
+                    copy within the kernel";
+    assert!(finished.stdout.starts_with(headline), "{finished:?}");
+    let what_if = "if copies to and from processes cost nothing: 686.0 Mbit/s -> at most";
+    assert!(finished.stdout.contains(what_if), "{finished:?}");
+    let object = run(linerate(&format!("explain {file} --json"))).json();
+    assert!(object["work"]["copy_memory"]["share"].as_f64().is_some_and(|share| share > 0.4));
+    assert!(object["what_if"].is_null(), "{object}");
+}
+
+#[test]
+fn chains_of_calls_are_written_for_flame_graphs() {
+    let directory = Directory::new("folded");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (script, folded) = (path("script.txt"), path("a.folded"));
+    let sample = "iperf3  4242 [001]  1234.567890:     250000 cpu-clock:\n\
+                  \tffffffff81a00010 memcpy+0x10 ([kernel.kallsyms])\n\
+                  \tffffffff81900020 stmmac_rx+0x20 ([stmmac])\n";
+    fs::write(&script, sample).expect("written");
+    run(linerate(&format!("explain {script} --folded {folded}"))).assert_success();
+    let told = fs::read_to_string(&folded).expect("it was written");
+    assert_eq!(told, "iperf3;stmmac_rx;memcpy 1\n");
+    let record = path("record.json");
+    let words = format!("--tcp --send -t 1500ms --profile 997 --output {record}");
+    test(&Server::start(), &words).assert_success();
+    let finished = run(linerate(&format!("explain {record} --folded {folded}")));
+    // Who may not look at the CPUs has nothing to write, and says so.
+    if finished.stderr.contains("nobody took samples") {
+        return finished.assert_refusal(1, &["--folded"]);
+    }
+    finished.assert_success();
+    let told = fs::read_to_string(&folded).expect("it was written");
+    let is_stack =
+        |line: &str| line.rsplit_once(' ').is_some_and(|(_, n)| n.parse::<u64>().is_ok());
+    assert!(told.lines().count() > 1 && told.lines().all(is_stack), "{told}");
+}
+
+#[test]
+fn a_record_needs_no_rate_and_other_texts_are_no_profile() {
+    let directory = Directory::new("no-profile");
+    let file = directory.path().join("x.txt").display().to_string();
+    fs::write(&file, "once upon a time").expect("written");
+    run(linerate(&format!("explain {file}"))).assert_refusal(1, &["x.txt", "no output of perf"]);
+    fs::write(&file, "{}").expect("written");
+    run(linerate(&format!("explain {file} --rate 1G"))).assert_refusal(1, &["--rate"]);
+}
+
+#[test]
+fn a_captured_host_is_diagnosed() {
+    let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/trees");
+    let root = trees.join("nanopi-r4s").display().to_string();
+    let finished = run(linerate(&format!("diagnose --root {root}")));
+    finished.assert_success();
+    assert!(finished.stdout.starts_with("FriendlyWrt: FriendlyElec NanoPi R4S"), "{finished:?}");
+    let object = run(linerate(&format!("diagnose --json --root {root}"))).json();
+    assert_eq!(object["schema"], "linerate/diagnosis/1");
+    assert!(object["findings"].is_array());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    run(linerate("diagnose 127.0.0.1 --root x")).assert_refusal(2, &["--root"]);
+    run(linerate("diagnose --root /nowhere")).assert_refusal(1, &["/nowhere"]);
+}

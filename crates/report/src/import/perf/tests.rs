@@ -1,0 +1,97 @@
+//! Texts as perf prints them.
+
+use measurement::profile::{Mode, ProfileSource};
+use measurement::{ProfileRow, Task};
+
+use super::*;
+
+const REPORT: &str = "# To display the perf.data header info, please use --header options.
+#
+# Samples: 12K of event 'cpu-clock:pppH'
+# Event count (approx.): 3000000000
+#
+# Children      Self  Command      Shared Object      Symbol
+# ........  ........  ...........  .................  ......
+#
+    90.00%     0.00%  iperf3       [kernel.kallsyms]  [k] do_syscall_64
+            |
+            ---do_syscall_64
+               |--40.40%--memcpy
+    40.40%    40.40%  iperf3       [kernel.kallsyms]  [k] memcpy
+    20.10%    20.10%  ksoftirqd/0  [stmmac]           [k] stmmac_rx.isra.0
+     9.50%     9.50%  iperf3       libc.so.6          [.] __memcpy_avx_unaligned
+     5.00%     5.00%  swapper      [kernel.kallsyms]  [k] default_idle      -      -
+";
+
+const SCREEN: &str =
+    "   PerfTop:    1962 irqs/sec  kernel:95.0%  exact:  0.0% [4000Hz cycles],  (all, 4 CPUs)
+-------------------------------------------------------------------------------
+
+    33.09%  [kernel]  [k] __asm_copy_to_user
+    40.40%  [kernel]  [k] memcpy
+";
+
+const SCRIPT: &str = "iperf3  4242 [001]  1234.567890:     250000 cpu-clock:pppH:
+\tffffffff81a00010 memcpy+0x10 ([kernel.kallsyms])
+\tffffffff81900020 stmmac_rx+0x20 ([stmmac])
+\tffffffff81800030 net_rx_action+0x1 ([kernel.kallsyms])
+
+my task  77/78 [000]  1234.600000: cycles:u:  7f0000001000 recv+0x4 (/usr/lib/libc.so.6)
+   sh    9 1234.700000:          1 cycles:  ffffffff81000000 [unknown] ([kernel.kallsyms])
+";
+
+fn counts(profile: &Profile) -> Vec<(&str, u64)> {
+    profile.rows.iter().map(|row| (row.symbol.as_str(), row.count)).collect()
+}
+
+fn row_of<'a>(profile: &'a Profile, symbol: &str) -> &'a ProfileRow {
+    profile.rows.iter().find(|row| row.symbol == symbol).expect("it is in the text")
+}
+
+#[test]
+fn a_report_gives_each_functions_own_share() {
+    let profile = read(REPORT).expect("a table");
+    assert_eq!(profile.source, ProfileSource::Imported("perf report".to_owned()));
+    assert_eq!((profile.event.as_str(), profile.samples), ("cpu-clock", 10_000));
+    let shares = counts(&profile);
+    assert_eq!(
+        shares[..3],
+        [("memcpy", 4_040), ("stmmac_rx", 2_010), ("__memcpy_avx_unaligned", 950)]
+    );
+    let driver = row_of(&profile, "stmmac_rx");
+    assert_eq!((driver.task, driver.module.as_deref()), (Task::Kernel, Some("stmmac")));
+    let library = row_of(&profile, "__memcpy_avx_unaligned");
+    assert_eq!((library.mode, library.module.as_deref()), (Mode::User, Some("libc.so.6")));
+    assert_eq!(row_of(&profile, "default_idle").task, Task::Idle);
+}
+
+#[test]
+fn a_screen_gives_the_first_shares_of_all() {
+    let profile = read(SCREEN).expect("a table");
+    assert_eq!(profile.source, ProfileSource::Imported("perf top".to_owned()));
+    assert_eq!((profile.event.as_str(), profile.samples), ("cycles", 10_000));
+    assert_eq!(counts(&profile), [("memcpy", 4_040), ("__asm_copy_to_user", 3_309)]);
+    assert!(profile.rows.iter().all(|row| row.module.is_none() && row.mode == Mode::Kernel));
+}
+
+#[test]
+fn a_script_gives_callers_and_stacks() {
+    let profile = read(SCRIPT).expect("samples");
+    assert_eq!(profile.source, ProfileSource::Imported("perf script".to_owned()));
+    assert_eq!(profile.samples, 3);
+    let copy = row_of(&profile, "memcpy");
+    assert_eq!((copy.cpu, copy.within.as_deref()), (Some(1), Some("stmmac_rx")));
+    let library = row_of(&profile, "recv");
+    assert_eq!((library.cpu, library.mode), (Some(0), Mode::User));
+    let frames: Vec<_> = profile.stacks.iter().map(|stack| stack.frames.as_str()).collect();
+    assert_eq!(frames, ["iperf3;net_rx_action;stmmac_rx;memcpy", "my task;recv", "sh;[unknown]"]);
+}
+
+#[test]
+fn what_is_no_profile_is_refused() {
+    for text in ["", "hello\n", "100%\n", "NaN%  [k] x\n", "-1.0% [kernel] [k] x\n", "1e9% [k] x\n"]
+    {
+        assert_eq!(read(text), Err(NotPerf), "{text}");
+    }
+    assert!(NotPerf.to_string().contains("perf report --stdio"));
+}

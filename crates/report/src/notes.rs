@@ -1,0 +1,127 @@
+//! What a reader of the table must know, a line for each thing.
+
+use std::io::{self, Write};
+
+use measurement::outcome::Ending;
+use measurement::{TestRecord, Transport};
+
+use crate::terminal::{Run, title};
+use crate::{engines, judgement, round_trips};
+
+/// Writes doubts first, then what is only to be known, then what could not be checked. What
+/// holds for several rows is said once.
+pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = Lines::default();
+    for (record, run) in rows {
+        let title = title(&record.plan) + run;
+        for (stamp, text) in judgement::doubts(record) {
+            lines.add(stamp.to_string(), &title, text);
+        }
+    }
+    for (record, run) in rows {
+        let title = title(&record.plan) + run;
+        for text in notes(record) {
+            lines.add("note".to_owned(), &title, text);
+        }
+    }
+    for (record, run) in rows {
+        let title = title(&record.plan) + run;
+        for text in judgement::unchecked(record) {
+            lines.add("not checked".to_owned(), &title, text);
+        }
+    }
+    if !lines.0.is_empty() {
+        writeln!(out)?;
+    }
+    lines.0.iter().try_for_each(|line| writeln!(out, "  {}", line.text(rows.len())))
+}
+
+#[derive(Default)]
+struct Lines(Vec<Line>);
+
+/// One thing, and the rows that it holds for.
+struct Line {
+    kind: String,
+    titles: Vec<String>,
+    text: String,
+}
+
+impl Lines {
+    fn add(&mut self, kind: String, title: &str, text: String) {
+        let same = |line: &&mut Line| line.kind == kind && line.text == text;
+        match self.0.iter_mut().find(same) {
+            Some(line) if line.titles.iter().any(|one| one == title) => {}
+            Some(line) => line.titles.push(title.to_owned()),
+            None => self.0.push(Line { kind, titles: vec![title.to_owned()], text }),
+        }
+    }
+}
+
+impl Line {
+    /// Of so many rows.
+    fn text(&self, rows: usize) -> String {
+        let Self { kind, titles, text } = self;
+        if rows > 1 && titles.len() == rows {
+            return format!("{kind}: every row: {text}");
+        }
+        format!("{kind}: {}: {text}", titles.join(", "))
+    }
+}
+
+fn notes(record: &TestRecord) -> impl Iterator<Item = String> {
+    let own = unjudged_ending(record).into_iter().chain(record.outcome.notes.iter().cloned());
+    let own = own.chain(engines::notes(record));
+    let own = own.chain(fairness_note(record)).chain(datagram_notes(record));
+    own.chain(round_trips::notes(record)).chain(judgement::notes(record))
+}
+
+/// What a judgement would say of a run that did not end as planned.
+fn unjudged_ending(record: &TestRecord) -> Option<String> {
+    let why = match &record.outcome.ending {
+        _ if record.judgement.is_some() => return None,
+        Ending::Completed => return None,
+        Ending::Interrupted => "the run was interrupted",
+        Ending::Failed { .. } => "the run failed",
+    };
+    Some(format!("the numbers are partial: {why}"))
+}
+
+/// Why the table does not say how evenly the streams shared.
+fn fairness_note(record: &TestRecord) -> Option<String> {
+    let shares = record.outcome.directions.iter().filter_map(|outcome| outcome.fairness);
+    let few =
+        shares.filter(|fairness| !fairness.is_telling()).map(|fairness| fairness.blocks).min()?;
+    let block = record.streams.first()?.block;
+    let piece = match record.plan.transport {
+        Transport::Tcp => "block",
+        Transport::Udp => "datagram",
+    };
+    let pieces = match few {
+        0 => format!("less than 1 {piece}"),
+        1 => format!("1 {piece}"),
+        few => format!("{few} {piece}s"),
+    };
+    Some(format!(
+        "too short to judge how evenly the streams shared: the one in the middle moved {pieces} \
+         of {}; use more time (-t) or less length (-l)",
+        block.expanded()
+    ))
+}
+
+/// Datagrams that are in no column of the table.
+fn datagram_notes(record: &TestRecord) -> Vec<String> {
+    let ledgers = || record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams);
+    let duplicate: u64 = ledgers().filter_map(|ledger| ledger.duplicate).sum();
+    let unaccounted: u64 = ledgers().filter_map(|ledger| ledger.unaccounted).sum();
+    let mut notes = Vec::new();
+    if duplicate > 0 {
+        notes.push(format!("{duplicate} datagrams arrived more than once"));
+    }
+    if unaccounted > 0 {
+        notes.push(format!(
+            "iperf3 stopped counting while {unaccounted} datagrams were on their way; \
+             they are neither delivered nor lost"
+        ));
+    }
+    notes
+}

@@ -1,0 +1,282 @@
+//! What limits: a few lines under the table, or all of it.
+
+use std::io::{self, Write};
+
+use measurement::units::group_thousands;
+use measurement::verdict::{Finding, WhatIf};
+use measurement::{
+    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Role, TestRecord, Verdict, Work,
+};
+
+use crate::columns::{Cell, Columns, Emphasis};
+use crate::page::wrap;
+use crate::terminal::{Run, title};
+
+/// Writes the sentence of each row with what shows it; rows of one verdict together.
+pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
+    let mut told: Vec<(Vec<String>, &Verdict)> = Vec::new();
+    for (record, run) in rows {
+        let Some(verdict) = of(record) else { continue };
+        let title = title(&record.plan) + run;
+        match told.iter_mut().find(|(_, other)| is_alike(other, verdict)) {
+            Some((titles, _)) => titles.push(title),
+            None => told.push((vec![title], verdict)),
+        }
+    }
+    if !told.is_empty() {
+        writeln!(out)?;
+    }
+    for (titles, verdict) in told {
+        let whose = if rows.len() > 1 && titles.len() == rows.len() {
+            "every row".to_owned()
+        } else {
+            titles.join(", ")
+        };
+        write_lines(&whose, verdict, out)?;
+    }
+    Ok(())
+}
+
+/// Writes all that is known of what limits `record`: each finding with its evidence and its
+/// remedy, what would decide, and where CPU time went.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
+    let Some(judgement) = &record.judgement else { return Ok(()) };
+    if let Some(verdict) = &judgement.verdict {
+        writeln!(out, "{}: {}", title(&record.plan), verdict.sentence)?;
+        write_findings(&verdict.findings, out)?;
+        if let Some(measurement) = &verdict.would_decide {
+            writeln!(out)?;
+            write_part("would decide", measurement, out)?;
+        }
+    }
+    judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
+}
+
+/// Writes findings, each with its evidence and its remedy.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+    for finding in findings {
+        writeln!(out)?;
+        write_part(&finding.rule, &format!("{}: {}", word(finding.certainty), finding.text), out)?;
+        for seen in &finding.evidence {
+            write_part("", &format!("seen: {seen}"), out)?;
+        }
+        write_part("", &format!("change: {}", finding.remedy), out)?;
+    }
+    Ok(())
+}
+
+/// Writes where the CPU time of a host went.
+///
+/// # Errors
+/// What the writer reports.
+pub fn write_attribution(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n  {}", heading(attribution))?;
+    work(attribution).write(out, 4)?;
+    if !attribution.what_if.is_empty() {
+        writeln!(out)?;
+    }
+    attribution.what_if.iter().try_for_each(|one| writeln!(out, "    {}", what_if(one)))
+}
+
+fn of(record: &TestRecord) -> Option<&Verdict> {
+    record.judgement.as_ref()?.verdict.as_ref()
+}
+
+/// Whether one sentence says both.
+fn is_alike(one: &Verdict, other: &Verdict) -> bool {
+    let evidence = |verdict: &Verdict| verdict.findings.first().map(|one| one.evidence.clone());
+    one.sentence == other.sentence
+        && one.would_decide == other.would_decide
+        && (one.conclusion == Conclusion::Delivered || evidence(one) == evidence(other))
+}
+
+fn write_lines(whose: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+    let mut findings = verdict.findings.iter();
+    let headline = (verdict.conclusion == Conclusion::Limited).then(|| findings.next()).flatten();
+    let id = headline.map(|one| format!(" [{}]", one.rule)).unwrap_or_default();
+    writeln!(out, "  verdict: {whose}: {}{id}", verdict.sentence)?;
+    if let Some(headline) = headline {
+        writeln!(out, "    seen: {}", headline.evidence.join("; "))?;
+    }
+    if let Some(measurement) = &verdict.would_decide {
+        writeln!(out, "    would decide: {measurement}")?;
+    }
+    let further = findings.map(|one| {
+        let perhaps =
+            verdict.conclusion != Conclusion::Undecided && one.certainty == Certainty::Candidate;
+        format!("{}{} [{}]", if perhaps { "perhaps " } else { "" }, one.text, one.rule)
+    });
+    let further: Vec<_> = further.collect();
+    match (verdict.conclusion, further.is_empty()) {
+        (_, true) => Ok(()),
+        (Conclusion::Undecided, false) => writeln!(out, "    may be: {}", further.join("; ")),
+        (_, false) => writeln!(out, "    besides: {}", further.join("; ")),
+    }
+}
+
+/// A name in a column of its own, and text beside it.
+fn write_part(name: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let indent = name.len().max(4);
+    for (number, line) in wrap(text, WIDTH).iter().enumerate() {
+        let name = if number == 0 { name } else { "" };
+        writeln!(out, "  {name:<indent$}  {line}")?;
+    }
+    Ok(())
+}
+
+const fn word(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Limit => "limits",
+        Certainty::Candidate => "may limit",
+        Certainty::Note => "note",
+    }
+}
+
+fn heading(attribution: &Attribution) -> String {
+    let host = match &attribution.host {
+        Role::Here => "this host",
+        Role::Peer => "the server",
+        Role::Observed(name) => name,
+    };
+    let samples = group_thousands(attribution.samples);
+    let source = match &attribution.source {
+        ProfileSource::Sampled => format!("{samples} samples"),
+        ProfileSource::Imported(program) => format!("from the text of {program}"),
+        ProfileSource::Stated(where_) => format!("as {where_} states it, not measured"),
+    };
+    let labelled = 100.0 * attribution.labelled;
+    if attribution.source != ProfileSource::Sampled {
+        return format!("where CPUs spent their busy time ({source}, {labelled:.0} % known)");
+    }
+    format!("where CPUs of {host} spent their busy time ({source}, {labelled:.0} % known)")
+}
+
+fn work(attribution: &Attribution) -> Columns {
+    let mut columns = Columns::default();
+    let head = |text: String| Cell::new(text, Emphasis::Faint);
+    let cpus = attribution.cpus.iter();
+    let heads = cpus.map(|one| format!("CPU {} ({:.0} % busy)", one.cpu, 100.0 * one.busy));
+    let first = ["", "share", "ns per KiB"].map(str::to_owned);
+    columns.push(first.into_iter().chain(heads).map(head).collect());
+    let mut work: Vec<_> = attribution.work.iter().collect();
+    work.sort_by(|(_, one), (_, other)| other.share.total_cmp(&one.share));
+    for (kind, cost) in work.into_iter().filter(|(kind, _)| **kind != Work::Idle) {
+        let nanos = cost.nanos_per_kib.map_or_else(String::new, |nanos| format!("{nanos:.1}"));
+        let mut row = vec![kind.to_string(), percent(cost.share), nanos];
+        let cpus = attribution.cpus.iter();
+        row.extend(
+            cpus.map(|cpu| cpu.work.get(kind).map_or_else(String::new, |one| percent(*one))),
+        );
+        columns.push(row.into_iter().map(Cell::from).collect());
+    }
+    columns
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn what_if(one: &WhatIf) -> String {
+    let WhatIf { without, from, at_most } = one;
+    let rate = |rate: &BitRate| rate.to_string();
+    format!("if {without} cost nothing: {} -> at most {}", rate(from), rate(at_most))
+}
+
+/// Of text beside names.
+const WIDTH: usize = 90;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measurement::verdict::{Cost, CpuWork};
+
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
+        let mut text = Vec::new();
+        write(&mut text).expect("a vector takes all");
+        String::from_utf8(text).expect("it is text")
+    }
+
+    fn finding(certainty: Certainty) -> Finding {
+        Finding {
+            rule: "X1".to_owned(),
+            certainty,
+            share: 1.0,
+            host: None,
+            direction: None,
+            text: "something limits".to_owned(),
+            evidence: vec!["a grew by 7".to_owned(), "b is 3".to_owned()],
+            remedy: "change it".to_owned(),
+        }
+    }
+
+    fn verdict(conclusion: Conclusion, findings: Vec<Finding>) -> Verdict {
+        let would_decide =
+            (conclusion == Conclusion::Undecided).then(|| "a longer test".to_owned());
+        Verdict { conclusion, sentence: "so it is".to_owned(), findings, would_decide }
+    }
+
+    #[test]
+    fn the_headline_has_its_evidence_and_others_a_line() {
+        let findings = vec![finding(Certainty::Limit), finding(Certainty::Note)];
+        let verdict = verdict(Conclusion::Limited, findings);
+        let text = text(|out| write_lines("TCP send", &verdict, out));
+        let lines = "  verdict: TCP send: so it is [X1]\n    seen: a grew by 7; b is 3\n    \
+                     besides: something limits [X1]\n";
+        assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn what_is_undecided_says_what_would_decide() {
+        let verdict = verdict(Conclusion::Undecided, vec![finding(Certainty::Candidate)]);
+        let text = text(|out| write_lines("TCP send", &verdict, out));
+        let lines = "  verdict: TCP send: so it is\n    would decide: a longer test\n    may be: \
+                     something limits [X1]\n";
+        assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn findings_have_their_remedies() {
+        let text = text(|out| write_findings(&[finding(Certainty::Candidate)], out));
+        let lines = "\n  X1    may limit: something limits\n        seen: a grew by 7\n        \
+                     seen: b is 3\n        change: change it\n";
+        assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn the_largest_work_comes_first_and_idle_time_is_none() {
+        let cost = |share| Cost { share, nanos_per_kib: Some(12.34) };
+        let work =
+            [(Work::CopyUser, cost(0.6)), (Work::Driver, cost(0.7)), (Work::Idle, cost(0.9))];
+        let cpu = CpuWork { cpu: 1, busy: 0.98, work: BTreeMap::from([(Work::CopyUser, 0.5)]) };
+        let attribution = Attribution {
+            host: Role::Here,
+            source: ProfileSource::Imported("perf report".to_owned()),
+            samples: 0,
+            labelled: 0.97,
+            work: work.into(),
+            cpus: vec![cpu],
+            what_if: vec![WhatIf {
+                without: "copies".to_owned(),
+                from: BitRate::from_bits_per_second(686_000_000),
+                at_most: BitRate::from_bits_per_second(904_000_000),
+            }],
+        };
+        let text = text(|out| write_attribution(&attribution, out));
+        let place = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in {text}"));
+        assert!(place("driver") < place("copy to or from processes"), "{text}");
+        assert!(text.contains("CPU 1 (98 % busy)") && !text.contains("idle"), "{text}");
+        assert!(
+            text.contains("if copies cost nothing: 686.0 Mbit/s -> at most 904.0 Mbit/s"),
+            "{text}"
+        );
+    }
+}
