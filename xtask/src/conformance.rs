@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::command;
-use crate::workspace::Workspace;
+use crate::workspace::{Build, Workspace};
 
 /// Builds the release binary and passes the arguments on to crate conformance
 #[derive(Debug, Args)]
@@ -19,17 +19,18 @@ pub(crate) struct Conformance {
 
 impl Conformance {
     pub(crate) fn run(self) -> Result<String> {
-        play(&Workspace::find()?, &self.arguments)?;
+        play(&Workspace::find()?, Build::Release, &self.arguments)?;
         Ok("conformance: passed".to_owned())
     }
 }
 
-/// Runs crate conformance against the release binary, unless the arguments name another.
-pub(crate) fn play(workspace: &Workspace, arguments: &[OsString]) -> Result<()> {
-    let mut run = command::cargo(["run", "--release", "--package", "conformance", "--"]);
-    run.current_dir(&workspace.root).args(arguments);
+/// Runs crate conformance against the binary that `build` gives, unless the arguments name
+/// another.
+pub(crate) fn play(workspace: &Workspace, build: Build, arguments: &[OsString]) -> Result<()> {
+    let mut run = command::cargo(["run", "--package", "conformance"]);
+    run.args(build.flags()).arg("--").current_dir(&workspace.root).args(arguments);
     if wants_binary(arguments) {
-        run.arg("--linerate").arg(workspace.build_release()?);
+        run.arg("--linerate").arg(workspace.build(build)?);
     }
     command::run(&mut run)
 }

@@ -10,11 +10,16 @@ mod check;
 mod command;
 mod conformance;
 mod cross;
+mod faults;
 mod fuzz;
+mod generated;
 mod models;
 mod output;
 mod packages;
+mod proof;
+mod rules;
 mod schema;
+mod stage;
 mod static_binary;
 mod test;
 mod tree;
@@ -53,8 +58,11 @@ enum Task {
     Check(check::Check),
     Conformance(conformance::Conformance),
     Cross(cross::Cross),
+    Faults(faults::Faults),
     Fuzz(fuzz::Fuzz),
     Models(models::Models),
+    Proof(proof::Proof),
+    Rules(rules::Rules),
     Schema(schema::Schema),
     Static(static_binary::Static),
     Test(test::Test),
@@ -67,8 +75,11 @@ impl Task {
             Self::Check(task) => task.run(),
             Self::Conformance(task) => task.run(),
             Self::Cross(task) => task.run(),
+            Self::Faults(task) => task.run(),
             Self::Fuzz(task) => task.run(),
             Self::Models(task) => task.run(),
+            Self::Proof(task) => task.run(),
+            Self::Rules(task) => task.run(),
             Self::Schema(task) => task.run(),
             Self::Static(task) => task.run(),
             Self::Test(task) => task.run(),

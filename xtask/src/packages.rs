@@ -65,14 +65,31 @@ fn effective_user(status: &str) -> Option<u32> {
 pub(crate) type Needed = (&'static str, &'static str);
 
 /// What the tests run.
-pub(crate) const TESTS: [Needed; 4] =
-    [("iperf3", "iperf3"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("tcpdump", "tcpdump")];
+pub(crate) const TESTS: [Needed; 5] = [
+    ("iperf3", "iperf3"),
+    ("ip", "iproute2"),
+    ("ethtool", "ethtool"),
+    ("tcpdump", "tcpdump"),
+    ("iptables-legacy", "iptables"),
+];
 /// What `bench table` compares with, and what gives it a CPU.
 pub(crate) const SENDERS: [Needed; 3] =
     [("iperf3", "iperf3"), ("iperf", "iperf"), ("taskset", "util-linux")];
 /// What `bench exchanges` compares with.
 pub(crate) const EXCHANGERS: [Needed; 2] = [("sockperf", "sockperf"), ("iperf", "iperf")];
 
+/// What `faults` plants with.
+pub(crate) const FAULTS: [Needed; 9] = [
+    ("ip", "iproute2"),
+    ("ethtool", "ethtool"),
+    ("iptables-legacy", "iptables"),
+    ("iptables-legacy-restore", "iptables"),
+    ("taskset", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
+    ("strace", "strace"),
+    ("iperf3", "iperf3"),
+];
 /// What `static` compiles and links with.
 pub(crate) const STATIC: [Needed; 1] = [("musl-gcc", "musl-tools")];
 

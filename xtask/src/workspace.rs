@@ -40,9 +40,14 @@ impl Workspace {
 
     /// Builds the optimised binary and says where it is.
     pub(crate) fn build_release(&self) -> Result<PathBuf> {
-        let mut build = command::cargo(["build", "--release", "--package", "linerate"]);
-        command::run(build.current_dir(&self.root))?;
-        Ok(self.target.join("release").join("linerate"))
+        self.build(Build::Release)
+    }
+
+    /// Builds the binary and says where it is.
+    pub(crate) fn build(&self, build: Build) -> Result<PathBuf> {
+        let mut cargo = command::cargo(["build", "--package", "linerate"]);
+        command::run(cargo.args(build.flags()).current_dir(&self.root))?;
+        Ok(self.target.join(build.folder()).join("linerate"))
     }
 
     fn read(metadata: &Value) -> Option<Self> {
@@ -53,6 +58,32 @@ impl Workspace {
             target: folder("target_directory")?,
             members: packages.iter().map(Member::read).collect::<Option<_>>()?,
         })
+    }
+}
+
+/// How programs are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// As unit tests are, which have built it already: it panics where a number overflows.
+    Checked,
+    /// As users have it.
+    Release,
+}
+
+impl Build {
+    /// What cargo is told.
+    pub(crate) const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Checked => &[],
+            Self::Release => &["--release"],
+        }
+    }
+
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Checked => "debug",
+            Self::Release => "release",
+        }
     }
 }
 

@@ -36,20 +36,22 @@ impl Allowed {
 }
 
 /// The table of ARCHITECTURE.md; a new crate gets its row in both.
-const TABLE: [(&str, Allowed); 13] = [
+const TABLE: [(&str, Allowed); 15] = [
     ("measurement", Allowed::Only(&[])),
     ("protocol", Allowed::Only(&["measurement"])),
     ("linux", Allowed::Only(&[])),
     ("mars", Allowed::Only(&["linux"])),
     ("dataplane", Allowed::Only(&["measurement", "protocol", "linux", "mars"])),
-    ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane"])),
-    ("campaign", Allowed::Only(&["measurement", "linux", "session"])),
+    ("session", Allowed::Only(&["measurement", "protocol", "linux", "dataplane", "host"])),
+    ("host", Allowed::Only(&["measurement", "linux"])),
+    ("analysis", Allowed::Only(&["measurement"])),
+    ("campaign", Allowed::Only(&["measurement", "linux", "session", "analysis"])),
     ("report", Allowed::Only(&["measurement"])),
     ("lab", Allowed::Only(&["linux"])),
     ("authentication", Allowed::Only(&[])),
     ("cli", Allowed::All),
     ("conformance", Allowed::All),
-    ("xtask", Allowed::Only(&["measurement", "lab", "linux"])),
+    ("xtask", Allowed::Only(&["measurement", "analysis", "report", "lab", "linux"])),
 ];
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn mentions(source: &Source) -> impl Iterator<Item = Finding> {
     })
 }
 
-const PURE: [&str; 4] = ["authentication", "measurement", "protocol", "report"];
+const PURE: [&str; 5] = ["analysis", "authentication", "measurement", "protocol", "report"];
 const FOREIGN: [&str; 8] = [
     "std::fs",
     "std::thread",

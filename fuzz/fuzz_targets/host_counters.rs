@@ -1,0 +1,40 @@
+//! What the files of a host say, as a tree that was captured elsewhere may have them.
+//! Every parser gets every text.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use linerate_fuzz::memory;
+use linerate_host::Reading;
+use linerate_host::collectors::{PARSERS, Parser};
+use linerate_measurement::Series;
+
+fuzz_target!(|input: &[u8]| {
+    for (_, parser) in PARSERS {
+        memory::bounded_to(PER_BYTE, input.len(), || judge(parser, input));
+    }
+});
+
+/// Three looks at the same text, of which the second is cut in the middle.
+fn judge(parser: Parser, input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let half = text.char_indices().map(|(at, _)| at).nth(input.len() / 2);
+    let looks = [&text, &text[..half.unwrap_or_default()], &text];
+    let mut reading = Reading::default();
+    for (row, text) in looks.into_iter().enumerate() {
+        reading.begin(2 * row);
+        parser(text, &mut reading);
+    }
+    let mut series = Series {
+        at: (0..ROWS as u64).map(linerate_measurement::Timestamp::from_nanos).collect(),
+        ..Series::default()
+    };
+    reading.settle(ROWS, &mut series, &mut Vec::new());
+    assert!(series.is_whole());
+}
+
+/// A parser that takes a text for two looks begins one more.
+const ROWS: usize = 6;
+/// A number of one digit and the space before it may become a counter, with a name of up to
+/// a hundred bytes.
+const PER_BYTE: usize = 512;

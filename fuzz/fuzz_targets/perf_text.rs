@@ -1,0 +1,37 @@
+//! Any bytes in place of what perf prints, and of folded stacks. Such a text comes from anywhere.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use linerate_fuzz::memory;
+use linerate_measurement::Profile;
+use linerate_measurement::host::is_shown;
+use linerate_report::{folded, import::perf};
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(profile) = memory::bounded_to(PER_BYTE, bytes.len(), || perf::read(&text)) {
+        check(&profile);
+    }
+    if let Some(profile) = memory::bounded_to(PER_BYTE, bytes.len(), || folded::read(&text)) {
+        check(&profile);
+    }
+});
+
+/// Rows are in order and no more than all samples, nothing in them does something to a
+/// terminal, and what is written can be read.
+fn check(profile: &Profile) {
+    assert!(!profile.rows.is_empty() && profile.rows.is_sorted_by(|a, b| a.count >= b.count));
+    let sum = profile.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.count));
+    assert!(sum <= profile.samples, "{sum} of {}", profile.samples);
+    let names = profile.rows.iter().flat_map(|row| [Some(&row.symbol), row.module.as_ref()]);
+    let frames = profile.stacks.iter().map(|stack| &stack.frames);
+    let all = names.flatten().chain(frames);
+    all.for_each(|name| assert!(name.chars().all(is_shown), "{name:?}"));
+    let mut text = Vec::new();
+    folded::write(profile, &mut text).expect("a vector takes all");
+    _ = folded::read(&String::from_utf8_lossy(&text));
+}
+
+/// A short line becomes a row and a stack, each in a table and then in a list.
+const PER_BYTE: usize = 512;

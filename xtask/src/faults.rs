@@ -1,0 +1,238 @@
+//! `faults`: one cause at a time, planted between hosts of our own, and whether the verdict
+//! names it.
+//!
+//! Scenarios are files below `faults/scenarios`. Each is played without its cause and with it,
+//! in turns: a cause that costs nothing proves nothing.
+
+mod kept;
+mod matrix;
+mod needs;
+mod play;
+mod said;
+mod scenario;
+mod setting;
+mod standstill;
+mod step;
+mod wrapping;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use linux::event::Interrupts;
+
+use crate::output::{say, transient};
+use crate::packages;
+use crate::stage::{self, Troupe};
+use crate::workspace::Workspace;
+use matrix::Matrix;
+use play::{Bench, Outcome};
+use scenario::{Run, Scenario};
+
+/// Plants one cause at a time and looks whether the verdict names it
+#[derive(Debug, Args)]
+pub(crate) struct Faults {
+    /// Only scenarios whose names begin with one of these
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Rounds of each scenario
+    #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    times: u32,
+    /// Some quick scenarios, in less than a minute
+    #[arg(long)]
+    short: bool,
+    /// List the scenarios and what they plant, and play none
+    #[arg(long)]
+    list: bool,
+    /// Write what came of each round to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Keep the record of each run with a cause in a folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Play nothing: judge the records of such a folder by the rules of this tree
+    #[arg(long, value_name = "DIR", conflicts_with = "keep")]
+    judge: Option<PathBuf>,
+    /// Program to put to the test [default: built from this tree]
+    #[arg(long, value_name = "FILE")]
+    linerate: Option<PathBuf>,
+}
+
+impl Faults {
+    pub(crate) fn run(self) -> Result<String> {
+        let workspace = Workspace::find()?;
+        let scenarios = Scenario::all(&workspace.root.join("xtask/src/faults/scenarios"))?;
+        let scenarios: Vec<_> = scenarios.into_iter().filter(|one| self.is_asked(one)).collect();
+        ensure!(!scenarios.is_empty(), "no scenario has such a name; --list lists them");
+        if self.list {
+            for scenario in &scenarios {
+                say(format!("{:<24} {}", scenario.name, scenario.planted));
+            }
+            return Ok(format!("faults: {} scenarios", scenarios.len()));
+        }
+        if let Some(folder) = &self.judge {
+            return kept::judge(folder, &scenarios);
+        }
+        let program = match &self.linerate {
+            Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
+            None => workspace.build_release()?,
+        };
+        if let Some(reason) = stage::prepare() {
+            return Ok(format!("faults: not run, since no hosts can be made here: {reason}"));
+        }
+        packages::provide(&packages::FAULTS)?;
+        self.play(&Troupe { program, short: self.short }, &scenarios)
+    }
+
+    fn is_asked(&self, scenario: &Scenario) -> bool {
+        let is_named = |name: &String| scenario.name.starts_with(name.as_str());
+        let is_named = self.only.is_empty() || self.only.iter().any(is_named);
+        is_named && (!self.short || scenario.run == Run::Short)
+    }
+
+    fn play(&self, troupe: &Troupe, scenarios: &[Scenario]) -> Result<String> {
+        // From here on Ctrl-C ends nothing by itself: what was planted is taken away first.
+        let interrupts = Interrupts::take().context("cannot take Ctrl-C")?;
+        let is_stopped = || interrupts.came();
+        let bench = Bench { troupe, keep: self.keep.as_deref(), is_stopped: &is_stopped };
+        let mut course = Course::default();
+        for (number, scenario) in scenarios.iter().enumerate() {
+            transient(format!("[{}/{}] {}", number + 1, scenarios.len(), scenario.name));
+            course.go_on(self.came_of(&bench, scenario));
+            if course.is_stopped {
+                break;
+            }
+        }
+        transient("");
+        if let Some(path) = &self.json {
+            fs::write(path, course.as_json()).with_context(|| path.display().to_string())?;
+        }
+        course.verdict()
+    }
+
+    /// What cannot be planted, or ends in an error, does not keep others from being played.
+    fn came_of(&self, bench: &Bench<'_>, scenario: &Scenario) -> Came {
+        let name = &scenario.name;
+        let played = needs::missing(scenario).and_then(|missing| {
+            if let Some(why) = missing {
+                return Ok(Came::NotRun(format!("{name} ({why})")));
+            }
+            let outcome = Outcome::of(bench, scenario, self.times)?;
+            Ok(outcome.map_or(Came::Stopped, Came::Played))
+        });
+        played.unwrap_or_else(|error| Came::Failed(format!("{name}: {error:#}")))
+    }
+}
+
+/// What came of one scenario.
+enum Came {
+    Played(Outcome),
+    NotRun(String),
+    Failed(String),
+    Stopped,
+}
+
+/// What came of all scenarios so far.
+#[derive(Default)]
+struct Course {
+    outcomes: Vec<Outcome>,
+    not_run: Vec<String>,
+    failed: Vec<String>,
+    is_stopped: bool,
+}
+
+impl Course {
+    fn go_on(&mut self, came: Came) {
+        transient("");
+        match came {
+            Came::Played(outcome) => self.note(outcome),
+            Came::NotRun(why) => {
+                say(format!("-     not run: {why}"));
+                self.not_run.push(why);
+            }
+            Came::Failed(why) => {
+                say(format!("FAILED {why}"));
+                self.failed.push(why);
+            }
+            Came::Stopped => self.is_stopped = true,
+        }
+    }
+
+    /// Shows it at once: the next one takes its time.
+    fn note(&mut self, outcome: Outcome) {
+        let cost =
+            outcome.cost.map_or_else(String::new, |cost| format!(", costs {}", percent(cost)));
+        for round in &outcome.rounds {
+            let word = match (outcome.is_proven(), round.is_right) {
+                (false, _) => "?    ",
+                (true, true) => "ok   ",
+                (true, false) => "WRONG",
+            };
+            let expected = &outcome.expected;
+            say(format!("{word} {}{cost}; {expected} expected; {}", outcome.scenario, round.said));
+            if round.attempts > 1 {
+                say(format!("      played {} times; in the last, {}", round.attempts, round.noise));
+            }
+            if outcome.is_control && !round.said.alarms().is_empty() {
+                say(format!("      above note: {}", round.said.alarms().join(", ")));
+            }
+        }
+        self.outcomes.push(outcome);
+    }
+
+    /// Fails if too little is right, or a clean run alarms.
+    fn verdict(&self) -> Result<String> {
+        let proven = self.outcomes.iter().filter(|outcome| outcome.is_proven());
+        let matrix = Matrix::of(proven);
+        say(format!("\n{matrix}"));
+        self.say_what_is_left_out();
+        ensure!(!self.is_stopped, "faults: interrupted; what was planted is taken away");
+        let (right, all) = matrix.counts();
+        let failed = self.failed.join("; ");
+        ensure!(
+            failed.is_empty(),
+            "faults: {right} of {all} runs right, and some failed: {failed}"
+        );
+        let alarmed = self.alarmed();
+        ensure!(alarmed.is_empty(), "faults: findings above note on clean runs: {alarmed}");
+        let share = matrix.share_right().unwrap_or(0.0);
+        let sum = format!("faults: {right} of {all} runs right ({})", percent(share));
+        ensure!(share >= LEAST_RIGHT, "{sum}, less than {}", percent(LEAST_RIGHT));
+        Ok(sum)
+    }
+
+    fn say_what_is_left_out(&self) {
+        let unproven = self.outcomes.iter().filter(|outcome| !outcome.is_proven());
+        let unproven: Vec<_> = unproven.map(|outcome| outcome.scenario.as_str()).collect();
+        if !unproven.is_empty() {
+            say(format!(
+                "not counted, as the cause costs too little here: {}",
+                unproven.join(", ")
+            ));
+        }
+        if !self.not_run.is_empty() {
+            say(format!("not run: {}", self.not_run.join("; ")));
+        }
+    }
+
+    fn alarmed(&self) -> String {
+        let controls = self.outcomes.iter().filter(|outcome| outcome.is_control);
+        let alarmed = controls
+            .filter(|outcome| outcome.rounds.iter().any(|round| !round.said.alarms().is_empty()));
+        alarmed.map(|outcome| outcome.scenario.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    fn as_json(&self) -> String {
+        let outcomes: Vec<_> = self.outcomes.iter().map(Outcome::as_json).collect();
+        let all = serde_json::json!({ "scenarios": outcomes, "not_run": self.not_run, "failed": self.failed });
+        format!("{all:#}\n")
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Of all runs in which a cause was planted and proven, or none was.
+const LEAST_RIGHT: f64 = 0.95;

@@ -1,0 +1,204 @@
+//! One scenario, played: the link without the cause and with it, in turns.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use measurement::{BitRate, TestRecord};
+use serde_json::{Value, json};
+
+use super::kept;
+use super::said::Said;
+use super::scenario::{Metric, Scenario};
+use super::setting::Setting;
+use super::step::Step;
+use crate::stage::quiet::{self, Noise, Reading};
+use crate::stage::{Troupe, played};
+
+/// What plays, and how.
+pub(super) struct Bench<'a> {
+    pub(super) troupe: &'a Troupe,
+    /// Folder for the records of runs with a cause.
+    pub(super) keep: Option<&'a Path>,
+    /// Asked between two runs.
+    pub(super) is_stopped: &'a dyn Fn() -> bool,
+}
+
+/// What came of a scenario.
+pub(super) struct Outcome {
+    pub(super) scenario: String,
+    pub(super) expected: String,
+    pub(super) is_control: bool,
+    pub(super) rounds: Vec<Round>,
+    /// How much less the link came to with the cause, from 0 to 1; none: nothing is planted.
+    pub(super) cost: Option<f64>,
+}
+
+/// One round of it.
+pub(super) struct Round {
+    /// Without the cause; none: there is none.
+    clean: Option<f64>,
+    planted: f64,
+    pub(super) said: Said,
+    pub(super) is_right: bool,
+    /// What others on this machine did meanwhile.
+    pub(super) noise: Noise,
+    /// How often it was played until it was right or nobody disturbed it.
+    pub(super) attempts: u32,
+}
+
+impl Round {
+    /// Others on this machine can hide a cause, or be one: what is wrong while a witness sees
+    /// them at work is played again, both without the cause and with it. None: interrupted.
+    fn settled(bench: &Bench<'_>, scenario: &Scenario) -> Result<Option<Self>> {
+        let most = if bench.troupe.short { 1 } else { MOST_ATTEMPTS };
+        let mut attempts = 1;
+        loop {
+            let Some(round) = Self::of(bench, scenario, attempts)? else {
+                return Ok(None);
+            };
+            if round.is_right || round.noise.is_quiet() || attempts == most {
+                return Ok(Some(round));
+            }
+            attempts += 1;
+            quiet::wait()?;
+        }
+    }
+
+    fn of(bench: &Bench<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
+        let (troupe, is_stopped) = (bench.troupe, bench.is_stopped);
+        let clean = if scenario.is_control() {
+            None
+        } else {
+            Some(value(&run(troupe, scenario, Planting::Absent)?, scenario.metric)?)
+        };
+        if is_stopped() {
+            return Ok(None);
+        }
+        let before = Reading::take()?;
+        let record = run(troupe, scenario, Planting::Present)?;
+        let noise = Reading::take()?.noise_since(&before);
+        if let Some(folder) = bench.keep {
+            kept::keep(folder, scenario, &record)?;
+        }
+        let (planted, said) = (value(&record, scenario.metric)?, Said::of(&record));
+        let is_right = said.is_right(&scenario.expect);
+        let round = Self { clean, planted, said, is_right, noise, attempts };
+        Ok((!is_stopped()).then_some(round))
+    }
+}
+
+impl Outcome {
+    /// Plays it so many times.
+    pub(super) fn of(bench: &Bench<'_>, scenario: &Scenario, times: u32) -> Result<Option<Self>> {
+        let mut rounds = Vec::new();
+        for _ in 0..times {
+            let Some(round) = Round::settled(bench, scenario)? else {
+                return Ok(None);
+            };
+            rounds.push(round);
+        }
+        Ok(Some(Self {
+            scenario: scenario.name.clone(),
+            expected: scenario.expect.shown(),
+            is_control: scenario.is_control(),
+            cost: cost(&rounds),
+            rounds,
+        }))
+    }
+
+    /// Whether the cause costs what a cause is to cost.
+    pub(super) fn is_proven(&self) -> bool {
+        self.cost.is_none_or(|cost| cost >= LEAST_COST)
+    }
+
+    pub(super) fn is_right(&self) -> bool {
+        self.rounds.iter().all(|round| round.is_right)
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        let rounds = self.rounds.iter().map(|round| {
+            json!({
+                "clean": round.clean,
+                "planted": round.planted,
+                "right": round.is_right,
+                "attempts": round.attempts,
+                "said": round.said.as_json(),
+            })
+        });
+        json!({
+            "scenario": self.scenario,
+            "expected": self.expected,
+            "cost": self.cost,
+            "proven": self.is_proven(),
+            "right": self.is_right(),
+            "rounds": rounds.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// Whether the cause is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Planting {
+    Absent,
+    Present,
+}
+
+fn run(troupe: &Troupe, scenario: &Scenario, planting: Planting) -> Result<TestRecord> {
+    let mut steps: Vec<&Step> = scenario.base.iter().collect();
+    if planting == Planting::Present {
+        steps.extend(&scenario.plant);
+    }
+    let mut setting = Setting::of(troupe, scenario, &steps)?;
+    let played = played(setting.test(), Duration::ZERO, || Ok(()))
+        .with_context(|| format!("{planting:?}"))?;
+    // An INVALID result is one too: the cause may be why it is.
+    ensure!(matches!(played.code, 0 | 3), "the client ended with {}", played.code);
+    ensure!(setting.still_serves(), "the server ended meanwhile");
+    Ok(played.record)
+}
+
+/// What a run came to: bits per second, or a share of them.
+fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
+    let rate = record.outcome.rate().context("no rate")?.bits_per_second() as f64;
+    if metric == Metric::Delivered {
+        return Ok(rate);
+    }
+    let asked = record.outcome.directions.iter().map(|one| one.asked);
+    let asked = asked.map(|asked| asked.map(BitRate::bits_per_second)).sum::<Option<u64>>();
+    let asked = asked.context("no rate was asked")? as f64;
+    Ok(rate / asked.max(1.0))
+}
+
+/// By the median of the rounds with the cause and of those without.
+fn cost(rounds: &[Round]) -> Option<f64> {
+    let clean = rounds.iter().map(|round| round.clean).collect::<Option<Vec<_>>>()?;
+    let planted = rounds.iter().map(|round| round.planted).collect();
+    Some(1.0 - median(planted) / median(clean).max(f64::MIN_POSITIVE))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        0 if middle > 0 => f64::midpoint(values[middle - 1], values[middle]),
+        _ => values.get(middle).copied().unwrap_or(f64::NAN),
+    }
+}
+
+/// Of what the link comes to without the cause: less is within what machines vary by.
+const LEAST_COST: f64 = 0.1;
+/// Of a round on a machine that is not quiet.
+const MOST_ATTEMPTS: u32 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
+        assert!((median(vec![4.0, 1.0]) - 2.5).abs() < 1e-9);
+        assert!(median(Vec::new()).is_nan());
+    }
+}

@@ -1,0 +1,182 @@
+//! What a verdict says, and whether that is right.
+
+use std::fmt::{self, Display, Formatter};
+
+use measurement::host::Role;
+use measurement::verdict::Finding;
+use measurement::{Certainty, Conclusion, TestRecord};
+use serde_json::{Value, json};
+
+use super::scenario::Expected;
+
+/// The headline of a record.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    pub(super) conclusion: Option<Conclusion>,
+    pub(super) headline: Option<Finding>,
+    would_decide: String,
+    /// Findings that are more than to be known.
+    alarms: Vec<String>,
+    sentence: String,
+    /// How much of the CPU time that was sampled a table knows, by host.
+    attributions: usize,
+}
+
+impl Said {
+    pub(super) fn of(record: &TestRecord) -> Self {
+        let judgement = record.judgement.as_ref();
+        let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
+        let findings = verdict.map_or(&[][..], |verdict| &verdict.findings);
+        let alarms = findings.iter().filter(|finding| finding.certainty > Certainty::Note);
+        Self {
+            conclusion: verdict.map(|verdict| verdict.conclusion),
+            headline: findings.first().cloned(),
+            would_decide: verdict
+                .and_then(|verdict| verdict.would_decide.clone())
+                .unwrap_or_default(),
+            alarms: alarms.map(|finding| finding.rule.clone()).collect(),
+            sentence: verdict.map(|verdict| verdict.sentence.clone()).unwrap_or_default(),
+            attributions: judgement.map_or(0, |judgement| judgement.attributions.len()),
+        }
+    }
+
+    /// Whether it names the cause, or says that there is none.
+    pub(super) fn is_right(&self, expected: &Expected) -> bool {
+        match expected {
+            Expected::Delivered => {
+                self.conclusion == Some(Conclusion::Delivered) && self.alarms.is_empty()
+            }
+            Expected::Cause { rules, on, open } => match self.conclusion {
+                Some(Conclusion::Limited) => self.headline.as_ref().is_some_and(|headline| {
+                    let host = headline.host.as_ref();
+                    rules.contains(&headline.rule)
+                        && (on.is_empty() || on.iter().any(|one| one.is(host)))
+                }),
+                Some(Conclusion::Undecided) => {
+                    open.as_ref().is_some_and(|word| self.would_decide.contains(word))
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// What an alarm on a clean run says.
+    pub(super) fn alarms(&self) -> &[String] {
+        &self.alarms
+    }
+
+    /// As one word, for tables.
+    pub(super) fn word(&self) -> String {
+        match (self.conclusion, &self.headline) {
+            (None, _) => "nothing".to_owned(),
+            (Some(Conclusion::Limited), Some(finding)) => finding.rule.clone(),
+            (Some(Conclusion::Limited), None) => "no finding".to_owned(),
+            (Some(Conclusion::Undecided), _) => "undecided".to_owned(),
+            (Some(Conclusion::Delivered), _) => "delivered".to_owned(),
+        }
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        json!({
+            "conclusion": self.conclusion,
+            "rule": self.headline.as_ref().map(|finding| &finding.rule),
+            "host": self.headline.as_ref().and_then(|finding| finding.host.as_ref()),
+            "sentence": self.sentence,
+            "would_decide": self.would_decide,
+            "above_note": self.alarms,
+            "attributions": self.attributions,
+        })
+    }
+}
+
+impl Display for Said {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.word())?;
+        let finding = self.headline.as_ref();
+        if self.conclusion == Some(Conclusion::Limited) {
+            write!(f, " {}", at(finding.and_then(|finding| finding.host.as_ref())))?;
+        }
+        write!(f, ": {}", self.sentence)?;
+        if self.conclusion == Some(Conclusion::Undecided) {
+            write!(f, "; would decide: {}", self.would_decide)?;
+            let candidates = self.alarms.join(", ");
+            let candidates = if candidates.is_empty() { "none" } else { &candidates };
+            write!(f, "; candidates: {candidates}")?;
+        }
+        Ok(())
+    }
+}
+
+fn at(host: Option<&Role>) -> String {
+    match host {
+        None => "on the path".to_owned(),
+        Some(Role::Here) => "on the client".to_owned(),
+        Some(Role::Peer) => "on the server".to_owned(),
+        Some(Role::Observed(name)) => format!("on {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &str, host: Option<Role>) -> Finding {
+        Finding {
+            rule: rule.to_owned(),
+            certainty: Certainty::Limit,
+            share: 1.0,
+            host,
+            direction: None,
+            text: String::new(),
+            evidence: Vec::new(),
+            remedy: String::new(),
+        }
+    }
+
+    fn said(conclusion: Conclusion, headline: Option<Finding>, would_decide: &str) -> Said {
+        Said {
+            conclusion: Some(conclusion),
+            alarms: headline.iter().map(|finding| finding.rule.clone()).collect(),
+            headline,
+            would_decide: would_decide.to_owned(),
+            sentence: String::new(),
+            attributions: 0,
+        }
+    }
+
+    fn expected(text: &str) -> Expected {
+        #[derive(serde::Deserialize)]
+        struct File {
+            expect: Expected,
+        }
+        toml::from_str::<File>(text).expect("valid").expect
+    }
+
+    #[test]
+    fn a_rule_is_right_on_its_host_only() {
+        let expect = expected("expect = { cause = { rules = ['U1'], on = ['server'] } }");
+        let limited = |rule, host| said(Conclusion::Limited, Some(finding(rule, host)), "");
+        assert!(limited("U1", Some(Role::Peer)).is_right(&expect));
+        assert!(!limited("U1", Some(Role::Here)).is_right(&expect));
+        assert!(!limited("T5", Some(Role::Peer)).is_right(&expect));
+        assert!(!said(Conclusion::Delivered, None, "").is_right(&expect));
+    }
+
+    #[test]
+    fn leaving_it_open_is_right_where_the_word_is_said() {
+        let open = expected("expect = { cause = { rules = ['H5'], open = 'observe' } }");
+        let never = expected("expect = { cause = { rules = ['H5'] } }");
+        let undecided = said(Conclusion::Undecided, None, "observe the router");
+        assert!(undecided.is_right(&open) && !undecided.is_right(&never));
+        assert!(!said(Conclusion::Undecided, None, "a longer run").is_right(&open));
+    }
+
+    #[test]
+    fn a_control_with_an_alarm_is_wrong() {
+        let expect = expected("expect = 'delivered'");
+        assert!(said(Conclusion::Delivered, None, "").is_right(&expect));
+        let alarmed = said(Conclusion::Delivered, Some(finding("L6", None)), "");
+        assert!(!alarmed.is_right(&expect));
+        assert!(!said(Conclusion::Undecided, None, "").is_right(&expect));
+    }
+}

@@ -1,0 +1,289 @@
+//! A link with what steps have done to it and to its hosts; all of it ends with this value.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use lab::{Host, LinkSpec};
+
+use super::scenario::{Ground, Peer, Scenario};
+use super::standstill::Standstill;
+use super::step::{At, Cable, End, Step};
+use super::wrapping::Wrapping;
+use crate::command;
+use crate::stage::plant::{self, Group};
+use crate::stage::{Server, Stage, Troupe};
+
+/// Hosts, and programs of them.
+///
+/// Fields end in the order in which they stand: programs before the hosts that they run on.
+pub(super) struct Setting<'a> {
+    troupe: &'a Troupe,
+    /// What runs beside the test.
+    beside: Vec<Beside>,
+    server: Option<Server>,
+    client: Wrapping,
+    far: Wrapping,
+    groups: Vec<Group>,
+    words: String,
+    stage: Stage<'a>,
+}
+
+/// Something that ends when the test has ended.
+#[expect(dead_code, reason = "they are there to be dropped")]
+enum Beside {
+    Program(Server),
+    Standstill(Standstill),
+}
+
+impl<'a> Setting<'a> {
+    /// Everything stands and answers when this returns.
+    pub(super) fn of(troupe: &'a Troupe, scenario: &Scenario, steps: &[&Step]) -> Result<Self> {
+        let mut setting = Self {
+            troupe,
+            beside: Vec::new(),
+            server: None,
+            client: Wrapping::default(),
+            far: Wrapping::default(),
+            groups: Vec::new(),
+            words: words(&scenario.test, steps),
+            stage: stage(troupe, scenario.ground, steps)?,
+        };
+        for step in steps {
+            setting.prepare(step).with_context(|| format!("{step:?}"))?;
+        }
+        setting.server = Some(setting.serve(scenario.peer)?);
+        for step in steps {
+            setting.start(step).with_context(|| format!("{step:?}"))?;
+        }
+        Ok(setting)
+    }
+
+    /// The command whose record counts.
+    pub(super) fn test(&self) -> Command {
+        let mut command = self.client.command(self.stage.near(), &self.troupe.program);
+        command.args(["test", &self.stage.address().to_string(), "--json", "--quiet"]);
+        command.args(self.words.split_whitespace());
+        command
+    }
+
+    /// Whether the server still runs.
+    pub(super) fn still_serves(&mut self) -> bool {
+        let Some(server) = &mut self.server else { return false };
+        matches!(server.0.try_wait(), Ok(None))
+    }
+
+    /// What is done before the server starts.
+    fn prepare(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Queue { at, words, class } => {
+                self.at(*at, |host| queue(host, words, class.as_deref()))
+            }
+            Step::Sysctl { at, name, value } => {
+                self.at(*at, |host| write_setting(host, name, value))
+            }
+            Step::Offloads { at, words } => self.at(*at, |host| {
+                let words = ["-K", host.interface()].into_iter().chain(words.split_whitespace());
+                command::output(host.command("ethtool").args(words)).map(drop)
+            }),
+            Step::Firewall { at, rules, times } => {
+                self.at(*at, |host| load_rules(host, rules, *times))
+            }
+            Step::Steer { at, mask } => steer(self.host(*at), mask),
+            Step::Quota { at, percent } => self.confine(*at, *percent),
+            Step::Pin { at, cpu } => {
+                self.wrapping(*at).cpu = Some(*cpu);
+                Ok(())
+            }
+            Step::Observe {} => self.observe(),
+            // The ground, or the command, is made with these; the rest starts later.
+            Step::Mtu { .. } | Step::Relay(_) | Step::Words(_) => Ok(()),
+            Step::Hog { .. } | Step::Stop { .. } | Step::Slow { .. } | Step::Traffic { .. } => {
+                Ok(())
+            }
+        }
+    }
+
+    /// What runs beside the test.
+    fn start(&mut self, step: &Step) -> Result<()> {
+        let beside = match step {
+            Step::Hog { cpu } => Beside::Program(plant::busy_on(*cpu)?),
+            Step::Stop { at: End::Server, run_ms, stop_ms } => {
+                let id = self.server_id()?;
+                Beside::Standstill(Standstill::of(id, *run_ms, *stop_ms)?)
+            }
+            Step::Slow { at: End::Server, calls, micros } => {
+                Beside::Program(slowed(self.server_id()?, calls, *micros)?)
+            }
+            Step::Stop { .. } | Step::Slow { .. } => {
+                anyhow::bail!("only the server can be stopped or slowed")
+            }
+            Step::Traffic { words } => return self.traffic(words),
+            _ => return Ok(()),
+        };
+        self.beside.push(beside);
+        Ok(())
+    }
+
+    fn serve(&self, peer: Peer) -> Result<Server> {
+        let (program, words): (&Path, &[&str]) = match peer {
+            Peer::Linerate => (&self.troupe.program, &["serve", "--quiet"]),
+            Peer::Iperf3 => (Path::new("iperf3"), &["--server"]),
+        };
+        let mut command = self.far.command(self.stage.far(), program);
+        command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        self.stage.answers(command)
+    }
+
+    /// Other streams over the same link, for longer than the test takes.
+    fn traffic(&mut self, words: &str) -> Result<()> {
+        let (address, port) = (self.stage.address(), OTHER_PORT.to_string());
+        let linerate = |host| Wrapping::default().command(host, &self.troupe.program);
+        let mut server = linerate(self.stage.far());
+        server.args(["serve", "--quiet", "--port", &port]);
+        let server = self.stage.started(server, (address, OTHER_PORT).into())?;
+        let mut client = linerate(self.stage.near());
+        client.args(["test", &address.to_string(), "--quiet", "--port", &port]);
+        client.args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
+        let client = client.spawn().map(Server).context("cannot start another client")?;
+        // It must not wait for a server that has gone.
+        self.beside.extend([client, server].map(Beside::Program));
+        Ok(())
+    }
+
+    fn observe(&mut self) -> Result<()> {
+        let (router, _) = self.stage.router()?;
+        let address = router.ipv4();
+        let mut command = Wrapping::default().command(router, &self.troupe.program);
+        command.args(["serve", "--quiet", "--observe"]);
+        let server = self.stage.started(command, (address, USUAL_PORT).into())?;
+        self.beside.push(Beside::Program(server));
+        self.words += " --observe ";
+        self.words += &address.to_string();
+        Ok(())
+    }
+
+    fn confine(&mut self, at: End, percent: u32) -> Result<()> {
+        let group = Group::with_percent(percent)?.context("no controller of CPU time")?;
+        self.wrapping(at).group = Some(group.door());
+        self.groups.push(group);
+        Ok(())
+    }
+
+    fn at(&self, at: At, change: impl Fn(&Host) -> Result<()>) -> Result<()> {
+        match at {
+            At::Client => change(self.stage.near()),
+            At::Server => change(self.stage.far()),
+            At::Both => change(self.stage.near()).and_then(|()| change(self.stage.far())),
+            At::Router => change(self.stage.router()?.1),
+        }
+    }
+
+    fn host(&self, end: End) -> &Host {
+        match end {
+            End::Client => self.stage.near(),
+            End::Server => self.stage.far(),
+        }
+    }
+
+    fn wrapping(&mut self, end: End) -> &mut Wrapping {
+        match end {
+            End::Client => &mut self.client,
+            End::Server => &mut self.far,
+        }
+    }
+
+    fn server_id(&self) -> Result<u32> {
+        Ok(self.server.as_ref().context("there is no server yet")?.0.id())
+    }
+}
+
+/// The hosts, with what a link is made with.
+fn stage<'a>(troupe: &'a Troupe, ground: Ground, steps: &[&Step]) -> Result<Stage<'a>> {
+    let mtu = steps.iter().rev().find_map(|step| match step {
+        Step::Mtu { bytes } => Some(*bytes),
+        _ => None,
+    });
+    let cable = steps.iter().rev().find_map(|step| match step {
+        Step::Relay(cable) => Some(*cable),
+        _ => None,
+    });
+    let spec = LinkSpec { mtu, ..LinkSpec::default() };
+    match ground {
+        Ground::Cable => Stage::with_cable(troupe, &spec),
+        Ground::Router => Stage::with_router(troupe, &spec),
+        Ground::Relay => {
+            let (there, back) = cable.unwrap_or_else(Cable::default).impairments()?;
+            Stage::with_relay(troupe, &spec, there, back)
+        }
+    }
+}
+
+/// Words of `linerate test`.
+fn words(test: &str, steps: &[&Step]) -> String {
+    let more = steps.iter().rev().find_map(|step| match step {
+        Step::Words(words) => Some(words.as_str()),
+        _ => None,
+    });
+    format!("{test} {}", more.unwrap_or_default())
+}
+
+fn queue(host: &Host, words: &str, class: Option<&str>) -> Result<()> {
+    let tc = |start: &[&str], words: &str| {
+        let words = start.iter().copied().chain(words.split_whitespace());
+        command::output(host.command("tc").args(words)).map(drop)
+    };
+    tc(&["qdisc", "replace", "dev", host.interface(), "root"], words)?;
+    class.map_or(Ok(()), |class| tc(&["class", "add", "dev", host.interface()], class))
+}
+
+fn write_setting(host: &Host, name: &str, value: &str) -> Result<()> {
+    let path = format!("/proc/sys/net/{name}");
+    host.run(|| fs::write(&path, value))?.with_context(|| format!("cannot write {value} to {path}"))
+}
+
+/// All at once: a process for each rule would take seconds.
+fn load_rules(host: &Host, rules: &[String], times: u32) -> Result<()> {
+    let rules = rules.join("\n") + "\n";
+    let text = format!("*raw\nCOMMIT\n*filter\n{}COMMIT\n", rules.repeat(times as usize));
+    let script = "printf %s \"$0\" | iptables-legacy-restore --noflush";
+    command::output(host.command("sh").args(["-c", script, &text])).map(drop)
+}
+
+/// The view of `/sys` is this command's own.
+fn steer(host: &Host, mask: &str) -> Result<()> {
+    let script = "mount -t sysfs sysfs /sys && \
+                  for queue in /sys/class/net/$0/queues/rx-*; do echo $1 > $queue/rps_cpus; done";
+    let words = ["--mount", "sh", "-c", script, host.interface(), mask];
+    command::output(host.command("unshare").args(words)).map(drop)
+}
+
+/// A tracer that keeps a process waiting in its calls; it ends with the process.
+fn slowed(process: u32, calls: &str, micros: u32) -> Result<Server> {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-p", &process.to_string()]);
+    command.args(["-e", &format!("trace={calls}")]);
+    command.args(["-e", &format!("inject={calls}:delay_exit={micros}")]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let tracer = command.spawn().map(Server).context("cannot start strace")?;
+    wait_for_tracer(process)?;
+    Ok(tracer)
+}
+
+/// Until the kernel says that somebody traces it (proc_pid_status(5)).
+fn wait_for_tracer(process: u32) -> Result<()> {
+    for _ in 0..200 {
+        let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+        let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+        if tracer.is_some_and(|id| id.trim() != "0") {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    anyhow::bail!("strace does not trace process {process}")
+}
+
+/// iperf3's, and one beside it.
+const USUAL_PORT: u16 = 5201;
+const OTHER_PORT: u16 = 5202;

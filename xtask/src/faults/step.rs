@@ -1,0 +1,108 @@
+//! What can be done to a link, to its hosts or to the programs on them.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use lab::{Impairment, Rate};
+use serde::Deserialize;
+
+/// One change.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
+pub(super) enum Step {
+    /// A queueing discipline at the root of an interface, in words of tc(8) that follow `root`,
+    /// and a class of it, in words that follow the interface.
+    Queue { at: At, words: String, class: Option<String> },
+    /// A setting of a host's network, below `/proc/sys/net`.
+    Sysctl { at: At, name: String, value: String },
+    /// The largest packet of both ends, in bytes.
+    Mtu { bytes: u32 },
+    /// Offloads as `ethtool -K` has them: `tso off gso off`.
+    Offloads { at: At, words: String },
+    /// Rules in words of iptables(8), all of them so many times.
+    Firewall {
+        at: At,
+        rules: Vec<String>,
+        #[serde(default = "once")]
+        times: u32,
+    },
+    /// A control group with so many hundredths of a CPU.
+    Quota { at: End, percent: u32 },
+    /// The program runs on this CPU alone.
+    Pin { at: End, cpu: u32 },
+    /// A loop that leaves this CPU to nobody.
+    Hog { cpu: u32 },
+    /// The program stands still again and again.
+    Stop { at: End, run_ms: u64, stop_ms: u64 },
+    /// Each of these system calls takes so much longer (strace(1)).
+    Slow { at: End, calls: String, micros: u32 },
+    /// Packets that arrive are handled by these CPUs (a mask as `rps_cpus` has it).
+    Steer { at: End, mask: String },
+    /// What the relay does to frames; the last one that is told counts.
+    Relay(Cable),
+    /// Another test over the same link, in words of `linerate test`.
+    Traffic { words: String },
+    /// More words for `linerate test`; the last ones that are told count.
+    Words(String),
+    /// A linerate on the router, and `--observe` for the client.
+    Observe {},
+}
+
+/// Which host, and there which interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum At {
+    Client,
+    Server,
+    Both,
+    /// The router's interface towards the server.
+    Router,
+}
+
+/// Which of the two that measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum End {
+    Client,
+    Server,
+}
+
+/// What a relay does to frames; shares are from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub(super) struct Cable {
+    delay_ms: u64,
+    /// From the client to the server only, as are the next three.
+    loss: f64,
+    reorder: f64,
+    held_ms: u64,
+    duplicate: f64,
+    /// In each direction.
+    rate_mbps: Option<u64>,
+    queue_ms: u64,
+}
+
+impl Cable {
+    /// What happens to frames from client to server, and back.
+    pub(super) fn impairments(self) -> Result<(Impairment, Impairment)> {
+        let rate = self.rate_mbps.map(|mbps| Rate::from_bits_per_second(mbps * 1_000_000));
+        let back = Impairment {
+            delay: Duration::from_millis(self.delay_ms),
+            rate: rate.map(|rate| rate.context("a rate above zero")).transpose()?,
+            queue: Duration::from_millis(self.queue_ms),
+            ..Impairment::default()
+        };
+        let there = Impairment {
+            loss: self.loss,
+            reorder: self.reorder,
+            held: Duration::from_millis(self.held_ms),
+            duplicate: self.duplicate,
+            ..back
+        };
+        Ok((there, back))
+    }
+}
+
+const fn once() -> u32 {
+    1
+}

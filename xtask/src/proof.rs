@@ -1,0 +1,104 @@
+//! `proof`: what linerate says of a test, held against causes that were planted.
+//!
+//! Each scene has hosts of its own (crate `lab`), on which one thing is wrong and witnesses of
+//! the kernel, or of iptables, tell how much.
+
+mod attribution;
+mod cost;
+mod ledger;
+mod stamps;
+
+use anyhow::{Result, ensure};
+use clap::{Args, Subcommand};
+
+use crate::command;
+use crate::output::say;
+use crate::stage::{self, Troupe};
+use crate::workspace::{Build, Workspace};
+
+/// Plants causes and looks whether linerate names them
+#[derive(Debug, Args)]
+pub(crate) struct Proof {
+    #[command(subcommand)]
+    what: What,
+    /// Program to put to the proof [default: built from this tree]
+    #[arg(long, global = true, value_name = "FILE")]
+    linerate: Option<std::path::PathBuf>,
+    /// Fewer and shorter runs
+    #[arg(long, global = true)]
+    short: bool,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum What {
+    /// Every lost datagram is placed: in sockets, in queues, on the path, in two places
+    Ledger,
+    /// Where CPU time went has a name for every way that data go, and to look costs little
+    Attribution,
+    /// What it costs to watch the hosts
+    Cost,
+    /// Each rule says what is wrong where it is, and nothing where nothing is
+    Stamps {
+        /// Only scenes of this rule, e.g. T3; `clean` are those in which nothing is planted
+        #[arg(long, value_name = "RULE")]
+        only: Option<String>,
+    },
+}
+
+impl Proof {
+    pub(crate) fn run(self) -> Result<String> {
+        let program = match self.linerate {
+            Some(path) => path,
+            None => Workspace::find()?.build_release()?,
+        };
+        if let Some(reason) = stage::prepare() {
+            return Ok(format!("proof: not run, since no hosts can be made here: {reason}"));
+        }
+        let troupe = Troupe { program, short: self.short };
+        match self.what {
+            What::Ledger => verdict("ledger", &ledger::play(&troupe)?),
+            What::Attribution => verdict("attribution", &attribution::play(&troupe)?),
+            What::Cost => cost::play(&troupe),
+            What::Stamps { only } => verdict("stamps", &stamps::play(&troupe, only.as_deref())?),
+        }
+    }
+}
+
+/// The ledger's short form, in a process of its own: to make hosts it may have to enter a user
+/// namespace.
+pub(crate) fn short(workspace: &Workspace) -> Result<()> {
+    let words = ["run", "--package", "xtask", "--", "proof", "ledger", "--short", "--linerate"];
+    let mut run = command::cargo(words);
+    command::run(run.arg(workspace.build(Build::Checked)?).current_dir(&workspace.root))
+}
+
+/// How one scene went.
+pub(crate) struct Scene {
+    /// What was planted.
+    name: String,
+    /// Whether that is right.
+    right: bool,
+}
+
+/// Says how all scenes went.
+fn verdict(what: &str, scenes: &[Scene]) -> Result<String> {
+    let wrong: Vec<_> =
+        scenes.iter().filter(|scene| !scene.right).map(|scene| scene.name.as_str()).collect();
+    ensure!(
+        wrong.is_empty(),
+        "proof {what}: {} of {} wrong: {}",
+        wrong.len(),
+        scenes.len(),
+        wrong.join(", ")
+    );
+    Ok(format!("proof {what}: {} scenes, all right", scenes.len()))
+}
+
+impl Scene {
+    /// Shows it at once: the next one takes its time.
+    fn of(name: impl Into<String>, seen: impl Into<String>, right: bool) -> Self {
+        let name = name.into();
+        say(format!("{} {name}: {}", if right { "ok   " } else { "WRONG" }, seen.into()));
+        Self { name, right }
+    }
+}

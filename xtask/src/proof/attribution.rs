@@ -1,0 +1,130 @@
+//! Where CPU time went: how much of it has a name for every way that data go, and what it costs
+//! to look.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use measurement::profile::Mode;
+use measurement::{Attribution, HostEvidence, Profile, TestRecord, Work};
+
+use super::Scene;
+use super::stage::{Stage, Troupe, Way, judgement, record_of};
+use crate::output::say;
+
+/// A way in which data go through a kernel.
+struct Load {
+    name: &'static str,
+    words: &'static str,
+}
+
+/// Every load over every way, then pairs of tests with samples and without.
+pub(super) fn play(troupe: &Troupe) -> Result<Vec<Scene>> {
+    let mut scenes = Vec::new();
+    for way in [Way::Veth, Way::Loopback] {
+        for load in &LOADS {
+            scenes.extend(named(troupe, way, load)?);
+        }
+    }
+    compare(troupe)?;
+    Ok(scenes)
+}
+
+/// One scene for what was named, and one for what it cost; both hosts sample all CPUs.
+fn named(troupe: &Troupe, way: Way, load: &Load) -> Result<[Scene; 2]> {
+    let seconds = if troupe.short { 2 } else { 6 };
+    let stage = Stage::new(troupe, way)?;
+    let record = sampled(&stage, &format!("{} -t {seconds}s", load.words), HERTZ)?;
+    let attributions = &judgement(&record)?.attributions;
+    ensure!(!attributions.is_empty(), "no host was sampled: {:?}", gaps(&record));
+    let worst = attributions.iter().map(|one| one.labelled).fold(1.0, f64::min);
+    let name = format!("{}, {way:?}", load.name);
+    let seen = attributions.iter().map(|one| show(one, &record)).collect::<Vec<_>>().join("; ");
+    let costs: Vec<_> = record.hosts.iter().map(cost).collect();
+    let cost = costs.iter().copied().fold(0.0, f64::max);
+    let told = format!("at most {cost:.2} % of a CPU for the thread that watches");
+    Ok([
+        Scene::of(format!("{name}: names"), seen, worst >= LEAST_LABELLED),
+        Scene::of(format!("{name}: cost"), told, cost <= MOST_PERCENT),
+    ])
+}
+
+fn sampled(stage: &Stage<'_>, words: &str, hertz: u32) -> Result<TestRecord> {
+    let _server = stage.serve(&format!("--profile {hertz}"))?;
+    record_of(stage.client(&format!("{words} --profile {hertz}")))
+}
+
+fn gaps(record: &TestRecord) -> Vec<&str> {
+    let gaps = record.hosts.iter().flat_map(|host| &host.gaps);
+    gaps.map(|gap| gap.why.as_str()).collect()
+}
+
+/// Of one CPU in percent: gathering counters and samples, and the names at the end.
+fn cost(host: &HostEvidence) -> f64 {
+    100.0 * host.cost_seconds / host.series.span().as_secs_f64().max(1e-9)
+}
+
+fn show(attribution: &Attribution, record: &TestRecord) -> String {
+    let host = record.hosts.iter().find(|host| host.role == attribution.host);
+    let profile = host.and_then(|host| host.profile.as_ref());
+    let unknown = profile.map(unknown).unwrap_or_default();
+    let (labelled, samples) = (100.0 * attribution.labelled, attribution.samples);
+    format!("{:?} {labelled:.1} % of {samples}{unknown}", attribution.host)
+}
+
+/// The functions without a kind of work that were found most often.
+fn unknown(profile: &Profile) -> String {
+    let in_kernel = profile.rows.iter().filter(|row| row.mode == Mode::Kernel);
+    let strange = in_kernel.filter(|row| {
+        let alone =
+            Profile { rows: vec![(*row).clone()], samples: row.count, ..Profile::default() };
+        analysis::attribute(&alone, None, None).work.contains_key(&Work::Other)
+    });
+    let mut counts = BTreeMap::<&str, u64>::new();
+    strange.for_each(|row| *counts.entry(&row.symbol).or_default() += row.count);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown = counts.iter().take(5).map(|(symbol, count)| format!("{symbol} {count}"));
+    let shown: Vec<_> = shown.collect();
+    if shown.is_empty() { String::new() } else { format!(" (not known: {})", shown.join(", ")) }
+}
+
+/// The interrupts that take samples are no thread's time: what they take is in the rate that a
+/// test on full CPUs loses.
+fn compare(troupe: &Troupe) -> Result<()> {
+    let rounds = if troupe.short { 4 } else { 12 };
+    let stage = Stage::new(troupe, Way::Veth)?;
+    let mut ratios = Vec::new();
+    for round in 0..rounds {
+        // What comes first has now this and now that advantage.
+        let order = if round % 2 == 0 { [HERTZ, 0] } else { [0, HERTZ] };
+        let mut rates = [0.0; 2];
+        for hertz in order {
+            let record = sampled(&stage, "--tcp --send -t 3s", hertz)?;
+            rates[usize::from(hertz == 0)] = rate(&record)?;
+        }
+        ratios.push(rates[0] / rates[1]);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
+    let median = ratios[ratios.len() / 2];
+    say(format!(
+        "rate with {HERTZ} samples a second to without: {median:.3} ({least:.3} to {most:.3}, \
+         {rounds} pairs); what the samples' interrupts take is in it"
+    ));
+    Ok(())
+}
+
+fn rate(record: &TestRecord) -> Result<f64> {
+    let rate = record.outcome.rate().context("no rate")?;
+    Ok(rate.bits_per_second() as f64)
+}
+
+const LOADS: [Load; 4] = [
+    Load { name: "TCP", words: "--tcp --send" },
+    Load { name: "UDP", words: "--udp --send --engine sendmmsg,recvmmsg" },
+    Load { name: "UDP in pieces", words: "--udp --send -l 1400 --engine segment,coalesce" },
+    Load { name: "TCP of 64 streams", words: "--tcp --send -P 64" },
+];
+const HERTZ: u32 = 997;
+const LEAST_LABELLED: f64 = 0.95;
+const MOST_PERCENT: f64 = 3.0;

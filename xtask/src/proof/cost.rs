@@ -1,0 +1,61 @@
+//! What it costs to watch the hosts: by the clock of the thread that does, and by what a test
+//! loses when it is watched.
+
+use anyhow::{Context, Result, ensure};
+use measurement::TestRecord;
+
+use super::stage::{Stage, Troupe, Way, record_of};
+use crate::output::say;
+
+/// Runs pairs of tests, one watched and one not, and compares.
+pub(super) fn play(troupe: &Troupe) -> Result<String> {
+    let rounds = if troupe.short { 3 } else { 12 };
+    let stage = Stage::new(troupe, Way::Veth)?;
+    let mut costs = Vec::new();
+    let mut ratios = Vec::new();
+    for round in 0..rounds {
+        // What comes first has now this and now that advantage.
+        let order = if round % 2 == 0 { [true, false] } else { [false, true] };
+        let mut rates = [0.0; 2];
+        for watched in order {
+            let _server = stage.serve(if watched { "" } else { "--no-evidence" })?;
+            let words = if watched { "" } else { "--no-evidence" };
+            let record = record_of(stage.client(&format!("--tcp --send -t 4s {words}")))?;
+            rates[usize::from(watched)] = rate(&record)?;
+            if watched {
+                costs.extend(shares(&record));
+            }
+        }
+        ratios.push(rates[1] / rates[0]);
+    }
+    ensure!(!costs.is_empty(), "no host was watched");
+    costs.sort_by(f64::total_cmp);
+    ratios.sort_by(f64::total_cmp);
+    let (worst, middle) = (costs[costs.len() - 1], costs[costs.len() / 2]);
+    say(format!(
+        "of one CPU: {middle:.3} % in the middle, at most {worst:.3} % ({} hosts)",
+        costs.len()
+    ));
+    let (low, high) = (ratios[ratios.len() / 10], ratios[ratios.len() - 1 - ratios.len() / 10]);
+    let median = ratios[ratios.len() / 2];
+    say(format!("rate with to without: {median:.3} ({low:.3} to {high:.3}, {rounds} pairs)"));
+    ensure!(
+        worst <= MOST_PERCENT,
+        "watching took {worst:.2} % of a CPU, more than {MOST_PERCENT} %"
+    );
+    Ok(format!("proof cost: at most {worst:.3} % of a CPU, rate {median:.3} of that without"))
+}
+
+fn rate(record: &TestRecord) -> Result<f64> {
+    let rate = record.outcome.rate().context("no rate")?;
+    Ok(rate.bits_per_second() as f64)
+}
+
+/// Of one CPU in percent, for each host of a test.
+fn shares(record: &TestRecord) -> Vec<f64> {
+    let share = |cost: f64, span: f64| 100.0 * cost / span.max(1e-9);
+    let hosts = record.hosts.iter();
+    hosts.map(|host| share(host.cost_seconds, host.series.span().as_secs_f64())).collect()
+}
+
+const MOST_PERCENT: f64 = 1.0;

@@ -1,0 +1,201 @@
+//! Whether the rules of trust say what is wrong where it was planted, and nothing where
+//! nothing was.
+
+mod clean;
+mod host;
+mod numbers;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use measurement::outcome::Ending;
+use measurement::{Judgement, Stamp};
+
+use super::Scene;
+use super::stage::{Played, Stage, Troupe, Way, judgement, played};
+use crate::output::say;
+use crate::packages;
+use crate::stage::quiet::{Noise, Reading};
+use crate::stage::{plant, quiet};
+
+/// Every scene, or those of one rule.
+pub(super) fn play(troupe: &Troupe, only: Option<&str>) -> Result<Vec<Scene>> {
+    packages::provide(&[
+        ("iptables-legacy", "iptables"),
+        ("tc", "iproute2"),
+        ("taskset", "util-linux"),
+        ("iperf3", "iperf3"),
+    ])?;
+    let (mut scenes, mut not_run) = (Vec::new(), Vec::new());
+    let is_asked = |case: &&Case| only.is_none_or(|rule| case.speaks_of(rule));
+    for case in cases().filter(is_asked) {
+        match case.play(troupe).with_context(|| case.name())? {
+            Ok(scene) => scenes.push(scene),
+            Err(why) => not_run.push(format!("{} ({why})", case.name())),
+        }
+    }
+    if only.is_none_or(|rule| rule == CLEAN) {
+        scenes.extend(clean::play(troupe)?);
+    }
+    not_run.extend(NEVER_RUN.iter().map(|(id, why)| format!("{id} {why}")));
+    say(format!("not run: {}", not_run.join("; ")));
+    Ok(scenes)
+}
+
+fn cases() -> impl Iterator<Item = &'static Case> {
+    host::CASES.iter().chain(numbers::CASES)
+}
+
+/// A cause that is planted, and what rules are to say of it.
+struct Case {
+    rules: &'static [(&'static str, Stamp)],
+    planted: &'static str,
+    plant: fn(&Troupe) -> Result<Act>,
+}
+
+/// How it went.
+enum Act {
+    Played(Box<Played>),
+    /// This host does not have what it takes.
+    NotRun(&'static str),
+}
+
+impl From<Played> for Act {
+    fn from(played: Played) -> Self {
+        Self::Played(Box::new(played))
+    }
+}
+
+impl Case {
+    fn name(&self) -> String {
+        let ids: Vec<_> = self.rules.iter().map(|(id, _)| *id).collect();
+        format!("{}: {}", ids.join(" and "), self.planted)
+    }
+
+    fn speaks_of(&self, rule: &str) -> bool {
+        self.rules.iter().any(|(id, _)| *id == rule)
+    }
+
+    /// Others on this machine can hide a cause, so that what did not show is played again.
+    fn play(&self, troupe: &Troupe) -> Result<Result<Scene, &'static str>> {
+        let mut attempt = 1;
+        loop {
+            let before = Reading::take()?;
+            let played = match (self.plant)(troupe)? {
+                Act::Played(played) => played,
+                Act::NotRun(why) => return Ok(Err(why)),
+            };
+            let noise = Reading::take()?.noise_since(&before);
+            if self.shows(&played)? || noise.is_quiet() || attempt == MOST_ATTEMPTS {
+                return Ok(Ok(self.judged(&played, attempt, noise)?));
+            }
+            attempt += 1;
+            quiet::wait()?;
+        }
+    }
+
+    /// Each rule says what it is to say, and the client ends as the stamp has it.
+    fn shows(&self, played: &Played) -> Result<bool> {
+        let judgement = judgement(&played.record)?;
+        let says = |(rule, stamp): &(&str, Stamp)| {
+            judgement.reasons.iter().any(|one| one.rule == *rule && one.stamp == *stamp)
+        };
+        Ok(self.rules.iter().all(says) && has_its_code(played, judgement))
+    }
+
+    fn judged(&self, played: &Played, attempt: u32, noise: Noise) -> Result<Scene> {
+        let expected = self.rules.iter().map(|(rule, stamp)| format!("{rule} {stamp}"));
+        let expected: Vec<_> = expected.collect();
+        let seen = format!(
+            "{} expected; {noise}{}; {}",
+            expected.join(" and "),
+            if attempt > 1 { format!(", attempt {attempt}") } else { String::new() },
+            show(played)?
+        );
+        Ok(Scene::of(self.name(), seen, self.shows(played)?))
+    }
+}
+
+/// Scripts read what a client ends with: it says what the stamp says.
+fn has_its_code(played: &Played, judgement: &Judgement) -> bool {
+    let code = match (&played.record.outcome.ending, judgement.stamp) {
+        (Ending::Failed { .. }, _) => FAILED,
+        (_, Stamp::Invalid) => INVALID,
+        _ => 0,
+    };
+    played.code == code
+}
+
+/// What was told, without the remedies.
+fn show(played: &Played) -> Result<String> {
+    let judgement = judgement(&played.record)?;
+    let fact = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
+    let reasons = judgement.reasons.iter();
+    let reasons =
+        reasons.map(|one| format!("\n      {} {}: {}", one.rule, one.stamp, fact(&one.text)));
+    let reasons: String = reasons.collect();
+    Ok(format!("{} (exit code {}){reasons}", judgement.stamp, played.code))
+}
+
+/// A test with a server of its own over a pair of virtual interfaces.
+fn veth(troupe: &Troupe, words: &str) -> Result<Act> {
+    on(&Stage::new(troupe, Way::Veth)?, words)
+}
+
+/// The same on hosts that were prepared.
+fn on(stage: &Stage<'_>, words: &str) -> Result<Act> {
+    let _server = stage.serve("")?;
+    while_it_runs(stage, words, Duration::ZERO, || Ok(()))
+}
+
+/// A test in which something happens when its client has run for a while.
+fn while_it_runs(
+    stage: &Stage<'_>,
+    words: &str,
+    after: Duration,
+    happens: impl FnOnce() -> Result<()>,
+) -> Result<Act> {
+    played(stage.client(words), after, happens).map(Act::from)
+}
+
+/// What cannot be planted, by rule.
+const NEVER_RUN: [(&str, &str); 8] = [
+    ("T4", "steal (it is the hypervisor's)"),
+    ("T6", "clock speed (no CPU can be made hot on demand)"),
+    ("T10", "one-way delays (all namespaces have the clock of one kernel)"),
+    ("C4", "bursts (no option of `linerate test` asks for them)"),
+    ("C12", "jitter of heaps (the same)"),
+    ("C15", "a contradiction (needs a peer that counts wrong)"),
+    ("C23", "pacing by the kernel (no option of `linerate test` asks for it)"),
+    ("hosts", "a host that is silent is not judged, and said to be so"),
+];
+/// What `linerate test` ends with if it failed, and if the result is INVALID.
+const FAILED: i32 = 1;
+const INVALID: i32 = 3;
+/// Of a scene on a machine that is not quiet.
+const MOST_ATTEMPTS: u32 = 3;
+/// What `--only` calls the runs in which nothing is planted.
+const CLEAN: &str = "clean";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_scene_or_a_reason_not_to() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/analysis/src/trust");
+        let mut rules = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).expect("the rules") {
+            let text = std::fs::read_to_string(entry.expect("a rule").path()).expect("a text");
+            let named = text.split_once("    id: \"").and_then(|(_, rest)| rest.split_once('"'));
+            rules.extend(named.map(|(id, _)| id.to_owned()));
+        }
+        let played = cases().flat_map(|case| case.rules.iter().map(|(id, _)| *id));
+        let known = played.chain(NEVER_RUN.iter().map(|(id, _)| *id)).chain([clean::ALWAYS_TOLD]);
+        let known: BTreeSet<_> = known.map(str::to_owned).collect();
+        assert_eq!(rules, known);
+    }
+}

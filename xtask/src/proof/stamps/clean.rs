@@ -1,0 +1,89 @@
+//! Runs in which nothing is planted: nothing is to be said of them, unless a witness says that
+//! the machine was not quiet.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use measurement::{Reason, Stamp};
+
+use super::super::Scene;
+use super::super::stage::{Played, Stage, Troupe, Way, judgement, played};
+use super::has_its_code;
+use super::quiet::{self, Noise, Reading};
+use crate::output::say;
+
+/// As many as it takes to judge all.
+pub(super) fn play(troupe: &Troupe) -> Result<Vec<Scene>> {
+    let runs = if troupe.short { 3 } else { 20 };
+    let mut repeats = 0;
+    let mut scenes = Vec::new();
+    for (run, words) in (1..=runs).zip(KINDS.iter().cycle()) {
+        let seen = loop {
+            let seen = Seen::of(troupe, words)?;
+            if !seen.is_disturbed()? || repeats == MOST_REPEATS * runs {
+                break seen;
+            }
+            repeats += 1;
+            say(format!("      repeated: {}", seen.shown()?));
+        };
+        scenes.push(seen.judged(&format!("clean run {run} ({words})"))?);
+    }
+    say(format!(
+        "{runs} clean runs; {repeats} more were repeated, as a witness saw others at work"
+    ));
+    Ok(scenes)
+}
+
+/// A run, and what a witness says of it.
+struct Seen {
+    played: Played,
+    noise: Noise,
+}
+
+impl Seen {
+    fn of(troupe: &Troupe, words: &str) -> Result<Self> {
+        quiet::wait()?;
+        let stage = Stage::new(troupe, Way::Veth)?;
+        let before = Reading::take()?;
+        let server = stage.serve("")?;
+        let played = played(stage.client(&format!("{words} {PACED}")), Duration::ZERO, || Ok(()))?;
+        drop(server);
+        let noise = Reading::take()?.noise_since(&before);
+        Ok(Self { played, noise })
+    }
+
+    /// What was told, though nothing was planted.
+    fn told(&self) -> Result<Vec<&Reason>> {
+        let reasons = judgement(&self.played.record)?.reasons.iter();
+        Ok(reasons.filter(|one| one.rule != ALWAYS_TOLD).collect())
+    }
+
+    /// All that was told is so, as the witness saw.
+    fn is_disturbed(&self) -> Result<bool> {
+        let told = self.told()?;
+        Ok(!told.is_empty() && told.iter().all(|one| self.noise.confirms(&one.rule)))
+    }
+
+    fn judged(&self, name: &str) -> Result<Scene> {
+        let judgement = judgement(&self.played.record)?;
+        let right = judgement.stamp == Stamp::Valid
+            && self.told()?.is_empty()
+            && judgement.reasons.iter().any(|one| one.rule == ALWAYS_TOLD)
+            && has_its_code(&self.played, judgement);
+        Ok(Scene::of(name, self.shown()?, right))
+    }
+
+    fn shown(&self) -> Result<String> {
+        let stamp = judgement(&self.played.record)?.stamp;
+        let told = self.told()?.into_iter();
+        let told: Vec<_> = told.map(|one| format!("; {} {}", one.rule, one.text)).collect();
+        Ok(format!("{stamp}; {}{}", self.noise, told.concat()))
+    }
+}
+
+/// The rule that speaks of every path in software.
+pub(super) const ALWAYS_TOLD: &str = "T12";
+const KINDS: [&str; 4] = ["--tcp --send", "--udp --send", "--tcp --receive", "--udp --receive"];
+const PACED: &str = "-b 200M -t 3s";
+/// For each run, on average.
+const MOST_REPEATS: u32 = 3;
