@@ -27,10 +27,29 @@ pub(crate) struct Ended {
 pub(crate) enum HowEnded {
     /// By itself, with success.
     Well,
+    /// By itself, with a result that it does not believe itself: linerate's code 3.
+    Doubting,
     /// By itself, with another code.
     Badly,
     /// It did not, and was killed.
     Stuck,
+}
+
+impl HowEnded {
+    const DOUBTING: i32 = 3;
+
+    fn with(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(0) => Self::Well,
+            Some(Self::DOUBTING) => Self::Doubting,
+            _ => Self::Badly,
+        }
+    }
+
+    /// Whether it had its test, believable or not.
+    pub(crate) const fn had_its_test(self) -> bool {
+        matches!(self, Self::Well | Self::Doubting)
+    }
 }
 
 impl Running {
@@ -48,8 +67,7 @@ impl Running {
     /// Waits for its end, and kills it if that takes too long.
     pub(crate) fn finish(mut self, patience: Duration) -> anyhow::Result<Ended> {
         let how = match self.wait(patience)? {
-            Some(status) if status.success() => HowEnded::Well,
-            Some(_) => HowEnded::Badly,
+            Some(status) => HowEnded::with(status),
             None => HowEnded::Stuck,
         };
         self.kill();

@@ -162,6 +162,7 @@ fn of_ends(
 fn ending(how: HowEnded) -> String {
     match how {
         HowEnded::Well => "success",
+        HowEnded::Doubting => "doubt",
         HowEnded::Badly => "failure",
         HowEnded::Stuck => "no end",
     }

@@ -21,6 +21,7 @@ pub(crate) struct Observation<'a> {
 pub(crate) enum Promise {
     ClientEnds,
     ServerEnds,
+    ResultBelieved,
     StreamCount,
     FamilyUsed,
     EndsAgreeOnBytes,
@@ -74,12 +75,21 @@ pub(crate) fn server_ends(ended: &Ended, seen: Option<&Seen>) -> Option<Breach> 
 
 fn ends(promise: Promise, ended: &Ended, seen: Option<&Seen>) -> Option<Breach> {
     let error = seen.and_then(|seen| seen.error.clone());
-    if ended.how == HowEnded::Well && error.is_none() && seen.is_some() {
-        return None;
+    if let (None, Some(seen)) = (&error, seen) {
+        match ended.how {
+            HowEnded::Well => return None,
+            HowEnded::Doubting => return Some(not_believed(seen)),
+            HowEnded::Badly | HowEnded::Stuck => {}
+        }
     }
     let words = error.unwrap_or_else(|| last_line(ended).to_owned());
     let text = format!("{:?}: {words}", ended.how);
     Some(Breach { promise, way: None, expected: 0.0, measured: 0.0, text })
+}
+
+fn not_believed(seen: &Seen) -> Breach {
+    let text = seen.doubts.join("; ");
+    Breach { promise: Promise::ResultBelieved, way: None, expected: 0.0, measured: 0.0, text }
 }
 
 /// Its last words.

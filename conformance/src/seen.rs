@@ -58,6 +58,8 @@ pub(crate) struct Seen {
     pub(crate) lengths: Vec<u64>,
     /// Socket buffers read back, sending and receiving ones.
     pub(crate) buffers: Vec<u64>,
+    /// Why the program does not believe its own result.
+    pub(crate) doubts: Vec<String>,
     /// What the program says went wrong.
     pub(crate) error: Option<String>,
 }

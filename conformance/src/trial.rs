@@ -147,7 +147,8 @@ impl Tally {
 }
 
 const MOST_REPEATS: usize = 2;
-const LOAD_DEPENDENT: [Promise; 6] = [
+const LOAD_DEPENDENT: [Promise; 7] = [
+    Promise::ResultBelieved,
     Promise::NothingLost,
     Promise::AllArrives,
     Promise::EndsAgreeOnLoss,

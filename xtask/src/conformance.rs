@@ -1,6 +1,7 @@
 //! `conformance`: real iperf3 against ours, played by the crate of that name.
 
 use std::ffi::OsString;
+use std::process::Command;
 
 use anyhow::Result;
 use clap::Args;
@@ -27,8 +28,8 @@ impl Conformance {
 /// Runs crate conformance against the binary that `build` gives, unless the arguments name
 /// another.
 pub(crate) fn play(workspace: &Workspace, build: Build, arguments: &[OsString]) -> Result<()> {
-    let mut run = command::cargo(["run", "--package", "conformance"]);
-    run.args(build.flags()).arg("--").current_dir(&workspace.root).args(arguments);
+    let mut run = Command::new(workspace.program(build, "conformance")?);
+    run.current_dir(&workspace.root).args(arguments);
     if wants_binary(arguments) {
         run.arg("--linerate").arg(workspace.build(build)?);
     }

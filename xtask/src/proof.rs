@@ -8,6 +8,9 @@ mod cost;
 mod ledger;
 mod stamps;
 
+use std::env;
+use std::process::Command;
+
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 
@@ -67,8 +70,8 @@ impl Proof {
 /// The ledger's short form, in a process of its own: to make hosts it may have to enter a user
 /// namespace.
 pub(crate) fn short(workspace: &Workspace) -> Result<()> {
-    let words = ["run", "--package", "xtask", "--", "proof", "ledger", "--short", "--linerate"];
-    let mut run = command::cargo(words);
+    let mut run = Command::new(env::current_exe()?);
+    run.args(["proof", "ledger", "--short", "--linerate"]);
     command::run(run.arg(workspace.build(Build::Checked)?).current_dir(&workspace.root))
 }
 

@@ -45,9 +45,19 @@ impl Workspace {
 
     /// Builds the binary and says where it is.
     pub(crate) fn build(&self, build: Build) -> Result<PathBuf> {
-        let mut cargo = command::cargo(["build", "--package", "linerate"]);
-        command::run(cargo.args(build.flags()).current_dir(&self.root))?;
-        Ok(self.target.join(build.folder()).join("linerate"))
+        self.program(build, "linerate")
+    }
+
+    /// Builds the program of a member and says where it is.
+    pub(crate) fn program(&self, build: Build, name: &str) -> Result<PathBuf> {
+        let mut cargo = match build {
+            // With the same features as the tests, so that nothing is compiled twice; programs
+            // with a test of their own are built beside it.
+            Build::Checked => command::cargo(["test", "--workspace", "--quiet", "--no-run"]),
+            Build::Release => command::cargo(["build", "--release", "--package", name]),
+        };
+        command::run(cargo.current_dir(&self.root))?;
+        Ok(self.target.join(build.folder()).join(name))
     }
 
     fn read(metadata: &Value) -> Option<Self> {
@@ -71,14 +81,6 @@ pub(crate) enum Build {
 }
 
 impl Build {
-    /// What cargo is told.
-    pub(crate) const fn flags(self) -> &'static [&'static str] {
-        match self {
-            Self::Checked => &[],
-            Self::Release => &["--release"],
-        }
-    }
-
     const fn folder(self) -> &'static str {
         match self {
             Self::Checked => "debug",

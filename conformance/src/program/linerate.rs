@@ -72,10 +72,17 @@ pub(super) fn parse_client(stdout: &str) -> anyhow::Result<Seen> {
         *way = read_direction(direction, of_way.count());
     }
     let ending = &record["outcome"]["ending"];
+    seen.doubts = read_doubts(record);
     if ending["state"] != "completed" {
         seen.error = Some(ending.to_string());
     }
     Ok(seen)
+}
+
+fn read_doubts(record: &Value) -> Vec<String> {
+    let reasons = record.pointer("/judgement/reasons").and_then(Value::as_array);
+    let invalid = reasons.into_iter().flatten().filter(|reason| reason["stamp"] == "INVALID");
+    invalid.map(|reason| format!("{}: {}", reason["rule"], reason["text"])).collect()
 }
 
 fn read_stream(stream: &Value, seen: &mut Seen) {
@@ -179,7 +186,7 @@ mod tests {
         assert_eq!(seen.down, None);
         assert_eq!((seen.lengths, seen.buffers), (vec![700], vec![1, 2]));
         assert_eq!(seen.addresses.len(), 2);
-        assert_eq!(seen.error, None);
+        assert_eq!((seen.doubts.len(), seen.error), (1, None));
     }
 
     #[test]
@@ -206,5 +213,7 @@ mod tests {
         "outcome":{"ending":{"state":"completed"},"directions":[{"direction":"send",
         "offered":{"bytes":1400,"seconds":1.0,"rate":11200},
         "delivered":{"bytes":700,"seconds":2.0,"rate":2800},
-        "datagrams":{"sent":2,"received":1,"lost":1,"tail":0}}]}}"#;
+        "datagrams":{"sent":2,"received":1,"lost":1,"tail":0}}]},
+        "judgement":{"reasons":[{"rule":"T1","stamp":"INVALID","text":"short"},
+            {"rule":"T2","stamp":"SUSPECT","text":"late"}]}}"#;
 }

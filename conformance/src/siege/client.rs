@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::server::{PORT, Programs};
 use super::yard::Place;
-use crate::child::{Ended, HowEnded, Running};
+use crate::child::{Ended, Running};
 
 /// A client's command line.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Tried {
     /// Whether it had its test: an iperf3 that writes JSON ends with success even if it
     /// was sent away.
     pub(super) fn is_well(&self) -> bool {
-        self.ended.how == HowEnded::Well && self.error().is_none()
+        self.ended.how.had_its_test() && self.error().is_none()
     }
 
     /// Its last words.

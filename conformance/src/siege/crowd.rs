@@ -16,7 +16,7 @@ use super::server::{Capacity, PORT, Server};
 use super::yard::{Place, Yard};
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
-use crate::child::{Ended, HowEnded, Running};
+use crate::child::{Ended, Running};
 use crate::program::{Installed, Program};
 use crate::seen::Role;
 
@@ -117,7 +117,7 @@ impl Sum {
         let what = format!("client {index} ({})", crate::table::describe(ask));
         let seen = theirs.parse(Role::Client, ask, &ended.stdout).ok();
         let error = seen.as_ref().and_then(|seen| seen.error.clone());
-        let Some(seen) = seen.filter(|_| ended.how == HowEnded::Well && error.is_none()) else {
+        let Some(seen) = seen.filter(|_| ended.how.had_its_test() && error.is_none()) else {
             let words = error.unwrap_or_else(|| ended.stderr.trim().to_owned());
             return self.complaints.push(format!("{what}: {:?}: {words}", ended.how));
         };

@@ -20,7 +20,7 @@ use super::random::Random;
 use super::server::{Capacity, LOCAL, Programs, Server};
 use super::yard::{Place, Yard};
 use crate::Verdict;
-use crate::child::{HowEnded, Running};
+use crate::child::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (programs, yard) = (siege.programs(), Yard::new()?);
@@ -72,7 +72,7 @@ impl Beside {
             let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
             let error = report["error"].as_str().map(str::to_owned);
             let complaint =
-                error.or_else(|| (ended.how != HowEnded::Well).then(|| format!("{:?}", ended.how)));
+                error.or_else(|| (!ended.how.had_its_test()).then(|| format!("{:?}", ended.how)));
             Ok(Self { flood, report, complaint, latencies, unserved })
         })
     }
