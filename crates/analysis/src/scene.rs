@@ -411,7 +411,7 @@ fn outcome(direction: Direction) -> DirectionOutcome {
     }
 }
 
-fn pacing() -> PacingReport {
+pub(crate) fn pacing() -> PacingReport {
     PacingReport {
         pacing: Pacing::Smooth,
         way: PacingWay::Timer,

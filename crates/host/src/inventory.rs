@@ -19,6 +19,7 @@ pub mod limits;
 pub mod lists;
 pub mod options;
 pub mod routes;
+mod services;
 mod settings;
 pub mod told;
 
@@ -49,6 +50,7 @@ pub fn with(tree: &Tree, told: Told) -> (Inventory, Vec<Gap>) {
         irqs,
         settings,
         routes: told.routes,
+        services: services::services(tree),
         limits: limits::limits(tree),
         kernel_options,
     };

@@ -34,6 +34,9 @@ pub fn write(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Re
     write_columns(&irqs(&inventory.irqs), out)?;
     write_columns(&routes(&inventory.routes), out)?;
     write_columns(&settings::table(inventory), out)?;
+    if !inventory.services.is_empty() {
+        writeln!(out, "\n  runs: {}", inventory.services.join(", "))?;
+    }
     if let Some(limits) = limits(&inventory.limits) {
         writeln!(out, "\n  limits of this process: {limits}")?;
     }

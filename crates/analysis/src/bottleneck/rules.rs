@@ -7,8 +7,10 @@ use super::{Case, Found, Rule};
 #[cfg(test)]
 use super::fixture::Fixture;
 
+mod address_translation;
 mod application_limited;
 mod backlog;
+mod balancer;
 mod big_tcp;
 mod bounce_buffers;
 mod budget;
@@ -24,6 +26,7 @@ mod cpu_full;
 mod damaged_frames;
 mod damaged_or_fragments;
 mod device_joins;
+mod device_queue;
 mod duplex;
 mod far_from_program;
 mod few_queues;
@@ -33,6 +36,7 @@ mod foreign_traffic;
 mod governor;
 mod immovable;
 mod in_order_core;
+mod inert_pacing;
 mod interrupt_storm;
 mod joined_packets;
 mod late_interrupts;
@@ -69,6 +73,7 @@ mod short_ring;
 mod sleeping_link;
 mod slow_core;
 mod slowed_down;
+mod small_pages;
 mod small_segments;
 mod socket_lock;
 mod softirq_full;
@@ -87,6 +92,7 @@ mod uneven_queues;
 mod unsent;
 mod vector_copy;
 mod worker_full;
+mod zero_copy_refused;
 
 /// Lists the rules, and in tests what shows that each works.
 macro_rules! registry {
@@ -117,6 +123,7 @@ registry![
     slow_core,
     shared_core,
     immovable,
+    balancer,
     uneven_queues,
     interrupt_storm,
     late_interrupts,
@@ -176,10 +183,15 @@ registry![
     big_tcp,
     // Queues for sending.
     queue_drops,
+    inert_pacing,
+    device_queue,
     unsent,
     send_steering,
     // Memory and bus.
     other_node,
+    zero_copy_refused,
+    small_pages,
+    address_translation,
     connection_table,
     // Causes that also make a result doubtful.
     rate_not_sent,

@@ -91,6 +91,7 @@ fn of_sysfs(tree: &Tree, told: Interface) -> Interface {
         bus: bus(tree, &path("device")),
         node: tree.number(&path("device/numa_node")),
         steering: steering(tree, &path("queues"), &queues),
+        send_limits_bytes: send_limits(tree, &folder, &queues),
         attributes: attributes(tree, &folder),
         ..told
     }
@@ -119,20 +120,38 @@ fn bus(tree: &Tree, device: &str) -> Option<Bus> {
     let known = |file: &str| {
         tree.value(&format!("{device}/{file}")).filter(|text| !text.starts_with("Unknown"))
     };
+    let iommu = tree.value(&format!("{device}/iommu_group/type"));
     let lanes = |file: &str| tree.number(&format!("{device}/{file}")).filter(|lanes| *lanes > 0);
     Some(match kind.as_str() {
         "pci" => Bus {
             speed: known("current_link_speed"),
             most_speed: known("max_link_speed"),
+            iommu,
             width: lanes("current_link_width"),
             most_width: lanes("max_link_width").filter(|lanes| *lanes < UNKNOWN_WIDTH),
             kind,
             address,
         },
         // The speed is that of the device around its functions.
-        "usb" => Bus { speed: known("../speed"), kind, address, ..Bus::default() },
-        _ => Bus { kind, address, ..Bus::default() },
+        "usb" => Bus { speed: known("../speed"), iommu, kind, address, ..Bus::default() },
+        _ => Bus { iommu, kind, address, ..Bus::default() },
     })
+}
+
+/// Byte queue limits of hardware, by the number of the queue; the files of virtual devices
+/// are there and mean nothing.
+fn send_limits(tree: &Tree, folder: &str, queues: &[String]) -> Vec<u64> {
+    if tree.link(&format!("{folder}/device")).is_none() {
+        return Vec::new();
+    }
+    let limit = |queue: &String| {
+        let number: u32 = queue.strip_prefix("tx-")?.parse().ok()?;
+        let path = format!("{folder}/queues/{queue}/byte_queue_limits/limit");
+        Some((number, tree.number(&path)?))
+    };
+    let mut limits: Vec<(u32, u64)> = queues.iter().filter_map(limit).collect();
+    limits.sort_unstable();
+    limits.into_iter().map(|(_, limit)| limit).collect()
 }
 
 /// RPS, RFS and XPS of each queue that has them.

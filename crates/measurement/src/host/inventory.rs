@@ -32,6 +32,9 @@ pub struct Inventory {
     pub settings: BTreeMap<String, String>,
     /// Ways out of it.
     pub routes: Vec<Route>,
+    /// Programs that run and change what decides how fast it is: `irqbalance`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
     /// What the process may use at most.
     pub limits: ControlGroup,
     /// Options with which the kernel was built, of those that matter here: `CONFIG_HZ`.
@@ -199,6 +202,10 @@ pub struct Interface {
     /// RPS, RFS and XPS of its queues.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steering: Vec<Steering>,
+    /// Bytes that each queue for sending may hold in the device now, in order
+    /// (`byte_queue_limits/limit`); 0: nobody limits it, or it has not sent yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub send_limits_bytes: Vec<u64>,
     /// Largest packet that segmentation offload may make, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_max_bytes: Option<u64>,
@@ -260,6 +267,10 @@ pub struct Bus {
     /// The fastest that the device can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_speed: Option<String>,
+    /// How an IOMMU translates addresses for it (`iommu_group/type`): `DMA` (strict), `DMA-FQ`
+    /// (lazy), `identity`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub iommu: Option<String>,
     /// PCI lanes in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,

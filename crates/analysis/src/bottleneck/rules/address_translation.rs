@@ -1,0 +1,64 @@
+//! M5: addresses are mapped for the device, packet by packet.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "M5",
+    title: "Addresses are mapped for the device, packet by packet",
+    what: "A CPU of an end was full, and at least a tenth of what it did was to map and unmap \
+           memory in the IOMMU.",
+    why: "An IOMMU that translates keeps a device out of memory that it was not given. In strict \
+          mode each packet that is done costs a wait until the device has forgotten its address.",
+    evidence: "Samples of `iommu_map`, `iommu_dma_unmap_page`, `alloc_iova`, `arm_smmu_…`, \
+               `qi_submit_sync`; the mode, `iommu_group/type` of the device.",
+    remedy: "Lazy mode (`iommu.strict=0` at the kernel's start), or none for the host's own \
+             devices (`iommu.passthrough=1`), where nobody plugs in devices that are not trusted.",
+    source: "Documentation/admin-guide/kernel-parameters.txt, \
+             Documentation/ABI/testing/sysfs-kernel-iommu_groups",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));
+    let text = |host: &str| format!("mapping addresses for the device takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let told = heavy.map(|(full, found)| match mode(case, &full) {
+        Some(mode) => found.seen(mode),
+        None => found,
+    });
+    told.map(|found| found.remedy(REMEDY)).collect()
+}
+
+/// `the IOMMU translates for eth0 in strict mode`.
+fn mode(case: &Case<'_>, full: &load::Full<'_>) -> Option<String> {
+    let own = case.hardware().find(|device| *device.host.role() == full.role)?;
+    let mode = match own.interface.bus.as_ref()?.iommu.as_deref()? {
+        "DMA" => "in strict mode",
+        "DMA-FQ" => "in lazy mode",
+        "identity" => "one to one",
+        other => other,
+    };
+    Some(format!("the IOMMU translates for {} {mode}", own.interface.name))
+}
+
+fn maps_addresses(symbol: &str) -> bool {
+    SYMBOLS.iter().any(|known| symbol.contains(known))
+}
+
+/// Of `drivers/iommu`.
+const SYMBOLS: [&str; 6] =
+    ["iommu_", "iova", "arm_smmu_", "qi_submit_sync", "io_pgtable", "arm_lpae_"];
+const REMEDY: &str = "start the kernel with iommu.strict=0, or with iommu.passthrough=1 where all \
+                      devices are trusted";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.1;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::full_in(record, "__iommu_dma_unmap", 15),
+    silent: |record| crate::scene::full_in(record, "__iommu_dma_unmap", 5),
+};

@@ -1,0 +1,62 @@
+//! N8: a program moves the interrupts.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::words;
+
+const PAGE: Page = Page {
+    id: "N8",
+    title: "irqbalance moves the interrupts",
+    what: "irqbalance runs on a host whose interface has interrupts that can be moved.",
+    why: "It moves interrupts while a test runs, so that two tests differ, and undoes what is set \
+          by hand. It spreads the load of servers with many queues; a box with few cores of \
+          different speed is better off without.",
+    evidence: "Its socket in `/run/irqbalance`; interrupts of the interface.",
+    remedy: "Stop it while you compare (`systemctl stop irqbalance`), or have it leave these \
+             interrupts alone (`--banirq=N`); start it again afterwards.",
+    source: "irqbalance(1)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_open() {
+        return Vec::new();
+    }
+    case.hardware().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let inventory = &device.host.evidence.inventory;
+    let runs = inventory.services.iter().any(|service| service == SERVICE);
+    let irqs: Vec<_> = device.irqs().map(|irq| irq.number.to_string()).collect();
+    // With one CPU there is nowhere to move them to.
+    let is_told = runs && !irqs.is_empty() && inventory.cpus.len() > 1;
+    is_told.then(|| {
+        let host = words::host(device.host.role());
+        Found::note(format!("{SERVICE} moves the interrupts of {}", device.name()))
+            .at(device.host.role())
+            .seen(format!("{SERVICE} runs on {host}; interrupts {}", irqs.join(", ")))
+            .remedy("stop it before you place interrupts or compare: systemctl stop irqbalance")
+    })
+}
+
+const SERVICE: &str = "irqbalance";
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| balance(record, 2),
+    silent: |record| balance(record, 1),
+};
+
+#[cfg(test)]
+fn balance(record: &mut measurement::TestRecord, cpus: u32) {
+    let role = measurement::Role::Peer;
+    crate::scene::interrupt(record, &role, 0, 2_000);
+    let inventory = &mut crate::scene::host(record, &role).inventory;
+    inventory.services = vec![SERVICE.to_owned()];
+    let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
+    inventory.cpus = (0..cpus).map(cpu).collect();
+}

@@ -1,0 +1,96 @@
+//! Q3: packets wait in the device, where no discipline reaches them.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+use crate::words::count;
+
+const PAGE: Page = Page {
+    id: "Q3",
+    title: "Packets wait in the device, where no discipline reaches them",
+    what: "The driver does not limit the bytes in its queues for sending, or lets them hold more \
+           than ten milliseconds of the link.",
+    why: "`fq_codel` and `cake` keep delay small by what they hold themselves. What the driver \
+          has taken waits in its ring, first come, first served.",
+    evidence: "`queues/tx-N/byte_queue_limits/limit` of an interface that has sent: 0 where the \
+               driver does not count; its speed.",
+    remedy: "A driver with byte queue limits; a shorter ring (`ethtool -G IF tx 64`), or a shaper \
+             a little below the link (`tc qdisc replace dev IF root cake bandwidth …`).",
+    source: "Documentation/ABI/testing/sysfs-class-net-queues",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.senders().filter_map(|device| of(&device)).collect()
+}
+
+fn of(device: &Device<'_, '_>) -> Option<Found> {
+    let most = *device.interface.send_limits_bytes.iter().max()?;
+    let (name, interface) = (device.name(), &device.interface.name);
+    let found = match most {
+        0 if !has_sent(device) => return None,
+        0 => Found::note(format!("the driver of {name} does not limit what it holds"))
+            .seen("its byte queue limits are 0, though it has sent"),
+        _ => {
+            let mbps = device.interface.speed_mbps.filter(|speed| *speed > 0)?;
+            let milliseconds = most as f64 * 8.0 / (mbps as f64 * 1e3);
+            if milliseconds < LONG {
+                return None;
+            }
+            Found::note(format!("{name} holds more than the link sends in a moment")).seen(format!(
+                "its queue takes up to {} bytes, {milliseconds:.0} ms at {mbps} Mbit/s",
+                count(most)
+            ))
+        }
+    };
+    Some(found.at(device.host.role()).remedy(format!(
+        "look at the round trips under load (--latency); where they grow: ethtool -G {interface} \
+         tx 64, or a shaper below the speed of the link"
+    )))
+}
+
+/// Whether it sent something before the test: limits start at 0.
+fn has_sent(device: &Device<'_, '_>) -> bool {
+    let name = format!("interface.{}.tx_packets", device.interface.name);
+    let counters = &device.host.evidence.series.counters;
+    counters.get(&name).and_then(|values| values.first()).is_some_and(|sent| *sent >= SOME)
+}
+
+/// Milliseconds. To be calibrated.
+const LONG: f64 = 10.0;
+/// Packets.
+const SOME: u64 = 10_000;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| limit(record, 2_000_000),
+    silent: |record| limit(record, 60_000),
+};
+
+#[cfg(test)]
+fn limit(record: &mut measurement::TestRecord, bytes: u64) {
+    let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+    (interface.speed_mbps, interface.send_limits_bytes) = (Some(1_000), vec![0, bytes]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::scene;
+
+    #[test]
+    fn a_driver_that_does_not_count_shows_once_it_has_sent() {
+        let found = |before: u64| {
+            let mut record = scene::tcp();
+            limit(&mut record, 0);
+            let host = scene::host(&mut record, &measurement::Role::Here);
+            let sent = host.series.at.iter().map(|_| before).collect();
+            host.series.counters.insert("interface.eth0.tx_packets".to_owned(), sent);
+            check(&Case::of_test(&Evidence::of(&record), &[])).len()
+        };
+        assert_eq!((found(0), found(50_000)), (0, 1));
+    }
+}

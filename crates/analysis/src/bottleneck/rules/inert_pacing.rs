@@ -1,0 +1,67 @@
+//! Q2: nothing keeps the rate that the kernel was told.
+
+use measurement::pacing::PacingWay;
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::case::Device;
+
+const PAGE: Page = Page {
+    id: "Q2",
+    title: "Nothing keeps the rate that the kernel was told",
+    what: "The kernel was to space datagrams (`SO_MAX_PACING_RATE`), and the interface that sends \
+           them has no `fq`.",
+    why: "TCP spaces its own segments without it. For datagrams only `fq` looks at the rate of a \
+          socket; any other discipline sends them as they come.",
+    evidence: "Who was to space the datagrams; the disciplines of the interface.",
+    remedy: "`tc qdisc replace dev IF root fq` (below `mq`, to each of its queues), or let the \
+             program space them: `--pacing even`.",
+    source: "tc-fq(8), socket(7)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["Q1", "U1", "U6"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_udp() {
+        return Vec::new();
+    }
+    case.carriers().filter_map(|device| of(case, &device)).collect()
+}
+
+fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let told = case.flows().iter().find(|flow| {
+        flow.sender() == *device.host.role()
+            && flow.outcome.pacing.as_ref().is_some_and(|pacing| pacing.way == PacingWay::Kernel)
+    })?;
+    let kinds: Vec<_> =
+        device.interface.queueing.iter().map(|queueing| queueing.kind.as_str()).collect();
+    if kinds.is_empty() || kinds.contains(&"fq") {
+        return None;
+    }
+    let (name, interface) = (device.name(), &device.interface.name);
+    Some(
+        Found::candidate(format!("nothing at {name} keeps the rate that the kernel was told"))
+            .at(device.host.role())
+            .going(told.outcome.direction)
+            .seen(format!("the kernel was to space datagrams; {name} has {}", kinds.join(", ")))
+            .remedy(format!("tc qdisc replace dev {interface} root fq, or --pacing even")),
+    )
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::udp,
+    fires: |record| queue(record, "pfifo_fast"),
+    silent: |record| queue(record, "fq"),
+};
+
+#[cfg(test)]
+fn queue(record: &mut measurement::TestRecord, kind: &str) {
+    use measurement::host::Queueing;
+    use measurement::pacing::PacingReport;
+    crate::scene::lose(record, 5_000);
+    let outcome = &mut record.outcome.directions[0];
+    outcome.pacing = Some(PacingReport { way: PacingWay::Kernel, ..crate::scene::pacing() });
+    let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+    interface.queueing = vec![Queueing { kind: kind.to_owned(), ..Queueing::default() }];
+}

@@ -1,0 +1,52 @@
+//! M3: sends without a copy account for many small pages.
+
+use super::{Case, Found, Page, Rule};
+use crate::bottleneck::load;
+
+const PAGE: Page = Page {
+    id: "M3",
+    title: "Sends without a copy account for many small pages",
+    what: "A CPU of an end was full, and at least 5 % of what it did was to lock pages of a \
+           program for the kernel, and to let them go.",
+    why: "What is sent without a copy stays in the program's memory, which the kernel locks page \
+          by page: 16 times for 64 KiB of 4 KiB pages, once on a huge page.",
+    evidence: "Samples of `get_user_pages_fast`, `pin_user_pages`, `gup_fast_…`, \
+               `unpin_user_page` and their like; `vm.nr_hugepages`.",
+    remedy: "Huge pages (`sysctl -w vm.nr_hugepages=64`, or `echo madvise > \
+             /sys/kernel/mm/transparent_hugepage/enabled`); copying where blocks are small.",
+    source: "Documentation/networking/msg_zerocopy.rst, Documentation/admin-guide/mm/hugetlbpage.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2"] };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));
+    let text =
+        |host: &str| format!("locking pages for sends without a copy takes the CPU of {host}");
+    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let huge = |full: &load::Full<'_>| case.host(&full.role)?.setting("vm.nr_hugepages");
+    let told = heavy.map(|(full, found)| match huge(&full) {
+        Some(pages) => found.seen(format!("vm.nr_hugepages is {pages}")),
+        None => found,
+    });
+    told.map(|found| found.remedy(REMEDY)).collect()
+}
+
+fn locks_pages(symbol: &str) -> bool {
+    SYMBOLS.iter().any(|known| symbol.contains(known))
+}
+
+/// Of `mm/gup.c` and `net/core/skbuff.c`.
+const SYMBOLS: [&str; 5] =
+    ["get_user_pages", "pin_user_page", "gup_", "internal_get_user_pages", "mm_account_pinned"];
+const REMEDY: &str = "have huge pages (sysctl -w vm.nr_hugepages=64), or copy (--engine write)";
+/// Share of the busy time. To be calibrated.
+const LEAST: f64 = 0.05;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture {
+    rule: &RULE,
+    scene: crate::scene::tcp,
+    fires: |record| crate::scene::full_in(record, "internal_get_user_pages_fast", 12),
+    silent: |record| crate::scene::full_in(record, "internal_get_user_pages_fast", 1),
+};
