@@ -218,9 +218,14 @@ pub(crate) fn full_with(record: &mut TestRecord, work: &[(Work, u64)]) {
     profile(host, work);
 }
 
-/// The server's first CPU was full, and that share of its samples in one function.
-pub(crate) fn full_in(record: &mut TestRecord, symbol: &str, count: u64) {
-    full_with(record, &[(Work::User, 100 - count), (Work::Other, count)]);
+/// The server's first CPU was full, with so many in a hundred of its samples in one kind of work.
+pub(crate) fn full_of(record: &mut TestRecord, work: Work, percent: u64) {
+    full_with(record, &[(Work::User, 100 - percent), (work, percent)]);
+}
+
+/// The same in one function.
+pub(crate) fn full_in(record: &mut TestRecord, symbol: &str, percent: u64) {
+    full_of(record, Work::Other, percent);
     let profile = host(record, &Role::Peer).profile.as_mut().expect("it is sampled");
     profile.rows[1].symbol = symbol.to_owned();
 }

@@ -32,16 +32,6 @@ const LEAST: f64 = 0.05;
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::tcp,
-    fires: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 85), (measurement::Work::Checksum, 15)],
-        );
-    },
-    silent: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 98), (measurement::Work::Checksum, 2)],
-        );
-    },
+    fires: |record| crate::scene::full_of(record, measurement::Work::Checksum, 15),
+    silent: |record| crate::scene::full_of(record, measurement::Work::Checksum, 2),
 };

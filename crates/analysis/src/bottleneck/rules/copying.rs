@@ -44,16 +44,6 @@ const LEAST: f64 = 0.25;
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::tcp,
-    fires: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 60), (measurement::Work::CopyUser, 40)],
-        );
-    },
-    silent: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 88), (measurement::Work::CopyUser, 12)],
-        );
-    },
+    fires: |record| crate::scene::full_of(record, measurement::Work::CopyUser, 40),
+    silent: |record| crate::scene::full_of(record, measurement::Work::CopyUser, 12),
 };

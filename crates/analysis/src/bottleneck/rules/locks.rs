@@ -32,16 +32,6 @@ const LEAST: f64 = 0.10;
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::tcp,
-    fires: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 80), (measurement::Work::Locking, 20)],
-        );
-    },
-    silent: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 96), (measurement::Work::Locking, 4)],
-        );
-    },
+    fires: |record| crate::scene::full_of(record, measurement::Work::Locking, 20),
+    silent: |record| crate::scene::full_of(record, measurement::Work::Locking, 4),
 };

@@ -33,16 +33,6 @@ const LEAST: f64 = 0.15;
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::tcp,
-    fires: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 75), (measurement::Work::Allocation, 25)],
-        );
-    },
-    silent: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 92), (measurement::Work::Allocation, 8)],
-        );
-    },
+    fires: |record| crate::scene::full_of(record, measurement::Work::Allocation, 25),
+    silent: |record| crate::scene::full_of(record, measurement::Work::Allocation, 8),
 };

@@ -33,16 +33,6 @@ const LEAST: f64 = 0.20;
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::tcp,
-    fires: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 70), (measurement::Work::SystemCall, 30)],
-        );
-    },
-    silent: |record| {
-        crate::scene::full_with(
-            record,
-            &[(measurement::Work::User, 90), (measurement::Work::SystemCall, 10)],
-        );
-    },
+    fires: |record| crate::scene::full_of(record, measurement::Work::SystemCall, 30),
+    silent: |record| crate::scene::full_of(record, measurement::Work::SystemCall, 10),
 };

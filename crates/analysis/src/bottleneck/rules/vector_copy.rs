@@ -65,7 +65,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, instructions: &str) {
-    crate::scene::full_with(record, &[(Work::User, 40), (Work::CopyUser, 60)]);
+    crate::scene::full_of(record, Work::CopyUser, 60);
     let host = crate::scene::host(record, &measurement::Role::Peer);
     let instructions = Some(instructions.to_owned());
     host.inventory.cpus = vec![measurement::host::Cpu { instructions, ..Default::default() }];
