@@ -14,6 +14,11 @@ pub(crate) fn complain(line: impl Display) {
     _ = writeln!(io::stderr().lock(), "error: {line}");
 }
 
+/// Passes on a line that another program wrote on standard error.
+pub(crate) fn pass_on(line: impl Display) {
+    _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Shows a line on a terminal until the next one takes its place; nothing takes it away.
 pub(crate) fn transient(line: impl Display) {
     let mut terminal = io::stderr().lock();

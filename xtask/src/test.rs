@@ -8,7 +8,9 @@ use clap::Args;
 
 use crate::output::say;
 use crate::workspace::{Build, Workspace};
-use crate::{check, command, conformance, fuzz, packages, proof};
+use crate::{check, conformance, fuzz, packages, proof};
+
+mod suite;
 
 /// Runs all tests: installs what they need, check, unit tests, conformance
 #[derive(Debug, Args)]
@@ -36,7 +38,7 @@ struct Stage {
 const STAGES: [Stage; 9] = [
     Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) },
     Stage { name: "check", run: check::check },
-    Stage { name: "unit, integration and documentation tests", run: cargo_test },
+    Stage { name: "unit, integration and documentation tests", run: suite::run },
     Stage { name: "fuzzing, five seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
     Stage { name: "drop-in, beside iperf3", run: |w| play(w, &["golden", "--short"]) },
@@ -44,10 +46,6 @@ const STAGES: [Stage; 9] = [
     Stage { name: "a proof of the ledger", run: proof::short },
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },
 ];
-
-fn cargo_test(workspace: &Workspace) -> Result<()> {
-    command::run(command::cargo(["test", "--workspace"]).current_dir(&workspace.root))
-}
 
 fn play(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();

@@ -39,10 +39,10 @@ fn a_workload_may_follow_another_with_a_deadline_for_ever() {
     }));
     follower.schedule(Priority::NORMAL);
     eventually("it finishes", || follower.try_wait() == Some(Ending::Finished));
-    let before = ALLOCATIONS.load(SeqCst);
-    follower.schedule(Priority::NORMAL);
-    assert_eq!(ended(&follower), Ending::Finished);
-    assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
+    assert_allocates_nothing(|| {
+        follower.schedule(Priority::NORMAL);
+        assert_eq!(ended(&follower), Ending::Finished);
+    });
 }
 
 fn nothing_is_allocated_after_the_first_rounds() {
@@ -75,9 +75,21 @@ fn nothing_is_allocated_after_the_first_rounds() {
         }
     };
     rounds(100);
-    let before = ALLOCATIONS.load(SeqCst);
-    rounds(1_000);
-    assert_eq!(ALLOCATIONS.load(SeqCst) - before, 0);
+    assert_allocates_nothing(|| rounds(1_000));
+}
+
+/// What allocates does so each time; the test harness, in a thread of its own, now and then.
+fn assert_allocates_nothing(mut act: impl FnMut()) {
+    let mut counts = Vec::new();
+    for _ in 0..5 {
+        let before = ALLOCATIONS.load(SeqCst);
+        act();
+        counts.push(ALLOCATIONS.load(SeqCst) - before);
+        if counts.ends_with(&[0]) {
+            return;
+        }
+    }
+    panic!("allocations: {counts:?}");
 }
 
 /// Counts what all threads of this binary allocate.
