@@ -17,7 +17,7 @@ pub(super) fn of(parts: &Parts, from: BitRate) -> Vec<WhatIf> {
         ("all copies".to_owned(), share(&Work::is_copy)),
     ];
     if let Some((largest, share)) = largest(parts) {
-        cases.push((format!("the largest kind of work: {largest}"), share));
+        cases.push((format!("{largest}, the largest part,"), share));
     }
     let what_if = |(without, share)| Some(WhatIf { without, from, at_most: at_most(from, share)? });
     cases.into_iter().filter_map(what_if).collect()
@@ -67,7 +67,7 @@ mod tests {
             [
                 ("copies to and from processes", 800),
                 ("all copies", 1_200),
-                ("the largest kind of work: receive path", 1_000)
+                ("receive path, the largest part,", 1_000)
             ]
         );
     }

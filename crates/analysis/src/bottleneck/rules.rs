@@ -191,8 +191,8 @@ registry![
     other_node,
     zero_copy_refused,
     small_pages,
-    address_translation,
     connection_table,
+    address_translation,
     // Causes that also make a result doubtful.
     rate_not_sent,
     worker_full,
