@@ -10,11 +10,13 @@ use measurement::{BitRate, Pacing, Timestamp};
 use crate::stream::Step;
 
 mod grid;
+mod heap;
 mod tally;
 
 pub use tally::{PacingTally, pacing_report};
 
 use grid::Grid;
+use heap::Heap;
 
 /// Spaces the blocks of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +26,7 @@ pub struct Pacer {
     /// Bytes of a block.
     block: u64,
     /// Blocks that go back to back.
-    batch: usize,
+    batch: Heap,
     limits: &'static Limits,
     /// What is left of a batch that has begun.
     left: usize,
@@ -36,6 +38,8 @@ pub struct Pacer {
     lead: Duration,
     /// When the last one began.
     began: Option<Timestamp>,
+    /// Whoever asked for it was told to wait.
+    waited: bool,
     /// Nobody has looked since its last block went.
     fresh: bool,
     /// By how much its sending was late already when it ended.
@@ -87,7 +91,8 @@ pub struct Ended {
 impl Pacer {
     /// Datagrams of `length` bytes at `rate`.
     pub fn of_datagrams(rate: BitRate, length: u64) -> Self {
-        Self::new(rate, length, &DATAGRAMS).in_batches()
+        let pacer = Self::new(rate, length, &DATAGRAMS);
+        Self { batch: Heap::of_datagrams(&pacer.grid), ..pacer }
     }
 
     /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them now and
@@ -102,24 +107,18 @@ impl Pacer {
             grid: Grid::new(rate, block),
             pacing: Pacing::Smooth,
             block,
-            batch: 1,
+            batch: Heap::fixed(1),
             limits,
             left: 0,
             gone: 0,
             due: None,
             lead: Duration::ZERO,
             began: None,
+            waited: false,
             fresh: false,
             held_up: Duration::ZERO,
             news: None,
         }
-    }
-
-    /// With as many datagrams in a batch as keep the price of a wake-up low.
-    fn in_batches(mut self) -> Self {
-        let within = |span: Duration| self.grid.blocks_within(span);
-        self.batch = within(LONG_BATCH).min(FEW).max(within(SHORT_BATCH)).max(1);
-        self
     }
 
     /// Spaces them so; a burst that was asked keeps its length.
@@ -127,7 +126,7 @@ impl Pacer {
     pub fn with_pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
         if pacing == Pacing::Even {
-            self.batch = 1;
+            self.batch = Heap::fixed(1);
         }
         self
     }
@@ -136,7 +135,7 @@ impl Pacer {
     /// then waits until the average is the rate again. At least one.
     #[must_use]
     pub fn with_burst(mut self, burst: usize) -> Self {
-        self.batch = burst.max(1);
+        self.batch = Heap::fixed(burst);
         self
     }
 
@@ -144,7 +143,7 @@ impl Pacer {
     /// as much goes as the rate has it, and not a batch more.
     #[must_use]
     pub fn centred(mut self) -> Self {
-        self.lead = (self.grid.span(self.batch) / 2).min(LONGEST_LEAD);
+        self.lead = (self.span_of_batch() / 2).min(LONGEST_LEAD);
         self
     }
 
@@ -158,6 +157,7 @@ impl Pacer {
         if self.left == 0 {
             let due = self.next_due(now);
             if now < due {
+                self.waited = true;
                 return Err(due);
             }
             self.begin(now, due);
@@ -219,8 +219,12 @@ impl Pacer {
         if self.began.is_none() {
             self.grid.start(now);
         }
-        let stall = self.limits.stall.max(self.grid.span(self.batch));
+        let stall = self.limits.stall.max(self.span_of_batch());
         let stalled = if lateness > stall { lateness } else { Duration::ZERO };
+        // Who never waits is too slow, and not woken late.
+        if std::mem::take(&mut self.waited) && stalled.is_zero() {
+            self.batch.learn(lateness);
+        }
         let forgone = self.give_up(now, stalled);
         let before = self.began.map(|began| Ended {
             blocks: self.gone,
@@ -230,7 +234,7 @@ impl Pacer {
         });
         self.news = Some(Batch { lateness, stalled, forgone, before });
         self.began = Some(now);
-        (self.left, self.gone) = (self.batch, 0);
+        (self.left, self.gone) = (self.batch.blocks(&self.grid), 0);
     }
 
     /// Moves the times that lie ahead by what is not to be made up for; how much of it is
@@ -240,10 +244,15 @@ impl Pacer {
             return Duration::ZERO;
         }
         self.grid.delay(stalled);
-        let longest = self.limits.debt.max(self.grid.span(self.batch));
+        let longest = self.limits.debt.max(self.span_of_batch());
         let forgone = now.since(self.grid.next()).saturating_sub(longest);
         self.grid.delay(forgone);
         forgone
+    }
+
+    /// What a batch takes at the rate.
+    fn span_of_batch(&self) -> Duration {
+        self.grid.span(self.batch.blocks(&self.grid))
     }
 
     /// The least time from the beginning of a batch of `count` blocks to the next.
@@ -267,12 +276,6 @@ const BLOCKS: Limits = Limits {
 };
 /// A test of a tenth of a second still begins at once.
 const LONGEST_LEAD: Duration = Duration::from_millis(5);
-/// So many datagrams are no burst that a queue would notice.
-const FEW: usize = 4;
-/// Fewer datagrams make a batch if these would span more than this.
-const LONG_BATCH: Duration = Duration::from_micros(500);
-/// More make one if these would span less: about ten times what a wake-up costs.
-const SHORT_BATCH: Duration = Duration::from_micros(47);
 
 #[cfg(test)]
 mod tests;

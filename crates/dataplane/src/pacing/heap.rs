@@ -1,0 +1,97 @@
+//! How many blocks go back to back: as many as keep what a wake-up costs a small part of their
+//! time, on a CPU that wakes soon and on one that wakes late.
+
+use std::time::Duration;
+
+use super::grid::Grid;
+
+/// The length of batches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heap {
+    least: usize,
+    /// It grows with how late batches begin.
+    grows: bool,
+    /// How late half of them do, in nanoseconds: it goes up by a step where one is later, and
+    /// down where it is not, so that one stall is no reason for longer batches.
+    lateness: u64,
+}
+
+impl Heap {
+    /// Always as many, and at least one.
+    pub(super) fn fixed(blocks: usize) -> Self {
+        Self { least: blocks.max(1), grows: false, lateness: 0 }
+    }
+
+    /// As many datagrams as keep the price of a wake-up low, a few where they take long.
+    pub(super) fn of_datagrams(grid: &Grid) -> Self {
+        let within = |span: Duration| grid.blocks_within(span);
+        let least = within(LONG).min(FEW).max(within(SHORT)).max(1);
+        Self { least, grows: true, lateness: 0 }
+    }
+
+    /// A batch began so late, for no reason but that nobody woke sooner.
+    pub(super) fn learn(&mut self, lateness: Duration) {
+        let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
+        self.lateness = if nanos > self.lateness {
+            self.lateness + STEP
+        } else {
+            self.lateness.saturating_sub(STEP)
+        };
+    }
+
+    /// How many go in the next one.
+    pub(super) fn blocks(&self, grid: &Grid) -> usize {
+        if !self.grows {
+            return self.least;
+        }
+        let wanted = Duration::from_nanos(self.lateness.saturating_mul(LEEWAY)).min(LONGEST);
+        grid.blocks_within(wanted).max(self.least)
+    }
+}
+
+/// So many datagrams are no burst that a queue would notice.
+const FEW: usize = 4;
+/// Fewer datagrams make a batch if these would span more than this.
+const LONG: Duration = Duration::from_micros(500);
+/// More make one if these would span less: about ten times what a wake-up costs at the least.
+const SHORT: Duration = Duration::from_micros(47);
+/// Nor do they grow beyond this.
+const LONGEST: Duration = Duration::from_millis(2);
+/// A batch takes so many times as long as it is late: a late one is made up for by 5 %, which
+/// is then enough.
+const LEEWAY: u64 = 25;
+/// Nanoseconds: some fifty batches follow a CPU that sleeps deeper from now on.
+const STEP: u64 = 500;
+
+#[cfg(test)]
+mod tests {
+    use measurement::BitRate;
+
+    use super::*;
+
+    /// 58 microseconds each.
+    fn grid() -> Grid {
+        Grid::new(BitRate::from_bits_per_second(200_000_000), 1_450)
+    }
+
+    fn late(micros: u64) -> usize {
+        let mut heap = Heap::of_datagrams(&grid());
+        (0..4_000).for_each(|_| heap.learn(Duration::from_micros(micros)));
+        heap.blocks(&grid())
+    }
+
+    #[test]
+    fn it_grows_with_how_late_batches_begin() {
+        assert_eq!((late(0), late(5)), (4, 4));
+        assert!((9..=11).contains(&late(24)), "{}", late(24));
+        // Two milliseconds of them are enough.
+        assert_eq!(late(900), 34);
+    }
+
+    #[test]
+    fn a_length_that_was_asked_stays() {
+        let mut heap = Heap::fixed(3);
+        heap.learn(Duration::from_millis(1));
+        assert_eq!(heap.blocks(&grid()), 3);
+    }
+}
