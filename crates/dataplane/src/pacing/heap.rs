@@ -45,7 +45,7 @@ impl Heap {
             return self.least;
         }
         let wanted = Duration::from_nanos(self.lateness.saturating_mul(LEEWAY)).min(LONGEST);
-        grid.blocks_within(wanted).max(self.least)
+        grid.blocks_within(wanted).min(MOST).max(self.least)
     }
 }
 
@@ -55,7 +55,9 @@ const FEW: usize = 4;
 const LONG: Duration = Duration::from_micros(500);
 /// More make one if these would span less: about ten times what a wake-up costs at the least.
 const SHORT: Duration = Duration::from_micros(47);
-/// Nor do they grow beyond this.
+/// Nor do they grow beyond this many: more take longer to send than they may.
+const MOST: usize = 256;
+/// And not beyond this.
 const LONGEST: Duration = Duration::from_millis(2);
 /// A batch takes so many times as long as it is late: a late one is made up for by 5 %, which
 /// is then enough.
