@@ -15,6 +15,13 @@ pub fn thread_cpu() -> Duration {
     ask(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// How long the calling thread waited for a CPU so far, of `/proc/thread-self/schedstat`
+/// (Documentation/scheduler/sched-stats.rst). None: this kernel does not tell.
+pub fn thread_run_delay() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
 /// Asks a clock that exists on every Linux.
 fn ask(clock: libc::clockid_t) -> Duration {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();

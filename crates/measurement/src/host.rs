@@ -36,6 +36,10 @@ pub struct HostEvidence {
     /// CPU time that the readings took, in seconds.
     #[serde(default)]
     pub cost_seconds: f64,
+    /// For how long linerate there stood still while the streams went, in seconds: a thread that
+    /// sleeps for moments woke late, and did not wait for a CPU either.
+    #[serde(default)]
+    pub still_seconds: f64,
     /// What could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gaps: Vec<Gap>,

@@ -1,6 +1,8 @@
 //! Watches this host while a test runs: what it counts, and what the streams move in short
 //! steps of time. On a thread of its own, which is hardly ever awake.
 
+mod naps;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -11,6 +13,8 @@ use std::time::Duration;
 use dataplane::{Counters, Pool};
 use host::{Subject, Tree, Vantage, Watch};
 use measurement::{HostEvidence, Pulse, Role, Timestamp};
+
+use naps::Naps;
 
 /// What a test is watched for.
 pub(crate) struct Scene {
@@ -126,6 +130,9 @@ struct Duty {
     pause: Duration,
     next_look: Timestamp,
     next_beat: Option<Timestamp>,
+    /// While the streams go.
+    naps: Option<Naps>,
+    still: Duration,
     /// Readings that are to be kept when others go.
     marks: Vec<Timestamp>,
 }
@@ -154,14 +161,22 @@ impl Duty {
             pause: every,
             next_look: dataplane::now(),
             next_beat: None,
+            naps: None,
+            still: Duration::ZERO,
             marks: Vec::new(),
         }
     }
 
     fn serve(mut self, heard: &Receiver<Order>) -> Seen {
         loop {
+            let asleep = dataplane::now();
             let due = self.next_beat.map_or(self.next_look, |beat| beat.min(self.next_look));
-            match heard.recv_timeout(due.since(dataplane::now())) {
+            let wake = due.max(asleep).min(asleep.after(self.nap()));
+            let heard = heard.recv_timeout(wake.since(asleep));
+            if let Some(naps) = &mut self.naps {
+                naps.woke(wake, dataplane::now());
+            }
+            match heard {
                 Ok(Order::Look(done)) => {
                     // At the end of the omitted start; before, nothing was sampled.
                     self.watch.restart_profile();
@@ -173,6 +188,7 @@ impl Duty {
                 Ok(Order::Start(start)) => self.begin(start),
                 Ok(Order::Stop(stop)) => {
                     self.end_pulses(stop);
+                    self.still = self.naps.take().map_or(Duration::ZERO, Naps::still);
                     self.look(Watch::look_at_all);
                     self.marks.extend(self.watch.last());
                     // While the ends tell each other that they have stopped.
@@ -183,6 +199,11 @@ impl Duty {
                 Err(RecvTimeoutError::Timeout) => self.do_what_is_due(),
             }
         }
+    }
+
+    /// How long it sleeps at most.
+    fn nap(&self) -> Duration {
+        if self.naps.is_some() { naps::LONGEST } else { LOOK_EVERY }
     }
 
     fn do_what_is_due(&mut self) {
@@ -214,6 +235,7 @@ impl Duty {
         }
         self.next_beat = Some(start.after(self.pause));
         self.watch.begin_profile();
+        self.naps = Some(Naps::begin());
     }
 
     /// Counts what moved since the last step; of steps that were missed each gets its share.
@@ -264,7 +286,8 @@ impl Duty {
         let pulses = self.pulses.iter().filter(|beat| used(beat)).map(|beat| beat.pulse.clone());
         let pulses = pulses.filter(|pulse| !pulse.bytes.is_empty()).collect();
         WITNESSES.fetch_sub(1, Relaxed);
-        Seen { host: self.watch.finish(Role::Here), pulses }
+        let still_seconds = self.still.as_secs_f64();
+        Seen { host: HostEvidence { still_seconds, ..self.watch.finish(Role::Here) }, pulses }
     }
 }
 

@@ -11,12 +11,13 @@ use crate::words::{self, percent};
 const PAGE: Page = Page {
     id: "K15",
     title: "The program of an end stood still",
-    what: "For at least a tenth of the time linerate on an end was at work by its own clock, and \
-           neither ran nor waited for a CPU.",
+    what: "For at least a tenth of the time linerate on an end was to work, or to wake, by its own \
+           clock, and neither ran nor waited for a CPU.",
     why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
           memory. Meanwhile nothing is sent, or a socket fills that nobody reads.",
-    evidence: "Time of the worker in its turns, against the CPU time and the run delay of its \
-               thread (`/proc/<pid>/task/<tid>/schedstat`).",
+    evidence: "How late a thread woke that naps for 25 ms, and the time of a worker in its turns, \
+               less their CPU time and run delay (`/proc/<pid>/task/<tid>/schedstat`) and what the \
+               hypervisor took (`steal` of `/proc/stat`).",
     remedy: "See who stops it: the state `T` in `ps`, a debugger, `cgroup.freeze`, `vmstat` for \
              swapping.",
     source: "proc(5), signal(7)",
@@ -40,10 +41,8 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
             .at(host.role())
             .explaining(share)
             .seen(format!(
-                "for {} ({}) a worker was in its turn, and neither ran nor waited for a CPU",
-                show_duration(Duration::from_millis(
-                    u64::try_from(stood.as_millis()).unwrap_or(u64::MAX)
-                )),
+                "for {} ({}) it was to work or to wake, and neither ran nor waited for a CPU",
+                show_duration(whole_millis(stood)),
                 percent(share)
             ))
             .remedy(
@@ -52,14 +51,26 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     })
 }
 
+/// How long an end stood still, and not since a hypervisor had its CPU.
+fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
+    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
+    let stood = asleep.max(in_turns(case, host))?;
+    let stolen = host.each("cpu", "steal_ns").into_iter().map(|(_, nanos)| nanos).max();
+    Some(stood.saturating_sub(Duration::from_nanos(stolen.unwrap_or(0))))
+}
+
 /// How long the busiest worker of an end was in its turns without a CPU and without waiting
 /// for one.
-fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
+fn in_turns(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
     let runtime = case.test?.runtime(host.role())?;
     let turns = runtime.mpus.iter().map(|mpu| mpu.run_seconds).fold(0.0, f64::max);
     let most = |what| host.each("task", what).iter().map(|(_, nanos)| *nanos).max();
     let accounted = most("run_ns")?.saturating_add(most("wait_ns").unwrap_or(0));
     Duration::try_from_secs_f64(turns - accounted as f64 / 1e9).ok()
+}
+
+fn whole_millis(time: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Share of the time. To be calibrated.
@@ -83,3 +94,25 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
         crate::scene::grow(host, "task.77.wait_ns", 2_500_000_000);
     },
 };
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::evidence::Evidence;
+    use crate::scene;
+
+    #[test]
+    fn one_that_is_stopped_in_its_sleep_stands_still_and_one_whose_cpu_is_taken_does_not() {
+        let mut record = scene::tcp();
+        let found = |record: &measurement::TestRecord| {
+            let test = Evidence::of(record);
+            check(&Case::of_test(&test, &[])).len()
+        };
+        scene::host(&mut record, &Role::Peer).still_seconds = 3.0;
+        assert_eq!(found(&record), 1);
+        scene::grow(scene::host(&mut record, &Role::Peer), "cpu.0.steal_ns", 2_900_000_000);
+        assert_eq!(found(&record), 0);
+    }
+}

@@ -65,7 +65,7 @@ impl Testimony {
             && host.gaps.len() <= MOST_FAMILIES
             && series.is_whole()
             && series.at.iter().all(|at| at.nanos() <= LATEST)
-            && (0.0..=1e9).contains(&self.host.cost_seconds)
+            && [host.cost_seconds, host.still_seconds].iter().all(|time| (0.0..=1e9).contains(time))
             && self.pulses.iter().flat_map(|pulse| &pulse.bytes).all(|bytes| *bytes <= json::MOST)
     }
 }

@@ -1,0 +1,69 @@
+//! Whether this process stands still: who sleeps for moments and wakes much later, without
+//! having waited for a CPU, was stopped, frozen, or waited for memory.
+
+use std::time::Duration;
+
+use linux::clock;
+use measurement::Timestamp;
+
+/// The naps of a thread.
+pub(super) struct Naps {
+    waited: Option<Duration>,
+    late: Duration,
+}
+
+impl Naps {
+    pub(super) fn begin() -> Self {
+        Self { waited: clock::thread_run_delay(), late: Duration::ZERO }
+    }
+
+    /// A nap that was to end at `due` ended `now`, which may be sooner.
+    pub(super) fn woke(&mut self, due: Timestamp, now: Timestamp) {
+        let late = now.since(due);
+        if late >= LATE {
+            self.late += late;
+        }
+    }
+
+    /// How long all of them were late, but for the time in which the thread waited for a CPU;
+    /// nothing where that is not known.
+    pub(super) fn still(self) -> Duration {
+        let waited = clock::thread_run_delay().zip(self.waited);
+        waited.map_or(Duration::ZERO, |(now, then)| {
+            self.late.saturating_sub(now.saturating_sub(then))
+        })
+    }
+}
+
+/// Of a stop of 100 ms seven eighths show. To wake so often takes some 0.05 % of a CPU.
+pub(super) const LONGEST: Duration = Duration::from_millis(25);
+/// No host that is well wakes so late.
+const LATE: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn naps_that_end_late_add_up_and_short_delays_do_not() {
+        let mut naps = Naps { waited: clock::thread_run_delay(), late: Duration::ZERO };
+        naps.woke(at(25), at(20));
+        naps.woke(at(25), at(34));
+        assert_eq!(naps.late, Duration::ZERO);
+        naps.woke(at(25), at(125));
+        naps.woke(at(150), at(200));
+        assert_eq!(naps.late, Duration::from_millis(150));
+        // This thread waited for a CPU for at most a moment since.
+        assert!(naps.still() > Duration::from_millis(100));
+    }
+
+    #[test]
+    fn a_kernel_that_tells_no_run_delay_is_no_reason_to_suspect_anybody() {
+        let naps = Naps { waited: None, late: Duration::from_secs(1) };
+        assert_eq!(naps.still(), Duration::ZERO);
+    }
+}
