@@ -1,7 +1,7 @@
 //! When the next blocks are due at a given rate. It is told the time and never waits.
 //!
-//! A batch that was late moves those after it: they follow a little closer than the rate
-//! has it until the average is right again, and never in one heap.
+//! A batch that was late by more than a part of its time moves those after it: they follow a
+//! little closer than the rate has it until the average is right again, and never in one heap.
 
 use std::time::Duration;
 
@@ -38,6 +38,9 @@ pub struct Pacer {
     lead: Duration,
     /// When the last one began.
     began: Option<Timestamp>,
+    /// From when the next one keeps its distance: where this one began, less the part of its
+    /// lateness that is excused.
+    anchor: Timestamp,
     /// Whoever asked for it was told to wait.
     waited: bool,
     /// Nobody has looked since its last block went.
@@ -114,6 +117,7 @@ impl Pacer {
             due: None,
             lead: Duration::ZERO,
             began: None,
+            anchor: Timestamp::default(),
             waited: false,
             fresh: false,
             held_up: Duration::ZERO,
@@ -192,7 +196,7 @@ impl Pacer {
             return;
         }
         // Counted from where the batch began: what it took to send belongs to its time.
-        let soonest = self.began.unwrap_or_default().after(self.shortest(self.gone));
+        let soonest = self.anchor.after(self.shortest(self.gone));
         self.due = Some(self.grid.next().max(soonest));
         self.fresh = true;
     }
@@ -234,7 +238,16 @@ impl Pacer {
         });
         self.news = Some(Batch { lateness, stalled, forgone, before });
         self.began = Some(now);
+        self.anchor = due.after(now.since(due).saturating_sub(self.excused()));
         (self.left, self.gone) = (self.batch.blocks(&self.grid), 0);
+    }
+
+    /// How late a batch may be and move nothing: a worker always wakes a little late.
+    fn excused(&self) -> Duration {
+        match self.pacing {
+            Pacing::Even => Duration::ZERO,
+            Pacing::Smooth | Pacing::Repay => self.span_of_batch() / heap::LEEWAY,
+        }
     }
 
     /// Moves the times that lie ahead by what is not to be made up for; how much of it is

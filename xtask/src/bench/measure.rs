@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use super::dialect::{Delivered, Task};
 use super::process::{Process, cpu_time_of_children};
 use super::program::Program;
+use crate::command;
 
 /// What a run gave and what it took.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub(super) fn wall_time(program: &Program, task: Task) -> Result<Duration> {
         let output = client.output()?;
         let wall = start.elapsed();
         let complaint = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{}", complaint.trim());
+        ensure!(command::has_measured(output.status), "{}", complaint.trim());
         Ok(wall)
     };
     patiently(attempt).with_context(|| format!("{} failed", program.name))

@@ -16,7 +16,7 @@ use super::promise::{self, Judged, Strictness};
 use super::row::{ROWS, Row};
 use crate::output::say;
 use crate::workspace::Workspace;
-use crate::{packages, static_binary};
+use crate::{command, packages, static_binary};
 
 /// Reads what servers of one test keep in memory, beside iperf3's
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ impl Memory {
         let mut client = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         thread::sleep(Duration::from_secs(self.time.into()) / 2);
         let now = server.resident_memory();
-        ensure!(client.wait()?.success(), "a client of {} failed", of.name);
+        ensure!(command::has_measured(client.wait()?), "a client of {} failed", of.name);
         Found::of(now, server.peak_memory()).context("its server has ended")
     }
 }

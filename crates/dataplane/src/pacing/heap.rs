@@ -11,9 +11,9 @@ pub(super) struct Heap {
     least: usize,
     /// It grows with how late batches begin.
     grows: bool,
-    /// How late half of them do, in nanoseconds: it goes up by a step where one is later, and
-    /// down where it is not, so that one stall is no reason for longer batches.
-    lateness: u64,
+    /// How late nine of ten begin at most, in nanoseconds: it goes up by nine steps where one is
+    /// later, and down by one where it is not, so that a stall is no reason for longer batches.
+    lateness: u32,
 }
 
 impl Heap {
@@ -31,9 +31,8 @@ impl Heap {
 
     /// A batch began so late, for no reason but that nobody woke sooner.
     pub(super) fn learn(&mut self, lateness: Duration) {
-        let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
-        self.lateness = if nanos > self.lateness {
-            self.lateness + STEP
+        self.lateness = if lateness > self.lateness() {
+            self.lateness.saturating_add(9 * STEP)
         } else {
             self.lateness.saturating_sub(STEP)
         };
@@ -44,8 +43,12 @@ impl Heap {
         if !self.grows {
             return self.least;
         }
-        let wanted = Duration::from_nanos(self.lateness.saturating_mul(LEEWAY)).min(LONGEST);
+        let wanted = (self.lateness() * LEEWAY).min(LONGEST);
         grid.blocks_within(wanted).min(MOST).max(self.least)
+    }
+
+    fn lateness(&self) -> Duration {
+        Duration::from_nanos(self.lateness.into())
     }
 }
 
@@ -57,13 +60,13 @@ const LONG: Duration = Duration::from_micros(500);
 const SHORT: Duration = Duration::from_micros(47);
 /// Nor do they grow beyond this many: more take longer to send than they may.
 const MOST: usize = 256;
-/// And not beyond this.
-const LONGEST: Duration = Duration::from_millis(2);
-/// A batch takes so many times as long as it is late: a late one is made up for by 5 %, which
-/// is then enough.
-const LEEWAY: u64 = 25;
+/// And not beyond this: more at once is a burst.
+const LONGEST: Duration = Duration::from_millis(1);
+/// A batch takes so many times as long as it is late: what is late by this part of its time
+/// moves nothing.
+pub(super) const LEEWAY: u32 = 3;
 /// Nanoseconds: some fifty batches follow a CPU that sleeps deeper from now on.
-const STEP: u64 = 500;
+const STEP: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -84,10 +87,10 @@ mod tests {
 
     #[test]
     fn it_grows_with_how_late_batches_begin() {
-        assert_eq!((late(0), late(5)), (4, 4));
-        assert!((9..=11).contains(&late(24)), "{}", late(24));
-        // Two milliseconds of them are enough.
-        assert_eq!(late(900), 34);
+        assert_eq!((late(0), late(75)), (4, 4));
+        assert!((6..=8).contains(&late(150)), "{}", late(150));
+        // A millisecond of them is enough.
+        assert_eq!(late(900), 17);
     }
 
     #[test]

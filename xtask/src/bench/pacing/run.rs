@@ -12,6 +12,7 @@ use super::super::process::cpu_time_of_children;
 use super::capture::Capture;
 use super::contender::Contender;
 use super::figures::Figures;
+use crate::command;
 
 /// Lets `contender` send at `rate` and captures it.
 pub(super) fn run(contender: &Contender, rate: BitRate, seconds: u32) -> Result<Figures> {
@@ -32,7 +33,7 @@ fn send(contender: &Contender, link: &Link, rate: BitRate, seconds: u32) -> Resu
     client.args(contender.client(&link.far.ipv4().to_string(), rate, seconds));
     let output = client.stdin(Stdio::null()).output().context("cannot start the client")?;
     let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{}", complaint.trim());
+    ensure!(command::has_measured(output.status), "{}", complaint.trim());
     Ok(())
 }
 
