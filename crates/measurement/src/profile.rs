@@ -24,7 +24,7 @@ pub struct Profile {
     /// and none was lost.
     pub samples: u64,
     /// What the kernel had no room for.
-    #[serde(skip_serializing_if = "crate::profile::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub lost: u64,
     /// Where they were found, the most first. Those that are in no row were too few to keep.
     pub rows: Vec<ProfileRow>,
@@ -170,7 +170,6 @@ const GENERIC: [&str; 14] = [
     "local_bh_",
 ];
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_none(count: &u64) -> bool {
-    *count == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

@@ -1,7 +1,7 @@
 //! What perf_event_open(2) is asked (`struct perf_event_attr`, [linux/perf_event.h]).
 
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use super::{Event, Hertz};
 
@@ -55,7 +55,7 @@ impl Attributes {
     /// Opens the event for a thread on any CPU (`cpu` is -1), or for all on one CPU (`thread`
     /// is -1).
     pub(super) fn open(&self, thread: i32, cpu: i32) -> io::Result<OwnedFd> {
-        let (no_group, close_on_exec) = (-1, 8_u64 as libc::c_ulong);
+        let no_group = -1;
         // SAFETY: the structure is as long as it says and lives during the call, which does
         // not write to it unless it is too long for the kernel: then into `size` alone.
         let file = unsafe {
@@ -65,16 +65,24 @@ impl Attributes {
                 thread,
                 cpu,
                 no_group,
-                close_on_exec,
+                CLOSE_ON_EXEC,
             )
         };
-        match i32::try_from(file) {
+        match narrow(file) {
             // SAFETY: the kernel just opened it, and nobody else knows it.
-            Ok(file) if file >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
+            Some(file) if file >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
             _ => Err(io::Error::last_os_error()),
         }
     }
 }
+
+/// What a system call returned, as a file descriptor.
+fn narrow<N: TryInto<RawFd>>(returned: N) -> Option<RawFd> {
+    returned.try_into().ok()
+}
+
+/// `PERF_FLAG_FD_CLOEXEC` (perf_event_open(2)).
+const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
 /// One of the structure's bit fields: a C compiler counts them from the other end where bytes
 /// are.
