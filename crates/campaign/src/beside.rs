@@ -16,6 +16,8 @@ pub(crate) struct Companion<'a> {
     pub(crate) before: Duration,
     /// And after.
     pub(crate) after: Duration,
+    /// What it means that it cannot begin.
+    pub(crate) refused: &'a dyn Fn(SessionError) -> SessionError,
 }
 
 /// What came of both.
@@ -62,7 +64,7 @@ pub(crate) fn run(
         let beside = thread.join().unwrap_or(Err(SessionError::Interrupted));
         match outcome {
             // It ended before it began, and says why.
-            None => Err(beside.err().unwrap_or(SessionError::Interrupted)),
+            None => Err(beside.err().map_or(SessionError::Interrupted, companion.refused)),
             Some(outcome) => outcome.map(|record| Together { record, beside, asked }),
         }
     })

@@ -73,8 +73,12 @@ pub fn run_beside(
     interrupts: Option<&Interrupts>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
-    let companion =
-        Companion { request: &beside.request, before: beside.idle(), after: AFTERWARDS };
+    let companion = Companion {
+        request: &beside.request,
+        before: beside.idle(),
+        after: AFTERWARDS,
+        refused: &|error| error,
+    };
     let Together { mut record, beside: probe, asked } = beside::run(&companion, interrupts, test)?;
     match probe {
         Ok(probe) => join(&mut record, &probe, asked, beside.every),

@@ -34,7 +34,13 @@ pub fn run_observed(
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
     let request = watching(observed, request);
-    let companion = Companion { request: &request, before: Duration::ZERO, after: Duration::ZERO };
+    let refused = |error| unobserved(&observed.host, error);
+    let companion = Companion {
+        request: &request,
+        before: Duration::ZERO,
+        after: Duration::ZERO,
+        refused: &refused,
+    };
     let Together { mut record, beside, .. } = beside::run(&companion, interrupts, test)?;
     let seen = beside.map(|record| record.hosts.into_iter().find(|host| host.role == Role::Peer));
     let name = &observed.host;
@@ -50,6 +56,17 @@ pub fn run_observed(
         }
     }
     Ok(record)
+}
+
+/// Why a host cannot be watched.
+fn unobserved(host: &str, error: SessionError) -> SessionError {
+    let reason = match error {
+        SessionError::Interrupted => return SessionError::Interrupted,
+        SessionError::NoAnswers { software, .. } => format!("it runs {software}"),
+        SessionError::Protocol { error, .. } => error.to_string(),
+        error => error.to_string(),
+    };
+    SessionError::Unobserved { host: host.to_owned(), reason }
 }
 
 /// What is asked of the linerate there.

@@ -77,7 +77,7 @@ pub(crate) fn write_whole(
     let written = if is_file { replace(&target, write) } else { write_into(&target, write) };
     written.map_err(|error| {
         let (path, reason) = (path.display(), session::reason(&error));
-        anyhow!("cannot write {path}: {reason}; choose another file with --output")
+        anyhow!("cannot write {path}: {reason}; choose another file")
     })
 }
 

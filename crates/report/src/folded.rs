@@ -25,9 +25,14 @@ pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_row(row: &ProfileRow, out: &mut dyn Write) -> io::Result<()> {
     if let Some(caller) = &row.within {
-        write!(out, "{caller};")?;
+        write!(out, "{};", frame(caller))?;
     }
-    writeln!(out, "{} {}", row.symbol, row.count)
+    writeln!(out, "{} {}", frame(&row.symbol), row.count)
+}
+
+/// A symbol of a program in another language may have what stands between frames here.
+fn frame(symbol: &str) -> String {
+    symbol.replace(';', ":")
 }
 
 /// Reads such lines; none: there is not one in the text. Where frames are marked as the kernel's

@@ -88,6 +88,17 @@ pub enum SessionError {
         /// What it runs.
         software: String,
     },
+    /// A further host that was to be watched cannot be.
+    #[error(
+        "cannot observe {host}: {reason}; does \"linerate serve --observe\" run there? Leave \
+         --observe out to test without"
+    )]
+    Unobserved {
+        /// The host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// The server could not open a port to be called at.
     #[error("{to} has no further port to be called at; see its log")]
     NoPort {

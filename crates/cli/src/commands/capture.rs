@@ -1,11 +1,13 @@
 //! `linerate capture`.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use host::capture::Capture;
+use linux::event::Interrupts;
+use session::SessionError;
 
 use crate::exit::UsageError;
 use crate::flags::CaptureFlags;
@@ -17,11 +19,17 @@ pub(crate) fn run(flags: &CaptureFlags) -> anyhow::Result<ExitCode> {
         let text = "an archive is not for a terminal: send it to a file, or name one with --output";
         return Err(UsageError(text.to_owned()).into());
     }
+    // A file that is being written is written to its end.
+    let interrupts = Interrupts::take().context("cannot handle signals")?;
     let capture = Capture::take();
+    if interrupts.came() {
+        return Err(SessionError::Interrupted.into());
+    }
     let capture = if flags.mask { capture.masked() } else { capture };
     if is_stdout {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        capture.write(&mut out).and_then(|()| out.flush()).context("cannot write the archive")?;
+        let mut archive = Vec::new();
+        capture.write(&mut archive).context("cannot write the archive")?;
+        output::print_text(&archive)?;
     } else {
         output::write_whole(&flags.output, |out| capture.write(out))?;
         let (files, path) = (capture.files(), flags.output.display());

@@ -1,10 +1,11 @@
 //! `linerate explain`.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{anyhow, ensure};
 use measurement::{Page, Profile, RecordSet};
 
 use crate::flags::ExplainFlags;
@@ -24,11 +25,26 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         ));
     }
     let name = path.display();
-    let text = fs::read(path).with_context(|| format!("cannot read {name}"))?;
+    let text = read_some(path)
+        .map_err(|error| anyhow!("cannot read {name}: {}", session::reason(&error)))?;
+    ensure!(
+        text.len() as u64 <= MOST_BYTES,
+        "{name} is longer than 512 MiB; so long no text of linerate or perf has to be"
+    );
     let explained =
         if is_json(&text) { explain_records(&text, flags) } else { explain_profile(&text, flags) };
     explained.map_err(|error| anyhow!("{name}: {error:#}"))
 }
+
+/// So much of it that more would show.
+fn read_some(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// The record of 100,000 streams is shorter.
+const MOST_BYTES: u64 = 512 << 20;
 
 /// A record is an object; nothing that perf prints begins like one.
 fn is_json(text: &[u8]) -> bool {
@@ -107,6 +123,11 @@ fn print_json(pages: &[&Page]) -> anyhow::Result<()> {
 }
 
 fn read(text: &[u8]) -> anyhow::Result<RecordSet> {
-    report::json::read(text)
-        .map_err(|error| anyhow!("it is no record of linerate test --output: {error}"))
+    report::json::read(text).map_err(|error| {
+        let why: String = error.to_string().chars().take(LONGEST_REASON).collect();
+        anyhow!("it is no record of linerate test --output: {why}")
+    })
 }
+
+/// Letters; what is wrong may quote what it found.
+const LONGEST_REASON: usize = 300;

@@ -50,6 +50,25 @@ fn a_record_is_explained_from_its_file() {
 }
 
 #[test]
+fn a_record_from_anybody_moves_no_cursor_and_fills_no_memory() {
+    let directory = Directory::new("forged");
+    let file = directory.path().join("record.json");
+    let mut record = json(&Server::start(), "--tcp --send -t 100ms");
+    record["peer"]["software"] = "evil\u{1b}[31m".into();
+    fs::write(&file, record.to_string()).expect("a file");
+    let explain = || run(linerate(&format!("explain --color always {}", file.display())));
+    let finished = explain();
+    finished.assert_success();
+    assert!(finished.stdout.contains("(evil [31m)"), "{finished:?}");
+    record["plan"]["transport"] = "evil\u{1b}[31m\n".repeat(1000).into();
+    fs::write(&file, record.to_string()).expect("a file");
+    let finished = explain();
+    finished.assert_refusal(1, &["it is no record of linerate", "evil [31m "]);
+    assert!(finished.stderr.len() < 600 && !finished.stderr.contains("\u{1b}[31m"));
+    run(linerate("explain /dev/zero")).assert_refusal(1, &["/dev/zero is longer than 512 MiB"]);
+}
+
+#[test]
 fn a_rule_is_explained_by_its_name() {
     let finished = run(linerate("explain u1"));
     finished.assert_success();

@@ -63,6 +63,16 @@ fn a_listener_that_closes_at_once_is_an_error() {
 }
 
 #[test]
+fn a_host_that_cannot_be_observed_is_named() {
+    let server = Server::start();
+    let port = free_port();
+    let finished = test(&server, &format!("--tcp -t 100ms --observe 127.0.0.1:{port}"));
+    let words =
+        ["cannot observe 127.0.0.1: cannot connect", "does \"linerate serve --observe\" run"];
+    finished.assert_refusal(1, &words);
+}
+
+#[test]
 fn a_listener_that_says_nothing_is_an_error() {
     let finished = against(Some);
     finished.assert_refusal(1, &["no answer", "does an iperf3 or linerate run there?"]);
@@ -215,7 +225,7 @@ fn a_file_that_cannot_be_written_costs_no_result() {
     for file in [missing, taken] {
         let finished = write_to(&server, &file);
         let sentence = format!("cannot write {}: ", file.display());
-        finished.assert_complaint(1, &[&sentence, "choose another file with --output"]);
+        finished.assert_complaint(1, &[&sentence, "choose another file"]);
         assert!(finished.stdout.contains("TCP send"), "{finished:?}");
         assert_eq!(directory.names(), ["taken"], "no half-written file");
     }

@@ -72,5 +72,5 @@ fn what_is_no_captured_host_is_refused() {
     run(linerate(&format!("host --root {}", file.display())))
         .assert_refusal(1, &["no archive of linerate capture"]);
     run(linerate(&format!("capture -o {folder}/absent/file.tar")))
-        .assert_refusal(1, &["cannot write", "--output"]);
+        .assert_refusal(1, &["cannot write", "choose another file"]);
 }

@@ -82,10 +82,10 @@ impl Mask {
 
     /// The stand-in of a word; none: it is no address.
     fn word(&mut self, word: &str) -> Option<String> {
-        if let Some(digits) = word.strip_prefix("enx").filter(|rest| is_hexadecimal(rest, 12)) {
+        if let Some((kind, digits)) = named_after_address(word) {
             let pairs = digits.as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair));
             let address = pairs.collect::<Vec<_>>().join(":");
-            return Some(format!("enx{}", self.hardware(&address).replace(':', "")));
+            return Some(format!("{kind}{}", self.hardware(&address).replace(':', "")));
         }
         if word.len() >= IDENTIFIER_LETTERS && is_hexadecimal(word, word.len()) {
             return Some("0".repeat(word.len()));
@@ -138,13 +138,27 @@ impl Mask {
     }
 }
 
-/// TEST-NET-2, and what is set aside for benchmarks (RFC 2544) where that is full.
+/// The kind and the address of an interface that has its name from them: `enx` for Ethernet, `wlx`
+/// for Wi-Fi and so on (systemd.net-naming-scheme(7)); 12 digits of their own are one too.
+fn named_after_address(word: &str) -> Option<(&str, &str)> {
+    let (kind, digits) = word.split_at_checked(word.len().checked_sub(12)?)?;
+    let is_alphabetic = |byte: u8| byte.is_ascii_alphabetic();
+    let is_kind = match kind.len() {
+        // Without a letter it is a number.
+        0 => digits.bytes().any(is_alphabetic),
+        3 => kind.bytes().all(is_alphabetic),
+        _ => false,
+    };
+    (is_kind && is_hexadecimal(digits, 12)).then_some((kind, digits))
+}
+
 /// The time at which a host was started is as good as a name.
 fn without_boot_time(stat: &str) -> String {
     let lines = stat.lines().map(|line| if line.starts_with("btime ") { "btime 0" } else { line });
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
+/// TEST-NET-2, and what is set aside for benchmarks (RFC 2544) where that is full.
 fn version_four(number: u32) -> Ipv4Addr {
     match u8::try_from(number) {
         Ok(last) if last < 255 => Ipv4Addr::new(198, 51, 100, last),
@@ -182,6 +196,7 @@ mod tests {
         assert_eq!(mask.text("fe80::a8b/64 2a00:1450::5"), "fe80::1/64 2001:db8::2");
         assert_eq!(mask.text("AC:DE:48:00:11:22\n"), "02:00:00:00:00:01\n");
         assert_eq!(mask.text("sys/class/net/enxacde48001122"), "sys/class/net/enx020000000001");
+        assert_eq!(mask.text("wlxacde48001122 br-acde48001122"), "wlx020000000001 br-020000000001");
         assert_eq!(mask.text("0100007F:1F90"), "00000000:1F90");
     }
 

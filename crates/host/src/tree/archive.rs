@@ -21,7 +21,8 @@ impl Archive {
     /// What reading reports; `InvalidData` if it is no archive, or larger than any capture.
     pub fn read(from: impl Read) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
-        let mut archive = tar::Archive::new(from);
+        // What is skipped, and long names, count too.
+        let mut archive = tar::Archive::new(from.take(MOST_LENGTH));
         let mut bytes = 0;
         for entry in archive.entries()? {
             let mut entry = entry?;
@@ -133,6 +134,8 @@ fn normal(path: &str) -> Option<String> {
 /// A capture of a large server has some thousand files of some hundred bytes.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_ENTRIES: usize = 200_000;
+/// Of the archive, whose parts are padded.
+const MOST_LENGTH: u64 = 2 * MOST_BYTES;
 /// As many as path_resolution(7) follows.
 const MOST_LINKS: usize = 40;
 

@@ -34,7 +34,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let stood = stood_still(case, host)?;
-    let share = stood.as_secs_f64() / case.result_span()?.as_secs_f64().max(f64::MIN_POSITIVE);
+    let span = case.result_span().filter(|span| !span.is_zero())?;
+    let share = stood.as_secs_f64() / span.as_secs_f64();
     (share >= LEAST).then(|| {
         let name = words::host(host.role());
         Found::limit(format!("linerate on {name} stands still again and again"))
