@@ -81,16 +81,17 @@ fn rate(record: &TestRecord) -> Option<BitRate> {
 /// How long CPUs were busy while samples were taken.
 fn busy(profile: &Profile, shares: &Shares, host: &Host<'_>) -> Option<Duration> {
     if profile.event.starts_with("cpu-clock") {
-        let hertz = f64::from(profile.hertz);
-        return (hertz > 0.0).then(|| Duration::from_secs_f64(shares.busy as f64 / hertz));
+        return Duration::try_from_secs_f64(shares.busy as f64 / f64::from(profile.hertz)).ok();
     }
-    let nanos = shares::BUSY.iter().filter_map(|name| host.sum("cpu", name)).sum();
+    let nanos = shares::BUSY.iter().filter_map(|name| host.sum("cpu", name));
+    let nanos = nanos.fold(0, u64::saturating_add);
     Some(Duration::from_nanos(nanos)).filter(|time| !time.is_zero())
 }
 
 fn nanos_per_kib(record: &TestRecord, busy: Option<Duration>) -> Option<f64> {
     let directions = record.outcome.directions.iter();
-    let bytes: u64 = directions.filter_map(DirectionOutcome::headline).map(|it| it.bytes).sum();
+    let bytes = directions.filter_map(DirectionOutcome::headline).map(|it| it.bytes);
+    let bytes = bytes.fold(0, u64::saturating_add);
     busy.filter(|_| bytes > 0).map(|busy| busy.as_nanos() as f64 / (bytes as f64 / 1024.0))
 }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::profile::Profile;
 
 pub use inventory::{
-    Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, Measure, Pause, Pipeline,
-    Queueing, Route, Steering,
+    Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure, Pause,
+    Pipeline, Queueing, Route, Steering,
 };
 pub use series::{Series, family};
 

@@ -233,8 +233,8 @@ impl Outcome {
             return None;
         }
         let parts = self.directions.iter().map(DirectionOutcome::headline);
-        let sum =
-            parts.map(|part| part.map(|part| part.rate.bits_per_second())).sum::<Option<u64>>();
+        let mut parts = parts.map(|part| part.map(|part| part.rate.bits_per_second()));
+        let sum = parts.try_fold(0_u64, |sum, rate| Some(sum.saturating_add(rate?)));
         sum.map(BitRate::from_bits_per_second)
     }
 }

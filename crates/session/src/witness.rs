@@ -256,7 +256,9 @@ impl Duty {
                 .bytes
                 .extend((0..steps).map(|step| moved * (step + 1) / steps - moved * step / steps));
         }
-        if self.pulses[0].pulse.bytes.len() > MOST_STEPS {
+        let length = self.pulses[0].pulse.bytes.len();
+        // An odd one has no partner.
+        if length > MOST_STEPS && length.is_multiple_of(2) {
             self.halve();
         }
     }

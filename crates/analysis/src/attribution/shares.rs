@@ -35,21 +35,21 @@ impl Shares {
         for row in &profile.rows {
             let work = symbols.work(row);
             if work == Work::Idle {
-                shares.idle += row.count;
+                add(&mut shares.idle, row.count);
             } else {
-                *shares.work.entry(work).or_default() += row.count;
+                add(shares.work.entry(work).or_default(), row.count);
             }
             let Some(cpu) = row.cpu else { continue };
             let counts = shares.cpus.entry(cpu).or_default();
-            *counts.work.entry(work).or_default() += row.count;
-            counts.own += if row.task == Task::Own { row.count } else { 0 };
+            add(counts.work.entry(work).or_default(), row.count);
+            add(&mut counts.own, if row.task == Task::Own { row.count } else { 0 });
         }
         shares.busy = profile.samples.saturating_sub(shares.idle);
         // What is in no row was busy with nobody knows what: idle CPUs are found in few places.
-        let known: u64 = shares.work.values().sum();
+        let known = total(shares.work.values().copied());
         let unknown = shares.busy.saturating_sub(known);
         if unknown > 0 {
-            *shares.work.entry(Work::Other).or_default() += unknown;
+            add(shares.work.entry(Work::Other).or_default(), unknown);
         }
         shares
     }
@@ -81,7 +81,7 @@ impl Shares {
     /// give none of a CPU that sleeps, of others there are some.
     fn busy_share(&self, cpu: u32, counts: &Counts, host: &Host<'_>) -> Option<f64> {
         let idle = counts.work.get(&Work::Idle).copied().unwrap_or(0);
-        let all: u64 = counts.work.values().sum();
+        let all = total(counts.work.values().copied());
         let busy = (all - idle) as f64;
         if self.due.map_or(self.idle > 0, |due| all as f64 >= WHOLE * due) {
             return Some(busy / (all as f64).max(1.0));
@@ -93,7 +93,7 @@ impl Shares {
     pub(super) fn carrier<'a>(&self, cpus: &'a [CpuWork]) -> Option<&'a CpuWork> {
         let carried = |cpu: &CpuWork| {
             let counts = self.cpus.get(&cpu.cpu)?;
-            let all: u64 = counts.work.values().sum();
+            let all = total(counts.work.values().copied());
             let own = counts.own as f64 / (all as f64).max(1.0);
             let network: f64 = NETWORK.iter().filter_map(|work| cpu.work.get(work)).sum();
             Some(own.max(network))
@@ -113,14 +113,23 @@ fn due(profile: &Profile) -> Option<f64> {
 
 fn told_busy(host: &Host<'_>, cpu: u32) -> Option<f64> {
     let sum = |names: &[&str]| -> u64 {
-        names.iter().filter_map(|name| host.growth(&format!("cpu.{cpu}.{name}"))).sum()
+        total(names.iter().filter_map(|name| host.growth(&format!("cpu.{cpu}.{name}"))))
     };
     let (busy, idle) = (sum(&BUSY), sum(&["idle_ns", "iowait_ns"]));
-    (busy + idle > 0).then(|| busy as f64 / (busy + idle) as f64)
+    let all = busy as f64 + idle as f64;
+    (all > 0.0).then(|| busy as f64 / all)
+}
+
+fn add(to: &mut u64, count: u64) {
+    *to = to.saturating_add(count);
+}
+
+fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 fn parts(counts: &BTreeMap<Work, u64>) -> Parts {
-    let all: u64 = counts.values().sum();
+    let all = total(counts.values().copied());
     counts.iter().map(|(work, count)| (*work, *count as f64 / (all as f64).max(1.0))).collect()
 }
 

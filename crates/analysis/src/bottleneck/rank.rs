@@ -1,7 +1,5 @@
 //! From findings to one sentence.
 
-use std::cmp::Ordering;
-
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
@@ -81,7 +79,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<(&Rule, Finding)>) -> Vec
     let key = |finding: &Finding| (finding.certainty, !is_symptom(finding), Kind::of(finding));
     // Stable: of equals the one that comes first on the way stays first.
     found.sort_by(|(_, one), (_, other)| {
-        let shares = || other.share.partial_cmp(&one.share).unwrap_or(Ordering::Equal);
+        let shares = || other.share.total_cmp(&one.share);
         key(other).cmp(&key(one)).then_with(shares)
     });
     found.into_iter().map(|(_, finding)| finding).collect()

@@ -27,7 +27,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn of(latency: &Loaded) -> Option<Finding> {
     let ways = latency.one_way?;
     let longest = ways.loaded_there.p50.max(ways.loaded_back.p50);
-    let drifted = ways.clock_error > latency.idle.times.min * 3 / 4;
+    let drifted = ways.clock_error > latency.idle.times.min / 4 * 3;
     (ways.clock_error > longest && drifted).then(|| {
         let text = format!(
             "the clocks may be wrong by {}, and a way took {} at most: one-way delays mean nothing \

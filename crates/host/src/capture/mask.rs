@@ -87,12 +87,18 @@ impl Mask {
             let address = pairs.collect::<Vec<_>>().join(":");
             return Some(format!("{kind}{}", self.hardware(&address).replace(':', "")));
         }
-        if word.len() >= IDENTIFIER_LETTERS && is_hexadecimal(word, word.len()) {
-            return Some("0".repeat(word.len()));
+        // As in `docker-0123....scope`.
+        if word.split('.').any(is_identifier) {
+            let nobody = |part: &str| if is_identifier(part) { zeroes(part) } else { part.into() };
+            return Some(word.split('.').map(nobody).collect::<Vec<_>>().join("."));
         }
-        let octets = || word.split(':').filter(|octet| is_hexadecimal(octet, 2)).count();
-        if word.len() == HARDWARE_LETTERS && octets() == 6 {
-            return Some(self.hardware(word));
+        if word.split(':').all(|octet| is_hexadecimal(octet, 2)) {
+            match word.split(':').count() {
+                6 => return Some(self.hardware(word)),
+                // Of tunnels and of InfiniBand; 8 may be an address of IPv6.
+                4 | 16 | 20 => return Some(zeroes(word)),
+                _ => {}
+            }
         }
         if let Some((address, port)) = word.split_once(':') {
             // As tables of sockets below /proc/net have it.
@@ -172,6 +178,15 @@ fn version_six(address: Ipv6Addr, number: u32) -> Ipv6Addr {
     Ipv6Addr::from_bits(u128::from(first) << 96 | u128::from(number))
 }
 
+fn is_identifier(text: &str) -> bool {
+    text.len() >= IDENTIFIER_LETTERS && is_hexadecimal(text, text.len())
+}
+
+/// The same with nothing in it.
+fn zeroes(text: &str) -> String {
+    text.chars().map(|letter| if letter == ':' { ':' } else { '0' }).collect()
+}
+
 fn is_hexadecimal(text: &str, letters: usize) -> bool {
     text.len() == letters && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -180,7 +195,6 @@ const HOST: &str = "host-1";
 const BOOT: &[u8] = b"00000000-0000-4000-8000-000000000001\n";
 /// Names of containers in control groups are at least as long.
 const IDENTIFIER_LETTERS: usize = 32;
-const HARDWARE_LETTERS: usize = 17;
 
 #[cfg(test)]
 mod tests {
@@ -197,6 +211,9 @@ mod tests {
         assert_eq!(mask.text("AC:DE:48:00:11:22\n"), "02:00:00:00:00:01\n");
         assert_eq!(mask.text("sys/class/net/enxacde48001122"), "sys/class/net/enx020000000001");
         assert_eq!(mask.text("wlxacde48001122 br-acde48001122"), "wlx020000000001 br-020000000001");
+        assert_eq!(mask.text("c0:a8:01:05 12:34:56"), "00:00:00:00 12:34:56");
+        let scope = |letter: &str| format!("/docker-{}.scope", letter.repeat(64));
+        assert_eq!(mask.text(&scope("d")), scope("0"));
         assert_eq!(mask.text("0100007F:1F90"), "00000000:1F90");
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measurement::host::{Cache, Cpu};
+use measurement::host::{Cache, Cpu, MOST_CPU};
 
 use super::cores::{core, instructions};
 use super::cpuinfo::CpuInfo;
@@ -36,6 +36,7 @@ fn numbers(tree: &Tree, info: &CpuInfo) -> Vec<u32> {
     if numbers.is_empty() {
         numbers.extend(info.cpus.keys());
     }
+    numbers.retain(|number| *number <= MOST_CPU);
     numbers.sort_unstable();
     numbers
 }

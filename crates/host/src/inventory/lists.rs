@@ -1,11 +1,13 @@
 //! Sets of CPUs, as the kernel writes them.
 
+use measurement::host::MOST_CPU;
+
 /// CPUs as a list: `0,2-3`. What makes no sense is left out.
 pub fn list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
         let (first, last) = (first.parse::<u32>().ok()?, last.parse::<u32>().ok()?);
-        Some(first..=last.min(MOST_CPUS))
+        Some(first..=last.min(MOST_CPU))
     };
     let mut cpus: Vec<u32> = text.split(',').filter_map(range).flatten().take(MOST).collect();
     cpus.sort_unstable();
@@ -17,14 +19,12 @@ pub fn list(text: &str) -> Vec<u32> {
 pub fn mask(text: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
     let words = text.trim().rsplit(',').map(|word| u32::from_str_radix(word, 16).unwrap_or(0));
-    for (first, word) in (0..=MOST_CPUS).step_by(32).zip(words) {
+    for (first, word) in (0..=MOST_CPU).step_by(32).zip(words) {
         cpus.extend((0..32).filter(|bit| word >> bit & 1 == 1).map(|bit| first + bit));
     }
     cpus
 }
 
-/// More than any kernel has (`CONFIG_NR_CPUS`).
-const MOST_CPUS: u32 = 8191;
 const MOST: usize = 8192;
 
 #[cfg(test)]

@@ -42,6 +42,19 @@ pub struct Inventory {
     pub kernel_options: BTreeMap<String, String>,
 }
 
+impl Inventory {
+    /// Every number of a CPU in it.
+    pub fn cpu_numbers(&self) -> impl Iterator<Item = &u32> {
+        let cpus = self.cpus.iter().flat_map(|cpu| cpu.siblings.iter().chain([&cpu.number]));
+        let irqs = self.irqs.iter();
+        let irqs =
+            irqs.flat_map(|irq| irq.allowed.iter().chain(&irq.effective).chain(irq.counts.keys()));
+        let steering = self.interfaces.iter().flat_map(|interface| &interface.steering);
+        let steering = steering.flat_map(|steering| &steering.cpus);
+        cpus.chain(irqs).chain(steering).chain(&self.limits.cpus)
+    }
+}
+
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -342,6 +355,9 @@ pub struct Route {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
 }
+
+/// The highest number that a CPU can have: no kernel is built for more (`CONFIG_NR_CPUS`).
+pub const MOST_CPU: u32 = 8191;
 
 /// What a control group lets the process use (cgroups(7), version 1 or 2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

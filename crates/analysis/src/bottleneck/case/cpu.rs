@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::host::{Cpu, Inventory};
+use measurement::host::{Cpu, Inventory, MOST_CPU};
 
 use crate::evidence::Host;
 
@@ -108,11 +108,12 @@ pub(crate) fn fastest(inventory: &Inventory) -> Vec<u32> {
 }
 
 /// CPUs as `smp_affinity`, `rps_cpus` and `xps_cpus` take them: hexadecimal, a bit for each, in
-/// groups of 32 with commas between.
+/// groups of 32 with commas between; without those that no Linux has.
 pub(crate) fn mask(cpus: &[u32]) -> String {
-    let groups = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+    let cpus = || cpus.iter().filter(|cpu| **cpu <= MOST_CPU);
+    let groups = cpus().max().map_or(1, |most| most / 32 + 1);
     let group = |group: u32| {
-        let own = cpus.iter().filter(|cpu| **cpu / 32 == group);
+        let own = cpus().filter(|cpu| **cpu / 32 == group);
         own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
     };
     let lower = (0..groups - 1).rev().map(|lower| format!(",{:08x}", group(lower)));
@@ -138,6 +139,7 @@ mod tests {
     fn masks_are_hexadecimal_in_groups_of_32() {
         assert_eq!([mask(&[4]), mask(&[5]), mask(&[0, 1, 3])], ["10", "20", "b"]);
         assert_eq!(mask(&[33, 64]), "1,00000002,00000000");
+        assert_eq!((mask(&[1, u32::MAX]), mask(&[u32::MAX])), ("2".to_owned(), "0".to_owned()));
     }
 
     #[test]

@@ -28,8 +28,9 @@ impl Case<'_> {
             return Arrivals(irq.counts.clone());
         }
         let prefix = format!("interrupts.{}.", irq.number);
-        let names = device.host.evidence.series.counters.keys();
-        let own = names.filter_map(|name| Some((name.strip_prefix(&prefix)?.parse().ok()?, name)));
+        let counters = device.host.evidence.series.counters.range(prefix.clone()..);
+        let own = counters.map_while(|(name, _)| Some((name.strip_prefix(&prefix)?, name)));
+        let own = own.filter_map(|(cpu, name)| Some((cpu.parse().ok()?, name)));
         let grown = own.map(|(cpu, name)| (cpu, device.host.growth(name).unwrap_or(0)));
         Arrivals(grown.collect())
     }

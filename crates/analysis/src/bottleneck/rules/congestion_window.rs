@@ -57,7 +57,9 @@ fn growth(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<f64> {
     };
     let bytes = &pulses.iter().find(|pulse| pulse.sender)?.bytes;
     let third = bytes.len() / 3;
-    let sum = |from: usize| -> u64 { bytes[from..from + third].iter().sum() };
+    let sum = |from: usize| -> u64 {
+        bytes[from..from + third].iter().copied().fold(0, u64::saturating_add)
+    };
     let (second, last) = (sum(third), sum(2 * third));
     (third >= 5 && second > 0).then(|| last as f64 / second as f64)
 }

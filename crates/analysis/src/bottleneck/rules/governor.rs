@@ -26,9 +26,9 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     let cpu = host.evidence.inventory.cpus.iter().find(|cpu| cpu.number == number)?;
     let governor = cpu.governor.as_deref().filter(|governor| *governor != "performance")?;
     let khz = host.gauge(&format!("frequency.{number}.khz"));
-    let mean =
-        khz.iter().map(|khz| (*khz).max(0).unsigned_abs()).sum::<u64>() / (khz.len() as u64).max(1);
-    let most = cpu.max_khz.filter(|most| mean > 0 && mean * 10 < most * 9)?;
+    let sum = khz.iter().map(|khz| (*khz).max(0).unsigned_abs()).fold(0, u64::saturating_add);
+    let mean = sum / (khz.len() as u64).max(1);
+    let most = cpu.max_khz.filter(|most| mean > 0 && mean < most / 10 * 9)?;
     let host = words::host(&full.role);
     let found =
         Found::candidate(format!("the governor {governor} keeps CPU {number} of {host} slow"))

@@ -76,11 +76,13 @@ fn payload_share(record: &TestRecord, mtu: u32) -> Option<f64> {
     let address = if stream.peer.is_ipv6() { 40 } else { 20 };
     let (payload, packets) = match record.plan.transport {
         Transport::Tcp => {
-            let segment = stream.mss.unwrap_or_else(|| mtu.saturating_sub(address + 32));
-            (f64::from(segment), vec![f64::from(segment + address + 32)])
+            let segment = f64::from(stream.mss.unwrap_or_else(|| mtu.saturating_sub(address + 32)));
+            (segment, vec![segment + f64::from(address + 32)])
         }
+        // No datagram is longer (RFC 768).
         Transport::Udp => {
-            (stream.block.bytes() as f64, fragments(stream.block.bytes(), mtu, address))
+            let block = stream.block.bytes().min(u16::MAX.into());
+            (block as f64, fragments(block, mtu, address))
         }
     };
     let wire: f64 = packets.iter().map(|packet| (packet + ETHERNET).max(SHORTEST)).sum();

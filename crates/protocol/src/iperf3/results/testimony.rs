@@ -1,7 +1,7 @@
 //! What a linerate server tells of its host beside the results (clause 13.19).
 
-use measurement::host::is_shown;
-use measurement::{ClockOffset, HostEvidence, Pulse, Timestamp};
+use measurement::host::{MOST_CPU, is_shown};
+use measurement::{ClockOffset, HostEvidence, Profile, Pulse, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::json::{self, Members};
@@ -64,10 +64,20 @@ impl Testimony {
             && series.families.len() <= MOST_FAMILIES
             && host.gaps.len() <= MOST_FAMILIES
             && series.is_whole()
+            && host.inventory.cpu_numbers().all(|number| *number <= MOST_CPU)
+            && host.profile.iter().all(counts_little)
             && series.at.iter().all(|at| at.nanos() <= LATEST)
             && [host.cost_seconds, host.still_seconds].iter().all(|time| (0.0..=1e9).contains(time))
             && self.pulses.iter().flat_map(|pulse| &pulse.bytes).all(|bytes| *bytes <= json::MOST)
     }
+}
+
+/// Whether the samples are no more than there can be.
+fn counts_little(profile: &Profile) -> bool {
+    let rows = profile.rows.iter();
+    rows.clone().filter_map(|row| row.cpu).all(|number| number <= MOST_CPU)
+        && rows.map(|row| row.count).all(|count| count <= json::MOST)
+        && [profile.samples, profile.lost].iter().all(|count| *count <= json::MOST)
 }
 
 /// Whether it has no more objects than a large host has CPUs, caches, interfaces and interrupts:
@@ -97,6 +107,8 @@ fn is_printable(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::Irq;
+
     use super::*;
 
     fn at(nanos: u64) -> Timestamp {
@@ -136,6 +148,12 @@ mod tests {
         let mut ragged = told.clone();
         ragged.host.series.at.pop();
         assert_eq!(read(&ragged), None);
+        let mut huge = told.clone();
+        huge.host.inventory.irqs.push(Irq { allowed: vec![u32::MAX], ..Irq::default() });
+        assert_eq!(read(&huge), None);
+        let mut busy = told.clone();
+        busy.host.profile = Some(Profile { samples: u64::MAX, ..Profile::default() });
+        assert_eq!(read(&busy), None);
         told.host.cost_seconds = -1.0;
         assert_eq!(read(&told), None);
         assert_eq!(Testimony::in_results(b"{}"), None);
