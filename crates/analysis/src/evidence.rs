@@ -12,6 +12,7 @@ use crate::words::is_short;
 mod host;
 mod senders;
 mod traffic;
+pub(crate) mod turned_away;
 mod workers;
 
 pub(crate) use host::Host;

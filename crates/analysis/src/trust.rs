@@ -24,7 +24,7 @@ mod hosts;
 mod jitter;
 mod kernel_pacing;
 mod link_flap;
-mod loss_place;
+pub(crate) mod loss_place;
 mod old_peer;
 mod one_way_clock;
 pub(crate) mod others_cpu;

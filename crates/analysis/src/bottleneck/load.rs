@@ -132,9 +132,12 @@ fn of<'a>(case: &Case<'a>, host: &Host<'a>) -> Option<Full<'a>> {
         cpu: load.cpu,
         busy: load.busy,
         interrupts: load.interrupts,
-        source: load.source,
+        source: if load.busy < FULL { load.source + RESTLESSLY } else { load.source },
     })
 }
+
+/// Why that is enough.
+const RESTLESSLY: &str = ", and a thread of linerate never paused";
 
 /// From which share of its time on the busiest CPU is full: where a thread never paused less is
 /// enough, since that changes its CPU as often as the scheduler likes.

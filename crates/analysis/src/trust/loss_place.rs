@@ -6,7 +6,7 @@ use measurement::judgement::{Drop, Place};
 use measurement::{ByteSize, Ledger, Role};
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::Flow;
+use crate::evidence::{Flow, turned_away};
 use crate::words::{self, count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
@@ -37,7 +37,7 @@ fn in_words(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
     let mut parts: Vec<_> =
         drops.iter().map(|drop| (drop.datagrams, place(evidence, flow, drop))).collect();
     if ledger.remainder > 0 {
-        parts.push((ledger.remainder, remainder(ledger)));
+        parts.push((ledger.remainder, remainder(evidence, flow, ledger)));
     }
     let lost = ledger.lost();
     let amount =
@@ -51,7 +51,9 @@ fn in_words(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
         }
     };
     let greatest = drops.first().filter(|drop| drop.datagrams >= ledger.remainder);
-    Some(format!("{where_to}; {}", remedy(greatest.map(|drop| drop.place), ledger)))
+    let is_turned_away = is_turned_away(evidence, flow, ledger);
+    let remedy = remedy(greatest.map(|drop| drop.place), ledger, is_turned_away);
+    Some(format!("{where_to}; {remedy}"))
 }
 
 fn place(evidence: &Evidence<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
@@ -87,7 +89,14 @@ fn buffer(evidence: &Evidence<'_>, flow: &Flow<'_>) -> String {
     })
 }
 
-fn remainder(ledger: &Ledger) -> String {
+fn remainder(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
+    if is_turned_away(evidence, flow, ledger) {
+        let receiver = words::host(&flow.receiver());
+        return format!(
+            "came into {receiver} and reached no socket, most likely by a rule of its firewall (as \
+             InReceives and InDelivers of IP have it)"
+        );
+    }
     let unknown = match (ledger.sender_told, ledger.receiver_told) {
         (true, true) => "on the path, as no counter of either host has them",
         (true, false) => "on the path or at the receiver, whose counters are not known",
@@ -101,8 +110,15 @@ fn remainder(ledger: &Ledger) -> String {
     format!("were probably lost {unknown}: {} to {}", count(least), count(most))
 }
 
-fn remedy(place: Option<Place>, ledger: &Ledger) -> &'static str {
+/// Whether as many packets as are missing came into the receiver and reached nobody there.
+pub(crate) fn is_turned_away(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> bool {
+    let turned_away = evidence.host(&flow.receiver()).map_or(0, turned_away::by_its_rules);
+    ledger.remainder_least > 0 && turned_away >= ledger.remainder_least / 10 * 9
+}
+
+fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'static str {
     match place {
+        None if is_turned_away => "see what its rules count (iptables -L -v -n, nft list ruleset)",
         Some(Place::Sender | Place::SenderQueue) => {
             "ask for less (-b), or give that queue more room (tc qdisc)"
         }

@@ -25,6 +25,10 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(host: &Host<'_>) -> Option<Finding> {
+    if !host.tells("cgroup") {
+        let what = format!("whether a quota stopped linerate on {}", words::host(host.role()));
+        return Some(Finding::unchecked(what, "it tells nothing of control groups for CPU time"));
+    }
     let times = host.growth("cgroup.cpu.nr_throttled").filter(|times| *times > 0)?;
     let micros = host.growth("cgroup.cpu.throttled_us").unwrap_or(0);
     let text = format!(

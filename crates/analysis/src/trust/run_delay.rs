@@ -38,16 +38,26 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
             let text = format!("{fact}, as both ends share its CPUs; test between two hosts");
             return Finding::note(Some(host.role()), text);
         }
-        let text = format!("{fact}; stop what else runs there, or choose CPUs (--cpus)");
+        let quota = if is_idle(host) { ", see whether it has a quota (cpu.max)" } else { "" };
+        let text = format!("{fact}; stop what else runs there{quota}, or choose CPUs (--cpus)");
         Finding::suspect(Some(host.role()), text)
     })
 }
 
-/// Nobody else was there to wait for.
+/// Nobody else was there to wait for, and CPUs had something to do.
 pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
-    software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host)
+    software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host) && !is_idle(host)
 }
 
+/// Who waits for a CPU while most are idle is held back by something else: a quota.
+fn is_idle(host: &Host<'_>) -> bool {
+    let idle = host.each("cpu", "idle_ns");
+    let sum = idle.iter().map(|(_, nanos)| *nanos).fold(0, u64::saturating_add) as f64;
+    sum > IDLE * idle.len() as f64 * host.span().as_nanos() as f64
+}
+
+/// Share of the time of all CPUs. To be calibrated.
+const IDLE: f64 = 0.6;
 /// Share of the time. To be calibrated.
 const TOLERATED: f64 = 0.01;
 /// The same where the rate was kept and nothing was lost.
@@ -86,13 +96,29 @@ mod tests {
     fn ends_on_one_host_that_wait_for_each_other_are_noted() {
         let mut record = scene::tcp();
         scene::in_software(&mut record);
-        scene::grow(scene::host(&mut record, &Role::Here), "task.9.wait_ns", 3_000_000_000);
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "task.9.wait_ns", 3_000_000_000);
+        for cpu in ["0", "1"] {
+            scene::grow(host, &format!("cpu.{cpu}.idle_ns"), 1_000_000_000);
+        }
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("waited 30 %") && text.contains("both ends share"), "{text}");
         for role in [Role::Here, Role::Peer] {
             scene::grow(scene::host(&mut record, &role), "cpu.1.user_ns", 4_000_000_000);
         }
         assert!(scene::suspected(&RULE, &record).contains("stop what else runs there"));
+    }
+
+    #[test]
+    fn who_waits_while_cpus_are_idle_does_not_wait_for_the_other_end() {
+        let mut record = scene::tcp();
+        scene::in_software(&mut record);
+        let host = scene::host(&mut record, &Role::Here);
+        scene::grow(host, "task.9.wait_ns", 7_000_000_000);
+        for cpu in ["0", "1"] {
+            scene::grow(host, &format!("cpu.{cpu}.idle_ns"), 8_000_000_000);
+        }
+        assert!(scene::suspected(&RULE, &record).contains("waited 70 % of the time"));
     }
 
     #[test]

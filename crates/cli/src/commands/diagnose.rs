@@ -72,7 +72,7 @@ fn request(flags: &DiagnoseFlags, host: &str, plan: &TestPlan) -> Request {
         cpus: Vec::new(),
         tags: std::collections::BTreeMap::new(),
         plan: plan.clone(),
-        manners: Manners::default(),
+        manners: Manners { profile: flags.profile.0, ..Manners::default() },
     }
 }
 

@@ -8,6 +8,7 @@ use clap::builder::BoolishValueParser;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
+use super::profile::ProfileFlag;
 use super::server::FamilyFlags;
 use super::test::parse_streams;
 
@@ -40,6 +41,10 @@ pub(crate) struct DiagnoseFlags {
     /// Socket buffer, e.g. 4M
     #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE", requires = "host")]
     pub(crate) window: Option<ByteSize>,
+    /// Look this often a second what each CPU of this host does, as perf does; 0: never. It takes
+    /// root or kernel.perf_event_paranoid=1
+    #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = "host")]
+    pub(crate) profile: ProfileFlag,
     /// Print it as JSON
     #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,

@@ -10,7 +10,8 @@ const PAGE: Page = Page {
     id: "K14",
     title: "A CPU of this host has no time left",
     what: "A CPU of an end was busy for at least nine tenths of the time, and not with other \
-           programs. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
+           programs; or for more than half of it while a thread of linerate, which changed its CPU, \
+           never paused. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
     why: "What it does in a second is then what the test reaches. What that is a profile tells, \
           and then another rule says it.",
     evidence: "Time of the CPUs (`/proc/stat`), samples, or what somebody stated of them.",
@@ -45,8 +46,8 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Found {
             .seen(format!("most of that, {}, was: {work}", percent(share)))
             .remedy("use more streams (-P), offloads, longer blocks (-l) or a larger MTU"),
         None => found.remedy(
-            "take a profile, which tells what to change: run linerate there as root, or with \
-             sysctl kernel.perf_event_paranoid=1; until then more streams (-P)",
+            "take a profile, which tells what to change: two seconds or more, with linerate there as \
+             root or with sysctl kernel.perf_event_paranoid=1; until then more streams (-P)",
         ),
     }
 }

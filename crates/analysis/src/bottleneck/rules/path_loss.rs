@@ -1,20 +1,23 @@
 //! U6: datagrams are missing that no host dropped.
 
-use measurement::Ledger;
+use measurement::{Ledger, Role};
 
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Flow;
-use crate::words::{count, percent, share};
+use crate::trust::loss_place;
+use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
     id: "U6",
     title: "The path loses datagrams",
     what: "Datagrams are missing, and no counter of either end, nor of a host that was observed, \
-           explains them. It is the limit where both ends tell.",
+           explains them. It is the limit where both ends tell. If as many packets came into the \
+           receiver and reached no socket of it, a rule of its firewall is named.",
     why: "Only what is left when the sender's queue and interface, and the receiver's interface, \
           backlog and socket are taken off can be blamed on the network.",
     evidence: "The ledger: sent less received, less what hosts dropped.",
-    remedy: "Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
+    remedy: "Ask the firewall of the receiver what it counts (`iptables -L -v -n`, `nft list \
+             ruleset`). Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
              which nothing is lost tells a slower link or a shaper.",
     source: "",
 };
@@ -22,16 +25,23 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(of).collect()
+    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
 }
 
-fn of(flow: &Flow<'_>) -> Option<Found> {
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     if share(ledger.remainder_least.min(ledger.remainder), ledger.sent) <= TOLERATED {
         return None;
     }
     let part = share(ledger.remainder, ledger.lost());
-    let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
+    let is_turned_away =
+        case.test.is_some_and(|test| loss_place::is_turned_away(test, flow, ledger));
+    let found = if is_turned_away {
+        let receiver = flow.receiver();
+        let name = words::host(&receiver);
+        Found::limit(format!("a rule of the firewall of {name} throws datagrams away"))
+            .at(&receiver)
+    } else if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
         Found::limit("the path between the hosts loses datagrams")
     } else {
         Found::candidate(unsure(ledger))
@@ -46,7 +56,13 @@ fn of(flow: &Flow<'_>) -> Option<Found> {
             percent(share(ledger.lost(), ledger.sent)),
             count(ledger.lost() - ledger.remainder.min(ledger.lost()))
         ))
-        .remedy("observe the hosts on the way (--observe HOST), and find the rate without loss");
+        .remedy(if is_turned_away {
+            "see what its rules count: iptables -L -v -n, nft list ruleset"
+        } else if case.hosts.iter().any(|host| matches!(host.role(), Role::Observed(_))) {
+            "what no observed host counts, links and other hosts lost: find the rate without loss"
+        } else {
+            "observe the hosts on the way (--observe HOST), and find the rate without loss"
+        });
     Some(found)
 }
 

@@ -112,7 +112,7 @@ fn told(one: &Discipline<'_>) -> String {
     format!(
         "{} {}: {} packets, {} times over its limit",
         one.kind,
-        one.handle,
+        one.handle.trim_end_matches(':'),
         count(one.packets),
         count(one.overlimits)
     )

@@ -4,6 +4,7 @@ use measurement::Role;
 
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
+use crate::evidence::Host;
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
@@ -48,7 +49,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!("its window had no room for {} of the time", percent(share)))
-        .remedy(reason.remedy(transfer));
+        .remedy(reason.remedy(case, transfer));
     for evidence in reason.evidence(transfer) {
         found = found.seen(evidence);
     }
@@ -140,20 +141,31 @@ impl Cause {
         all
     }
 
-    fn remedy(&self, transfer: &Transfer<'_>) -> String {
+    fn remedy(&self, case: &Case<'_>, transfer: &Transfer<'_>) -> String {
         let reader = "give that program a CPU of its own (--cpus), and see what else runs there";
         // Twice what is under way, and room for a rate that is several times as high.
         let most =
             transfer.on_the_way().map_or(LEAST_BUFFER, |bytes| (8.0 * bytes).max(LEAST_BUFFER));
-        let buffer = format!(
-            "leave -w out, and there: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {most:.0}\""
-        );
+        let allowed = case.host(&transfer.receiver()).and_then(most_of_a_buffer);
+        let buffer = if allowed.is_some_and(|allowed| allowed as f64 >= most) {
+            "leave -w out: the kernel's own buffer may be large enough".to_owned()
+        } else {
+            format!(
+                "leave -w out, and there: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {most:.0}\""
+            )
+        };
         match self {
             Self::Buffer => buffer,
             Self::Reader { .. } => reader.to_owned(),
             Self::Either => format!("{buffer}; if that changes nothing, {reader}"),
         }
     }
+}
+
+/// The third number of `net.ipv4.tcp_rmem`, in bytes.
+fn most_of_a_buffer(host: &Host<'_>) -> Option<u64> {
+    let setting = host.evidence.inventory.settings.get("net.ipv4.tcp_rmem")?;
+    setting.split_ascii_whitespace().nth(2)?.parse().ok()
 }
 
 /// Share of the time from which on it is told. To be calibrated.

@@ -1,6 +1,6 @@
 //! U1: the receiver's own socket overflows.
 
-use measurement::judgement::Place;
+use measurement::judgement::{Drop, Place};
 
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Flow;
@@ -30,7 +30,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverSocket);
-    let dropped: u64 = drops.map(|drop| drop.datagrams).sum();
+    let sum = |of: fn(&Drop) -> u64| drops.clone().map(of).fold(0, u64::saturating_add);
+    let (dropped, least) = (sum(|drop| drop.datagrams), sum(|drop| drop.least));
     let part = share(dropped, ledger.lost());
     // Of a rate that was asked what did not even leave is missing too.
     let missing = missing(flow).unwrap_or(0.0).max(share(ledger.lost(), ledger.sent));
@@ -47,13 +48,18 @@ fn of(flow: &Flow<'_>) -> Option<Found> {
             .going(flow.outcome.direction)
             .explaining(explained)
             .seen(format!(
-                "{} of the {} datagrams that are missing were dropped there ({})",
-                count(dropped),
+                "{} of the {} datagrams that are missing were {}dropped there ({})",
+                if least < dropped { between(least, dropped) } else { count(dropped) },
                 count(ledger.lost()),
+                if least < dropped { "probably " } else { "" },
                 percent(part)
             ))
             .remedy("ask for a larger buffer (-w), or use fewer and larger datagrams")
     })
+}
+
+fn between(least: u64, most: u64) -> String {
+    format!("{} to {}", count(least), count(most))
 }
 
 /// Of all datagrams of a sender that sends as much as goes. To be calibrated.
