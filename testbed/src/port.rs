@@ -1,0 +1,133 @@
+//! Ports: free ones, and waiting until a server listens.
+
+use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use lab::Host;
+
+use crate::process::Running;
+
+/// A port that is free for TCP and UDP on all addresses of this host now, below those that the
+/// kernel chooses for others. Two calls of one process give two ports.
+///
+/// # Errors
+/// None of a thousand is free.
+pub fn free() -> Result<u16> {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = (std::process::id() % 100) as u16 * 100;
+    let next = || 20_000 + (start + NEXT.fetch_add(1, Relaxed) % 10_000) % 10_000;
+    (0..1000).map(|_| next()).find(|port| is_free(*port)).context("cannot find a free port")
+}
+
+fn is_free(port: u16) -> bool {
+    let v4 = (Ipv4Addr::UNSPECIFIED, port);
+    let tcp =
+        TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).is_ok() || TcpListener::bind(v4).is_ok();
+    tcp && UdpSocket::bind(v4).is_ok()
+}
+
+/// Waits until a server listens on a TCP port of `host`, or of this host, without connecting.
+///
+/// # Errors
+/// The server has ended, or does not listen in time; with what it printed on standard error.
+pub fn await_listener(host: Option<&Host>, port: u16, server: &mut Running) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !listens(host, port)? {
+        ensure!(server.is_running(), "the server has ended: {}", server.stderr().trim());
+        ensure!(
+            Instant::now() < deadline,
+            "the server does not listen: {}",
+            server.stderr().trim()
+        );
+        thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
+/// Waits until a connect from `host`, or from this host, is accepted: the server listens and the
+/// path to it stands.
+///
+/// # Errors
+/// Nothing answers in time.
+pub fn await_answer(host: Option<&Host>, address: SocketAddr) -> Result<()> {
+    match host {
+        Some(host) => host.run(|| connect(address))?,
+        None => connect(address),
+    }
+}
+
+fn connect(address: SocketAddr) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(_) => return Ok(()),
+            Err(error) if Instant::now() >= deadline => {
+                return Err(error).context("the server does not answer");
+            }
+            Err(_) => thread::sleep(POLL_INTERVAL),
+        }
+    }
+}
+
+/// Whether a program of the host listens on a port (proc_pid_net(5)).
+fn listens(host: Option<&Host>, port: u16) -> Result<bool> {
+    let read = || {
+        ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"]
+            .map(|path| fs::read_to_string(path).unwrap_or_default())
+    };
+    let tables = match host {
+        Some(host) => host.run(read)?,
+        None => read(),
+    };
+    Ok(tables.iter().flat_map(|table| table.lines()).any(|line| is_listener(line, port)))
+}
+
+fn is_listener(line: &str, port: u16) -> bool {
+    let mut fields = line.split_whitespace().skip(1);
+    let local = fields.next().unwrap_or_default();
+    local.ends_with(&format!(":{port:04X}")) && fields.nth(1) == Some(LISTEN)
+}
+
+/// `TCP_LISTEN` of include/net/tcp_states.h.
+const LISTEN: &str = "0A";
+const POLL_INTERVAL: Duration = Duration::from_millis(3);
+/// Longer than any server takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_listener_is_told_from_a_connection() {
+        let line = "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000";
+        assert!(is_listener(line, 5201));
+        assert!(!is_listener(&line.replace("0A", "01"), 5201));
+        assert!(!is_listener(&line.replace("1451", "1452"), 5201));
+    }
+
+    #[test]
+    fn free_ports_differ_and_are_free() {
+        let (one, other) = (free().expect("a port"), free().expect("a port"));
+        assert_ne!(one, other);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, one)).expect("it is free");
+        assert!(listens(None, one).expect("proc is there") && !listens(None, other).expect("proc"));
+        assert!(!is_free(one));
+        await_answer(None, listener.local_addr().expect("an address")).expect("it listens");
+    }
+
+    #[test]
+    fn a_server_that_ends_is_not_waited_for() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo no such flag >&2"]);
+        let mut server = Running::captured(command).expect("a shell");
+        let error = await_listener(None, free().expect("a port"), &mut server).expect_err("ended");
+        assert!(error.to_string().starts_with("the server has ended"), "{error}");
+    }
+}

@@ -1,0 +1,413 @@
+//! Child processes with their output, their end and what they took. None outlives its value.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::capture::Capture;
+use crate::usage::{Usage, cpu_time_of_children};
+
+mod capture;
+
+pub use capture::Line;
+
+/// A running child. It is killed and waited for when this value is dropped.
+pub struct Running {
+    child: Child,
+    name: String,
+    stdout: Capture,
+    stderr: Capture,
+    since: Instant,
+    peak_memory: u64,
+}
+
+/// A child that has ended, and what it left.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub how: HowEnded,
+    /// All that it printed, if that was captured.
+    pub stdout: String,
+    /// All that it printed on standard error, if that was captured.
+    pub stderr: String,
+    /// From its start to its end, to [`GLANCE`].
+    pub took: Duration,
+    /// User and system time of all its threads, and of its own children that it waited for.
+    pub cpu: Duration,
+    /// The most memory that was seen resident, in bytes.
+    pub peak_memory: u64,
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HowEnded {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By a signal of somebody else.
+    Signal,
+    /// It did not end in time and was killed.
+    Killed,
+}
+
+impl Running {
+    /// Starts a command without input; what it prints goes where the command says. What comes
+    /// through a pipe is captured.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn start(mut command: Command) -> Result<Self> {
+        let name = name(&command);
+        let since = Instant::now();
+        let child = command.stdin(Stdio::null()).spawn();
+        let mut child = child.with_context(|| format!("cannot start {name}"))?;
+        let (stdout, stderr) = (Capture::of(child.stdout.take()), Capture::of(child.stderr.take()));
+        Ok(Self { child, name, stdout, stderr, since, peak_memory: 0 })
+    }
+
+    /// Starts a command whose standard output and standard error are captured.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn captured(mut command: Command) -> Result<Self> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start(command)
+    }
+
+    /// Starts a command whose output nobody reads.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn silent(mut command: Command) -> Result<Self> {
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self::start(command)
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What the kernel counts of it.
+    pub fn usage(&self) -> Usage {
+        Usage::of(self.id())
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// What it has printed so far on standard output.
+    pub fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    /// What it has printed so far on standard error.
+    pub fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// The complete lines of standard output so far from this one on, counted from 0.
+    pub fn lines_from(&self, first: usize) -> Vec<Line> {
+        self.stdout.lines_from(first)
+    }
+
+    /// Waits until a line of standard output satisfies `is_it`, which may have come before.
+    ///
+    /// # Errors
+    /// No such line came in time, or the child has ended without it.
+    pub fn await_line(&mut self, limit: Duration, is_it: impl Fn(&str) -> bool) -> Result<Line> {
+        let deadline = Instant::now() + limit;
+        let mut seen = 0;
+        loop {
+            // Asked before the lines are read: what it printed last is read after its end too.
+            let has_ended = !self.is_running() && self.stdout.is_complete();
+            let lines = self.lines_from(seen);
+            seen += lines.len();
+            if let Some(line) = lines.into_iter().find(|line| is_it(&line.text)) {
+                return Ok(line);
+            }
+            let complaint = || self.stderr.text().trim().to_owned();
+            ensure!(!has_ended, "{} ended: {}", self.name, complaint());
+            ensure!(Instant::now() < deadline, "{} does not report it: {}", self.name, complaint());
+            thread::sleep(GLANCE);
+        }
+    }
+
+    /// Sends it a signal by its name, e.g. `INT`.
+    ///
+    /// # Errors
+    /// The process has ended, or there is no such signal.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        signal(self.id(), name)
+    }
+
+    /// Stops it for so long (SIGSTOP and SIGCONT, signal(7)).
+    ///
+    /// # Errors
+    /// The process has ended.
+    pub fn pause(&self, time: Duration) -> Result<()> {
+        self.signal("STOP")?;
+        thread::sleep(time);
+        self.signal("CONT")
+    }
+
+    /// Waits for its end, and kills it when `limit` has passed. The time that it took already
+    /// does not count.
+    ///
+    /// # Errors
+    /// The kernel does not report on the child.
+    pub fn finish(mut self, limit: Duration) -> Result<Ended> {
+        let deadline = Instant::now() + limit;
+        loop {
+            // What it takes is added to this process's children at the moment it is waited for.
+            let before = cpu_time_of_children()?;
+            if let Some(status) = self.child.try_wait().context("cannot wait for a child")? {
+                return self.ended(HowEnded::of(status), before);
+            }
+            if Instant::now() >= deadline {
+                self.kill();
+                return self.ended(HowEnded::Killed, before);
+            }
+            let peak = self.usage().peak_memory().unwrap_or(0);
+            self.peak_memory = self.peak_memory.max(peak);
+            thread::sleep(GLANCE);
+        }
+    }
+
+    /// Kills it, for what it printed until now.
+    ///
+    /// # Errors
+    /// The kernel does not report on the child.
+    pub fn stop(mut self) -> Result<Ended> {
+        let before = cpu_time_of_children()?;
+        self.kill();
+        self.ended(HowEnded::Killed, before)
+    }
+
+    fn ended(self, how: HowEnded, cpu_before: Duration) -> Result<Ended> {
+        let took = self.since.elapsed();
+        let cpu = cpu_time_of_children()?.saturating_sub(cpu_before);
+        let (stdout, stderr) = (self.stdout.finish(), self.stderr.finish());
+        Ok(Ended { how, stdout, stderr, took, cpu, peak_memory: self.peak_memory })
+    }
+
+    /// Has no effect on a child that was waited for.
+    fn kill(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})\n{}\n{}", self.name, self.id(), self.stdout(), self.stderr())
+    }
+}
+
+impl Ended {
+    /// The exit code; none: a signal ended it.
+    pub fn code(&self) -> Option<i32> {
+        match self.how {
+            HowEnded::Code(code) => Some(code),
+            HowEnded::Signal | HowEnded::Killed => None,
+        }
+    }
+
+    /// Whether it has measured: linerate reports by 3 that it does not believe its own figures, as
+    /// on a host that others keep busy.
+    pub fn has_measured(&self) -> bool {
+        matches!(self.how, HowEnded::Code(0 | 3))
+    }
+
+    /// Its standard error as one line.
+    pub fn complaint(&self) -> String {
+        let lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("; ")
+    }
+
+    /// An error of reading its output, with what it complained of.
+    pub fn blame(&self, error: anyhow::Error) -> anyhow::Error {
+        match self.complaint() {
+            complaint if complaint.is_empty() => error,
+            complaint => error.context(complaint),
+        }
+    }
+}
+
+impl HowEnded {
+    fn of(status: ExitStatus) -> Self {
+        status.code().map_or(Self::Signal, Self::Code)
+    }
+}
+
+/// Runs a command to its end, for at most `limit`, with its output captured.
+///
+/// # Errors
+/// It cannot be started, or does not end in time.
+pub fn finish(command: Command, limit: Duration) -> Result<Ended> {
+    let ended = Running::captured(command)?.finish(limit)?;
+    if ended.how == HowEnded::Killed {
+        bail!("no end after {} s", limit.as_secs());
+    }
+    Ok(ended)
+}
+
+/// The time from the start of a command to its end, without the delay of looking for it.
+///
+/// # Errors
+/// It cannot be started, or has not [measured](Ended::has_measured).
+pub fn wall_time(mut command: Command) -> Result<Duration> {
+    let start = Instant::now();
+    let output = command.stdin(Stdio::null()).output()?;
+    let wall = start.elapsed();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(matches!(output.status.code(), Some(0 | 3)), "{}", complaint.trim());
+    Ok(wall)
+}
+
+/// Sends a signal to a process by its name, e.g. `INT`.
+///
+/// # Errors
+/// There is no such process or signal.
+pub fn signal(process: u32, name: &str) -> Result<()> {
+    // A shell has kill built in; the program is not on every host.
+    let script = format!("kill -{name} {process}");
+    let output = Command::new("sh").args(["-c", &script]).output().context("cannot run a shell")?;
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{script}: {}", complaint.trim());
+    Ok(())
+}
+
+/// Tries again while a server does not accept a client: it may not listen yet, and iperf3 closes
+/// its port between two tests.
+///
+/// # Errors
+/// What the last attempt ended with.
+pub fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let start = Instant::now();
+    loop {
+        match attempt() {
+            Err(error) if may_pass(&error) && start.elapsed() < PATIENCE => thread::sleep(GLANCE),
+            other => return other,
+        }
+    }
+}
+
+fn may_pass(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}").to_lowercase();
+    text.contains("connection refused") || text.contains("busy")
+}
+
+/// The program of a command, without its folder.
+fn name(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    program.file_name().unwrap_or(OsStr::new("")).to_string_lossy().into_owned()
+}
+
+/// How often a child is looked at.
+pub const GLANCE: Duration = Duration::from_millis(5);
+/// How long a refused connect is tried again.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn a_child_leaves_its_output_its_code_and_what_it_took() {
+        let script = "echo one; echo two; echo no >&2; i=0; \
+                      while [ $i -lt 200000 ]; do i=$((i + 1)); done; exit 3";
+        let ended = Running::captured(shell(script)).expect("a shell").finish(LONG).expect("ended");
+        assert_eq!((ended.how, ended.stdout.as_str()), (HowEnded::Code(3), "one\ntwo\n"));
+        assert_eq!((ended.complaint().as_str(), ended.has_measured()), ("no", true));
+        assert!(ended.cpu > Duration::ZERO && ended.cpu <= ended.took * 2, "{ended:?}");
+        assert!(ended.peak_memory > 0, "{ended:?}");
+    }
+
+    #[test]
+    fn a_child_that_does_not_end_is_killed() {
+        let running = Running::captured(shell("echo begun; exec sleep 100")).expect("a shell");
+        let ended = running.finish(Duration::from_millis(300)).expect("killed");
+        assert_eq!((ended.how, ended.stdout.as_str()), (HowEnded::Killed, "begun\n"));
+        assert!(finish(shell("exec sleep 100"), Duration::ZERO).is_err());
+    }
+
+    #[test]
+    fn a_child_does_not_outlive_its_value() {
+        let running = Running::silent(shell("exec sleep 100")).expect("a shell");
+        let usage = running.usage();
+        assert!(usage.cpu_time().is_ok());
+        drop(running);
+        assert!(usage.cpu_time().is_err());
+    }
+
+    #[test]
+    fn lines_are_awaited_and_numbered() {
+        let mut running = Running::captured(shell("echo a; sleep 0.05; echo b; exec sleep 100"))
+            .expect("a shell");
+        let line = running.await_line(LONG, |line| line.starts_with('b')).expect("it comes");
+        let lines = running.lines_from(1);
+        assert_eq!((line.text.as_str(), lines.len()), ("b", 1));
+        assert!(running.lines_from(0)[0].at <= line.at);
+        running.signal("TERM").expect("it runs");
+        assert_eq!(running.finish(LONG).expect("ended").how, HowEnded::Signal);
+    }
+
+    #[test]
+    fn a_line_that_never_comes_is_an_error_with_the_complaint() {
+        let mut running = Running::captured(shell("echo sorry >&2")).expect("a shell");
+        let error = running.await_line(LONG, |_| true).expect_err("no line");
+        assert_eq!(error.to_string(), "sh ended: sorry");
+    }
+
+    #[test]
+    fn a_reason_is_one_line() {
+        let mut ended = finish(shell("echo 'linerate: no\n\n  tip: yes' >&2"), LONG).expect("ends");
+        assert_eq!(ended.complaint(), "linerate: no; tip: yes");
+        let blamed = ended.blame(anyhow::anyhow!("it printed no JSON"));
+        assert_eq!(format!("{blamed:#}"), "linerate: no; tip: yes: it printed no JSON");
+        ended.stderr = "\n".to_owned();
+        let silent = ended.blame(anyhow::anyhow!("it printed no JSON"));
+        assert_eq!(silent.to_string(), "it printed no JSON");
+    }
+
+    #[test]
+    fn a_refused_connect_is_tried_again() {
+        let mut left = 2;
+        let result = patiently(|| {
+            left -= 1;
+            ensure!(left == 0, "cannot connect: Connection refused");
+            Ok(left)
+        });
+        assert_eq!(result.expect("the second attempt"), 0);
+    }
+
+    #[test]
+    fn another_error_is_final() {
+        let mut attempts = 0;
+        let result: Result<()> = patiently(|| {
+            attempts += 1;
+            bail!("no such option")
+        });
+        assert!(result.is_err() && attempts == 1);
+    }
+}

@@ -1,0 +1,261 @@
+//! linerate: `test` and `latency`.
+
+use anyhow::{Context, Result, bail};
+use measurement::outcome::{Ending, Outcome};
+use serde_json::Value;
+
+use super::{Description, Printed, Program, Report, document, option, words};
+use crate::figures::{Figures, Metric};
+use crate::workload::{Direction, End, Exchange, Family, Output, Rate, Test, Traffic, Workload};
+
+/// linerate, any version whose record has today's outcome.
+pub struct Linerate;
+
+impl Program for Linerate {
+    fn kind(&self) -> &'static str {
+        "linerate"
+    }
+
+    fn recognizes(&self, description: &Description) -> bool {
+        description.version.starts_with("linerate")
+    }
+
+    fn takes(&self, _workload: &Workload) -> bool {
+        true
+    }
+
+    fn server(&self, test: &Test) -> String {
+        format!("serve --bind {} --port {} --quiet", test.address, test.port)
+    }
+
+    fn client(&self, test: &Test) -> String {
+        let Test { address, port, flags, .. } = test;
+        let task = match test.workload.traffic {
+            Traffic::Exchange(exchange) => exchanges(test, exchange),
+            Traffic::Tcp => streams(test, "--tcp"),
+            Traffic::Udp => streams(test, "--udp"),
+        };
+        let command = match test.workload.traffic {
+            Traffic::Exchange(_) => "latency",
+            Traffic::Tcp | Traffic::Udp => "test",
+        };
+        let json = if test.output == Output::Json { "--json" } else { "" };
+        words(&format!("{command} {address} -p {port} -q {} {task} {json} {flags}", family(test)))
+    }
+
+    fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
+        let document = document(printed)?;
+        // Several rows are wrapped in a set, one is not.
+        let record = document.pointer("/records/0").unwrap_or(&document);
+        let outcome = record.get("outcome").context("a record without outcome")?;
+        match test.workload.traffic {
+            Traffic::Exchange(_) => read_exchanges(outcome),
+            Traffic::Tcp | Traffic::Udp => read_streams(record, outcome),
+        }
+    }
+}
+
+fn family(test: &Test) -> &'static str {
+    match (test.family, test.address.is_ipv4()) {
+        (Family::OfAddress, _) => "",
+        (Family::Option, true) => "--ipv4",
+        (Family::Option, false) => "--ipv6",
+    }
+}
+
+fn streams(test: &Test, transport: &str) -> String {
+    let Workload { direction, streams, length, rate, traffic } = test.workload;
+    let direction = match direction {
+        Direction::Send => "--send",
+        Direction::Reverse => "--receive",
+        Direction::Both => "--bidir",
+    };
+    let end = match test.end {
+        End::Seconds(seconds) => format!("--time {seconds}s"),
+        End::Bytes(bytes) => format!("--bytes {bytes}"),
+        End::Blocks(blocks) => format!("--blocks {blocks}"),
+    };
+    let rate = match rate {
+        Rate::BitsPerSecond(rate) => Some(rate),
+        Rate::Usual | Rate::Unlimited => None,
+    };
+    let omit = (test.omit_seconds > 0).then(|| format!("{}s", test.omit_seconds));
+    let congestion = test.congestion.as_ref().filter(|_| traffic == Traffic::Tcp);
+    let options = [
+        option("--congestion", congestion),
+        option("--length", length),
+        option("--rate", rate),
+        option("--window", test.window),
+        option("--mss", test.mss),
+        option("--omit", omit),
+    ];
+    format!("{transport} {direction} --streams {streams} {end} {}", options.join(" "))
+}
+
+fn exchanges(test: &Test, exchange: Exchange) -> String {
+    let length = test.workload.length;
+    let sizes = [option("--request", length), option("--response", length)];
+    format!("--only {exchange} -t {}s {}", test.seconds(), sizes.join(" "))
+}
+
+fn read_streams(record: &Value, outcome: &Value) -> Result<Report> {
+    let outcome: Outcome = serde_json::from_value(outcome.clone()).context("unknown outcome")?;
+    if let Ending::Failed { error } = outcome.ending {
+        bail!("{error}");
+    }
+    let delivered: Option<Vec<_>> =
+        outcome.directions.iter().map(|direction| direction.delivered).collect();
+    let delivered = delivered.filter(|delivered| !delivered.is_empty());
+    let delivered = delivered.context("a record without the receiver's report")?;
+    let bits = |bytes: u64| bytes as f64 * 8.0;
+    let count = delivered.iter().map(|one| one.bytes).sum::<u64>() as f64;
+    let rate = delivered.iter().map(|one| bits(one.bytes) / one.span.as_secs_f64()).sum();
+    let mut figures = shares(record, rate).unwrap_or_default();
+    let skew = |name| record.pointer(&format!("/runtime/{name}_skew_seconds"))?.as_f64();
+    figures.push(Metric::StartSkew, skew("start"));
+    figures.push(Metric::StopSkew, skew("stop"));
+    Ok(Report { count, rate, figures, engines: engines(record) })
+}
+
+/// The receiver's report on each stream.
+fn shares(record: &Value, rate: f64) -> Option<Figures> {
+    let streams = record.get("peer_streams")?.as_array()?;
+    let bytes: Option<Vec<u64>> = streams.iter().map(|one| one.get("bytes")?.as_u64()).collect();
+    Some(Figures::of_streams(&bytes?, rate))
+}
+
+/// Those of the first direction: a plan has one pair for all.
+fn engines(record: &Value) -> Option<String> {
+    let engines = record.pointer("/outcome/directions/0/engines")?;
+    let name = |side: &str| engines.get(side)?.get("name")?.as_str();
+    Some(format!("{},{}", name("send")?, name("receive")?))
+}
+
+fn read_exchanges(outcome: &Value) -> Result<Report> {
+    if let Some(error) = outcome.pointer("/ending/error").and_then(Value::as_str) {
+        bail!("{error}");
+    }
+    round_trips(outcome).context("a record without round trips")
+}
+
+fn round_trips(outcome: &Value) -> Option<Report> {
+    let trips = outcome.get("round_trips")?;
+    let number = |name: &str| trips.get(name)?.as_f64();
+    let mut figures = Figures::default();
+    for (metric, name) in [(Metric::Mean, "mean"), (Metric::P50, "p50"), (Metric::P99, "p99")] {
+        figures.push(metric, number(name));
+    }
+    Some(Report { count: number("count")?, rate: number("rate")?, figures, engines: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::test;
+    use super::*;
+
+    fn record() -> Value {
+        json!({
+            "peer_streams": [{"id": 1, "bytes": 3}, {"id": 2, "bytes": 1}],
+            "outcome": {
+                "ending": {"state": "completed"},
+                "directions": [{
+                    "direction": "send",
+                    "delivered": {"bytes": 4, "seconds": 1.0, "rate": 32},
+                }],
+                "cpu": {"total": 99.0, "user": 1.0, "system": 98.0},
+            },
+        })
+    }
+
+    fn read(printed: &Value) -> Result<Report> {
+        let printed = Printed { client: printed.to_string(), ..Printed::default() };
+        Linerate.read(&test(Workload::tcp(2)), &printed)
+    }
+
+    #[test]
+    fn a_test_is_a_command_line() {
+        let line = "test 127.0.0.1 -p 5201 -q --tcp --send --streams 16 --time 5s \
+                    --congestion cubic --json";
+        assert_eq!(Linerate.client(&test(Workload::tcp(16))), line);
+        let datagrams = Workload::datagrams(1460).towards(Direction::Reverse);
+        let line = "test 127.0.0.1 -p 5201 -q --udp --receive --streams 1 --time 5s --length 1460 \
+                    --json --engine send";
+        let test = Test { flags: "--engine send".to_owned(), ..test(datagrams) };
+        assert_eq!(Linerate.client(&test), line);
+        assert_eq!(Linerate.server(&test), "serve --bind 127.0.0.1 --port 5201 --quiet");
+    }
+
+    #[test]
+    fn each_setting_is_an_option() {
+        let test = Test {
+            end: End::Bytes(1 << 20),
+            omit_seconds: 1,
+            congestion: None,
+            window: Some(65_536),
+            mss: Some(1000),
+            family: Family::Option,
+            output: Output::Text,
+            ..test(Workload { rate: Rate::BitsPerSecond(1_000_000), ..Workload::tcp(1) })
+        };
+        let line = "test 127.0.0.1 -p 5201 -q --ipv4 --tcp --send --streams 1 --bytes 1048576 \
+                    --rate 1000000 --window 65536 --mss 1000 --omit 1s";
+        assert_eq!(Linerate.client(&test), line);
+    }
+
+    #[test]
+    fn an_exchange_is_a_command_line() {
+        let line = "latency 127.0.0.1 -p 5201 -q --only connect -t 5s --request 64 --response 64 \
+                    --json";
+        assert_eq!(Linerate.client(&test(Workload::exchange(Exchange::Connect, 64))), line);
+    }
+
+    #[test]
+    fn the_receivers_report_is_read_from_one_record_and_from_a_set() {
+        for printed in [record(), json!({"records": [record()]})] {
+            let report = read(&printed).expect("complete");
+            assert_eq!((report.count, report.rate, report.engines), (4.0, 32.0, None));
+            assert_eq!(report.figures, Figures::of_streams(&[3, 1], 32.0));
+        }
+    }
+
+    #[test]
+    fn a_failed_test_gives_no_number() {
+        let mut failed = record();
+        failed["outcome"]["ending"] = json!({"state": "failed", "error": "the peer left"});
+        assert_eq!(read(&failed).expect_err("failed").to_string(), "the peer left");
+    }
+
+    #[test]
+    fn engines_are_named_as_on_the_command_line() {
+        let mut record = record();
+        record["outcome"]["directions"][0]["engines"] =
+            json!({"send": {"name": "vmsplice"}, "receive": {"name": "truncate"}});
+        assert_eq!(engines(&record).as_deref(), Some("vmsplice,truncate"));
+    }
+
+    #[test]
+    fn the_skews_are_those_of_the_runtime() {
+        let mut record = record();
+        record["runtime"] = json!({"start_skew_seconds": 0.002, "stop_skew_seconds": 0.001});
+        let figures = read(&json!({"records": [record]})).expect("complete").figures;
+        assert_eq!(figures.get(Metric::StartSkew), Some(0.002));
+        assert_eq!(figures.get(Metric::StopSkew), Some(0.001));
+    }
+
+    #[test]
+    fn the_round_trips_are_read() {
+        let trips = json!({"count": 9000, "lost": 0, "seconds": 3.0, "rate": 3000.0, "min": 0.125,
+            "mean": 0.25, "p50": 0.25, "p90": 0.5, "p99": 0.5, "p999": 1.0, "max": 2.0});
+        let read = |printed: Value| {
+            let printed = Printed { client: printed.to_string(), ..Printed::default() };
+            Linerate.read(&test(Workload::exchange(Exchange::Tcp, 64)), &printed)
+        };
+        let report = read(json!({"outcome": {"round_trips": trips}})).expect("complete");
+        assert_eq!((report.count, report.rate), (9_000.0, 3_000.0));
+        let expected = [(Metric::Mean, 0.25), (Metric::P50, 0.25), (Metric::P99, 0.5)];
+        assert_eq!(report.figures, expected.into_iter().collect());
+        assert!(read(json!({"records": []})).is_err());
+    }
+}

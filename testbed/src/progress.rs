@@ -1,0 +1,93 @@
+//! How far a long comparison is, and whether the user has seen enough.
+
+use std::cell::Cell;
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use linux::event::Interrupts;
+
+use crate::output;
+
+/// Counts the runs; a line on a terminal tells of them.
+#[derive(Debug)]
+pub struct Progress {
+    interrupts: Interrupts,
+    is_stopped: Cell<bool>,
+    start: Instant,
+    done: Cell<usize>,
+    all: usize,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As it should.
+    ByItself,
+    /// The user has seen enough: its figures, if it has any, are of a part.
+    Interrupted,
+}
+
+impl Progress {
+    /// Counts up to so many runs. To be called before the first thread starts: Ctrl-C no longer ends
+    /// this process, and is looked for between two runs.
+    pub fn of(runs: usize) -> Result<Self> {
+        let interrupts = Interrupts::take().context("cannot take Ctrl-C")?;
+        let (is_stopped, done) = (Cell::new(false), Cell::new(0));
+        Ok(Self { interrupts, is_stopped, start: Instant::now(), done, all: runs })
+    }
+
+    /// Shows that something happens that is no run.
+    pub fn note(&self, what: impl Display) {
+        output::transient(format!("[{}/{}] {what}", self.done.get(), self.all));
+    }
+
+    /// Shows that a run begins.
+    pub fn begin(&self, what: impl Display) {
+        let left = remaining(self.start.elapsed(), self.done.get(), self.all);
+        let left = left.map_or_else(String::new, |left| format!(", {} left", minutes(left)));
+        output::transient(format!("[{}/{}{left}] {what}", self.done.get() + 1, self.all));
+    }
+
+    /// Counts a run that has ended.
+    pub fn end(&self) -> Ended {
+        output::transient("");
+        self.done.set(self.done.get() + 1);
+        if self.is_stopped() { Ended::Interrupted } else { Ended::ByItself }
+    }
+
+    /// Whether the user has interrupted.
+    pub fn is_stopped(&self) -> bool {
+        if self.interrupts.came() {
+            self.is_stopped.set(true);
+        }
+        self.is_stopped.get()
+    }
+}
+
+/// As long as those that are done took, each.
+fn remaining(elapsed: Duration, done: usize, all: usize) -> Option<Duration> {
+    let left = all.saturating_sub(done);
+    (done > 0).then(|| elapsed.mul_f64(left as f64 / done as f64))
+}
+
+fn minutes(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..60 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_is_done() {
+        let elapsed = Duration::from_secs(30);
+        assert_eq!(remaining(elapsed, 3, 9), Some(Duration::from_secs(60)));
+        assert_eq!(remaining(elapsed, 0, 9), None);
+        assert_eq!(minutes(Duration::from_secs(59)), "59 s");
+        assert_eq!(minutes(Duration::from_secs(61)), "2 min");
+    }
+}

@@ -1,0 +1,110 @@
+//! Promises: a number, its limit, and whether it was kept.
+
+use std::fmt;
+
+use anyhow::{Result, ensure};
+
+use crate::output::say;
+
+/// What a number is allowed to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+/// A promise and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    text: String,
+    /// None if there is nothing to judge by.
+    value: Option<f64>,
+    kept: bool,
+}
+
+/// What a missed promise means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is shown.
+    Show,
+    /// It is an error.
+    Fail,
+}
+
+impl Limit {
+    /// Whether a number is within the limit.
+    pub fn admits(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => value >= least,
+            Self::AtMost(most) => value <= most,
+        }
+    }
+}
+
+impl Judged {
+    /// Judges by a number, if there is one: what was not measured was not kept.
+    pub fn new(text: impl Into<String>, value: Option<f64>, limit: Limit) -> Self {
+        let kept = value.is_some_and(|value| limit.admits(value));
+        Self { text: text.into(), value, kept }
+    }
+
+    /// Whether the promise was kept.
+    pub fn kept(&self) -> bool {
+        self.kept
+    }
+}
+
+impl Strictness {
+    /// As asked for with a flag `--strict`.
+    pub fn from_flag(strict: bool) -> Self {
+        if strict { Self::Fail } else { Self::Show }
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.kept { "kept" } else { "MISSED" };
+        match self.value {
+            Some(value) => write!(f, "{word}: {}: {value:.2}", self.text),
+            None => write!(f, "{word}: {}: not measured", self.text),
+        }
+    }
+}
+
+/// Shows each promise; the last line of a bench.
+///
+/// # Errors
+/// A promise was missed, and that is to be an error.
+pub fn verdict(judged: &[Judged], strictness: Strictness) -> Result<String> {
+    judged.iter().for_each(say);
+    let kept = judged.iter().filter(|one| one.kept()).count();
+    let verdict = format!("bench: {kept} of {} promises kept", judged.len());
+    ensure!(kept == judged.len() || strictness == Strictness::Show, "{verdict}");
+    Ok(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_are_kept_or_missed() {
+        let shown = |value, limit| Judged::new("x", value, limit).to_string();
+        assert_eq!(shown(Some(1.25), Limit::AtLeast(1.25)), "kept: x: 1.25");
+        assert_eq!(shown(Some(1.24), Limit::AtLeast(1.25)), "MISSED: x: 1.24");
+        assert_eq!(shown(Some(15.0), Limit::AtMost(15.0)), "kept: x: 15.00");
+        assert_eq!(shown(Some(15.1), Limit::AtMost(15.0)), "MISSED: x: 15.10");
+        assert_eq!(shown(Some(f64::NAN), Limit::AtMost(15.0)), "MISSED: x: NaN");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_missed() {
+        let judged = [Judged::new("x", None, Limit::AtMost(1.0))];
+        assert_eq!(judged[0].to_string(), "MISSED: x: not measured");
+        assert!(verdict(&judged, Strictness::from_flag(false)).is_ok());
+        let error = verdict(&judged, Strictness::from_flag(true)).expect_err("missed");
+        assert_eq!(error.to_string(), "bench: 0 of 1 promises kept");
+    }
+}

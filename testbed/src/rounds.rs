@@ -1,0 +1,252 @@
+//! Rounds: in each of them every program runs once, in turn (A B A B), so that whatever else the
+//! machine does hits all alike and ratios can be taken within a round.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+
+use crate::figures::{Figures, Metric};
+use crate::output::say;
+use crate::progress::{Ended, Progress};
+use crate::spread::{Spread, median};
+
+/// What a program is here for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The linerate that is judged.
+    Ours,
+    /// The same linerate, in another way.
+    Variant,
+    /// The installed iperf3.
+    Installed,
+    /// A further program.
+    Peer,
+    /// The installed iperf3 or a further program, asked for more than its task.
+    PeerVariant,
+    /// The plain loop.
+    Reference,
+    /// The plain loop that does the most.
+    Best,
+}
+
+/// What runs, how often, and how.
+pub trait Benchmark {
+    /// What is asked of every program in a row, shown as the name of the row.
+    type Job: Display + Clone;
+
+    /// A program, with how it is called.
+    type Candidate;
+
+    /// How often each program runs each job.
+    fn rounds(&self) -> u32;
+
+    /// The programs that take a job, in the order in which they take turns.
+    fn candidates(&self, job: &Self::Job) -> Vec<Self::Candidate>;
+
+    /// Name and part of a program.
+    fn entry(&self, candidate: &Self::Candidate) -> Entry;
+
+    /// What a program does before the first round of a job, which does not count.
+    ///
+    /// # Errors
+    /// The benchmark cannot go on. What the program itself fails with stands in its entry.
+    fn prepare(
+        &self,
+        _candidate: &mut Self::Candidate,
+        _job: &Self::Job,
+        _entry: &mut Entry,
+        _progress: &Progress,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// Runs a program once: its figures, or why it did not run.
+    ///
+    /// # Errors
+    /// The benchmark cannot go on.
+    fn run(&self, candidate: &Self::Candidate, job: &Self::Job) -> Result<Result<Figures>>;
+
+    /// Shows a row when it is complete.
+    fn show(&self, _row: &Row<Self::Job>) {}
+}
+
+/// What came of a job.
+#[derive(Clone, Debug)]
+pub struct Row<J> {
+    /// What was asked.
+    pub job: J,
+    /// One for each program.
+    pub entries: Vec<Entry>,
+}
+
+/// One program's part in a row.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub program: String,
+    /// What it is there for.
+    pub part: Part,
+    /// The engines that a search found for it, if there was one.
+    pub engines: Option<String>,
+    /// The figures of each round; or why it did not run.
+    pub outcome: Result<Vec<Figures>, String>,
+}
+
+/// Runs all jobs, one after another; fewer if the user interrupts.
+///
+/// To be called before the first thread starts, as [`Progress::of`] asks.
+///
+/// # Errors
+/// A run ended with an error that is not the program's.
+pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Job>>> {
+    let runs = jobs.iter().map(|job| benchmark.candidates(job).len()).sum::<usize>();
+    let progress = Progress::of(runs * benchmark.rounds() as usize)?;
+    let mut rows = Vec::new();
+    for job in jobs {
+        let row = row(benchmark, job, &progress)?;
+        benchmark.show(&row);
+        rows.push(row);
+        if progress.is_stopped() {
+            say("interrupted; this is what was measured until then");
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+/// A program that fails is left out from then on.
+fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result<Row<B::Job>> {
+    let mut candidates = benchmark.candidates(job);
+    let mut entries: Vec<Entry> = candidates.iter().map(|one| benchmark.entry(one)).collect();
+    for (candidate, entry) in candidates.iter_mut().zip(&mut entries) {
+        benchmark.prepare(candidate, job, entry, progress)?;
+    }
+    for _ in 0..benchmark.rounds() {
+        for (candidate, entry) in candidates.iter().zip(&mut entries) {
+            let Ok(figures) = &mut entry.outcome else { continue };
+            progress.begin(format!("{job}: {}", entry.program));
+            let outcome = benchmark.run(candidate, job)?;
+            if progress.end() == Ended::Interrupted {
+                return Ok(Row { job: job.clone(), entries });
+            }
+            match outcome {
+                Ok(new) => figures.push(new),
+                Err(error) => entry.outcome = Err(format!("{error:#}")),
+            }
+        }
+    }
+    Ok(Row { job: job.clone(), entries })
+}
+
+impl<J> Row<J> {
+    /// The entry of the first program that is there for this.
+    pub fn entry(&self, part: Part) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.part == part)
+    }
+
+    /// The entry with the highest rate of those that are there for one of these.
+    pub fn fastest(&self, parts: &[Part]) -> Option<&Entry> {
+        let entries = self.entries.iter().filter(|entry| parts.contains(&entry.part));
+        let rated = entries.filter_map(|entry| Some((entry, entry.median(Metric::Rate)?)));
+        rated.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(entry, _)| entry)
+    }
+
+    /// The median of the ratios of one program to another.
+    pub fn ratio(&self, one: Part, other: Part, metric: Metric) -> Option<f64> {
+        Some(self.entry(one)?.over(self.entry(other)?, metric)?.median)
+    }
+}
+
+impl Entry {
+    /// An entry without runs.
+    pub fn new(program: impl Into<String>, part: Part) -> Self {
+        Self { program: program.into(), part, engines: None, outcome: Ok(Vec::new()) }
+    }
+
+    /// One number for each round; none if a round has none.
+    pub fn values(&self, metric: Metric) -> Vec<f64> {
+        let rounds = self.outcome.as_deref().unwrap_or_default();
+        let values: Option<Vec<f64>> = rounds.iter().map(|figures| figures.get(metric)).collect();
+        values.unwrap_or_default()
+    }
+
+    /// The middle and the ends of them.
+    pub fn spread(&self, metric: Metric) -> Option<Spread> {
+        Spread::of(self.values(metric))
+    }
+
+    /// The middle of them.
+    pub fn median(&self, metric: Metric) -> Option<f64> {
+        median(self.values(metric))
+    }
+
+    /// The largest of them, whichever its sign.
+    pub fn most(&self, metric: Metric) -> Option<f64> {
+        Some(Spread::of(self.values(metric).into_iter().map(f64::abs))?.most)
+    }
+
+    /// The ratios of this program to another, taken within the rounds.
+    pub fn over(&self, other: &Self, metric: Metric) -> Option<Spread> {
+        Spread::of_ratios(&self.values(metric), &other.values(metric))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use anyhow::bail;
+
+    use super::*;
+
+    /// Programs whose rate is the number of the run; the one called `broken` fails.
+    struct Counting(RefCell<Vec<String>>);
+
+    impl Benchmark for Counting {
+        type Job = &'static str;
+        type Candidate = &'static str;
+
+        fn rounds(&self) -> u32 {
+            2
+        }
+
+        fn candidates(&self, _job: &Self::Job) -> Vec<&'static str> {
+            vec!["one", "broken", "other"]
+        }
+
+        fn entry(&self, candidate: &&'static str) -> Entry {
+            Entry::new(*candidate, if *candidate == "one" { Part::Ours } else { Part::Peer })
+        }
+
+        fn run(&self, candidate: &&'static str, job: &Self::Job) -> Result<Result<Figures>> {
+            let mut log = self.0.borrow_mut();
+            log.push(format!("{candidate} {job}"));
+            if *candidate == "broken" {
+                return Ok(Err(anyhow::anyhow!("why").context("no")));
+            }
+            if *job == "impossible" {
+                bail!("no hosts");
+            }
+            Ok(Ok(Figures::from_iter([(Metric::Rate, log.len() as f64)])))
+        }
+    }
+
+    #[test]
+    fn programs_take_turns_and_one_that_fails_is_left_out() {
+        let counting = Counting(RefCell::default());
+        let rows = run(&counting, &["tcp"]).expect("it runs");
+        let log = ["one tcp", "broken tcp", "other tcp", "one tcp", "other tcp"];
+        assert_eq!(*counting.0.borrow(), log);
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
+        let ours = row.entry(Part::Ours).expect("it ran");
+        assert_eq!(
+            (ours.values(Metric::Rate), ours.median(Metric::Rate)),
+            (vec![1.0, 4.0], Some(2.5))
+        );
+        assert_eq!(row.entries[1].outcome, Err("no: why".to_owned()));
+        assert_eq!(row.fastest(&[Part::Peer]).expect("one ran").program, "other");
+        let ratios = ours.over(&row.entries[2], Metric::Rate).expect("both ran");
+        assert_eq!((ratios.least, ratios.most), (1.0 / 3.0, 0.8));
+        assert!(run(&counting, &["impossible"]).is_err());
+    }
+}

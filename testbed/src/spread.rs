@@ -1,0 +1,82 @@
+//! Medians, and how far the values lie apart.
+
+/// The middle and the ends of some values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The middle one, or the mean of the two in the middle.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Spread {
+    /// Those of values that are numbers; none if there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values = sorted(values);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Some(Self { median: f64::midpoint(below, above), least, most })
+    }
+
+    /// Those of the ratios of ours to theirs, pair by pair: what disturbs a round disturbs both.
+    /// A pair whose second is zero has no ratio.
+    pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
+        Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
+    }
+}
+
+/// The middle of values that are numbers, or the mean of the two in the middle.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    Spread::of(values).map(|spread| spread.median)
+}
+
+/// The value that so many hundredths of all do not exceed: the nearest rank below (Hyndman and
+/// Fan, Sample Quantiles in Statistical Packages, 1996, definition 1).
+pub fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> Option<f64> {
+    let values = sorted(values);
+    values.get(values.len().checked_sub(1)? * percent.min(100) / 100).copied()
+}
+
+fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let odd = Spread { median: 2.0, least: 1.0, most: 9.0 };
+        assert_eq!(Spread::of([9.0, 1.0, 2.0]), Some(odd));
+        let even = Spread { median: 2.5, least: 1.0, most: 9.0 };
+        assert_eq!(Spread::of([9.0, 2.0, 3.0, 1.0]), Some(even));
+        assert_eq!((Spread::of([]), median([])), (None, None));
+        assert_eq!((median([3.0, 1.0, 2.0]), median([4.0, 1.0])), (Some(2.0), Some(2.5)));
+    }
+
+    #[test]
+    fn ratios_are_taken_pair_by_pair() {
+        let ratios = Spread { median: 2.0, least: 0.5, most: 3.0 };
+        assert_eq!(Spread::of_ratios(&[4.0, 3.0, 1.0], &[2.0, 1.0, 2.0]), Some(ratios));
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_does_not_count() {
+        let ratios = Spread { median: 1.0, least: 1.0, most: 1.0 };
+        assert_eq!(Spread::of_ratios(&[0.0, 1.0, 2.0], &[0.0, 0.0, 2.0]), Some(ratios));
+        assert_eq!(Spread::of_ratios(&[], &[]), None);
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let values = || (1..=100).rev().map(f64::from);
+        assert_eq!((percentile(values(), 0), percentile(values(), 100)), (Some(1.0), Some(100.0)));
+        assert_eq!((percentile(values(), 50), percentile(values(), 99)), (Some(50.0), Some(99.0)));
+        assert_eq!(percentile([], 50), None);
+    }
+}
