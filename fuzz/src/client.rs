@@ -5,7 +5,7 @@ use std::fmt::Display;
 use linerate_measurement::plan::PlanDraft;
 use linerate_measurement::{ByteSize, Direction, Timestamp, Transport};
 use linerate_protocol::iperf3::{
-    Client, ClientEvent, ClientPhase, Cookie, Parameters, Results, StreamResult, Wishes, stream_id,
+    Client, ClientEvent, ClientPhase, Cookie, Parameters, Results, StreamResult, OptionalParameters, stream_id,
 };
 
 use crate::machine::{self, Hosted};
@@ -20,9 +20,9 @@ pub fn play(input: &[u8]) {
 fn parameters() -> Parameters {
     let draft = PlanDraft::new(Transport::Udp, Direction::Both);
     // With its results the server may send the most if its output is wished.
-    let wishes = Wishes { server_output: true, ..Wishes::default() };
+    let optional = OptionalParameters { server_output: true, ..OptionalParameters::default() };
     Parameters::new(&draft.check().expect("a valid plan"), ByteSize::from_bytes(1460))
-        .with_wishes(wishes)
+        .with_optional(optional)
 }
 
 fn results() -> Results {

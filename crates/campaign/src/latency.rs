@@ -37,7 +37,7 @@ impl Beside {
         let plan = plan(every, &request.plan)?;
         let mut request = Request { plan, ..request.clone() };
         // The test beside it is watched.
-        request.manners.watching = Watching::Nothing;
+        request.options.watching = Watching::Nothing;
         Ok(Self { request, every })
     }
 

@@ -77,7 +77,7 @@ fn watching(observed: &Observed, test: &Request) -> Request {
         plan: plan(&test.plan),
         ..test.clone()
     };
-    request.manners.watching = Watching::Peer;
+    request.options.watching = Watching::Peer;
     request
 }
 

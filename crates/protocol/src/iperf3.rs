@@ -23,8 +23,8 @@ pub use datagram::{CounterWidth, Header};
 pub use error::{ErrorCode, ProtocolError};
 pub use extension::{Announcement, Extension, FinalStream, MOST_FURTHER_PORTS, Place};
 pub use hello::{Hello, HelloToken, is_reply};
-pub use parameters::{Parameters, Token, Wishes};
-pub use results::{ClockReading, Results, ServerOutput, StreamResult, Testimony};
+pub use parameters::{OptionalParameters, Parameters, Token};
+pub use results::{ClockReading, PeerEvidence, Results, ServerOutput, StreamResult};
 pub use server::{Phase as ServerPhase, Server, ServerEvent};
 pub use state::State;
 

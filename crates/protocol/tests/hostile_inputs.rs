@@ -9,8 +9,8 @@ use std::fs;
 use std::time::Duration;
 
 use linerate_protocol::iperf3::{
-    Client, ClientEvent, Cookie, CounterWidth, ErrorCode, Header, Parameters, ProtocolError,
-    Results, Server, ServerEvent, State, Wishes,
+    Client, ClientEvent, Cookie, CounterWidth, ErrorCode, Header, OptionalParameters, Parameters,
+    ProtocolError, Results, Server, ServerEvent, State,
 };
 use measurement::plan::{MIN_DATAGRAM, PlanDraft};
 use measurement::{ByteSize, Direction, Timestamp, Transport};
@@ -193,7 +193,7 @@ fn cve_2025_54351_a_header_is_read_only_from_bytes_that_came() {
 fn cve_2025_54350_no_token_does_harm_before_it_is_judged() {
     let token = |value: Value| {
         let asked = json!({ "authtoken": value }).to_string();
-        Parameters::from_json(asked.as_bytes()).expect("the token is judged later").wishes.token
+        Parameters::from_json(asked.as_bytes()).expect("the token is judged later").optional.token
     };
     for absent in [json!(null), json!(7), json!([]), json!({}), json!(true)] {
         assert_eq!(token(absent), None);
@@ -250,8 +250,8 @@ fn hearing_server() -> Server {
 fn hearing_client() -> Client {
     let draft = PlanDraft::new(Transport::Tcp, Direction::Send);
     let plan = draft.check().expect("a valid plan");
-    let wishes = Wishes { server_output: true, ..Wishes::default() };
-    let parameters = Parameters::new(&plan, ByteSize::from_bytes(1000)).with_wishes(wishes);
+    let optional = OptionalParameters { server_output: true, ..OptionalParameters::default() };
+    let parameters = Parameters::new(&plan, ByteSize::from_bytes(1000)).with_optional(optional);
     let mut client = Client::new(parameters, &Cookie::from_random([7; 36]), START);
     let opening =
         [State::ParamExchange, State::CreateStreams, State::TestStart, State::TestRunning];

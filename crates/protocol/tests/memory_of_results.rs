@@ -4,8 +4,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use linerate_protocol::iperf3::{
-    Client, ClientEvent, Cookie, Parameters, ProtocolError, Results, Server, ServerEvent, State,
-    Wishes,
+    Client, ClientEvent, Cookie, OptionalParameters, Parameters, ProtocolError, Results, Server,
+    ServerEvent, State,
 };
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, Timestamp, Transport};
@@ -173,11 +173,13 @@ fn push(text: &str, mut take: impl FnMut(&[u8])) {
     text.as_bytes().chunks(16 * 1024).for_each(take);
 }
 
-fn parameters(wishes_output: bool) -> Parameters {
+fn parameters(wants_output: bool) -> Parameters {
     let mut draft = PlanDraft::new(Transport::Tcp, Direction::Both);
     draft.streams = STREAMS;
-    let wishes = Wishes { server_output: wishes_output, ..Wishes::default() };
-    Parameters::new(&draft.check().expect("a plan"), ByteSize::from_bytes(1000)).with_wishes(wishes)
+    let optional =
+        OptionalParameters { server_output: wants_output, ..OptionalParameters::default() };
+    Parameters::new(&draft.check().expect("a plan"), ByteSize::from_bytes(1000))
+        .with_optional(optional)
 }
 
 fn hearing_server() -> Server {
@@ -203,8 +205,8 @@ fn ending_client(parameters: Parameters) -> Client {
     client
 }
 
-fn hearing_client(wishes_output: bool) -> Client {
-    let mut client = ending_client(parameters(wishes_output));
+fn hearing_client(wants_output: bool) -> Client {
+    let mut client = ending_client(parameters(wants_output));
     client.handle_bytes(&[State::ExchangeResults.byte()], NOW);
     client.send_results(&Results::default(), NOW);
     while client.poll_event().is_some() {}

@@ -34,7 +34,7 @@ impl Pieces {
         let options = &request.plan.options;
         // A burst, an even spacing or the pacing of the socket is about single datagrams.
         let is_free = request.plan.transport == Transport::Udp
-            && request.manners.batching == Batching::WhereFaster
+            && request.options.batching == Batching::WhereFaster
             && request.plan.exchange.is_none()
             && options.engines.is_empty()
             && !options.segmentation_offload

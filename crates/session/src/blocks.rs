@@ -20,7 +20,7 @@ pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo
             plan.streams_in_all(),
             second_level_cache(request),
         )),
-        Transport::Udp if request.manners.datagram == DatagramDefault::ControlSegment => {
+        Transport::Udp if request.options.datagram == DatagramDefault::ControlSegment => {
             let segment = u64::from(path.snd_mss);
             ByteSize::from_bytes(if segment < 16 { UDP_PAYLOAD } else { segment.min(MAX_DATAGRAM) })
         }

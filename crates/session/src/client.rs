@@ -16,13 +16,14 @@ use measurement::{
 };
 use protocol::iperf3::{
     Announcement, Client, ClientEvent, ClientPhase, Cookie, FinalStream, Hello, Parameters,
-    ProtocolError, Testimony, stream_id,
+    PeerEvidence, ProtocolError, stream_id,
 };
 
 use crate::batches::Pieces;
 use crate::blocks::{block_length, fragmentation};
 use crate::control::Control;
 use crate::error::SessionError;
+use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::notes;
 use crate::observer::{Introduction, Observer};
@@ -31,14 +32,13 @@ use crate::opening::{Opener, connect, tcp_options};
 use crate::outcome::directions;
 use crate::preflight::Host;
 use crate::resolve::resolve;
-use crate::sockets::{Demand, Opened};
+use crate::sockets::{FallbackPolicy, Opened};
 use crate::trial::{Calls, Setting, Trial};
-use crate::witness::Interest;
 
 mod request;
 
 pub use crate::batches::Batching;
-pub use request::{DatagramDefault, Manners, Request, Watching};
+pub use request::{ClientOptions, DatagramDefault, Request, Watching};
 
 /// Runs one test. A test that began gives a record, whatever ended it.
 ///
@@ -60,16 +60,16 @@ pub fn run(
     let block = block_length(request, server, &path);
     let random = linux::entropy::random().map_err(SessionError::system("random bytes"))?;
     let cookie = Cookie::from_random(random);
-    let wishes = request.manners.wishes.clone();
-    let mut parameters = Parameters::new(&request.plan, block).with_wishes(wishes);
+    let optional = request.options.optional.clone();
+    let mut parameters = Parameters::new(&request.plan, block).with_optional(optional);
     let pieces = Pieces::chosen(request, server, block, path.pmtu);
     if pieces.is_some() {
         parameters.plan = Pieces::put_into(&parameters.plan);
     }
-    parameters.counter_width = request.manners.counter_width;
+    parameters.counter_width = request.options.counter_width;
     if let Some(announcement) = &mut parameters.announcement {
         announcement.further_ports = host.further_ports(&request.plan);
-        if request.manners.watching == Watching::Nothing {
+        if request.options.watching == Watching::Nothing {
             *announcement = std::mem::take(announcement).without_evidence();
         }
     }
@@ -134,7 +134,7 @@ struct Conversation<'a> {
     peer_pacing: Option<PacingReport>,
     peer_runtime: Option<Runtime>,
     peer_engines: Engines,
-    peer_evidence: Option<Box<Testimony>>,
+    peer_evidence: Option<Box<PeerEvidence>>,
     /// Why an amount that was asked did not move.
     breakdown: Option<&'static str>,
     /// What was not as it was meant to be, each one sentence.
@@ -236,8 +236,8 @@ impl Conversation<'_> {
             server: self.server,
             bind: self.request.bind,
             cookie: &self.cookie,
-            options: &plan.options,
-            manners: &self.request.manners,
+            stream: &plan.options,
+            options: &self.request.options,
             connect_timeout: self.request.connect_timeout,
             both_ways: plan.direction == Direction::Both,
             peer_is_linerate: self.announcement.is_some(),
@@ -283,13 +283,17 @@ impl Conversation<'_> {
             pinned: self.request.cpus.clone(),
             rtt: self.rtt,
             peer_is_linerate: self.announcement.is_some(),
-            demand: if self.pieces.is_some() { Demand::Preferred } else { Demand::Needed },
+            fallback: if self.pieces.is_some() {
+                FallbackPolicy::Substitute
+            } else {
+                FallbackPolicy::Fail
+            },
             watched: true,
-            file: self.request.manners.file.clone(),
+            file: self.request.options.file.clone(),
             calls,
-            witnessed: (self.request.manners.watching == Watching::Hosts)
+            sampled: (self.request.options.watching == Watching::Hosts)
                 .then_some(Interest::Towards(self.server.ip())),
-            vantage: self.request.manners.profile.map(|hertz| Arc::new(Vantage::new(hertz))),
+            perf: self.request.options.profile.map(|hertz| Arc::new(Vantage::new(hertz))),
         };
         let mut parameters = self.parameters.clone();
         if self.pieces.take_if(|_| self.announcement.is_none()).is_some() {
@@ -299,7 +303,7 @@ impl Conversation<'_> {
         let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
         let trial = Trial::prepare(&parameters, streams, setting, &mut is_wanted)?;
         if let Some((asked, got)) =
-            trial.clamped_window().filter(|_| self.request.manners.exact_window)
+            trial.clamped_window().filter(|_| self.request.options.exact_window)
         {
             return Err(SessionError::Window { asked, got });
         }
@@ -320,7 +324,7 @@ impl Conversation<'_> {
         to.set_port(port);
         let options = TcpOptions {
             bind: self.request.bind.map(|bind| SocketAddr::new(bind, 0)),
-            device: self.request.manners.device.clone(),
+            device: self.request.options.device.clone(),
             no_delay: true,
             ..tcp_options(&self.request.plan.options)
         };
@@ -353,8 +357,8 @@ impl Conversation<'_> {
             self.observer.sampled(&trial.course());
         }
         trial.clear_progress();
-        if trial.received_nothing_for(now) > self.request.manners.receive_timeout {
-            let (peer, patience) = (self.server, self.request.manners.receive_timeout);
+        if trial.received_nothing_for(now) > self.request.options.receive_timeout {
+            let (peer, patience) = (self.server, self.request.options.receive_timeout);
             return Err(SessionError::NothingReceived { peer, patience });
         }
         let time_is_up = trial.time_is_up_at().is_some_and(|end| now >= end);
@@ -393,7 +397,7 @@ impl Conversation<'_> {
                 Some(stop.after(self.grace()))
             } else {
                 others.extend(trial.progress());
-                let patience = self.request.manners.receive_timeout;
+                let patience = self.request.options.receive_timeout;
                 let received = trial.received_last().map(|last| last.after(patience));
                 [trial.next_tick(), trial.time_is_up_at(), next_look(trial), received]
                     .into_iter()
@@ -434,7 +438,7 @@ impl Conversation<'_> {
         self.control.finish(patience);
         let ending = match ending {
             Ok(()) if self.interrupted => Ending::Interrupted,
-            Ok(()) if self.request.manners.file.is_some() && measured.stream_error.is_some() => {
+            Ok(()) if self.request.options.file.is_some() && measured.stream_error.is_some() => {
                 Ending::Failed { error: measured.stream_error.clone().unwrap_or_default() }
             }
             Ok(()) => self.breakdown.map_or(Ending::Completed, |why| Ending::Failed {
@@ -491,21 +495,21 @@ impl Conversation<'_> {
 impl Conversation<'_> {
     /// What both hosts have and did, and what moved at the server in short steps.
     fn evidence(&mut self, own: HostEvidence) -> (Vec<HostEvidence>, Vec<Pulse>) {
-        if self.request.manners.watching == Watching::Nothing {
+        if self.request.options.watching == Watching::Nothing {
             return (Vec::new(), Vec::new());
         }
-        let mut hosts = match self.request.manners.watching {
+        let mut hosts = match self.request.options.watching {
             Watching::Hosts => vec![own],
             Watching::Peer | Watching::Nothing => Vec::new(),
         };
-        let Some(testimony) = self.peer_evidence.take() else { return (hosts, Vec::new()) };
+        let Some(peer_evidence) = self.peer_evidence.take() else { return (hosts, Vec::new()) };
         let clock = self.control.machine.clock();
-        hosts.push(HostEvidence { role: Role::Peer, clock, ..testimony.host });
-        (hosts, testimony.pulses)
+        hosts.push(HostEvidence { role: Role::Peer, clock, ..peer_evidence.host });
+        (hosts, peer_evidence.pulses)
     }
 }
 
-/// Further ports that could not be reached, each with the reason; one sentence for all.
+/// Extra ports that could not be reached, each with the reason; one sentence for all.
 fn shut_ports(server: SocketAddr, shut: &[(u16, std::io::Error)]) -> Option<String> {
     let (_, error) = shut.first()?;
     let (why, own) = (crate::reason(error), server.port());
@@ -538,11 +542,11 @@ fn connect_control(
     let mut last = None;
     for to in addresses.into_iter().filter(usable) {
         // Clause 2.7: from any port, whatever the streams'; never multipath, as with iperf3.
-        let device = request.manners.device.clone();
+        let device = request.options.device.clone();
         let options = TcpOptions { bind, device, ..TcpOptions::default() };
         match connect(to, &options, request.connect_timeout, interrupts)? {
             Ok(socket) => {
-                linux::tcp::prepare_control(&socket, &control_keepalive(&request.manners))
+                linux::tcp::prepare_control(&socket, &control_keepalive(&request.options))
                     .map_err(SessionError::system("the control connection's settings"))?;
                 return Ok((socket, to));
             }
@@ -553,9 +557,9 @@ fn connect_control(
 }
 
 /// A time limit of sending holds for the control connection too.
-fn control_keepalive(manners: &Manners) -> Keepalive {
-    let user_timeout = manners.send_timeout.unwrap_or(manners.keepalive.user_timeout);
-    Keepalive { user_timeout, ..manners.keepalive }
+fn control_keepalive(options: &ClientOptions) -> Keepalive {
+    let user_timeout = options.send_timeout.unwrap_or(options.keepalive.user_timeout);
+    Keepalive { user_timeout, ..options.keepalive }
 }
 
 fn environment(started_at: String) -> Result<Environment, SessionError> {

@@ -14,6 +14,7 @@ pub mod client;
 mod control;
 mod cpu;
 mod error;
+mod host_sampler;
 mod measured;
 mod notes;
 mod observer;
@@ -26,7 +27,6 @@ mod sampler;
 pub mod server;
 mod sockets;
 mod trial;
-mod witness;
 
 pub use error::{SessionError, reason};
 pub use observer::{Introduction, Observer};
@@ -35,7 +35,8 @@ pub use resolve::{Family, resolve_ip};
 
 /// What clients and servers can say to each other beside the plan.
 pub use protocol::iperf3::{
-    Cookie, CounterWidth, ErrorCode, Parameters, Place, ProtocolError, ServerOutput, Token, Wishes,
+    Cookie, CounterWidth, ErrorCode, OptionalParameters, Parameters, Place, ProtocolError,
+    ServerOutput, Token,
 };
 
 /// The engines that a plan can name.

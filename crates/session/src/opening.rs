@@ -15,13 +15,13 @@ use protocol::iperf3::{
     Client, ClientEvent, ClientPhase, Cookie, Hello, ProtocolError, State, is_reply, stream_id,
 };
 
-use crate::client::Manners;
+use crate::client::ClientOptions;
 use crate::control::Control;
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
 
 pub(crate) mod crowd;
-mod doors;
+mod extra_ports;
 
 /// Connects within `limit`, unless a signal comes first.
 pub(crate) fn connect(
@@ -59,8 +59,8 @@ pub(crate) struct Opener<'a> {
     pub(crate) server: SocketAddr,
     pub(crate) bind: Option<IpAddr>,
     pub(crate) cookie: &'a Cookie,
-    pub(crate) options: &'a StreamOptions,
-    pub(crate) manners: &'a Manners,
+    pub(crate) stream: &'a StreamOptions,
+    pub(crate) options: &'a ClientOptions,
     pub(crate) connect_timeout: Duration,
     /// The test has streams in both directions.
     pub(crate) both_ways: bool,
@@ -138,18 +138,18 @@ impl Opener<'_> {
     fn tcp_options(&self, index: u32) -> io::Result<TcpOptions> {
         Ok(TcpOptions {
             bind: self.local(index)?,
-            device: self.manners.device.clone(),
-            multipath: self.options.multipath,
-            mss: self.options.mss,
-            send_timeout: self.manners.send_timeout,
-            ..tcp_options(self.options)
+            device: self.options.device.clone(),
+            multipath: self.stream.multipath,
+            mss: self.stream.mss,
+            send_timeout: self.options.send_timeout,
+            ..tcp_options(self.stream)
         })
     }
 
     /// Where the `index`th stream is sent from: clause 2.7. None: anywhere.
     fn local(&self, index: u32) -> io::Result<Option<SocketAddr>> {
         let any = linux::udp::any_port_like(self.server).ip();
-        let Some(first) = self.manners.client_port else {
+        let Some(first) = self.options.client_port else {
             return Ok(self.bind.map(|bind| SocketAddr::new(bind, 0)));
         };
         let port = u16::try_from(index).ok().and_then(|index| first.checked_add(index));
@@ -160,7 +160,7 @@ impl Opener<'_> {
     fn tcp_failure(&self, id: u32, error: io::Error) -> SessionError {
         let is_about_congestion =
             matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
-        match &self.options.congestion {
+        match &self.stream.congestion {
             Some(name) if is_about_congestion => {
                 SessionError::Congestion { name: name.clone(), error }
             }
@@ -196,9 +196,9 @@ impl Opener<'_> {
     fn udp_socket(&self, index: u32) -> io::Result<UdpSocket> {
         let any = linux::udp::any_port_like(self.server);
         let local = self.local(index)?.unwrap_or(any);
-        let socket = linux::udp::bind_on(self.manners.device.as_deref(), local, false, false)?;
-        prepare_udp(&socket, self.options, self.server.ip())?;
-        socket.connect(packet_options(self.options).label(&socket, self.server)?)?;
+        let socket = linux::udp::bind_on(self.options.device.as_deref(), local, false, false)?;
+        prepare_udp(&socket, self.stream, self.server.ip())?;
+        socket.connect(packet_options(self.stream).label(&socket, self.server)?)?;
         Ok(socket)
     }
 

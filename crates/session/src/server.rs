@@ -1,13 +1,13 @@
 //! Answers clients on one port, TCP and UDP.
 //!
-//! The desk, on the calling thread, takes connections and hellos and finds out whose
+//! The acceptor, on the calling thread, takes connections and hellos and finds out whose
 //! they are; each test then runs on a thread of its own. The listeners stay open all
 //! the time, and nothing that a client does or leaves undone holds up another.
 //!
 //! ```text
-//!  TCP --> Newcomer --cookie of a test--------------------------> registry --> its streams
+//!  TCP --> PendingConnection --cookie of a test--------------------------> registry --> its streams
 //!                   --other cookie--> parameters --admission--> Conversation (a thread)
-//!  UDP --> Hellos --the client's token, or its turn--------------> registry --> its streams
+//!  UDP --> UdpHandshake --the client's token, or its lock--------------> registry --> its streams
 //! ```
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
@@ -29,36 +29,36 @@ use crate::error::SessionError;
 use crate::observer::Observer;
 use crate::resolve::Family;
 
-mod address;
+mod acceptor;
 mod admission;
 mod capacity;
+mod client_prefix;
+mod concurrent_tests;
 mod conversation;
-mod correspondents;
-mod desk;
-mod doors;
-mod hellos;
+mod extra_ports;
+mod handshake_lock;
 mod limits;
-mod lobby;
-mod neighbours;
-mod newcomer;
-mod pace;
+mod metrics;
+mod peer_table;
+mod pending_connection;
+mod pending_table;
 mod progress;
 mod registry;
 mod shortage;
-mod tally;
-mod turns;
+mod start_rate_limit;
+mod udp_handshake;
 
+use acceptor::Acceptor;
 pub use admission::Order;
 use capacity::Capacity;
-use conversation::Venue;
-use desk::Desk;
-use doors::Doors;
-use hellos::Hellos;
+use conversation::ServerContext;
+use extra_ports::ExtraPorts;
 pub use limits::{Limits, RateLimit};
-use lobby::Lobby;
-use pace::Pace;
+pub use metrics::{Refusal, ServerMetrics, Snapshot};
+use pending_table::PendingTable;
 use registry::Registry;
-pub use tally::{Refusal, Snapshot, Tally};
+use start_rate_limit::StartRateLimit;
+use udp_handshake::UdpHandshake;
 
 /// How to serve.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ pub struct SessionOptions {
     /// What clients hear of this host.
     pub evidence: Evidence,
     /// From where this host's CPUs are sampled for those who hear of it; none: they are not.
-    pub vantage: Option<Arc<Vantage>>,
+    pub perf: Option<Arc<Vantage>>,
 }
 
 /// What clients hear of a server's host.
@@ -145,7 +145,7 @@ impl Default for SessionOptions {
             exact_window: false,
             file: None,
             evidence: Evidence::default(),
-            vantage: None,
+            perf: None,
         }
     }
 }
@@ -229,7 +229,7 @@ pub struct Server {
     tcp: TcpListener,
     udp: UdpSocket,
     address: SocketAddr,
-    tally: Arc<Tally>,
+    metrics: Arc<ServerMetrics>,
 }
 
 impl Server {
@@ -249,7 +249,7 @@ impl Server {
             listening = listen(&options);
         }
         let (tcp, udp, address) = listening?;
-        Ok(Self { options, tcp, udp, address, tally: Arc::default() })
+        Ok(Self { options, tcp, udp, address, metrics: Arc::default() })
     }
 
     /// Where it listens.
@@ -258,14 +258,14 @@ impl Server {
     }
 
     /// What it counts, from now on and while it runs.
-    pub fn tally(&self) -> Arc<Tally> {
-        Arc::clone(&self.tally)
+    pub fn metrics(&self) -> Arc<ServerMetrics> {
+        Arc::clone(&self.metrics)
     }
 
     /// Serves until a signal comes, or one test has run if that was asked.
     ///
     /// # Errors
-    /// What the kernel refuses to the desk itself.
+    /// What the kernel refuses to the acceptor itself.
     pub fn run(
         self,
         log: Arc<dyn Log>,
@@ -281,32 +281,32 @@ impl Server {
         let registry = registry.map_err(SessionError::system("an eventfd"))?;
         log.listening(self.address);
         let device = self.options.session.device.clone();
-        let mut desk = Desk {
-            hellos: Hellos::new(
+        let mut acceptor = Acceptor {
+            udp_handshake: UdpHandshake::new(
                 self.udp,
                 self.address.port(),
                 device,
                 Arc::clone(&registry),
-                Arc::clone(&self.tally),
+                Arc::clone(&self.metrics),
             ),
-            venue: Venue {
+            server: ServerContext {
                 address: self.address,
                 options: self.options.session.clone(),
                 registry: Arc::clone(&registry),
-                neighbourhood: Arc::default(),
-                tally: Arc::clone(&self.tally),
+                concurrent: Arc::default(),
+                metrics: Arc::clone(&self.metrics),
             },
             options: self.options,
             tcp: self.tcp,
-            doors: Doors::default(),
+            extra_ports: ExtraPorts::default(),
             log,
             registry,
-            tally: self.tally,
-            pace: Pace::new(order.starts),
+            metrics: self.metrics,
+            start_rate: StartRateLimit::new(order.starts),
             epoll: Epoll::new().map_err(SessionError::system("an epoll"))?,
-            lobby: Lobby::default(),
+            pending: PendingTable::default(),
             next: 0,
-            most_newcomers: capacity.newcomers,
+            most_pending: capacity.pending,
             sessions: Vec::new(),
             behind: false,
             pausing_until: None,
@@ -314,8 +314,8 @@ impl Server {
             tidy: false,
             stops_at: None,
         };
-        desk.serve(interrupts).map_err(SessionError::system("poll"))?;
-        desk.close();
+        acceptor.serve(interrupts).map_err(SessionError::system("poll"))?;
+        acceptor.close();
         Ok(())
     }
 }

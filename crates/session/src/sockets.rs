@@ -9,11 +9,11 @@ use dataplane::udp::{Coalesced, Inlet};
 use measurement::record::{ArrivalClock, StreamRecord};
 use measurement::{ByteSize, TcpSample, UdpSample};
 
-mod engine;
+mod engine_factory;
 mod exchange;
 mod pacing;
 
-pub(crate) use engine::{Demand, Workshop};
+pub(crate) use engine_factory::{EngineFactory, FallbackPolicy};
 pub(crate) use pacing::arrange as arrange_pacing;
 
 /// A connected socket that carries one stream.

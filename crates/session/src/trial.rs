@@ -20,11 +20,11 @@ use protocol::iperf3::{FinalStream, Parameters};
 use crate::amount::Amount;
 use crate::cpu::CpuClock;
 use crate::error::SessionError;
+use crate::host_sampler::{HostSampler, HostSamples, Interest, SampledTest};
 use crate::measured::{Measured, Side};
 use crate::runtime::runtime;
 use crate::sampler::sample;
-use crate::sockets::{Demand, Opened, Workshop, arrange_pacing};
-use crate::witness::{Interest, Scene, Seen, Witness};
+use crate::sockets::{EngineFactory, FallbackPolicy, Opened, arrange_pacing};
 
 mod results;
 
@@ -40,7 +40,7 @@ pub(crate) struct Setting {
     /// The peer is no plain iperf3.
     pub(crate) peer_is_linerate: bool,
     /// What becomes of a test whose engines cannot be used.
-    pub(crate) demand: Demand,
+    pub(crate) fallback: FallbackPolicy,
     /// Somebody looks at the intervals.
     pub(crate) watched: bool,
     /// Payload comes from this file, or goes to it.
@@ -48,9 +48,9 @@ pub(crate) struct Setting {
     /// Where requests with a connection each go, or come.
     pub(crate) calls: Option<Calls>,
     /// What is watched, if somebody wants to know what this host does meanwhile.
-    pub(crate) witnessed: Option<Interest>,
+    pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then, if they are.
-    pub(crate) vantage: Option<Arc<Vantage>>,
+    pub(crate) perf: Option<Arc<Vantage>>,
 }
 
 /// The port for connections that bear one request each.
@@ -67,7 +67,7 @@ pub(crate) struct Trial {
     plan: TestPlan,
     setting: Setting,
     pool: Pool,
-    workshop: Workshop,
+    factory: EngineFactory,
     opened: Vec<Opened>,
     records: Vec<StreamRecord>,
     amount: Amount,
@@ -82,9 +82,9 @@ pub(crate) struct Trial {
     cpu: CpuClock,
     /// How the workers served the streams until the stop.
     runtime: Option<Runtime>,
-    witness: Option<Witness>,
+    sampler: Option<HostSampler>,
     /// What it saw.
-    seen: Option<Seen>,
+    seen: Option<HostSamples>,
 }
 
 impl Trial {
@@ -100,12 +100,12 @@ impl Trial {
         let block = parameters.block();
         let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
             .map_err(SessionError::system("an eventfd"))?;
-        let mut workshop = Workshop::new(parameters, &amount, &setting);
+        let mut factory = EngineFactory::new(parameters, &amount, &setting);
         let mut streams = Vec::with_capacity(opened.len());
         for one in &opened {
-            streams.push(workshop.equip(one)?);
+            streams.push(factory.equip(one)?);
         }
-        let engines = workshop.engines();
+        let engines = factory.engines();
         let cpus = if setting.pinned.is_empty() {
             linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
         } else {
@@ -113,7 +113,7 @@ impl Trial {
         };
         let pin = !setting.pinned.is_empty();
         let way = arrange_pacing(&plan.options, block, &opened);
-        let pool = Pool::prepare(streams, workshop.memory(), &cpus, pin, is_wanted);
+        let pool = Pool::prepare(streams, factory.memory(), &cpus, pin, is_wanted);
         let pool = pool.map_err(|error| match error.kind() {
             ErrorKind::Interrupted => SessionError::Interrupted,
             _ => SessionError::system("worker threads")(error),
@@ -129,15 +129,15 @@ impl Trial {
             record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
             records.push(record);
         }
-        let witness = setting.witnessed.and_then(|what| {
-            let scene = Scene::of(what, &pool, pause(opened.len()) / PARTS_OF_A_LOOK);
-            Witness::call(Scene { vantage: setting.vantage.clone(), ..scene })
+        let sampler = setting.sampled.and_then(|what| {
+            let test = SampledTest::of(what, &pool, pause(opened.len()) / PARTS_OF_A_LOOK);
+            HostSampler::call(SampledTest { perf: setting.perf.clone(), ..test })
         });
         Ok(Self {
             plan,
             setting,
             pool,
-            workshop,
+            factory,
             opened,
             intervals: DirectionIntervals::none_yet(&records),
             records,
@@ -149,7 +149,7 @@ impl Trial {
             finished: false,
             cpu: CpuClock::default(),
             runtime: None,
-            witness,
+            sampler,
             seen: None,
         })
     }
@@ -165,8 +165,8 @@ impl Trial {
         let start = dataplane::now();
         self.samples.push(Sample { at: start, ..first });
         self.pool.start();
-        if let Some(witness) = &self.witness {
-            witness.start(start);
+        if let Some(sampler) = &self.sampler {
+            sampler.start(start);
         }
     }
 
@@ -214,11 +214,11 @@ impl Trial {
         self.keep(sample(&self.pool, &self.opened));
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
-            if let Some(witness) = &self.witness {
-                witness.look();
+            if let Some(sampler) = &self.sampler {
+                sampler.look();
             }
             self.amount.begin();
-            self.workshop.begin();
+            self.factory.begin();
         }
         true
     }
@@ -298,8 +298,8 @@ impl Trial {
         let stopped = dataplane::now();
         self.stopped = Some(stopped);
         self.cpu.end();
-        if let Some(witness) = &self.witness {
-            witness.stop(stopped);
+        if let Some(sampler) = &self.sampler {
+            sampler.stop(stopped);
         }
         let mut runtime = runtime(&self.pool.service(), &self.records);
         if self.plan.exchange.is_some() {
@@ -401,7 +401,7 @@ impl Trial {
         let mut last = sample(&self.pool, &self.opened);
         last.at = self.last_arrival().max(stopped).min(last.at);
         self.keep(last);
-        self.seen = self.witness.take().map(Witness::dismiss);
+        self.seen = self.sampler.take().map(HostSampler::dismiss);
     }
 
     /// Keeps a sample, and what lies between it and the one before.
@@ -481,10 +481,10 @@ impl Trial {
             runtime: self.runtime,
             pacing,
             peer_pacing: None,
-            engines: self.workshop.engines(),
+            engines: self.factory.engines(),
             peer_engines: Engines::default(),
-            round_trips: self.workshop.round_trips(span),
-            probes: self.workshop.probes(),
+            round_trips: self.factory.round_trips(span),
+            probes: self.factory.probes(),
             host: seen.host,
             pulses: seen.pulses,
             stream_error: stream_error

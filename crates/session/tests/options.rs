@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use linerate_session::client::{self, Manners, Request};
+use linerate_session::client::{self, ClientOptions, Request};
 use linerate_session::server::{
     Log, Order, Refusal, Served, Server, ServerOptions, SessionOptions,
 };
@@ -133,8 +133,8 @@ fn streams_are_sent_from_consecutive_ports() {
         draft.streams = 2;
         draft.options.rate = Some(BitRate::from_bits_per_second(1_000_000));
         let first = free_ports(4);
-        let manners = Manners { client_port: Some(first), ..Manners::default() };
-        let (record, _) = Bench { manners, ..Bench::default() }.run(&draft);
+        let options = ClientOptions { client_port: Some(first), ..ClientOptions::default() };
+        let (record, _) = Bench { options, ..Bench::default() }.run(&draft);
         let ports: Vec<_> = record.streams.iter().map(|stream| stream.local.port()).collect();
         assert_eq!(ports, [first, first + 1, first + 2, first + 3]);
         assert!(!ports.contains(&record.peer.local_address.port()));
@@ -157,9 +157,10 @@ fn options_of_packets_do_not_disturb_a_test() {
         draft.options.flow_label = ip.is_ipv6().then_some(0x1234);
         let device = Some("lo".to_owned());
         let send_timeout = Some(Duration::from_secs(5));
-        let manners = Manners { device: device.clone(), send_timeout, ..Manners::default() };
+        let options =
+            ClientOptions { device: device.clone(), send_timeout, ..ClientOptions::default() };
         let session = SessionOptions { device, send_timeout, ..SessionOptions::default() };
-        let (record, served) = Bench { ip, manners, session }.run(&draft);
+        let (record, served) = Bench { ip, options, session }.run(&draft);
         assert_eq!(served.ending, Ending::Completed, "{ip} {transport}");
         for direction in &record.outcome.directions {
             assert!(direction.delivered.is_some_and(|delivered| delivered.bytes > 10_000));
@@ -180,8 +181,8 @@ fn a_flow_label_over_ipv4_is_one_sentence() {
 
 #[test]
 fn an_interface_that_is_not_there_is_one_sentence() {
-    let manners = Manners { device: Some("nowhere0".to_owned()), ..Manners::default() };
-    let bench = Bench { manners, ..Bench::default() };
+    let options = ClientOptions { device: Some("nowhere0".to_owned()), ..ClientOptions::default() };
+    let bench = Bench { options, ..Bench::default() };
     let error = bench.fail(&draft(Transport::Tcp, Direction::Send)).to_string();
     let end = "no such device; no interface has that name: see \"ip link\"";
     assert!(error.starts_with("cannot connect to 127.0.0.1:") && error.ends_with(end), "{error}");
@@ -226,10 +227,10 @@ fn a_file_arrives_whole_and_ends_the_test_before_its_time() {
     std::fs::write(&source.0, &content).expect("written");
     let mut draft = draft(Transport::Tcp, Direction::Send);
     draft.end = End::Time(Duration::from_secs(30));
-    let manners = Manners { file: Some(source.0.clone()), ..Manners::default() };
+    let options = ClientOptions { file: Some(source.0.clone()), ..ClientOptions::default() };
     let session = SessionOptions { file: Some(target.0.clone()), ..SessionOptions::default() };
     let began = Instant::now();
-    let (record, served) = Bench { manners, session, ..Bench::default() }.run(&draft);
+    let (record, served) = Bench { options, session, ..Bench::default() }.run(&draft);
     assert!(began.elapsed() < Duration::from_secs(20), "the file does not end the test");
     assert_eq!(names(&record.streams), ["read file, write"]);
     assert_eq!(names(&served.streams), ["read, write file"]);
@@ -243,9 +244,9 @@ fn a_file_is_received_by_the_client_too() {
     let (source, target) = (Scrap::new("far"), Scrap::new("near"));
     let content = dataplane_bytes(1_000_003);
     std::fs::write(&source.0, &content).expect("written");
-    let manners = Manners { file: Some(target.0.clone()), ..Manners::default() };
+    let options = ClientOptions { file: Some(target.0.clone()), ..ClientOptions::default() };
     let session = SessionOptions { file: Some(source.0.clone()), ..SessionOptions::default() };
-    let bench = Bench { manners, session, ..Bench::default() };
+    let bench = Bench { options, session, ..Bench::default() };
     let (record, _) = bench.run(&draft(Transport::Tcp, Direction::Receive));
     assert_eq!(record.outcome.ending, Ending::Completed);
     assert!(std::fs::read(&target.0).expect("read") == content, "the files differ");
@@ -254,18 +255,18 @@ fn a_file_is_received_by_the_client_too() {
 #[test]
 fn a_file_that_cannot_be_used_is_one_sentence() {
     let missing = PathBuf::from("/nowhere/at/all");
-    let manners = Manners { file: Some(missing), ..Manners::default() };
+    let options = ClientOptions { file: Some(missing), ..ClientOptions::default() };
     let send = draft(Transport::Tcp, Direction::Send);
-    let error = Bench { manners, ..Bench::default() }.fail(&send);
+    let error = Bench { options, ..Bench::default() }.fail(&send);
     assert_eq!(
         error.to_string(),
         "cannot read file '/nowhere/at/all': no such file or directory; \
          check its name and its directory"
     );
-    let manners = Manners { file: Some(std::env::temp_dir()), ..Manners::default() };
+    let options = ClientOptions { file: Some(std::env::temp_dir()), ..ClientOptions::default() };
     let receive = draft(Transport::Tcp, Direction::Receive);
     for draft in [send, receive] {
-        let bench = Bench { manners: manners.clone(), ..Bench::default() };
+        let bench = Bench { options: options.clone(), ..Bench::default() };
         let error = bench.fail(&draft).to_string();
         assert!(error.ends_with("is a directory; name a file in it"), "{error}");
     }
@@ -310,14 +311,14 @@ fn free_ports(count: u16) -> u16 {
 /// How a test is run.
 struct Bench {
     ip: IpAddr,
-    manners: Manners,
+    options: ClientOptions,
     session: SessionOptions,
 }
 
 impl Default for Bench {
     fn default() -> Self {
-        let (manners, session) = (Manners::default(), SessionOptions::default());
-        Self { ip: Ipv4Addr::LOCALHOST.into(), manners, session }
+        let (options, session) = (ClientOptions::default(), SessionOptions::default());
+        Self { ip: Ipv4Addr::LOCALHOST.into(), options, session }
     }
 }
 
@@ -366,7 +367,7 @@ impl Bench {
             cpus: Vec::new(),
             tags: BTreeMap::new(),
             plan: draft.clone().check().expect("a plan"),
-            manners: self.manners.clone(),
+            options: self.options.clone(),
         }
     }
 }

@@ -11,7 +11,7 @@ use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, TestPlan, Transport};
 use session::Family;
-use session::client::{Manners, Request};
+use session::client::{ClientOptions, Request};
 
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
@@ -162,7 +162,7 @@ fn measure(
         connect_timeout: PATIENCE,
         cpus: Vec::new(),
         tags: [("demo".to_owned(), flags.link_rate.to_string())].into(),
-        manners: Manners::default(),
+        options: ClientOptions::default(),
         plan: plan.clone(),
     };
     let detail = if flags.quiet { Detail::Quiet } else { Detail::Bar };

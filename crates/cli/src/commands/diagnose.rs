@@ -6,7 +6,7 @@ use anyhow::Context;
 use linux::event::Interrupts;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
-use session::client::{Manners, Request};
+use session::client::{ClientOptions, Request};
 
 use crate::commands::host::tree;
 use crate::exit::UsageError;
@@ -72,7 +72,7 @@ fn request(flags: &DiagnoseFlags, host: &str, plan: &TestPlan) -> Request {
         cpus: Vec::new(),
         tags: std::collections::BTreeMap::new(),
         plan: plan.clone(),
-        manners: Manners { profile: flags.profile.0, ..Manners::default() },
+        options: ClientOptions { profile: flags.profile.0, ..ClientOptions::default() },
     }
 }
 

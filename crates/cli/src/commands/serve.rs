@@ -44,7 +44,7 @@ pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
         (_, true) => Box::new(log::Json::new(lines, flags.log.verbose, notices)),
         _ => Box::new(log::Text::new(lines, flags.log.verbose, notices)),
     };
-    let metrics = metrics.map(|listener| listener.start(server.tally())).transpose()?;
+    let metrics = metrics.map(|listener| listener.start(server.metrics())).transpose()?;
     server.run(Arc::new(Announced { log, readiness }), Some(&interrupts))?;
     drop(metrics);
     written.wait();
@@ -78,7 +78,7 @@ fn options(flags: &ServeFlags) -> ServerOptions {
             grace: STALL,
             hide_peers: flags.order.hide_peers,
             evidence: evidence(flags),
-            vantage: vantage(flags),
+            perf: perf_access(flags),
             ..SessionOptions::default()
         },
     }
@@ -93,7 +93,7 @@ const fn evidence(flags: &ServeFlags) -> Evidence {
 }
 
 /// Taken before the powers are given up that it takes.
-fn vantage(flags: &ServeFlags) -> Option<Arc<Vantage>> {
+fn perf_access(flags: &ServeFlags) -> Option<Arc<Vantage>> {
     let hertz = flags.order.profile.0.filter(|_| !flags.order.no_evidence);
     hertz.map(|hertz| Arc::new(Vantage::new(hertz)))
 }

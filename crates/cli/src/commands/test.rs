@@ -47,7 +47,7 @@ fn run_the_fastest(
             let mut progress = Progress::new(title.clone(), detail);
             let mut request = request(plan);
             // Nobody judges these.
-            request.manners.watching = Watching::Nothing;
+            request.options.watching = Watching::Nothing;
             run_patiently(&request, &mut progress, Some(interrupts), TURNAROUND)
         });
         match choice {
@@ -66,9 +66,9 @@ fn run_the_fastest(
 
 fn request(flags: &TestFlags, plan: TestPlan) -> Request {
     let mut request = flags.server.request(plan, flags.stream.cpus.as_ref(), &flags.output.tag);
-    request.manners.profile = flags.rows.profile.0;
+    request.options.profile = flags.rows.profile.0;
     if flags.rows.no_evidence {
-        request.manners.watching = Watching::Nothing;
+        request.options.watching = Watching::Nothing;
     }
     request
 }

@@ -9,7 +9,7 @@ use clap::builder::BoolishValueParser;
 use measurement::TestPlan;
 use measurement::units::parse_duration;
 use session::Family;
-use session::client::{Manners, Request};
+use session::client::{ClientOptions, Request};
 
 use super::cpus::CpuList;
 
@@ -49,7 +49,7 @@ impl ServerFlags {
             cpus: cpus.map(|cpus| cpus.0.clone()).unwrap_or_default(),
             tags: tags.iter().cloned().collect(),
             plan,
-            manners: Manners::default(),
+            options: ClientOptions::default(),
         }
     }
 }

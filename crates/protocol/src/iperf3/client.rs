@@ -26,7 +26,7 @@ use super::error::{ErrorCode, ProtocolError};
 use super::extension::{Announcement, Extension, FinalStream, Place};
 use super::frame::{Expect, Frame, JsonKind};
 use super::parameters::Parameters;
-use super::results::{ClockReading, Results, Testimony};
+use super::results::{ClockReading, PeerEvidence, Results};
 use super::state::State;
 use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
 
@@ -313,7 +313,7 @@ impl Client {
         self.phase = phase;
         self.expect = match phase.expects() {
             // Clause 10.7: without the wish there is no output in them.
-            Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.wishes.server_output => {
+            Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.optional.server_output => {
                 let tells = self.hears_evidence();
                 Expect::Json(if tells { JsonKind::ResultsWithEvidence } else { JsonKind::Results })
             }
@@ -467,7 +467,7 @@ impl Client {
             _ => Results::without_output(text)?,
         };
         if self.hears_evidence() {
-            results.evidence = Testimony::in_results(text);
+            results.evidence = PeerEvidence::in_results(text);
             let clock = results.evidence.as_ref().and_then(|evidence| evidence.clock);
             self.hear_clock(clock, now);
         }

@@ -24,13 +24,13 @@ pub struct Parameters {
     pub client_version: String,
     /// The client is a linerate (clause 13.1).
     pub announcement: Option<Announcement>,
-    /// What the client wishes beside the plan.
-    pub wishes: Wishes,
+    /// What the client optional beside the plan.
+    pub optional: OptionalParameters,
 }
 
-/// What a client wishes beside the plan.
+/// What a client optional beside the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct OptionalParameters {
     /// A title for the client's output (`--title`).
     pub title: Option<String>,
     /// A text for both ends' JSON (`--extra-data`).
@@ -65,14 +65,14 @@ impl Parameters {
             counter_width: CounterWidth::Bits64,
             client_version: COMPATIBLE_VERSION.to_owned(),
             announcement: Some(Announcement::own()),
-            wishes: Wishes::default(),
+            optional: OptionalParameters::default(),
         }
     }
 
-    /// The same with what the client wishes beside the plan.
+    /// The same with what the client optional beside the plan.
     #[must_use]
-    pub fn with_wishes(mut self, wishes: Wishes) -> Self {
-        self.wishes = wishes;
+    pub fn with_optional(mut self, optional: OptionalParameters) -> Self {
+        self.optional = optional;
         self
     }
 
@@ -108,13 +108,13 @@ impl Parameters {
         if self.counter_width == CounterWidth::Bits64 {
             put("udp_counters_64bit", json!(1));
         }
-        put("pacing_timer", json!(self.wishes.pacing_timer.unwrap_or(1000)));
+        put("pacing_timer", json!(self.optional.pacing_timer.unwrap_or(1000)));
         put("client_version", json!(self.client_version));
         if let Some(announcement) = &self.announcement {
             put("linerate", announced(announcement, plan));
         }
         put_options(&mut object, plan.transport, &plan.options, self.block());
-        put_wishes(&mut object, &self.wishes);
+        put_optional(&mut object, &self.optional);
         Value::Object(object)
     }
 
@@ -151,7 +151,7 @@ impl Parameters {
                 &json::text(&object, "client_version").unwrap_or_default(),
             ),
             announcement,
-            wishes: wishes(&object),
+            optional: optional(&object),
         })
     }
 }
@@ -179,7 +179,7 @@ fn exchange(object: &Map<String, Value>) -> Result<Option<Exchange>, ErrorCode> 
     told.map(read).transpose().map_err(|_| ErrorCode::PARAMETERS)
 }
 
-/// The names of engines that a client wishes for; too many or too long ones are none.
+/// The names of engines that a client optional for; too many or too long ones are none.
 fn engines(object: &Map<String, Value>) -> Vec<String> {
     let names = object.get("linerate").and_then(|value| value.get("engines")?.as_array());
     let names = names.filter(|names| names.len() <= MOST_ENGINES).into_iter().flatten();
@@ -234,22 +234,22 @@ fn put_options(
     }
 }
 
-fn put_wishes(object: &mut Map<String, Value>, wishes: &Wishes) {
+fn put_optional(object: &mut Map<String, Value>, optional: &OptionalParameters) {
     let mut put = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             object.insert(key.to_owned(), value);
         }
     };
-    put("title", wishes.title.as_ref().map(|title| json!(title)));
-    put("extra_data", wishes.extra_data.as_ref().map(|data| json!(data)));
-    put("get_server_output", wishes.server_output.then(|| json!(1)));
-    put("server_affinity", wishes.server_cpu.map(|cpu| json!(cpu)));
-    put("authtoken", wishes.token.as_ref().map(|token| json!(token.0)));
+    put("title", optional.title.as_ref().map(|title| json!(title)));
+    put("extra_data", optional.extra_data.as_ref().map(|data| json!(data)));
+    put("get_server_output", optional.server_output.then(|| json!(1)));
+    put("server_affinity", optional.server_cpu.map(|cpu| json!(cpu)));
+    put("authtoken", optional.token.as_ref().map(|token| json!(token.0)));
 }
 
-fn wishes(object: &Map<String, Value>) -> Wishes {
+fn optional(object: &Map<String, Value>) -> OptionalParameters {
     let number = |key| json::unsigned(object, key);
-    Wishes {
+    OptionalParameters {
         title: json::text(object, "title"),
         extra_data: json::text(object, "extra_data"),
         // Clause 6.2: iperf3 takes any number, even 0, for "on".
@@ -419,7 +419,7 @@ mod tests {
     fn what_a_client_wishes_survives_the_wire_and_its_token_no_log() {
         let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
         draft.options.segmentation_offload = true;
-        let wishes = Wishes {
+        let optional = OptionalParameters {
             title: Some("a title".to_owned()),
             extra_data: Some("{}".to_owned()),
             server_output: true,
@@ -429,7 +429,7 @@ mod tests {
         };
         let parameters =
             Parameters::new(&draft.check().expect("valid"), ByteSize::from_bytes(1460))
-                .with_wishes(wishes);
+                .with_optional(optional);
         assert_eq!(read(&parameters.to_json()), Ok(parameters.clone()));
         assert!(!format!("{parameters:?}").contains("c2VjcmV0"));
         // As 3.21 computes them: whole datagrams in what UDP can carry at once.

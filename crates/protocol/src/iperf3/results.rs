@@ -11,10 +11,10 @@ use super::frame::JsonKind;
 use super::json::{self, Members};
 use super::wire::Wire;
 
+mod peer_evidence;
 mod rows;
-mod testimony;
 
-pub use testimony::{ClockReading, Testimony};
+pub use peer_evidence::{ClockReading, PeerEvidence};
 
 /// One end's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ pub struct Results {
     /// From a linerate: what moved the payload at its end (clause 13.17).
     pub engines: Option<Box<Engines>>,
     /// From a linerate server: what its host has and did (clause 13.19).
-    pub evidence: Option<Box<Testimony>>,
+    pub evidence: Option<Box<PeerEvidence>>,
 }
 
 /// What a server printed of the test.
@@ -310,7 +310,7 @@ struct Truth<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     engines: Option<&'a Engines>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<&'a Testimony>,
+    evidence: Option<&'a PeerEvidence>,
 }
 
 /// What a peer says of its runtime, if it can be true. A newer linerate may tell it in other

@@ -202,7 +202,7 @@ fn rarer() -> impl Strategy<Value = StreamOptions> {
     )
 }
 
-/// What a linerate, or an iperf3 with these wishes, asks for.
+/// What a linerate, or an iperf3 with these optional, asks for.
 pub(crate) fn asked() -> impl Strategy<Value = Parameters> {
     (plan(), any::<bool>()).prop_map(|(plan, plain)| {
         let block = plan.options.block.expect("always set");

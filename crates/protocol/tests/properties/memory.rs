@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use linerate_protocol::iperf3::{ServerPhase, State, Wishes};
+use linerate_protocol::iperf3::{OptionalParameters, ServerPhase, State};
 use measurement::Timestamp;
 
 use crate::machine::Machine;
@@ -111,8 +111,8 @@ fn a_length_above_the_limit_fails_at_its_last_byte() {
     // 512 KiB more, since it may tell of its host (clause 13.19).
     fails(&mut client_after(8), (34 + 512) * 1024);
     // The server's output may come with them (clause 10.7).
-    let wishes = Wishes { server_output: true, ..Wishes::default() };
-    fails(&mut client_of(parameters().with_wishes(wishes), 8), 15 << 20);
+    let optional = OptionalParameters { server_output: true, ..OptionalParameters::default() };
+    fails(&mut client_of(parameters().with_optional(optional), 8), 15 << 20);
     let mut asking = client_after(1);
     asking.handle_bytes(&[State::Extension.byte()], START);
     // 64 KiB, and 96 bytes for the one stream.

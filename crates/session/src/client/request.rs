@@ -8,7 +8,7 @@ use std::time::Duration;
 use linux::sampling::Hertz;
 use linux::tcp::Keepalive;
 use measurement::TestPlan;
-use protocol::iperf3::{CounterWidth, Wishes};
+use protocol::iperf3::{CounterWidth, OptionalParameters};
 
 use crate::batches::Batching;
 use crate::resolve::Family;
@@ -33,14 +33,14 @@ pub struct Request {
     /// What to do.
     pub plan: TestPlan,
     /// How it differs from what a linerate does on its own.
-    pub manners: Manners,
+    pub options: ClientOptions,
 }
 
 /// What a client does in its own way unless it is told otherwise.
 #[derive(Clone, Debug)]
-pub struct Manners {
+pub struct ClientOptions {
     /// What the server is asked for beside the plan.
-    pub wishes: Wishes,
+    pub optional: OptionalParameters,
     /// Width of the datagrams' sequence numbers.
     pub counter_width: CounterWidth,
     /// Where the length of a datagram comes from if the plan has none.
@@ -67,10 +67,10 @@ pub struct Manners {
     pub profile: Option<Hertz>,
 }
 
-impl Default for Manners {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self {
-            wishes: Wishes::default(),
+            optional: OptionalParameters::default(),
             counter_width: CounterWidth::Bits64,
             datagram: DatagramDefault::PathMtu,
             batching: Batching::WhereFaster,

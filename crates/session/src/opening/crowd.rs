@@ -16,7 +16,7 @@ use linux::event::Interrupts;
 use measurement::{Timestamp, Transport};
 use protocol::iperf3::{Cookie, Hello, HelloToken, stream_id};
 
-use super::doors::Doors;
+use super::extra_ports::ServerPorts;
 use super::{ETIMEDOUT, HELLO_LIMIT, Opener, introduce, send_hello};
 use crate::error::SessionError;
 use crate::sockets::StreamSocket;
@@ -37,7 +37,7 @@ pub(crate) struct Order {
 pub(crate) struct Gathered {
     /// Every stream in order.
     pub(crate) sockets: Vec<StreamSocket>,
-    /// Further ports that could not be reached, and why.
+    /// Extra ports that could not be reached, and why.
     pub(crate) shut: Vec<(u16, io::Error)>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Crowd<'o, 'a> {
     /// When which stream is to be looked at although nothing came.
     due: BTreeSet<(Timestamp, u32)>,
     /// Where TCP streams go.
-    doors: Doors,
+    ports: ServerPorts,
     next: u32,
     /// Streams before `next` that have to be begun again, at another port.
     again: Vec<u32>,
@@ -74,7 +74,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
             events: Events::with_capacity(MOST_EVENTS),
             places: (0..order.count).map(|_| Place::Unborn).collect(),
             due: BTreeSet::new(),
-            doors: Doors::new(opener.server, &order.ports, order.count),
+            ports: ServerPorts::new(opener.server, &order.ports, order.count),
             next: 0,
             again: Vec::new(),
             open: 0,
@@ -106,7 +106,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
             Place::Open(socket) => Some(socket),
             _ => None,
         });
-        Ok(Gathered { sockets: sockets.collect(), shut: self.doors.into_shut() })
+        Ok(Gathered { sockets: sockets.collect(), shut: self.ports.into_shut() })
     }
 
     /// A stream by TCP is under way until the server has counted it: it may wait in the
@@ -120,9 +120,9 @@ impl<'o, 'a> Crowd<'o, 'a> {
         while self.begun() < end {
             match self.order.transport {
                 Transport::Tcp => {
-                    let Some(door) = self.doors.next() else { break };
+                    let Some(port) = self.ports.next() else { break };
                     let index = self.take_next();
-                    self.connect(index, door)?;
+                    self.connect(index, port)?;
                 }
                 Transport::Udp => {
                     let index = self.take_next();
@@ -162,14 +162,14 @@ impl<'o, 'a> Crowd<'o, 'a> {
         }
     }
 
-    /// How long a connect may take. One to a further port that has never answered may meet
+    /// How long a connect may take. One to a extra port that has never answered may meet
     /// a firewall that drops it, while others of the test wait for that.
     fn connect_limit(&self, to: SocketAddr) -> Duration {
         let whole = self.opener.connect_timeout;
-        if self.doors.is_proven(to) { whole } else { whole.min(FIRST_ANSWER + 4 * self.opener.rtt) }
+        if self.ports.is_proven(to) { whole } else { whole.min(FIRST_ANSWER + 4 * self.opener.rtt) }
     }
 
-    /// A connect failed. A further port may be behind a firewall: then the others are used,
+    /// A connect failed. A extra port may be behind a firewall: then the others are used,
     /// for all that would have gone there.
     fn knock_elsewhere(
         &mut self,
@@ -180,7 +180,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
         if to == self.opener.server {
             return Err(self.opener.tcp_failure(stream_id(index), error));
         }
-        self.doors.give_up(to, error);
+        self.ports.give_up(to, error);
         self.again.push(index);
         Ok(())
     }
@@ -220,7 +220,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
                 self.due.remove(&(due, index));
                 match linux::tcp::connect_result(&socket) {
                     Ok(()) => {
-                        self.doors.prove(to);
+                        self.ports.prove(to);
                         self.introduce(index, socket)
                     }
                     Err(error) => self.knock_elsewhere(index, to, error),
@@ -295,5 +295,5 @@ impl<'o, 'a> Crowd<'o, 'a> {
 }
 
 const MOST_EVENTS: usize = 256;
-/// How long a further port may take for its first answer, beside four round trips.
+/// How long a extra port may take for its first answer, beside four round trips.
 const FIRST_ANSWER: Duration = Duration::from_millis(500);

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use measurement::TestPlan;
 use protocol::iperf3::Place;
 
-use super::address::Household;
-use super::tally::Refusal;
+use super::client_prefix::ClientPrefix;
+use super::metrics::Refusal;
 
 /// How many clients are served, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,10 +107,10 @@ pub(super) struct Admission {
     /// All that there is.
     most: Cost,
     running: HashSet<u64>,
-    waiting: VecDeque<(u64, Household)>,
+    waiting: VecDeque<(u64, ClientPrefix)>,
     /// Probes that run beside them.
     beside: HashSet<u64>,
-    of_client: HashMap<Household, Share>,
+    of_client: HashMap<ClientPrefix, Share>,
     taken: Cost,
 }
 
@@ -136,7 +136,7 @@ impl Admission {
     }
 
     /// Why a test of `client` cannot be taken now, whatever it needs.
-    pub(super) fn objection(&self, client: Household) -> Option<Refusal> {
+    pub(super) fn objection(&self, client: ClientPrefix) -> Option<Refusal> {
         let order = &self.order;
         if self.running.len() + self.waiting.len() >= order.running + order.waiting {
             return Some(Refusal::Busy);
@@ -162,7 +162,7 @@ impl Admission {
     pub(super) fn enter(
         &mut self,
         number: u64,
-        client: Household,
+        client: ClientPrefix,
         cost: Cost,
         seat: Seat,
     ) -> Result<(), Refusal> {
@@ -196,7 +196,7 @@ impl Admission {
     }
 
     /// A test has ended, or waits no more.
-    pub(super) fn leave(&mut self, number: u64, client: Household, cost: Cost) {
+    pub(super) fn leave(&mut self, number: u64, client: ClientPrefix, cost: Cost) {
         let was_beside = self.beside.remove(&number);
         if !self.running.remove(&number) {
             self.waiting.retain(|(other, _)| *other != number);
@@ -248,8 +248,8 @@ mod tests {
     const MOST: Cost = Cost { memory: 100, descriptors: 100, threads: 100 };
     const COST: Cost = Cost { memory: 10, descriptors: 1, threads: 1 };
 
-    fn client(last: u8) -> Household {
-        Household::of(std::net::Ipv4Addr::new(10, 0, 0, last).into())
+    fn client(last: u8) -> ClientPrefix {
+        ClientPrefix::containing(std::net::Ipv4Addr::new(10, 0, 0, last).into())
     }
 
     #[test]

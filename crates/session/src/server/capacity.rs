@@ -6,7 +6,7 @@ use super::admission::Cost;
 /// What a server may have.
 pub(super) struct Capacity {
     /// Connections that have not said what they want; the oldest makes room.
-    pub(super) newcomers: usize,
+    pub(super) pending: usize,
     /// All tests together.
     pub(super) most: Cost,
 }
@@ -14,13 +14,13 @@ pub(super) struct Capacity {
 impl Capacity {
     /// Of a server that may have so many open files, threads and bytes of memory.
     pub(super) fn of(files: usize, threads: usize, memory: u64) -> Self {
-        let newcomers = MOST_NEWCOMERS.min(files / NEWCOMERS_SHARE);
+        let pending = MOST_PENDING.min(files / PENDING_SHARE);
         let most = Cost {
             memory,
-            descriptors: files.saturating_sub(newcomers + OWN_DESCRIPTORS) as u64,
+            descriptors: files.saturating_sub(pending + OWN_DESCRIPTORS) as u64,
             threads: threads.saturating_sub(OWN_THREADS) as u64,
         };
-        Self { newcomers, most }
+        Self { pending, most }
     }
 
     /// Whether two clients can test with one stream.
@@ -33,8 +33,8 @@ impl Capacity {
 /// [`Capacity::of`] and [`Cost::of_one_client`] round.
 pub(super) fn files_for(descriptors: u64) -> u64 {
     let needed = 4 * descriptors.div_ceil(3) + OWN_DESCRIPTORS as u64;
-    let share = NEWCOMERS_SHARE as u64;
-    (share * needed).div_ceil(share - 1).min(needed + MOST_NEWCOMERS as u64)
+    let share = PENDING_SHARE as u64;
+    (share * needed).div_ceil(share - 1).min(needed + MOST_PENDING as u64)
 }
 
 /// The same of threads.
@@ -42,14 +42,14 @@ pub(super) const fn threads_for(threads: u64) -> u64 {
     2 * threads + OWN_THREADS as u64
 }
 
-const MOST_NEWCOMERS: usize = 4096;
+const MOST_PENDING: usize = 4096;
 /// They have no more than one of so many parts of the open files.
-const NEWCOMERS_SHARE: usize = 4;
+const PENDING_SHARE: usize = 4;
 /// The listeners, the log, what the tests do not need.
 const OWN_DESCRIPTORS: usize = 64;
 /// What two clients need that test with one stream.
 const LEAST_DESCRIPTORS: u64 = 32;
-/// The desk, the log, the metrics, and other processes of the user.
+/// The acceptor, the log, the metrics, and other processes of the user.
 const OWN_THREADS: usize = 32;
 
 #[cfg(test)]

@@ -12,31 +12,31 @@ use measurement::record::PeerStream;
 use measurement::{Exchange, Peer, TestPlan, Timestamp, Transport, Way};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{
-    ErrorCode, FinalStream, HelloToken, Parameters, Place, ProtocolError, Results, Server,
-    ServerEvent, ServerPhase, Testimony,
+    ErrorCode, FinalStream, HelloToken, Parameters, PeerEvidence, Place, ProtocolError, Results,
+    Server, ServerEvent, ServerPhase,
 };
 
-use super::desk::canonical;
-use super::doors::{self, Door};
+use super::acceptor::canonical;
+use super::concurrent_tests::{ConcurrentTests, Presence};
+use super::extra_ports::{self, ExtraPort};
 use super::limits::{self, Excess, Watch};
-use super::neighbours::{Neighbourhood, Stay};
+use super::metrics::{Refusal, ServerMetrics};
 use super::progress::Progress;
 use super::registry::{Registry, Ticket};
-use super::tally::{Refusal, Tally};
 use super::{Evidence, Log, Served, SessionOptions};
 use crate::control::Control;
 use crate::error::SessionError;
+use crate::host_sampler::Interest;
 use crate::measured::Side;
 use crate::observer::{Introduction, Observer};
 use crate::outcome::directions;
 use crate::preflight::Host;
-use crate::sockets::{Demand, Opened};
+use crate::sockets::{FallbackPolicy, Opened};
 use crate::trial::{Calls, Setting, Trial};
-use crate::witness::Interest;
 
 mod deferred;
 mod gathering;
-mod haste;
+mod setup_deadline;
 mod streams;
 
 use deferred::Deferred;
@@ -44,13 +44,13 @@ use gathering::Gathering;
 
 /// What all tests of a server have in common.
 #[derive(Clone)]
-pub(super) struct Venue {
+pub(super) struct ServerContext {
     /// Where the server listens.
     pub(super) address: SocketAddr,
     pub(super) options: SessionOptions,
     pub(super) registry: Arc<Registry>,
-    pub(super) neighbourhood: Arc<Neighbourhood>,
-    pub(super) tally: Arc<Tally>,
+    pub(super) concurrent: Arc<ConcurrentTests>,
+    pub(super) metrics: Arc<ServerMetrics>,
 }
 
 /// One who asked for a test and was taken in.
@@ -64,10 +64,10 @@ pub(super) struct Client {
 }
 
 /// Serves one client.
-pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
+pub(super) fn serve(client: Client, server: &ServerContext, log: &dyn Log) {
     let from = client.from;
-    let mut conversation = Conversation::new(client, venue, log);
-    venue.tally.waiting.fetch_add(1, Relaxed);
+    let mut conversation = Conversation::new(client, server, log);
+    server.metrics.waiting.fetch_add(1, Relaxed);
     let ending = match conversation.run() {
         Ok(()) if conversation.cut_short => Ending::Interrupted,
         Ok(()) => Ending::Completed,
@@ -75,7 +75,7 @@ pub(super) fn serve(client: Client, venue: &Venue, log: &dyn Log) {
         Err(error) => conversation.failed(error),
     };
     let control = conversation.close(ending);
-    venue.registry.part_with((Box::new(control), from));
+    server.registry.part_with((Box::new(control), from));
 }
 
 /// What the client calls itself.
@@ -107,9 +107,9 @@ fn interest(parameters: &Parameters, options: &SessionOptions, from: IpAddr) -> 
 }
 
 /// From where the CPUs are sampled meanwhile. A probe beside a test leaves that to the test.
-fn vantage(plan: &TestPlan, options: &SessionOptions) -> Option<Arc<Vantage>> {
+fn perf(plan: &TestPlan, options: &SessionOptions) -> Option<Arc<Vantage>> {
     let is_beside = plan.exchange.is_some() && options.evidence != Evidence::Whole;
-    options.vantage.clone().filter(|_| !is_beside)
+    options.perf.clone().filter(|_| !is_beside)
 }
 
 struct Conversation<'a> {
@@ -118,7 +118,7 @@ struct Conversation<'a> {
     cookie: String,
     segment: Option<u32>,
     setting: Setting,
-    venue: &'a Venue,
+    server: &'a ServerContext,
     log: &'a dyn Log,
     observer: Box<dyn Observer>,
     watch: Watch,
@@ -138,7 +138,7 @@ struct Conversation<'a> {
     opened: Vec<Opened>,
     gathering: Gathering,
     trial: Option<Trial>,
-    stay: Option<Stay>,
+    presence: Option<Presence>,
     peer_streams: Vec<PeerStream>,
     /// The observer has heard the end.
     concluded: bool,
@@ -147,9 +147,9 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn new(client: Client, venue: &'a Venue, log: &'a dyn Log) -> Self {
+    fn new(client: Client, server: &'a ServerContext, log: &'a dyn Log) -> Self {
         let Client { control, from, ticket, mut parameters, under_way } = client;
-        let options = &venue.options;
+        let options = &server.options;
         let path = control.path();
         let software = software(&parameters);
         let local = control.local_address().unwrap_or(from);
@@ -167,14 +167,14 @@ impl<'a> Conversation<'a> {
                 pinned: options.cpus.clone(),
                 rtt: Duration::from_micros(path.rtt.into()),
                 peer_is_linerate: parameters.announcement.is_some(),
-                demand: Demand::Preferred,
+                fallback: FallbackPolicy::Substitute,
                 watched: options.interval.is_some(),
                 file: options.file.clone(),
                 calls: None,
-                witnessed: interest(&parameters, options, canonical(from).ip()),
-                vantage: vantage(&parameters.plan, options),
+                sampled: interest(&parameters, options, canonical(from).ip()),
+                perf: perf(&parameters.plan, options),
             },
-            venue,
+            server,
             log,
             observer: log.observer(),
             watch: Watch::new(&options.limits),
@@ -189,7 +189,7 @@ impl<'a> Conversation<'a> {
             opened: Vec::new(),
             gathering,
             trial: None,
-            stay: None,
+            presence: None,
             peer_streams: Vec::new(),
             concluded: false,
             cut_short: false,
@@ -227,7 +227,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn begin(&mut self) {
-        if self.venue.options.evidence == Evidence::Withheld {
+        if self.server.options.evidence == Evidence::Withheld {
             self.control.machine.withhold_evidence();
         }
         self.observer.introduced(&Introduction {
@@ -237,7 +237,7 @@ impl<'a> Conversation<'a> {
             segment: self.segment,
         });
         if let Some((excess, errno)) = self.objection() {
-            self.venue.tally.refuse(excess.why);
+            self.server.metrics.refuse(excess.why);
             // Who may not test hears no more than that.
             if errno == 0 && excess.why != Refusal::Authentication {
                 self.control.machine.refuse_because(excess.code, &excess.words);
@@ -251,16 +251,16 @@ impl<'a> Conversation<'a> {
     /// Why this client, or this test, is not served, and the errno for it.
     fn objection(&mut self) -> Option<(Excess, i32)> {
         let parameters = &self.parameters;
-        let options = &self.venue.options;
+        let options = &self.server.options;
         if let Some(gate) = &options.gate
-            && let Err(why) = gate.admit(parameters.wishes.token.as_ref())
+            && let Err(why) = gate.admit(parameters.optional.token.as_ref())
         {
             return Some((Excess::unknown_user(&why), 0));
         }
         if options.file.is_some() && parameters.plan.transport == Transport::Udp {
             return Some((Excess::impossible(ErrorCode::FILE_OVER_UDP), 0));
         }
-        if let Some(cpu) = parameters.wishes.server_cpu {
+        if let Some(cpu) = parameters.optional.server_cpu {
             let cpu = usize::try_from(cpu).unwrap_or(usize::MAX);
             if linux::host::allowed_cpus().is_ok_and(|cpus| !cpus.contains(&cpu)) {
                 return Some((Excess::impossible(ErrorCode::AFFINITY), EINVAL));
@@ -297,7 +297,7 @@ impl<'a> Conversation<'a> {
             Transport::Tcp => {
                 self.ticket.open_tcp(plan.streams_in_all(), self.gathering.numbering());
             }
-            Transport::Udp if token.is_none() && !self.ticket.takes_turn() => return,
+            Transport::Udp if token.is_none() && !self.ticket.takes_handshake_lock() => return,
             Transport::Udp => {
                 if token.is_none() {
                     self.gathering.count_arrivals(plan.streams_in_all());
@@ -307,29 +307,29 @@ impl<'a> Conversation<'a> {
             }
         }
         self.admitted = true;
-        self.venue.tally.waiting.fetch_sub(1, Relaxed);
-        self.venue.tally.running.fetch_add(1, Relaxed);
+        self.server.metrics.waiting.fetch_sub(1, Relaxed);
+        self.server.metrics.running.fetch_add(1, Relaxed);
         self.gathering.begin(now);
-        let ports = self.open_doors();
+        let ports = self.open_extra_ports();
         self.gathering.offer(ports, &mut self.control.machine);
         self.control.machine.accept(token, now);
     }
 
-    /// Opens the further ports that the client has a use for (clauses 13.15 and 13.18).
-    fn open_doors(&mut self) -> Vec<u16> {
-        let (venue, test) = (self.venue, self.ticket.id());
-        let place = (venue.address, venue.options.device.as_deref());
+    /// Opens the extra ports that the client has a use for (clauses 13.15 and 13.18).
+    fn open_extra_ports(&mut self) -> Vec<u16> {
+        let (server, test) = (self.server, self.ticket.id());
+        let place = (server.address, server.options.device.as_deref());
         let exchange = self.parameters.plan.exchange;
         if exchange.is_some_and(|exchange| exchange.way == Way::Connection) {
             // Without one, the client says what is missing.
-            let Some((listener, port)) = doors::listen(place) else { return Vec::new() };
+            let Some((listener, port)) = extra_ports::listen(place) else { return Vec::new() };
             self.setting.calls = Some(Calls::At(Arc::new(listener)));
             return vec![port];
         }
-        let count = limits::doors(&self.parameters);
-        let doors = Door::open(count, place, (test, self.peer.address.ip()));
-        let ports = doors.iter().map(Door::port).collect();
-        venue.registry.open_doors(doors);
+        let count = limits::extra_ports(&self.parameters);
+        let extra_ports = ExtraPort::open(count, place, (test, self.peer.address.ip()));
+        let ports = extra_ports.iter().map(ExtraPort::port).collect();
+        server.registry.open_extra_ports(extra_ports);
         ports
     }
 
@@ -355,7 +355,7 @@ impl<'a> Conversation<'a> {
             self.control.machine.refuse_because(excess.code, &excess.words);
             return self.refusal = Some((excess.why, excess.words));
         }
-        let patience = self.venue.options.receive_timeout;
+        let patience = self.server.options.receive_timeout;
         let deaf = self.silence.is_over(now, || trial.received_last().map(|at| at.after(patience)));
         let stalled =
             self.progress.as_mut().is_some_and(|progress| progress.is_stalled(now, trial));
@@ -365,7 +365,7 @@ impl<'a> Conversation<'a> {
         if trial.time_is_up_at().is_some_and(|end| now >= end.after(OVERTIME)) {
             trial.stop();
         }
-        if self.grace.is_over(now, || trial.give_up_at(self.venue.options.grace)) {
+        if self.grace.is_over(now, || trial.give_up_at(self.server.options.grace)) {
             self.control.machine.refuse(ErrorCode::TIME_IS_UP, 0);
         }
     }
@@ -383,7 +383,7 @@ impl<'a> Conversation<'a> {
     /// Does what the protocol asks for; whether the test is done.
     fn handle(&mut self, event: ServerEvent) -> Result<bool, ProtocolError> {
         match event {
-            // The desk has taken them.
+            // The acceptor has taken them.
             ServerEvent::Asked(_) => {}
             ServerEvent::Ended => self.end(),
             ServerEvent::Results(results) => self.answer(results),
@@ -441,15 +441,15 @@ impl<'a> Conversation<'a> {
         trial.finish(Some(&sent));
         let mut own = trial.results(Some(&sent));
         let output = self.observer.concluded(&trial.course());
-        own.server_output = output.filter(|_| self.parameters.wishes.server_output);
-        own.shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
-        if self.venue.options.hide_peers {
+        own.server_output = output.filter(|_| self.parameters.optional.server_output);
+        own.shared = self.presence.as_ref().map(Presence::shared).unwrap_or_default();
+        if self.server.options.hide_peers {
             own.shared.iter_mut().for_each(|neighbour| neighbour.address = None);
         }
         let clock = Some(self.control.machine.clock(dataplane::now()));
         let told = trial
-            .testimony(self.venue.options.evidence)
-            .map(|told| Box::new(Testimony { clock, ..told }));
+            .peer_evidence(self.server.options.evidence)
+            .map(|told| Box::new(PeerEvidence { clock, ..told }));
         own.evidence = told;
         self.concluded = true;
         self.peer_streams = results.streams.into_iter().map(PeerStream::from).collect();
@@ -468,8 +468,8 @@ impl<'a> Conversation<'a> {
     fn close(mut self, ending: Ending) -> Control<Server> {
         let (mut outcome, mut streams) = (Vec::new(), Vec::new());
         let (mut received, mut sent, mut answered) = (0, 0, None);
-        let shared = self.stay.as_ref().map(Stay::shared).unwrap_or_default();
-        drop(self.stay.take());
+        let shared = self.presence.as_ref().map(Presence::shared).unwrap_or_default();
+        drop(self.presence.take());
         if let Some(mut trial) = self.trial.take() {
             trial.finish(None);
             if !self.concluded {
@@ -483,8 +483,8 @@ impl<'a> Conversation<'a> {
                 received = measured.blocks().saturating_mul(exchange.request.bytes());
                 sent = measured.blocks().saturating_mul(exchange.response.bytes());
             }
-            self.venue.tally.received.fetch_add(received, Relaxed);
-            self.venue.tally.sent.fetch_add(sent, Relaxed);
+            self.server.metrics.received.fetch_add(received, Relaxed);
+            self.server.metrics.sent.fetch_add(sent, Relaxed);
             outcome = directions(&measured, &self.peer_streams, Side::Server);
             streams = measured.records;
         }
@@ -510,15 +510,15 @@ impl<'a> Conversation<'a> {
     }
 
     fn count(&self, ending: &Ending) {
-        let tally = &self.venue.tally;
-        let place = if self.admitted { &tally.running } else { &tally.waiting };
+        let metrics = &self.server.metrics;
+        let place = if self.admitted { &metrics.running } else { &metrics.waiting };
         place.fetch_sub(1, Relaxed);
         match ending {
             // Told by its reason already.
             Ending::Failed { .. } if self.refusal.is_some() && !self.admitted => {}
-            Ending::Completed => _ = tally.completed.fetch_add(1, Relaxed),
-            Ending::Interrupted => _ = tally.interrupted.fetch_add(1, Relaxed),
-            Ending::Failed { .. } => _ = tally.failed.fetch_add(1, Relaxed),
+            Ending::Completed => _ = metrics.completed.fetch_add(1, Relaxed),
+            Ending::Interrupted => _ = metrics.interrupted.fetch_add(1, Relaxed),
+            Ending::Failed { .. } => _ = metrics.failed.fetch_add(1, Relaxed),
         }
     }
 }

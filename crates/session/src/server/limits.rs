@@ -8,7 +8,7 @@ use measurement::{BitRate, ByteSize, End, Timestamp, Transport, Way};
 use protocol::iperf3::{ErrorCode, Parameters, Results};
 
 use super::admission::Cost;
-use super::tally::Refusal;
+use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
 
 /// How much of the server one test may take.
@@ -148,7 +148,7 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
             + streams * stream_bytes(parameters.plan.transport)
             + workers * (payload + WORKER_BYTES),
         descriptors: streams
-            + doors(parameters) as u64
+            + extra_ports(parameters) as u64
             + calls(parameters)
             + workers * WORKER_DESCRIPTORS
             + SESSION_DESCRIPTORS,
@@ -156,13 +156,13 @@ pub(super) fn cost(parameters: &Parameters) -> Cost {
     }
 }
 
-/// Further ports that are opened for a test: those it asks for, but no more than it can
+/// Extra ports that are opened for a test: those it asks for, but no more than it can
 /// have a use for. One that does not know of many streams has none.
-pub(super) fn doors(parameters: &Parameters) -> usize {
+pub(super) fn extra_ports(parameters: &Parameters) -> usize {
     let plan = &parameters.plan;
     let peer = parameters.announcement.as_ref().filter(|peer| peer.knows_many_streams());
     let asked = peer.map_or(0, |peer| peer.further_ports);
-    let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_DOOR } else { 0 };
+    let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_PORT } else { 0 };
     usize::from(u16::from(asked).min(useful))
 }
 
@@ -262,8 +262,8 @@ impl RateWatch {
     }
 }
 
-/// Streams for which a further port is worth its while.
-const LEAST_AT_A_DOOR: u16 = 16;
+/// Streams for which a extra port is worth its while.
+const LEAST_AT_A_PORT: u16 = 16;
 /// Parts of a window from which on is counted.
 const STEPS: u32 = 5;
 const BYTES_PAUSE: Duration = Duration::from_millis(5);
@@ -339,13 +339,13 @@ mod tests {
         draft.streams = 64;
         let plan = draft.check().expect("a plan");
         let mut parameters = Parameters::new(&plan, ByteSize::from_bytes(1_000));
-        assert_eq!(doors(&parameters), 0, "an iperf3");
+        assert_eq!(extra_ports(&parameters), 0, "an iperf3");
         let mut peer = Announcement { further_ports: 15, ..Announcement::own() };
         parameters.announcement = Some(peer.clone());
-        assert_eq!(doors(&parameters), 4, "one for each 16 streams");
+        assert_eq!(extra_ports(&parameters), 4, "one for each 16 streams");
         peer.extensions.retain(|extension| extension != "many-streams");
         parameters.announcement = Some(peer);
-        assert_eq!(doors(&parameters), 0);
+        assert_eq!(extra_ports(&parameters), 0);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use linux::event::Wake;
 use measurement::StreamOptions;
 use protocol::iperf3::{Cookie, Hello, HelloToken, Place, Server};
 
-use super::address::Household;
 use super::admission::{Admission, Cost, Order, Seat};
-use super::correspondents::{Acquaintance, Correspondents};
-use super::doors::Door;
-use super::tally::Refusal;
-use super::turns::Turns;
+use super::client_prefix::ClientPrefix;
+use super::extra_ports::ExtraPort;
+use super::handshake_lock::HandshakeLocks;
+use super::metrics::Refusal;
+use super::peer_table::{PeerState, PeerTable};
 use crate::control::Control;
 
 /// Which test: clients choose the cookies, and one that follows may bear the same.
@@ -48,8 +48,8 @@ pub(super) struct Registry {
     tests: Mutex<Tests>,
     /// Connections of tests that have ended, which their clients are to close.
     partings: Mutex<Vec<Parting>>,
-    /// Further ports that tests have opened and the desk does not watch yet.
-    doors: Mutex<Vec<Door>>,
+    /// Extra ports that tests have opened and the acceptor does not watch yet.
+    extra_ports: Mutex<Vec<ExtraPort>>,
     changed: Wake,
     served: AtomicUsize,
     leaving: AtomicBool,
@@ -60,11 +60,11 @@ struct Tests {
     next: u64,
     entries: HashMap<Cookie, Entry>,
     admission: Admission,
-    turns: Turns,
-    correspondents: Correspondents,
+    locks: HandshakeLocks,
+    peers: PeerTable,
 }
 
-/// What the desk knows of a test.
+/// What the acceptor knows of a test.
 struct Entry {
     number: u64,
     /// The address of its control connection: UDP goes nowhere else (clause 13.6).
@@ -115,13 +115,13 @@ impl Registry {
             next: 0,
             entries: HashMap::new(),
             admission: Admission::new(order, most),
-            turns: Turns::default(),
-            correspondents: Correspondents::default(),
+            locks: HandshakeLocks::default(),
+            peers: PeerTable::default(),
         };
         Ok(Self {
             tests: Mutex::new(tests),
             partings: Mutex::default(),
-            doors: Mutex::default(),
+            extra_ports: Mutex::default(),
             changed: Wake::new()?,
             served: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
@@ -146,7 +146,7 @@ impl Registry {
 
     /// Why a client at this address could not test now, whatever it asked for.
     pub(super) fn objection(&self, client: IpAddr) -> Option<Refusal> {
-        self.lock().admission.objection(Household::of(client))
+        self.lock().admission.objection(ClientPrefix::containing(client))
     }
 
     /// What one client may have, all its tests together.
@@ -170,7 +170,7 @@ impl Registry {
             return Err(Refusal::Busy);
         }
         let number = tests.next;
-        tests.admission.enter(number, Household::of(client), cost, seat)?;
+        tests.admission.enter(number, ClientPrefix::containing(client), cost, seat)?;
         tests.next += 1;
         let (arrivals, receiver) = channel();
         let entry =
@@ -220,24 +220,24 @@ impl Registry {
         if matches!(entry.awaits(), Some(Kind::Tcp)) && entry.takes(index) {
             entry.deliver(Arrival { index, socket: ArrivalSocket::Tcp(socket) });
         } else {
-            super::newcomer::send_away(&socket);
+            super::pending_connection::send_away(&socket);
         }
         None
     }
 
     /// What the source of a datagram that is no hello is to this server.
-    pub(super) fn acquaintance(&self, source: SocketAddr) -> Acquaintance {
-        self.lock().correspondents.who(source, dataplane::now())
+    pub(super) fn peer_state(&self, source: SocketAddr) -> PeerState {
+        self.lock().peers.who(source, dataplane::now())
     }
 
     /// Whose hello it is that came from `source`.
     pub(super) fn owner(&self, source: SocketAddr, hello: Hello) -> Owner {
         let tests = self.lock();
-        if tests.correspondents.who(source, dataplane::now()) == Acquaintance::Peer {
+        if tests.peers.who(source, dataplane::now()) == PeerState::Current {
             return Owner::Known;
         }
         let client = source.ip().to_canonical();
-        let holder = tests.turns.holder(client);
+        let holder = tests.locks.holder(client);
         let expected = tests.entries.iter().find_map(|(test, entry)| match entry.awaits() {
             Some(Kind::Udp { options, token }) if entry.client == client => {
                 let is_meant = match (hello, token) {
@@ -267,16 +267,16 @@ impl Registry {
         socket: UdpSocket,
     ) {
         let mut tests = self.lock();
-        let Tests { entries, correspondents, .. } = &mut *tests;
+        let Tests { entries, peers, .. } = &mut *tests;
         if let Some(entry) = entries.get_mut(test).filter(|entry| entry.opening.is_some())
             && entry.takes(index)
         {
-            correspondents.add(source, entry.number);
+            peers.add(source, entry.number);
             entry.deliver(Arrival { index, socket: ArrivalSocket::Udp(socket) });
         }
     }
 
-    /// Leaves a client whose test has ended to the desk.
+    /// Leaves a client whose test has ended to the acceptor.
     pub(super) fn part_with(&self, parting: Parting) {
         self.partings.lock().unwrap_or_else(PoisonError::into_inner).push(parting);
         self.changed.notify();
@@ -287,17 +287,17 @@ impl Registry {
         std::mem::take(&mut *self.partings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Leaves further ports of a test to the desk.
-    pub(super) fn open_doors(&self, doors: Vec<Door>) {
-        if !doors.is_empty() {
-            self.doors.lock().unwrap_or_else(PoisonError::into_inner).extend(doors);
+    /// Leaves extra ports of a test to the acceptor.
+    pub(super) fn open_extra_ports(&self, extra_ports: Vec<ExtraPort>) {
+        if !extra_ports.is_empty() {
+            self.extra_ports.lock().unwrap_or_else(PoisonError::into_inner).extend(extra_ports);
             self.changed.notify();
         }
     }
 
     /// Those ports.
-    pub(super) fn new_doors(&self) -> Vec<Door> {
-        std::mem::take(&mut *self.doors.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn new_extra_ports(&self) -> Vec<ExtraPort> {
+        std::mem::take(&mut *self.extra_ports.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells the tests that have not begun to end.
@@ -331,17 +331,17 @@ impl Tests {
     fn remove(&mut self, cookie: &Cookie) {
         let Some(entry) = self.entries.remove(cookie) else { return };
         let waiting: Vec<_> = self.admission.waiting().collect();
-        self.admission.leave(entry.number, Household::of(entry.client), entry.cost);
+        self.admission.leave(entry.number, ClientPrefix::containing(entry.client), entry.cost);
         // Their places have changed, or their turn has come.
         for number in waiting {
             self.wake(number);
         }
-        self.correspondents.end(entry.number, dataplane::now());
-        self.release_turn(entry.client, entry.number, false);
+        self.peers.end(entry.number, dataplane::now());
+        self.release_handshake_lock(entry.client, entry.number, false);
     }
 
-    fn release_turn(&mut self, client: IpAddr, number: u64, used: bool) {
-        if let Some(next) = self.turns.release(client, number, used) {
+    fn release_handshake_lock(&mut self, client: IpAddr, number: u64, used: bool) {
+        if let Some(next) = self.locks.release(client, number, used) {
             self.wake(next);
         }
     }
@@ -417,22 +417,22 @@ impl Ticket {
         self.registry.lock().admission.place(self.number)
     }
 
-    /// Whether it is this test's turn to be the one of its address whose hellos bear no
-    /// token; if not, [`Self::wake`] tells when it is.
-    pub(super) fn takes_turn(&self) -> bool {
+    /// Takes the handshake lock of this address, for hellos that bear no
+    /// token; whether this test holds it. If not, [`Self::wake`] tells when it is.
+    pub(super) fn takes_handshake_lock(&self) -> bool {
         let mut tests = self.registry.lock();
-        let has_it = tests.turns.ask(self.client, self.number);
-        if !has_it && let Some(holder) = tests.turns.holder(self.client) {
+        let has_it = tests.locks.ask(self.client, self.number);
+        if !has_it && let Some(holder) = tests.locks.holder(self.client) {
             // It is not alone any more.
             tests.wake(holder);
         }
         has_it
     }
 
-    /// How long this test may let others wait for its turn to end, beside some round
+    /// How long this test may hold the lock while others wait, beside some round
     /// trips; none: nobody waits for it.
     pub(super) fn patience_of_others(&self) -> Option<Duration> {
-        self.registry.lock().turns.patience(self.client, self.number)
+        self.registry.lock().locks.patience(self.client, self.number)
     }
 
     /// The test begins.
@@ -471,7 +471,7 @@ impl Ticket {
         if let Some(entry) = tests.entries.get_mut(&self.cookie) {
             entry.opening = None;
         }
-        tests.release_turn(self.client, self.number, true);
+        tests.release_handshake_lock(self.client, self.number, true);
     }
 
     /// Gives the place up, which the next client may then have; the test is not over before

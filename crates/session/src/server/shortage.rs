@@ -8,7 +8,7 @@ use protocol::iperf3::ErrorCode;
 use super::admission::Cost;
 use super::capacity::{files_for, threads_for};
 use super::limits::Excess;
-use super::tally::Refusal;
+use super::metrics::Refusal;
 use crate::error::SessionError;
 
 /// Why the test of `plan`, which needs `cost`, was not taken in, where one client may have

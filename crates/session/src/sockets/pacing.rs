@@ -20,12 +20,12 @@ pub(crate) fn arrange(options: &StreamOptions, block: ByteSize, opened: &[Opened
     if senders.peek().is_none() || options.burst.is_some() || options.socket_rate.is_some() {
         return by_worker;
     }
-    let wishes = senders.map(|one| match &one.socket {
+    let optional = senders.map(|one| match &one.socket {
         StreamSocket::Tcp { socket, .. } => pace_tcp(socket, options),
         StreamSocket::Udp { socket } => pace_udp(socket, options, block),
     });
     // All of them, not up to the first that it does not.
-    let paced = wishes.fold(true, |all, one| all & one);
+    let paced = optional.fold(true, |all, one| all & one);
     if paced { PacingWay::Kernel } else { by_worker }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measurement::{StreamSample, Transport};
-use protocol::iperf3::{FinalStream, Results, StreamResult, Testimony};
+use protocol::iperf3::{FinalStream, PeerEvidence, Results, StreamResult};
 
 use super::{Trial, by_id};
 use crate::server::Evidence;
@@ -33,20 +33,24 @@ impl Trial {
             shared: Vec::new(),
             pacing: self.pacing().map(Box::new),
             runtime: self.runtime.clone().map(Box::new),
-            engines: Some(Box::new(self.workshop.engines())),
+            engines: Some(Box::new(self.factory.engines())),
             evidence: None,
         }
     }
 
     /// What this host tells a peer of itself; none: nothing, or nobody watched it.
-    pub(crate) fn testimony(&self, evidence: Evidence) -> Option<Testimony> {
+    pub(crate) fn peer_evidence(&self, evidence: Evidence) -> Option<PeerEvidence> {
         let seen = self.seen.as_ref()?;
         let host = match evidence {
             Evidence::Withheld => return None,
             Evidence::Given => host::for_a_peer(seen.host.clone()),
             Evidence::Whole => seen.host.clone(),
         };
-        Some(Testimony { host: host::for_the_way(host), pulses: seen.pulses.clone(), clock: None })
+        Some(PeerEvidence {
+            host: host::for_the_way(host),
+            pulses: seen.pulses.clone(),
+            clock: None,
+        })
     }
 }
 

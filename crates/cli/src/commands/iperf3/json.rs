@@ -56,10 +56,10 @@ pub(super) fn of_nothing(flags: &Iperf3Flags, why: &str) -> String {
 impl Observer for JsonReport {
     fn introduced(&mut self, introduction: &Introduction<'_>) {
         self.subject.introduce(introduction);
-        let wishes = &introduction.parameters.wishes;
+        let optional = &introduction.parameters.optional;
         if self.subject.role == Role::Server {
-            self.json.annotate(wishes.title.as_deref(), wishes.extra_data.as_deref());
-            self.json.keep_intervals(self.whole || wishes.server_output);
+            self.json.annotate(optional.title.as_deref(), optional.extra_data.as_deref());
+            self.json.keep_intervals(self.whole || optional.server_output);
         }
         let client = introduction.peer.address.ip().to_string();
         let contact = self.subject.contact(introduction, &client);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use linux::tcp::Keepalive;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, Pacing, StreamOptions, TestPlan, Transport};
-use session::client::{Batching, DatagramDefault, Manners, Request, Watching};
-use session::{CounterWidth, Family, Wishes};
+use session::client::{Batching, ClientOptions, DatagramDefault, Request, Watching};
+use session::{CounterWidth, Family, OptionalParameters};
 
 use super::secrets;
 use super::words::{self, Failure};
@@ -115,10 +115,10 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
         cpus: own_cpu(flags)?,
         tags: BTreeMap::new(),
         plan: plan(flags)?,
-        manners: Manners {
+        options: ClientOptions {
             watching: Watching::Nothing,
             profile: None,
-            wishes: wishes(flags)?,
+            optional: optional(flags)?,
             counter_width: if flags.udp_counters_64bit {
                 CounterWidth::Bits64
             } else {
@@ -137,8 +137,8 @@ pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
     })
 }
 
-fn wishes(flags: &Iperf3Flags) -> Result<Wishes, Failure> {
-    Ok(Wishes {
+fn optional(flags: &Iperf3Flags) -> Result<OptionalParameters, Failure> {
+    Ok(OptionalParameters {
         title: flags.title.clone(),
         extra_data: flags.extra_data.clone(),
         server_output: flags.get_server_output,

@@ -15,7 +15,7 @@ pub(super) struct TextReport {
     subject: Subject,
     /// The length of a datagram is this end's choice.
     chooses_block: bool,
-    /// What this server has printed, if the client wishes it.
+    /// What this server has printed, if the client optional it.
     printed: Option<String>,
     /// What the other end has printed.
     server_output: Option<ServerOutput>,
@@ -58,7 +58,7 @@ impl Observer for TextReport {
         self.subject.introduce(introduction);
         match self.subject.role {
             Role::Client => self.tell_of_the_path(introduction),
-            Role::Server if introduction.parameters.wishes.server_output => {
+            Role::Server if introduction.parameters.optional.server_output => {
                 self.printed = Some(String::new());
             }
             Role::Server => {}

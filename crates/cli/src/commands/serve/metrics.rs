@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use linux::event::Wake;
 use linux::poll::{Watch, wait};
-use session::server::Tally;
+use session::server::ServerMetrics;
 
 mod exchange;
 mod exposition;
@@ -50,12 +50,12 @@ impl MetricsListener {
     }
 
     /// Answers from now on, on a thread that inherits what this one may do.
-    pub(super) fn start(self, tally: Arc<Tally>) -> anyhow::Result<Metrics> {
+    pub(super) fn start(self, counts: Arc<ServerMetrics>) -> anyhow::Result<Metrics> {
         let wake = Arc::new(Wake::new().context("cannot start the metrics' thread")?);
         let desk = Desk {
             listener: self.listener,
             over: Arc::clone(&wake),
-            pages: Pages::new(tally),
+            pages: Pages::new(counts),
             exchanges: Vec::new(),
             rests_until: None,
         };

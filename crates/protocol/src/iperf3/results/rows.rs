@@ -12,7 +12,7 @@ use measurement::{
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::{Detail, MOST_STREAMS, Results, StreamResult, Testimony, json, missing};
+use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
 
 /// The results as they travel.
 #[derive(Serialize)]
@@ -40,7 +40,7 @@ struct Table<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     engines: Option<&'a Engines>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    evidence: Option<&'a Testimony>,
+    evidence: Option<&'a PeerEvidence>,
 }
 
 /// The numbers of one stream; -1: unknown.

@@ -7,7 +7,7 @@ use linux::epoll::{Epoll, Events, Interest};
 use measurement::Timestamp;
 use protocol::iperf3::{Announcement, Parameters, Server};
 
-use super::haste::{Haste, Way};
+use super::setup_deadline::{SetupDeadline, Way};
 use crate::server::registry::Numbering;
 use crate::sockets::{Opened, StreamSocket};
 
@@ -16,7 +16,7 @@ pub(super) struct Gathering {
     numbering: Numbering,
     /// Streams that may be on their way.
     under_way: u32,
-    haste: Haste,
+    deadline: SetupDeadline,
     /// How many of them the client knows to have come.
     told: u32,
     /// Watches the sockets of UDP streams: a client may say hello again.
@@ -31,10 +31,10 @@ impl Gathering {
         Self {
             numbering: if tells { Numbering::Told } else { Numbering::ByArrival },
             under_way,
-            haste: if tells {
-                Haste::in_rounds(streams, under_way)
+            deadline: if tells {
+                SetupDeadline::in_rounds(streams, under_way)
             } else {
-                Haste::one_by_one(streams)
+                SetupDeadline::one_by_one(streams)
             },
             told: 0,
             hellos: None,
@@ -48,25 +48,25 @@ impl Gathering {
     /// A hello without a token has no place for a number either.
     pub(super) fn count_arrivals(&mut self, streams: u32) {
         self.numbering = Numbering::ByArrival;
-        self.haste = Haste::one_by_one(streams);
+        self.deadline = SetupDeadline::one_by_one(streams);
     }
 
     /// The client may open its streams.
     pub(super) const fn begin(&mut self, now: Timestamp) {
-        self.haste.begin(now);
+        self.deadline.begin(now);
     }
 
     /// `count` streams have come.
     pub(super) fn came(&mut self, count: u32, now: Timestamp) {
-        self.haste.came(count, now);
+        self.deadline.came(count, now);
     }
 
     /// When the client has failed that brings no more.
     pub(super) fn limit(&self, way: Way) -> Timestamp {
-        self.haste.limit(way)
+        self.deadline.limit(way)
     }
 
-    /// To be said before the client may open its streams, to these further ports too.
+    /// To be said before the client may open its streams, to these extra ports too.
     pub(super) fn offer(&self, ports: Vec<u16>, machine: &mut Server) {
         if self.numbering == Numbering::Told {
             machine.offer(self.under_way, ports);

@@ -9,7 +9,7 @@ use measurement::{StreamOptions, Timestamp};
 use protocol::iperf3::{ErrorCode, Hello, ServerPhase, stream_id};
 
 use super::Conversation;
-use super::haste::{QUEUED_PATIENCE, Way};
+use super::setup_deadline::{QUEUED_PATIENCE, Way};
 use crate::error::SessionError;
 use crate::opening::tcp_options;
 use crate::server::registry::{Arrival, ArrivalSocket};
@@ -29,12 +29,12 @@ impl Conversation<'_> {
 
     /// When more streams must have come.
     pub(super) fn opening_limit(&self) -> Timestamp {
-        let of_those_in_turn = self.ticket.patience_of_others();
+        let of_lock_waiters = self.ticket.patience_of_others();
         let of_the_queue = self.ticket.is_queued_for().then_some(QUEUED_PATIENCE);
         self.gathering.limit(Way {
             transport: self.parameters.plan.transport,
             rtt: self.setting.rtt,
-            others: [of_those_in_turn, of_the_queue].into_iter().flatten().min(),
+            others: [of_lock_waiters, of_the_queue].into_iter().flatten().min(),
         })
     }
 
@@ -44,7 +44,7 @@ impl Conversation<'_> {
             let Arrival { index, socket } = arrival;
             let next = u32::try_from(self.opened.len()).unwrap_or(u32::MAX);
             let index = index.unwrap_or(next);
-            let send_timeout = self.venue.options.send_timeout;
+            let send_timeout = self.server.options.send_timeout;
             let socket = match socket {
                 ArrivalSocket::Tcp(socket) => accepted(socket, &plan.options, send_timeout),
                 ArrivalSocket::Udp(socket) => Ok(StreamSocket::udp(socket)),
@@ -86,7 +86,7 @@ impl Conversation<'_> {
             control.machine.phase() == ServerPhase::Opening && !ticket.is_stopping()
         };
         match Trial::prepare(&self.parameters, opened, self.setting.clone(), &mut is_wanted) {
-            Ok(trial) if self.venue.options.exact_window && trial.clamped_window().is_some() => {
+            Ok(trial) if self.server.options.exact_window && trial.clamped_window().is_some() => {
                 self.control.machine.refuse(ErrorCode::WINDOW_NOT_SET, 0);
             }
             Ok(mut trial) => {
@@ -100,7 +100,7 @@ impl Conversation<'_> {
                 // A probe takes nothing away from anybody.
                 if !plan.exchange.is_some_and(|exchange| exchange.is_probe()) {
                     let client = self.peer.address.ip();
-                    self.stay = Some(self.venue.neighbourhood.enter(client, trial.counters()));
+                    self.presence = Some(self.server.concurrent.enter(client, trial.counters()));
                 }
                 trial.start();
                 self.trial = Some(trial);

@@ -11,7 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use session::server::{Snapshot, Tally};
+use session::server::{ServerMetrics, Snapshot};
 
 use super::process::Usage;
 
@@ -20,10 +20,10 @@ pub(super) struct Exposition(Registry);
 
 impl Exposition {
     /// From now on: this is the time at which the server started.
-    pub(super) fn new(tally: Arc<Tally>) -> Self {
+    pub(super) fn new(counts: Arc<ServerMetrics>) -> Self {
         let started = linux::clock::wall_millis() as f64 / 1000.0;
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Counts { tally, started }));
+        registry.register_collector(Box::new(Counts { counts, started }));
         Self(registry)
     }
 
@@ -38,7 +38,7 @@ impl Exposition {
 
 #[derive(Debug)]
 struct Counts {
-    tally: Arc<Tally>,
+    counts: Arc<ServerMetrics>,
     started: f64,
 }
 
@@ -46,7 +46,7 @@ impl Collector for Counts {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut families = Families(encoder);
         self.build(&mut families)?;
-        let counts = self.tally.snapshot();
+        let counts = self.counts.snapshot();
         connections(&counts, &mut families)?;
         sessions(&counts, &mut families)?;
         payload(&counts, &mut families)?;
@@ -69,7 +69,7 @@ fn connections(counts: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let help = "TCP connections accepted.";
     families.counter(Name("linerate_connections", None), help, counts.connections)?;
     let help = "Open connections that have not said yet what they want.";
-    families.gauge(Name("linerate_newcomers", None), help, Some(counts.newcomers))?;
+    families.gauge(Name("linerate_newcomers", None), help, Some(counts.pending))?;
     let help = "Clients that were not served, by reason.";
     let refused = counts.refused.map(|(why, count)| (why.name(), count));
     families.counters(Name("linerate_refusals", None), help, "reason", &refused)?;

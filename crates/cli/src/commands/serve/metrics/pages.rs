@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use session::server::Tally;
+use session::server::ServerMetrics;
 
 use super::exposition::Exposition;
 use super::http::{Answer, Asked, Form, Request, TEXT, Wants};
@@ -11,12 +11,12 @@ use super::plain;
 /// Finds the answer to a request.
 pub(super) struct Pages {
     exposition: Exposition,
-    tally: Arc<Tally>,
+    counts: Arc<ServerMetrics>,
 }
 
 impl Pages {
-    pub(super) fn new(tally: Arc<Tally>) -> Self {
-        Self { exposition: Exposition::new(Arc::clone(&tally)), tally }
+    pub(super) fn new(counts: Arc<ServerMetrics>) -> Self {
+        Self { exposition: Exposition::new(Arc::clone(&counts)), counts }
     }
 
     /// The bytes to send; none: not all of the request is there.
@@ -39,7 +39,7 @@ impl Pages {
     fn page(&self, request: &Request) -> Answer {
         match (request.path.as_str(), request.form) {
             ("/", _) => Answer::page(TEXT, INDEX.to_owned()),
-            ("/healthz", _) if self.tally.is_stopping() => Answer::unavailable("stopping\n"),
+            ("/healthz", _) if self.counts.is_stopping() => Answer::unavailable("stopping\n"),
             ("/healthz", _) => Answer::page(TEXT, "ok\n".to_owned()),
             ("/metrics", Form::OpenMetrics) => Answer::page(OPEN_METRICS, self.exposition.text()),
             ("/metrics", Form::Plain) => {

@@ -8,18 +8,18 @@ use measurement::Timestamp;
 
 /// What a datagram's source is to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Acquaintance {
+pub(super) enum PeerState {
     /// The peer of a stream.
-    Peer,
+    Current,
     /// The peer of a stream that has ended a moment ago.
     Former,
     /// Nobody.
-    Stranger,
+    Unknown,
 }
 
 /// Every peer of a stream by its address and port.
 #[derive(Debug, Default)]
-pub(super) struct Correspondents {
+pub(super) struct PeerTable {
     /// The number of its test, and when that ended.
     peers: HashMap<SocketAddr, (u64, Option<Timestamp>)>,
     of_test: HashMap<u64, Vec<SocketAddr>>,
@@ -27,7 +27,7 @@ pub(super) struct Correspondents {
     former: VecDeque<(Timestamp, SocketAddr)>,
 }
 
-impl Correspondents {
+impl PeerTable {
     pub(super) fn add(&mut self, peer: SocketAddr, test: u64) {
         self.peers.insert(peer, (test, None));
         self.of_test.entry(test).or_default().push(peer);
@@ -59,11 +59,11 @@ impl Correspondents {
         }
     }
 
-    pub(super) fn who(&self, source: SocketAddr, now: Timestamp) -> Acquaintance {
+    pub(super) fn who(&self, source: SocketAddr, now: Timestamp) -> PeerState {
         match self.peers.get(&source) {
-            Some((_, None)) => Acquaintance::Peer,
-            Some((_, Some(ended))) if now < ended.after(MEMORY) => Acquaintance::Former,
-            _ => Acquaintance::Stranger,
+            Some((_, None)) => PeerState::Current,
+            Some((_, Some(ended))) if now < ended.after(MEMORY) => PeerState::Former,
+            _ => PeerState::Unknown,
         }
     }
 }
@@ -79,20 +79,20 @@ mod tests {
 
     #[test]
     fn a_peer_is_known_for_half_a_minute_after_its_test() {
-        let mut known = Correspondents::default();
+        let mut known = PeerTable::default();
         let [one, two] = [1, 2].map(|port| SocketAddr::from(([10, 0, 0, 1], port)));
         let start = Timestamp::from_nanos(1);
         let at = |seconds| start.after(Duration::from_secs(seconds));
         known.add(one, 7);
         known.add(two, 8);
-        assert_eq!(known.who(one, start), Acquaintance::Peer);
+        assert_eq!(known.who(one, start), PeerState::Current);
         known.end(7, at(10));
-        assert_eq!(known.who(one, at(39)), Acquaintance::Former);
-        assert_eq!(known.who(one, at(40)), Acquaintance::Stranger);
-        assert_eq!(known.who(two, at(40)), Acquaintance::Peer);
+        assert_eq!(known.who(one, at(39)), PeerState::Former);
+        assert_eq!(known.who(one, at(40)), PeerState::Unknown);
+        assert_eq!(known.who(two, at(40)), PeerState::Current);
         known.end(8, at(41));
         assert_eq!(known.peers.len(), 1);
         known.add(one, 9);
-        assert_eq!(known.who(one, at(42)), Acquaintance::Peer);
+        assert_eq!(known.who(one, at(42)), PeerState::Current);
     }
 }

@@ -1,7 +1,7 @@
 //! Watches this host while a test runs: what it counts, and what the streams move in short
 //! steps of time. On a thread of its own, which is hardly ever awake.
 
-mod naps;
+mod stall_detector;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use dataplane::{Counters, Pool};
 use host::{Subject, Tree, Vantage, Watch};
 use measurement::{HostEvidence, Pulse, Role, Timestamp};
 
-use naps::Naps;
+use stall_detector::StallDetector;
 
 /// What a test is watched for.
-pub(crate) struct Scene {
+pub(crate) struct SampledTest {
     pub(crate) interest: Interest,
     /// Threads that run streams.
     pub(crate) threads: Vec<i32>,
@@ -26,15 +26,15 @@ pub(crate) struct Scene {
     /// The least time from one look at all streams to the next.
     pub(crate) pause: Duration,
     /// From where the CPUs are sampled, if they are.
-    pub(crate) vantage: Option<Arc<Vantage>>,
+    pub(crate) perf: Option<Arc<Vantage>>,
 }
 
-impl Scene {
+impl SampledTest {
     /// What `pool` runs.
     pub(crate) fn of(interest: Interest, pool: &Pool, pause: Duration) -> Self {
         let senders = pool.read().map(|(_, sender, _)| sender);
         let streams = senders.zip(pool.counters()).collect();
-        Self { interest, threads: pool.thread_ids().to_vec(), streams, pause, vantage: None }
+        Self { interest, threads: pool.thread_ids().to_vec(), streams, pause, perf: None }
     }
 }
 
@@ -57,14 +57,14 @@ impl Interest {
 }
 
 /// A host that is watched.
-pub(crate) struct Witness {
+pub(crate) struct HostSampler {
     orders: Sender<Order>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<HostSamples>,
 }
 
 /// What was seen of a test.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct HostSamples {
     pub(crate) host: HostEvidence,
     pub(crate) pulses: Vec<Pulse>,
 }
@@ -79,23 +79,23 @@ enum Order {
     End,
 }
 
-impl Witness {
+impl HostSampler {
     /// Takes a first look. None: there can be no thread for it.
-    pub(crate) fn call(scene: Scene) -> Option<Self> {
+    pub(crate) fn call(test: SampledTest) -> Option<Self> {
         let (orders, heard) = channel();
-        let thread = std::thread::Builder::new().name("witness".to_owned());
+        let thread = std::thread::Builder::new().name("host-sampler".to_owned());
         // It stays in the network namespace of this thread.
-        let thread = thread.spawn(move || Duty::new(scene).serve(&heard)).ok()?;
-        let witness = Self { orders, thread };
-        witness.look();
-        Some(witness)
+        let thread = thread.spawn(move || SamplerThread::new(test).serve(&heard)).ok()?;
+        let sampler = Self { orders, thread };
+        sampler.look();
+        Some(sampler)
     }
 
     /// Has it look now; it has looked when this returns.
     pub(crate) fn look(&self) {
         let (tell, done) = channel();
         self.say(Order::Look(tell));
-        // A witness that is gone looks no more.
+        // A host sampler that is gone looks no more.
         _ = done.recv();
     }
 
@@ -110,7 +110,7 @@ impl Witness {
     }
 
     /// Takes a last look.
-    pub(crate) fn dismiss(self) -> Seen {
+    pub(crate) fn dismiss(self) -> HostSamples {
         self.say(Order::End);
         drop(self.orders);
         self.thread.join().unwrap_or_default()
@@ -123,58 +123,59 @@ impl Witness {
 }
 
 /// What the thread does.
-struct Duty {
+struct SamplerThread {
     watch: Watch,
     streams: Vec<(bool, Arc<Counters>)>,
-    pulses: [Beat; 2],
+    pulses: [PulseCounter; 2],
     pause: Duration,
     next_look: Timestamp,
     next_beat: Option<Timestamp>,
     /// While the streams go.
-    naps: Option<Naps>,
+    stalls: Option<StallDetector>,
     still: Duration,
     /// Readings that are to be kept when others go.
     marks: Vec<Timestamp>,
 }
 
 /// The pulse of one direction, and what was counted at its last step.
-struct Beat {
+struct PulseCounter {
     pulse: Pulse,
     counted: u64,
 }
 
-impl Duty {
-    fn new(scene: Scene) -> Self {
-        WITNESSES.fetch_add(1, Relaxed);
-        let interfaces = scene.interest.interfaces();
-        let subject = Subject { interfaces, threads: scene.threads.clone() };
+impl SamplerThread {
+    fn new(test: SampledTest) -> Self {
+        SAMPLERS.fetch_add(1, Relaxed);
+        let interfaces = test.interest.interfaces();
+        let subject = Subject { interfaces, threads: test.threads.clone() };
         let mut watch = Watch::new(Tree::live(), subject);
-        if let Some(vantage) = &scene.vantage {
-            watch.take_vantage(vantage, &scene.threads);
+        if let Some(perf) = &test.perf {
+            watch.take_vantage(perf, &test.threads);
         }
-        let every = scene.pause.max(STEP);
-        let beat = |sender| Beat { pulse: Pulse { sender, every, bytes: Vec::new() }, counted: 0 };
+        let every = test.pause.max(STEP);
+        let beat =
+            |sender| PulseCounter { pulse: Pulse { sender, every, bytes: Vec::new() }, counted: 0 };
         Self {
             watch,
-            streams: scene.streams,
+            streams: test.streams,
             pulses: [beat(true), beat(false)],
             pause: every,
             next_look: dataplane::now(),
             next_beat: None,
-            naps: None,
+            stalls: None,
             still: Duration::ZERO,
             marks: Vec::new(),
         }
     }
 
-    fn serve(mut self, heard: &Receiver<Order>) -> Seen {
+    fn serve(mut self, heard: &Receiver<Order>) -> HostSamples {
         loop {
             let asleep = dataplane::now();
             let due = self.next_beat.map_or(self.next_look, |beat| beat.min(self.next_look));
             let wake = due.max(asleep).min(asleep.after(self.nap()));
             let heard = heard.recv_timeout(wake.since(asleep));
-            if let Some(naps) = &mut self.naps {
-                naps.woke(wake, dataplane::now());
+            if let Some(stalls) = &mut self.stalls {
+                stalls.woke(wake, dataplane::now());
             }
             match heard {
                 Ok(Order::Look(done)) => {
@@ -188,7 +189,7 @@ impl Duty {
                 Ok(Order::Start(start)) => self.begin(start),
                 Ok(Order::Stop(stop)) => {
                     self.end_pulses(stop);
-                    self.still = self.naps.take().map_or(Duration::ZERO, Naps::still);
+                    self.still = self.stalls.take().map_or(Duration::ZERO, StallDetector::still);
                     self.look(Watch::look_at_all);
                     self.marks.extend(self.watch.last());
                     // While the ends tell each other that they have stopped.
@@ -203,7 +204,7 @@ impl Duty {
 
     /// How long it sleeps at most.
     fn nap(&self) -> Duration {
-        if self.naps.is_some() { naps::LONGEST } else { LOOK_EVERY }
+        if self.stalls.is_some() { stall_detector::LONGEST } else { LOOK_EVERY }
     }
 
     fn do_what_is_due(&mut self) {
@@ -225,7 +226,7 @@ impl Duty {
             self.watch.thin(&self.marks);
         }
         let now = dataplane::now();
-        let fair = LOOK_EVERY * WITNESSES.load(Relaxed).max(1);
+        let fair = LOOK_EVERY * SAMPLERS.load(Relaxed).max(1);
         self.next_look = now.after(fair.max(now.since(begin) * IDLE_PER_LOOK));
     }
 
@@ -235,7 +236,7 @@ impl Duty {
         }
         self.next_beat = Some(start.after(self.pause));
         self.watch.begin_profile();
-        self.naps = Some(Naps::begin());
+        self.stalls = Some(StallDetector::begin());
     }
 
     /// Counts what moved since the last step; of steps that were missed each gets its share.
@@ -281,15 +282,19 @@ impl Duty {
         self.next_beat = None;
     }
 
-    fn conclude(mut self) -> Seen {
+    fn conclude(mut self) -> HostSamples {
         self.look(Watch::look_at_all);
-        let used =
-            |beat: &Beat| self.streams.iter().any(|(sender, _)| *sender == beat.pulse.sender);
+        let used = |beat: &PulseCounter| {
+            self.streams.iter().any(|(sender, _)| *sender == beat.pulse.sender)
+        };
         let pulses = self.pulses.iter().filter(|beat| used(beat)).map(|beat| beat.pulse.clone());
         let pulses = pulses.filter(|pulse| !pulse.bytes.is_empty()).collect();
-        WITNESSES.fetch_sub(1, Relaxed);
+        SAMPLERS.fetch_sub(1, Relaxed);
         let still_seconds = self.still.as_secs_f64();
-        Seen { host: HostEvidence { still_seconds, ..self.watch.finish(Role::Here) }, pulses }
+        HostSamples {
+            host: HostEvidence { still_seconds, ..self.watch.finish(Role::Here) },
+            pulses,
+        }
     }
 }
 
@@ -299,7 +304,7 @@ fn counted(streams: &[(bool, Arc<Counters>)], sender: bool) -> u64 {
 }
 
 /// Tests of this process that are watched now.
-static WITNESSES: AtomicU32 = AtomicU32::new(0);
+static SAMPLERS: AtomicU32 = AtomicU32::new(0);
 /// Long enough that a test on a busy host does not look like one that stumbles.
 const STEP: Duration = Duration::from_millis(100);
 /// Of one test alone.

@@ -12,16 +12,16 @@ use std::io;
 use std::net::SocketAddr;
 
 /// The ports of one server, for the streams of one test.
-pub(super) struct Doors {
+pub(super) struct ServerPorts {
     streams: u32,
     /// The server's own one is the first.
-    ports: Vec<Door>,
-    /// Whose turn it is.
+    ports: Vec<ServerPort>,
+    /// Index of the port that was used last.
     turn: usize,
     shut: Vec<(u16, io::Error)>,
 }
 
-struct Door {
+struct ServerPort {
     address: SocketAddr,
     /// Streams that were sent there.
     taken: u32,
@@ -35,17 +35,17 @@ enum Trust {
     Proven,
 }
 
-impl Doors {
+impl ServerPorts {
     /// The server's `own` port, which the control connection has proven, and further ones.
     pub(super) fn new(own: SocketAddr, further: &[u16], streams: u32) -> Self {
-        let mut ports = vec![Door { address: own, taken: 0, trust: Trust::Proven }];
+        let mut ports = vec![ServerPort { address: own, taken: 0, trust: Trust::Proven }];
         for port in further.iter().copied() {
             // The same scope, if it has one.
             let mut address = own;
             address.set_port(port);
-            let is_known = ports.iter().any(|door| door.address.port() == port);
+            let is_known = ports.iter().any(|known| known.address.port() == port);
             if port != 0 && !is_known {
-                ports.push(Door { address, taken: 0, trust: Trust::Untried });
+                ports.push(ServerPort { address, taken: 0, trust: Trust::Untried });
             }
         }
         Self { streams, ports, turn: 0, shut: Vec::new() }
@@ -59,18 +59,18 @@ impl Doors {
         let share = self.streams.div_ceil(u32::try_from(count).unwrap_or(u32::MAX));
         for _ in 0..count {
             self.turn = (self.turn + 1) % count;
-            let door = &mut self.ports[self.turn];
-            let is_open = match door.trust {
+            let port = &mut self.ports[self.turn];
+            let is_open = match port.trust {
                 Trust::Untried => true,
                 Trust::Tried => false,
-                Trust::Proven => door.taken < share,
+                Trust::Proven => port.taken < share,
             };
             if is_open {
-                door.taken += 1;
-                if door.trust == Trust::Untried {
-                    door.trust = Trust::Tried;
+                port.taken += 1;
+                if port.trust == Trust::Untried {
+                    port.trust = Trust::Tried;
                 }
-                return Some(door.address);
+                return Some(port.address);
             }
         }
         None
@@ -78,26 +78,26 @@ impl Doors {
 
     /// Whether a connect to `to` was answered before.
     pub(super) fn is_proven(&self, to: SocketAddr) -> bool {
-        self.ports.iter().any(|door| door.address == to && door.trust == Trust::Proven)
+        self.ports.iter().any(|port| port.address == to && port.trust == Trust::Proven)
     }
 
     /// A connect to `to` was answered.
     pub(super) fn prove(&mut self, to: SocketAddr) {
-        if let Some(door) = self.ports.iter_mut().find(|door| door.address == to) {
-            door.trust = Trust::Proven;
+        if let Some(port) = self.ports.iter_mut().find(|port| port.address == to) {
+            port.trust = Trust::Proven;
         }
     }
 
-    /// A connect to the further port `to` failed: no more streams go there.
+    /// A connect to the extra port `to` failed: no more streams go there.
     pub(super) fn give_up(&mut self, to: SocketAddr, error: io::Error) {
         let before = self.ports.len();
-        self.ports.retain(|door| door.address != to);
+        self.ports.retain(|port| port.address != to);
         if self.ports.len() < before {
             self.shut.push((to.port(), error));
         }
     }
 
-    /// Further ports that could not be reached, and why.
+    /// Extra ports that could not be reached, and why.
     pub(super) fn into_shut(self) -> Vec<(u16, io::Error)> {
         self.shut
     }
@@ -112,15 +112,15 @@ mod tests {
 
     const OWN: u16 = 5201;
 
-    fn doors(further: &[u16], streams: u32) -> Doors {
-        Doors::new((Ipv4Addr::LOCALHOST, OWN).into(), further, streams)
+    fn ports(further: &[u16], streams: u32) -> ServerPorts {
+        ServerPorts::new((Ipv4Addr::LOCALHOST, OWN).into(), further, streams)
     }
 
     /// How many streams go to which port now.
-    fn send(doors: &mut Doors, most: u32) -> BTreeMap<u16, u32> {
+    fn send(ports: &mut ServerPorts, most: u32) -> BTreeMap<u16, u32> {
         let mut sent = BTreeMap::new();
         for _ in 0..most {
-            let Some(to) = doors.next() else { break };
+            let Some(to) = ports.next() else { break };
             *sent.entry(to.port()).or_default() += 1;
         }
         sent
@@ -132,31 +132,31 @@ mod tests {
 
     #[test]
     fn a_port_that_has_not_answered_gets_one_stream_and_then_its_share() {
-        let mut doors = doors(&[1, 2], 90);
-        assert_eq!(send(&mut doors, 90), BTreeMap::from([(OWN, 30), (1, 1), (2, 1)]));
-        assert_eq!(doors.next(), None, "no port takes more than its share");
-        doors.prove(at(2));
-        assert_eq!(send(&mut doors, 90), BTreeMap::from([(2, 29)]));
-        assert!(doors.is_proven(at(2)) && doors.is_proven(at(OWN)) && !doors.is_proven(at(1)));
+        let mut ports = ports(&[1, 2], 90);
+        assert_eq!(send(&mut ports, 90), BTreeMap::from([(OWN, 30), (1, 1), (2, 1)]));
+        assert_eq!(ports.next(), None, "no port takes more than its share");
+        ports.prove(at(2));
+        assert_eq!(send(&mut ports, 90), BTreeMap::from([(2, 29)]));
+        assert!(ports.is_proven(at(2)) && ports.is_proven(at(OWN)) && !ports.is_proven(at(1)));
     }
 
     #[test]
     fn the_proven_ports_share_the_streams_of_one_that_is_given_up() {
-        let mut doors = doors(&[1, 2], 90);
-        assert_eq!(send(&mut doors, 90).values().sum::<u32>(), 32);
-        doors.prove(at(2));
-        doors.give_up(at(1), io::ErrorKind::TimedOut.into());
-        doors.give_up(at(1), io::ErrorKind::TimedOut.into());
-        assert_eq!(send(&mut doors, 90), BTreeMap::from([(OWN, 15), (2, 44)]));
-        let shut: Vec<_> = doors.into_shut().into_iter().map(|(port, _)| port).collect();
+        let mut ports = ports(&[1, 2], 90);
+        assert_eq!(send(&mut ports, 90).values().sum::<u32>(), 32);
+        ports.prove(at(2));
+        ports.give_up(at(1), io::ErrorKind::TimedOut.into());
+        ports.give_up(at(1), io::ErrorKind::TimedOut.into());
+        assert_eq!(send(&mut ports, 90), BTreeMap::from([(OWN, 15), (2, 44)]));
+        let shut: Vec<_> = ports.into_shut().into_iter().map(|(port, _)| port).collect();
         assert_eq!(shut, [1]);
     }
 
     #[test]
     fn a_server_that_names_a_port_twice_is_not_waited_for() {
-        let mut doors = doors(&[OWN, 7, 7, 0], 10);
-        assert_eq!(send(&mut doors, 10), BTreeMap::from([(OWN, 5), (7, 1)]));
-        doors.prove(at(7));
-        assert_eq!(send(&mut doors, 4), BTreeMap::from([(7, 4)]));
+        let mut ports = ports(&[OWN, 7, 7, 0], 10);
+        assert_eq!(send(&mut ports, 10), BTreeMap::from([(OWN, 5), (7, 1)]));
+        ports.prove(at(7));
+        assert_eq!(send(&mut ports, 4), BTreeMap::from([(7, 4)]));
     }
 }

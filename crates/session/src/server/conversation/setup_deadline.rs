@@ -11,7 +11,7 @@ use measurement::{Timestamp, Transport};
 
 /// How far the streams of one test have come, and when.
 #[derive(Debug)]
-pub(super) struct Haste {
+pub(super) struct SetupDeadline {
     streams: u32,
     /// Streams that may be under way; none: they come one after another.
     under_way: Option<u32>,
@@ -32,7 +32,7 @@ pub(super) struct Way {
     pub(super) others: Option<Duration>,
 }
 
-impl Haste {
+impl SetupDeadline {
     /// Of streams that come one after another.
     pub(super) fn one_by_one(streams: u32) -> Self {
         let (began, kept) = (Timestamp::default(), Timestamp::default());
@@ -120,77 +120,78 @@ mod tests {
         Timestamp::from_nanos(1).after(Duration::from_secs(seconds))
     }
 
-    fn begun(mut haste: Haste) -> Haste {
-        haste.begin(at(0));
-        haste
+    fn begun(mut deadline: SetupDeadline) -> SetupDeadline {
+        deadline.begin(at(0));
+        deadline
     }
 
     /// When a client fails that brings one stream after another, each after `pause`.
-    fn trickle(mut haste: Haste, way: Way, pause: Duration) -> Duration {
+    fn trickle(mut deadline: SetupDeadline, way: Way, pause: Duration) -> Duration {
         let (mut now, mut count) = (at(0), 0);
-        while now < haste.limit(way) && count < haste.streams {
+        while now < deadline.limit(way) && count < deadline.streams {
             (now, count) = (now.after(pause), count + 1);
-            haste.came(count, now);
+            deadline.came(count, now);
         }
-        now.min(haste.limit(way)).since(at(0))
+        now.min(deadline.limit(way)).since(at(0))
     }
 
     #[test]
     fn a_part_of_those_under_way_must_come_in_each_span_of_patience() {
-        let mut haste = begun(Haste::in_rounds(4_000, 1_000));
-        haste.came(249, at(9));
-        assert_eq!(haste.limit(ALONE), at(10));
-        haste.came(250, at(9));
-        assert_eq!(haste.limit(ALONE), at(19));
-        haste.came(500, at(18));
-        haste.came(501, at(19));
-        assert_eq!(haste.limit(ALONE), at(28));
-        haste.came(3_999, at(27));
-        assert_eq!(haste.limit(ALONE), at(37), "the last one");
+        let mut deadline = begun(SetupDeadline::in_rounds(4_000, 1_000));
+        deadline.came(249, at(9));
+        assert_eq!(deadline.limit(ALONE), at(10));
+        deadline.came(250, at(9));
+        assert_eq!(deadline.limit(ALONE), at(19));
+        deadline.came(500, at(18));
+        deadline.came(501, at(19));
+        assert_eq!(deadline.limit(ALONE), at(28));
+        deadline.came(3_999, at(27));
+        assert_eq!(deadline.limit(ALONE), at(37), "the last one");
     }
 
     #[test]
     fn all_must_come_in_as_many_spans_as_there_are_rounds() {
-        let mut haste = begun(Haste::in_rounds(4_000, 1_000));
+        let mut deadline = begun(SetupDeadline::in_rounds(4_000, 1_000));
         for second in 0..12 {
-            haste.came(260 * second, at(4 * u64::from(second)));
+            deadline.came(260 * second, at(4 * u64::from(second)));
         }
-        assert_eq!(haste.limit(ALONE), at(50));
+        assert_eq!(deadline.limit(ALONE), at(50));
         let udp = Way { transport: Transport::Udp, ..ALONE };
-        assert_eq!(haste.limit(udp), at(25));
+        assert_eq!(deadline.limit(udp), at(25));
     }
 
     #[test]
     fn a_trickle_of_streams_holds_a_place_for_a_moment_only() {
         let slow = Duration::from_millis(490);
         for under_way in [128, 1_024] {
-            let streams = || begun(Haste::in_rounds(65_535, under_way));
+            let streams = || begun(SetupDeadline::in_rounds(65_535, under_way));
             assert_eq!(trickle(streams(), ALONE, slow), Duration::from_secs(10));
             let queued = trickle(streams(), QUEUED, slow);
             assert!(queued < Duration::from_secs(7), "{queued:?}");
         }
         // As fast as it must be it is done soon, or has failed.
         let brisk = Duration::from_millis(39);
-        let all = trickle(begun(Haste::in_rounds(65_535, 1_024)), ALONE, brisk);
+        let all = trickle(begun(SetupDeadline::in_rounds(65_535, 1_024)), ALONE, brisk);
         assert_eq!(all, Duration::from_secs(650));
     }
 
     #[test]
     fn few_streams_are_not_given_the_time_of_many() {
         let near = Way { rtt: Duration::ZERO, ..QUEUED };
-        let limit = |streams| begun(Haste::in_rounds(streams, 1_024)).limit(near).since(at(0));
+        let limit =
+            |streams| begun(SetupDeadline::in_rounds(streams, 1_024)).limit(near).since(at(0));
         assert_eq!(limit(1), Duration::from_millis(1_005));
         assert_eq!(limit(10_000), Duration::from_millis(2_280));
     }
 
     #[test]
     fn streams_one_by_one_are_given_the_time_of_an_iperf3() {
-        let mut haste = begun(Haste::one_by_one(128));
-        haste.came(1, at(7));
-        assert_eq!(haste.limit(ALONE), at(17));
+        let mut deadline = begun(SetupDeadline::one_by_one(128));
+        deadline.came(1, at(7));
+        assert_eq!(deadline.limit(ALONE), at(17));
         let near = Way { rtt: Duration::ZERO, ..QUEUED };
-        assert_eq!(haste.limit(near).since(at(0)), Duration::from_millis(3_280));
-        haste.came(2, at(94));
-        assert_eq!(haste.limit(ALONE), at(94));
+        assert_eq!(deadline.limit(near).since(at(0)), Duration::from_millis(3_280));
+        deadline.came(2, at(94));
+        assert_eq!(deadline.limit(ALONE), at(94));
     }
 }

@@ -23,31 +23,31 @@ use crate::error::SessionError;
 use crate::trial::Setting;
 
 /// What the engines of one test have in common.
-pub(crate) struct Workshop {
+pub(crate) struct EngineFactory {
     transport: Transport,
     options: StreamOptions,
     width: CounterWidth,
     amount: Amount,
     file: Option<PathBuf>,
     supplies: Supplies,
-    demand: Demand,
+    fallback: FallbackPolicy,
     used: Engines,
     exchange: Option<Exchanging>,
 }
 
 /// What becomes of a test whose engines cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub(crate) enum FallbackPolicy {
     /// It fails: somebody here asked for them by name.
-    Needed,
+    Fail,
     /// Others run, and the record says so: the client asked, or nobody.
-    Preferred,
+    Substitute,
 }
 
 /// An engine, and what is said of it.
 type Told = (Box<dyn Stream>, EngineUse);
 
-impl Workshop {
+impl EngineFactory {
     /// For the streams of `parameters` at one end.
     pub(crate) fn new(parameters: &Parameters, amount: &Amount, setting: &Setting) -> Self {
         let plan = &parameters.plan;
@@ -61,7 +61,7 @@ impl Workshop {
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             supplies: Supplies::new(block, filling),
-            demand: setting.demand,
+            fallback: setting.fallback,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
         }
@@ -156,7 +156,7 @@ impl Workshop {
         usual: &'static str,
     ) -> Result<Unusable, SessionError> {
         let (name, reason) = (name.to_owned(), crate::error::engine_reason(error));
-        let is_ours = self.demand == Demand::Needed && self.is_asked_for(&name);
+        let is_ours = self.fallback == FallbackPolicy::Fail && self.is_asked_for(&name);
         if is_ours || name == usual {
             return Err(SessionError::Engine { name, reason });
         }

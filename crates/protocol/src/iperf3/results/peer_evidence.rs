@@ -8,7 +8,7 @@ use super::json::{self, Members};
 
 /// A host's word on a test that it served.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Testimony {
+pub struct PeerEvidence {
     /// What it has, and what it counted.
     pub host: HostEvidence,
     /// What its streams moved in short steps of time.
@@ -46,15 +46,15 @@ impl ClockReading {
     }
 }
 
-impl Testimony {
+impl PeerEvidence {
     /// What stands in the results of a server, if it can be true. A newer linerate may tell it
     /// in other words, which spoils nothing else.
     pub(in crate::iperf3) fn in_results(text: &[u8]) -> Option<Box<Self>> {
         let all = Members::of(text, &["linerate"]).ok()?;
         let truth = Members::of(all.object("linerate")?.as_bytes(), &["evidence"]).ok()?;
         let text = truth.object("evidence").filter(|text| is_printable(text) && is_modest(text))?;
-        let testimony: Box<Self> = serde_json::from_str(text).ok()?;
-        testimony.can_be().then_some(testimony)
+        let peer_evidence: Box<Self> = serde_json::from_str(text).ok()?;
+        peer_evidence.can_be().then_some(peer_evidence)
     }
 
     fn can_be(&self) -> bool {
@@ -137,13 +137,14 @@ mod tests {
 
     #[test]
     fn a_testimony_survives_the_wire_and_an_impossible_one_spoils_nothing() {
-        let mut told = Testimony::default();
+        let mut told = PeerEvidence::default();
         told.host.series.at = vec![at(1), at(2)];
         told.host.series.counters.insert("cpu.0.user_ns".to_owned(), vec![3, 9]);
-        let wrap = |testimony: &Testimony| {
-            serde_json::json!({ "linerate": { "evidence": testimony } }).to_string()
+        let wrap = |peer_evidence: &PeerEvidence| {
+            serde_json::json!({ "linerate": { "evidence": peer_evidence } }).to_string()
         };
-        let read = |testimony: &Testimony| Testimony::in_results(wrap(testimony).as_bytes());
+        let read =
+            |peer_evidence: &PeerEvidence| PeerEvidence::in_results(wrap(peer_evidence).as_bytes());
         assert_eq!(read(&told).as_deref(), Some(&told));
         let mut ragged = told.clone();
         ragged.host.series.at.pop();
@@ -156,6 +157,6 @@ mod tests {
         assert_eq!(read(&busy), None);
         told.host.cost_seconds = -1.0;
         assert_eq!(read(&told), None);
-        assert_eq!(Testimony::in_results(b"{}"), None);
+        assert_eq!(PeerEvidence::in_results(b"{}"), None);
     }
 }

@@ -14,40 +14,40 @@ use measurement::{Peer, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::{Cookie, ErrorCode, Parameters, ProtocolError, Server};
 
-use super::address::Household;
 use super::admission::Seat;
-use super::conversation::{self, Client, Venue};
-use super::doors::{Doors, Left};
-use super::hellos::Hellos;
+use super::client_prefix::ClientPrefix;
+use super::conversation::{self, Client, ServerContext};
+use super::extra_ports::{ExtraPorts, Left};
 use super::limits;
-use super::lobby::{self, Lobby};
-use super::newcomer::{Newcomer, Progress, send_away};
-use super::pace::Pace;
+use super::metrics::{Refusal, ServerMetrics};
+use super::pending_connection::{PendingConnection, Progress, send_away};
+use super::pending_table::{self, PendingTable};
 use super::registry::{Registry, TestId};
 use super::shortage;
-use super::tally::{Refusal, Tally};
+use super::start_rate_limit::StartRateLimit;
+use super::udp_handshake::UdpHandshake;
 use super::{Log, Served, ServerOptions};
 use crate::control::Control;
 use crate::error::SessionError;
 
-/// What the desk needs for its work.
-pub(super) struct Desk {
+/// What the acceptor needs for its work.
+pub(super) struct Acceptor {
     pub(super) options: ServerOptions,
     pub(super) tcp: TcpListener,
-    pub(super) hellos: Hellos,
-    /// Further ports of the tests that asked for them.
-    pub(super) doors: Doors,
+    pub(super) udp_handshake: UdpHandshake,
+    /// Extra ports of the tests that asked for them.
+    pub(super) extra_ports: ExtraPorts,
     pub(super) registry: Arc<Registry>,
-    pub(super) venue: Venue,
+    pub(super) server: ServerContext,
     pub(super) log: Arc<dyn Log>,
-    pub(super) tally: Arc<Tally>,
-    pub(super) pace: Pace,
+    pub(super) metrics: Arc<ServerMetrics>,
+    pub(super) start_rate: StartRateLimit,
     pub(super) epoll: Epoll,
-    pub(super) lobby: Lobby,
-    /// Number of the next newcomer.
+    pub(super) pending: PendingTable,
+    /// Number of the next pending connection.
     pub(super) next: u64,
-    /// Newcomers; the oldest makes room.
-    pub(super) most_newcomers: usize,
+    /// Pending connections; the oldest makes room.
+    pub(super) most_pending: usize,
     pub(super) sessions: Vec<JoinHandle<()>>,
     /// There may be more at the listeners than was taken.
     pub(super) behind: bool,
@@ -61,11 +61,11 @@ pub(super) struct Desk {
     pub(super) stops_at: Option<Timestamp>,
 }
 
-impl Desk {
+impl Acceptor {
     /// Serves until it is told to stop and all tests have ended.
     pub(super) fn serve(&mut self, interrupts: Option<&Interrupts>) -> io::Result<()> {
         self.epoll.watch(&self.tcp, Interest::Readable, TCP)?;
-        self.epoll.watch(self.hellos.listener(), Interest::Readable, UDP)?;
+        self.epoll.watch(self.udp_handshake.listener(), Interest::Readable, UDP)?;
         self.epoll.watch(self.registry.changed(), Interest::Readable, CHANGED)?;
         if let Some(interrupts) = interrupts {
             self.epoll.watch(interrupts, Interest::Readable, SIGNAL)?;
@@ -80,8 +80,8 @@ impl Desk {
             self.registry.changed().clear();
             ready.drain(..).filter(|token| *token < CHANGED).for_each(|number| self.go_on(number));
             self.accept();
-            self.accept_at_doors();
-            self.behind |= self.hellos.answer();
+            self.accept_at_extra_ports();
+            self.behind |= self.udp_handshake.answer();
             self.see_off();
             self.mind_the_time();
             self.sessions.retain(|session| !session.is_finished());
@@ -108,7 +108,7 @@ impl Desk {
     /// Gives clients whose tests have ended the time to read the last word.
     fn see_off(&mut self) {
         for (control, from) in self.registry.partings() {
-            self.greet(Newcomer::leaving(control, from));
+            self.greet(PendingConnection::leaving(control, from));
         }
     }
 
@@ -116,7 +116,7 @@ impl Desk {
         if self.behind {
             return Some(Duration::ZERO);
         }
-        let due = self.lobby.first_due().map(|(at, _)| at);
+        let due = self.pending.first_due().map(|(at, _)| at);
         let deadlines =
             [due, self.idle_until(), self.pausing_until, self.stops_at, self.tidies_at()];
         let deadline = deadlines.into_iter().flatten().min();
@@ -127,7 +127,7 @@ impl Desk {
     fn is_told_to_stop(&mut self) -> bool {
         let (patience, tests) = (self.options.stop_timeout, self.registry.tests());
         let is_first = self.stops_at.is_none();
-        self.tally.stopping.store(true, Relaxed);
+        self.metrics.stopping.store(true, Relaxed);
         let waits = is_first && tests > 0 && !patience.is_zero();
         if is_first {
             self.log.stopping(if waits { tests } else { 0 });
@@ -141,7 +141,7 @@ impl Desk {
 
     /// When what the tests used is given back: not between two that follow each other.
     fn tidies_at(&self) -> Option<Timestamp> {
-        let is_idle = self.registry.tests() == 0 && self.lobby.is_empty();
+        let is_idle = self.registry.tests() == 0 && self.pending.is_empty();
         (self.tidy && is_idle).then(|| self.idle_since.after(REST))
     }
 
@@ -182,8 +182,8 @@ impl Desk {
         for _ in 0..MOST_AT_ONCE {
             match linux::tcp::accept(&self.tcp) {
                 Ok((socket, from)) => {
-                    self.tally.connections.fetch_add(1, Relaxed);
-                    self.greet(Newcomer::new(socket, from));
+                    self.metrics.connections.fetch_add(1, Relaxed);
+                    self.greet(PendingConnection::new(socket, from));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if is_shortage(&error) => return self.make_room(),
@@ -194,31 +194,31 @@ impl Desk {
         self.behind = true;
     }
 
-    /// The further ports are for the streams of their tests.
-    fn accept_at_doors(&mut self) {
-        for door in self.registry.new_doors() {
+    /// The extra ports are for the streams of their tests.
+    fn accept_at_extra_ports(&mut self) {
+        for extra_port in self.registry.new_extra_ports() {
             let number = self.next;
             self.next += 1;
             // The client does without one that cannot be watched.
-            if self.epoll.watch(door.listener(), Interest::Readable, number).is_ok() {
-                self.doors.add(door);
+            if self.epoll.watch(extra_port.listener(), Interest::Readable, number).is_ok() {
+                self.extra_ports.add(extra_port);
             }
         }
         let registry = &self.registry;
-        self.doors.shut_those_of_the_gone(|test| registry.has(test));
-        let (came, left) = self.doors.accept();
+        self.extra_ports.close_those_of_ended(|test| registry.has(test));
+        let (came, left) = self.extra_ports.accept();
         match left {
             Left::Nobody => {}
             Left::Others => self.behind = true,
             Left::NoRoom => self.make_room(),
         }
-        for newcomer in came {
-            self.tally.connections.fetch_add(1, Relaxed);
-            self.greet(newcomer);
+        for connection in came {
+            self.metrics.connections.fetch_add(1, Relaxed);
+            self.greet(connection);
         }
     }
 
-    /// The system is short of descriptors or memory: the oldest newcomer makes room, and
+    /// The system is short of descriptors or memory: the oldest pending connection makes room, and
     /// if there is none, the next connections wait a little.
     fn make_room(&mut self) {
         self.behind = self.forget_the_oldest();
@@ -228,45 +228,45 @@ impl Desk {
     }
 
     fn forget_the_oldest(&mut self) -> bool {
-        let Some(oldest) = self.lobby.take_oldest() else { return false };
-        self.forget_newcomer(&oldest);
+        let Some(oldest) = self.pending.take_oldest() else { return false };
+        self.forget_pending(&oldest);
         true
     }
 
     /// Tells of one that had to make room; who was only to close has had its answer.
-    fn forget_newcomer(&self, newcomer: &Newcomer) {
-        if !newcomer.is_leaving() {
-            self.refuse(newcomer.from, Refusal::Silent);
+    fn forget_pending(&self, connection: &PendingConnection) {
+        if !connection.is_leaving() {
+            self.refuse(connection.from, Refusal::Silent);
         }
     }
 
     /// Looks at a connection for the first time: most have said something already.
-    fn greet(&mut self, newcomer: Newcomer) {
-        if let Some(newcomer) = self.advance(newcomer, None) {
+    fn greet(&mut self, connection: PendingConnection) {
+        if let Some(connection) = self.advance(connection, None) {
             let number = self.next;
             self.next += 1;
             // One that cannot be watched can wait for its deadline only.
-            _ = self.epoll.watch(newcomer.as_fd(), Interest::Readable, number);
-            self.lobby.put(number, newcomer);
-            if let Some(newcomer) = self.lobby.take_surplus(self.most_newcomers) {
-                self.forget_newcomer(&newcomer);
+            _ = self.epoll.watch(connection.as_fd(), Interest::Readable, number);
+            self.pending.put(number, connection);
+            if let Some(connection) = self.pending.take_surplus(self.most_pending) {
+                self.forget_pending(&connection);
             }
         }
-        self.tally.newcomers.store(self.lobby.len() as u64, Relaxed);
+        self.metrics.pending.store(self.pending.len() as u64, Relaxed);
     }
 
-    /// Something came from a newcomer, or its time is up.
+    /// Something came from a pending connection, or its time is up.
     fn go_on(&mut self, number: u64) {
-        let Some(newcomer) = self.lobby.take(number) else { return };
-        if let Some(newcomer) = self.advance(newcomer, Some(number)) {
-            self.lobby.put(number, newcomer);
+        let Some(connection) = self.pending.take(number) else { return };
+        if let Some(connection) = self.advance(connection, Some(number)) {
+            self.pending.put(number, connection);
         }
-        self.tally.newcomers.store(self.lobby.len() as u64, Relaxed);
+        self.metrics.pending.store(self.pending.len() as u64, Relaxed);
     }
 
     fn mind_the_time(&mut self) {
         let now = dataplane::now();
-        while let Some((at, number)) = self.lobby.first_due() {
+        while let Some((at, number)) = self.pending.first_due() {
             if now < at {
                 return;
             }
@@ -274,12 +274,16 @@ impl Desk {
         }
     }
 
-    /// Takes a newcomer as far as it goes; gives it back if more must come. It is watched
+    /// Takes a pending connection as far as it goes; gives it back if more must come. It is watched
     /// under `number` if it has one.
-    fn advance(&mut self, newcomer: Newcomer, number: Option<u64>) -> Option<Newcomer> {
-        let (from, door) = (newcomer.from, newcomer.door);
-        match newcomer.progress(dataplane::now()) {
-            Progress::Waiting(newcomer) => Some(newcomer),
+    fn advance(
+        &mut self,
+        connection: PendingConnection,
+        number: Option<u64>,
+    ) -> Option<PendingConnection> {
+        let (from, extra_port) = (connection.from, connection.extra_port);
+        match connection.progress(dataplane::now()) {
+            Progress::Waiting(connection) => Some(connection),
             Progress::Gone => None,
             Progress::Silent => {
                 self.refuse(from, Refusal::Silent);
@@ -290,19 +294,19 @@ impl Desk {
                     self.forget(&socket);
                 }
                 // A test that has just ended needs no more streams, nor does the next one with
-                // its cookie need those from its doors.
-                if door.is_none_or(|test| self.registry.has(&test)) {
+                // its cookie need those from its extra ports.
+                if extra_port.is_none_or(|test| self.registry.has(&test)) {
                     _ = self.registry.hand_over(&cookie, Some(index), socket);
                 }
                 None
             }
             Progress::Greeted { socket, cookie } => {
-                let newcomer = match door {
-                    Some(test) => self.admit_at_door(socket, from, cookie, test),
+                let connection = match extra_port {
+                    Some(test) => self.admit_at_extra_port(socket, from, cookie, test),
                     None => self.recognise(socket, from, cookie, number),
                 }?;
                 // Its answer may be there already.
-                self.advance(newcomer, number)
+                self.advance(connection, number)
             }
             Progress::Asks { control, cookie, parameters } => {
                 if number.is_some() {
@@ -314,24 +318,24 @@ impl Desk {
         }
     }
 
-    /// Nothing of what comes on it is the desk's business any more.
+    /// Nothing of what comes on it is the acceptor's business any more.
     fn forget(&self, fd: impl std::os::fd::AsFd) {
-        // At worst the desk is woken for nothing.
+        // At worst the acceptor is woken for nothing.
         _ = self.epoll.forget(fd);
     }
 
-    /// A further port is for the streams of its test: nobody asks for a test there.
-    fn admit_at_door(
+    /// A extra port is for the streams of its test: nobody asks for a test there.
+    fn admit_at_extra_port(
         &self,
         socket: TcpStream,
         from: SocketAddr,
         cookie: Cookie,
         test: TestId,
-    ) -> Option<Newcomer> {
+    ) -> Option<PendingConnection> {
         if cookie != test.cookie {
             self.refuse(from, Refusal::Stranger);
         } else if self.registry.has(&test) && self.registry.numbers(&cookie) {
-            return Some(Newcomer::counted(socket, from, cookie).through(test));
+            return Some(PendingConnection::counted(socket, from, cookie).through(test));
         }
         send_away(&socket);
         None
@@ -344,9 +348,9 @@ impl Desk {
         from: SocketAddr,
         cookie: Cookie,
         number: Option<u64>,
-    ) -> Option<Newcomer> {
+    ) -> Option<PendingConnection> {
         if self.registry.numbers(&cookie) {
-            return Some(Newcomer::counted(socket, from, cookie));
+            return Some(PendingConnection::counted(socket, from, cookie));
         }
         if number.is_some() && self.registry.knows(&cookie) {
             self.forget(&socket);
@@ -356,7 +360,7 @@ impl Desk {
             Some(Refusal::Stranger)
         } else if self.stops_at.is_some() {
             Some(Refusal::Stopping)
-        } else if !self.pace.admits(Household::of(from.ip()), dataplane::now()) {
+        } else if !self.start_rate.admits(ClientPrefix::containing(from.ip()), dataplane::now()) {
             Some(Refusal::Hurry)
         } else {
             self.registry.objection(from.ip())
@@ -367,7 +371,7 @@ impl Desk {
             return None;
         }
         linux::tcp::prepare_control(&socket, &self.options.session.keepalive).ok()?;
-        Some(Newcomer::asked(socket, from, cookie))
+        Some(PendingConnection::asked(socket, from, cookie))
     }
 
     /// Takes the test in and gives it a thread of its own, or sends the client away.
@@ -377,7 +381,7 @@ impl Desk {
         from: SocketAddr,
         cookie: Cookie,
         parameters: Parameters,
-    ) -> Option<Newcomer> {
+    ) -> Option<PendingConnection> {
         let cost = limits::cost(&parameters);
         let seat = Seat::of(&parameters.plan);
         let ticket = match self.registry.enter(cookie, from.ip(), cost, seat) {
@@ -385,7 +389,7 @@ impl Desk {
             Err(why @ (Refusal::Busy | Refusal::Address)) => {
                 self.refuse(from, why);
                 control.machine.deny();
-                return Some(Newcomer::leaving(control, from));
+                return Some(PendingConnection::leaving(control, from));
             }
             Err(why) => {
                 let words = shortage::words(why, &cost, &self.registry.part(), &parameters.plan);
@@ -414,7 +418,7 @@ impl Desk {
         parameters: Parameters,
         why: Refusal,
         words: String,
-    ) -> Newcomer {
+    ) -> PendingConnection {
         let code = ErrorCode::RESOURCES;
         control.machine.refuse_because(code, &words);
         let peer = peer(&control, from, conversation::software(&parameters));
@@ -422,28 +426,28 @@ impl Desk {
         let ending = Ending::Failed { error: words };
         let plan = Some(parameters.plan);
         self.tell_failure(error, &Served { plan, ..Served::nothing(peer, ending, why) });
-        Newcomer::leaving(control, from)
+        PendingConnection::leaving(control, from)
     }
 
     /// Streams of one client that may be on their way: those by TCP wait at the listener
-    /// and in the lobby, hellos in the socket's buffer.
+    /// and in the pending table, hellos in the socket's buffer.
     fn under_way(&self, transport: Transport) -> u32 {
-        let of_lobby = u32::try_from(self.most_newcomers / lobby::SHARES).unwrap_or(u32::MAX);
+        let of_table = u32::try_from(self.most_pending / pending_table::SHARES).unwrap_or(u32::MAX);
         match transport {
             Transport::Tcp => {
-                (linux::tcp::backlog() / 2).min(of_lobby / 2).clamp(1, MOST_UNDER_WAY)
+                (linux::tcp::backlog() / 2).min(of_table / 2).clamp(1, MOST_UNDER_WAY)
             }
-            Transport::Udp => HELLOS_UNDER_WAY,
+            Transport::Udp => HANDSHAKES_UNDER_WAY,
         }
     }
 
     /// Gives a test a thread of its own; gives it back if there is none.
     fn begin(&mut self, client: Box<Client>) -> Result<(), Box<Client>> {
-        let (log, venue) = (Arc::clone(&self.log), self.venue.clone());
+        let (log, server) = (Arc::clone(&self.log), self.server.clone());
         let (hand, given) = sync_channel::<Box<Client>>(1);
         let work = move || {
             if let Ok(client) = given.recv() {
-                conversation::serve(*client, &venue, &*log);
+                conversation::serve(*client, &server, &*log);
             }
         };
         let Ok(session) = std::thread::Builder::new().name("session".to_owned()).spawn(work) else {
@@ -459,16 +463,16 @@ impl Desk {
         control: Box<Control<Server>>,
         from: SocketAddr,
         error: ProtocolError,
-    ) -> Newcomer {
+    ) -> PendingConnection {
         let why = match error {
             ProtocolError::TimedOut(_) => Refusal::Silent,
             _ => Refusal::Parameters,
         };
-        self.tally.refuse(why);
+        self.metrics.refuse(why);
         let ending = Ending::Failed { error: error.to_string() };
         let peer = peer(&control, from, "iperf3".to_owned());
         self.tell_failure(error, &Served::nothing(peer, ending, why));
-        Newcomer::leaving(control, from)
+        PendingConnection::leaving(control, from)
     }
 
     fn tell_failure(&self, error: ProtocolError, served: &Served) {
@@ -479,7 +483,7 @@ impl Desk {
     }
 
     fn refuse(&self, from: SocketAddr, why: Refusal) {
-        self.tally.refuse(why);
+        self.metrics.refuse(why);
         self.log.refused(canonical(from), why);
     }
 }
@@ -499,7 +503,7 @@ pub(super) fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOMEM | ENOBUFS))
 }
 
-/// Tokens of the desk's own descriptors; newcomers are numbered from 0.
+/// Tokens of the acceptor's own descriptors; pending connections are numbered from 0.
 const SIGNAL: u64 = u64::MAX;
 const TCP: u64 = u64::MAX - 1;
 const UDP: u64 = u64::MAX - 2;
@@ -507,10 +511,10 @@ const CHANGED: u64 = u64::MAX - 3;
 const MOST_EVENTS: usize = 256;
 /// Connections that are accepted before it is other work's turn.
 const MOST_AT_ONCE: usize = 64;
-/// Streams of one client on their way to the desk.
+/// Streams of one client on their way to the acceptor.
 const MOST_UNDER_WAY: u32 = 1024;
 /// Hellos on their way: the kernel's default buffer holds some 250 short datagrams.
-const HELLOS_UNDER_WAY: u32 = 128;
+const HANDSHAKES_UNDER_WAY: u32 = 128;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// How long there are no tests before memory is given back.

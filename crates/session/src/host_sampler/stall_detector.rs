@@ -7,12 +7,12 @@ use linux::clock;
 use measurement::Timestamp;
 
 /// The naps of a thread.
-pub(super) struct Naps {
+pub(super) struct StallDetector {
     waited: Option<Duration>,
     late: Duration,
 }
 
-impl Naps {
+impl StallDetector {
     pub(super) fn begin() -> Self {
         Self { waited: clock::thread_run_delay(), late: Duration::ZERO }
     }
@@ -50,20 +50,20 @@ mod tests {
 
     #[test]
     fn naps_that_end_late_add_up_and_short_delays_do_not() {
-        let mut naps = Naps { waited: clock::thread_run_delay(), late: Duration::ZERO };
-        naps.woke(at(25), at(20));
-        naps.woke(at(25), at(34));
-        assert_eq!(naps.late, Duration::ZERO);
-        naps.woke(at(25), at(125));
-        naps.woke(at(150), at(200));
-        assert_eq!(naps.late, Duration::from_millis(150));
+        let mut stalls = StallDetector { waited: clock::thread_run_delay(), late: Duration::ZERO };
+        stalls.woke(at(25), at(20));
+        stalls.woke(at(25), at(34));
+        assert_eq!(stalls.late, Duration::ZERO);
+        stalls.woke(at(25), at(125));
+        stalls.woke(at(150), at(200));
+        assert_eq!(stalls.late, Duration::from_millis(150));
         // This thread waited for a CPU for at most a moment since.
-        assert!(naps.still() > Duration::from_millis(100));
+        assert!(stalls.still() > Duration::from_millis(100));
     }
 
     #[test]
     fn a_kernel_that_tells_no_run_delay_is_no_reason_to_suspect_anybody() {
-        let naps = Naps { waited: None, late: Duration::from_secs(1) };
-        assert_eq!(naps.still(), Duration::ZERO);
+        let stalls = StallDetector { waited: None, late: Duration::from_secs(1) };
+        assert_eq!(stalls.still(), Duration::ZERO);
     }
 }

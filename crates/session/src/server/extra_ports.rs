@@ -1,21 +1,21 @@
-//! Further ports of tests whose clients have too few ports to send from (clause 13.15).
+//! Extra ports of tests whose clients have too few ports to send from (clause 13.15).
 //!
-//! A door is open from the moment when its client may open its streams until the test
+//! An extra port is open from the moment when its client may open its streams until the test
 //! ends, and only for streams of that test: others who come are sent away, whatever they
 //! say.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use super::desk::is_shortage;
-use super::newcomer::Newcomer;
+use super::acceptor::is_shortage;
+use super::pending_connection::PendingConnection;
 use super::registry::TestId;
 
-/// All doors of a server.
+/// All extra ports of a server.
 #[derive(Default)]
-pub(super) struct Doors(Vec<Door>);
+pub(super) struct ExtraPorts(Vec<ExtraPort>);
 
-/// Who may wait at the doors still.
+/// Who may wait at the extra ports still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Left {
     Nobody,
@@ -24,34 +24,34 @@ pub(super) enum Left {
     NoRoom,
 }
 
-/// One further port.
-pub(super) struct Door {
+/// One extra port.
+pub(super) struct ExtraPort {
     listener: TcpListener,
     port: u16,
     test: TestId,
     client: IpAddr,
 }
 
-impl Doors {
-    pub(super) fn add(&mut self, door: Door) {
-        self.0.push(door);
+impl ExtraPorts {
+    pub(super) fn add(&mut self, extra_port: ExtraPort) {
+        self.0.push(extra_port);
     }
 
-    /// Shuts the doors of tests that have ended.
-    pub(super) fn shut_those_of_the_gone(&mut self, is_there: impl Fn(&TestId) -> bool) {
-        self.0.retain(|door| is_there(&door.test));
+    /// Shuts the extra ports of tests that have ended.
+    pub(super) fn close_those_of_ended(&mut self, is_there: impl Fn(&TestId) -> bool) {
+        self.0.retain(|extra_port| is_there(&extra_port.test));
     }
 
     /// Takes who came, but no more than a flood's worth at a time; and what is left.
-    pub(super) fn accept(&self) -> (Vec<Newcomer>, Left) {
+    pub(super) fn accept(&self) -> (Vec<PendingConnection>, Left) {
         let mut came = Vec::new();
-        let left = self.0.iter().map(|door| door.accept(&mut came)).max();
+        let left = self.0.iter().map(|extra_port| extra_port.accept(&mut came)).max();
         (came, left.unwrap_or(Left::Nobody))
     }
 }
 
-impl Door {
-    /// Opens up to `count` doors beside the server's `own` address, on its interface
+impl ExtraPort {
+    /// Opens up to `count` extra ports beside the server's `own` address, on its interface
     /// `device`, for a `test` of a `client`.
     pub(super) fn open(
         count: usize,
@@ -75,11 +75,11 @@ impl Door {
         &self.listener
     }
 
-    fn accept(&self, came: &mut Vec<Newcomer>) -> Left {
+    fn accept(&self, came: &mut Vec<PendingConnection>) -> Left {
         for _ in 0..MOST_AT_ONCE {
             match linux::tcp::accept(&self.listener) {
                 Ok((socket, from)) if from.ip().to_canonical() == self.client => {
-                    came.push(Newcomer::new(socket, from).through(self.test));
+                    came.push(PendingConnection::new(socket, from).through(self.test));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Left::Nobody,
                 Err(error) if is_shortage(&error) => return Left::NoRoom,
@@ -113,11 +113,11 @@ mod tests {
 
     const OWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-    fn open(doors: &mut Doors, test: TestId, client: IpAddr) -> u16 {
-        let mut opened = Door::open(1, (OWN, None), (test, client));
-        let door = opened.pop().expect("a port");
-        let port = door.port();
-        doors.add(door);
+    fn open(extra_ports: &mut ExtraPorts, test: TestId, client: IpAddr) -> u16 {
+        let mut opened = ExtraPort::open(1, (OWN, None), (test, client));
+        let extra_port = opened.pop().expect("a port");
+        let port = extra_port.port();
+        extra_ports.add(extra_port);
         port
     }
 
@@ -129,20 +129,20 @@ mod tests {
     fn a_door_is_for_its_client_and_as_long_as_its_test() {
         let cookie = Cookie::from_random([7; Cookie::LENGTH - 1]);
         let test = TestId { cookie, number: 1 };
-        let mut doors = Doors::default();
-        let port = open(&mut doors, test, Ipv4Addr::LOCALHOST.into());
+        let mut extra_ports = ExtraPorts::default();
+        let port = open(&mut extra_ports, test, Ipv4Addr::LOCALHOST.into());
         let friend = knock(port).expect("connected");
-        let (came, _) = doors.accept();
+        let (came, _) = extra_ports.accept();
         assert_eq!(came.len(), 1);
         assert_eq!(came[0].from, friend.local_addr().expect("bound"));
-        assert_eq!(came[0].door, Some(test));
-        let elsewhere = open(&mut doors, test, Ipv4Addr::new(127, 0, 0, 2).into());
+        assert_eq!(came[0].extra_port, Some(test));
+        let elsewhere = open(&mut extra_ports, test, Ipv4Addr::new(127, 0, 0, 2).into());
         let _stranger = knock(elsewhere).expect("connected");
-        assert!(doors.accept().0.is_empty(), "not from the client's address");
+        assert!(extra_ports.accept().0.is_empty(), "not from the client's address");
         // The next test of the client bears the same cookie.
         let next = TestId { cookie, number: 2 };
-        let its_own = open(&mut doors, next, Ipv4Addr::LOCALHOST.into());
-        doors.shut_those_of_the_gone(|test| *test == next);
+        let its_own = open(&mut extra_ports, next, Ipv4Addr::LOCALHOST.into());
+        extra_ports.close_those_of_ended(|test| *test == next);
         assert!(knock(port).is_err() && knock(elsewhere).is_err());
         assert!(knock(its_own).is_ok());
     }

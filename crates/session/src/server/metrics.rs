@@ -113,9 +113,9 @@ impl fmt::Display for Refusal {
 
 /// Counts since the server began; written by all its threads.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct ServerMetrics {
     pub(super) connections: AtomicU64,
-    pub(super) newcomers: AtomicU64,
+    pub(super) pending: AtomicU64,
     pub(super) waiting: AtomicU64,
     pub(super) running: AtomicU64,
     pub(super) completed: AtomicU64,
@@ -129,7 +129,7 @@ pub struct Tally {
     refused: [AtomicU64; Refusal::ALL.len()],
 }
 
-impl Tally {
+impl ServerMetrics {
     pub(super) fn refuse(&self, why: Refusal) {
         self.refused[why as usize].fetch_add(1, Relaxed);
     }
@@ -144,7 +144,7 @@ impl Tally {
         let read = |count: &AtomicU64| count.load(Relaxed);
         Snapshot {
             connections: read(&self.connections),
-            newcomers: read(&self.newcomers),
+            pending: read(&self.pending),
             waiting: read(&self.waiting),
             running: read(&self.running),
             completed: read(&self.completed),
@@ -165,7 +165,7 @@ pub struct Snapshot {
     /// TCP connections accepted.
     pub connections: u64,
     /// Those of them now open that have not said what they want.
-    pub newcomers: u64,
+    pub pending: u64,
     /// Tests that wait for their turn.
     pub waiting: u64,
     /// Tests that were let in and have not ended.
@@ -194,11 +194,11 @@ mod tests {
 
     #[test]
     fn each_reason_has_a_count_of_its_own() {
-        let tally = Tally::default();
-        tally.refuse(Refusal::Stopping);
-        tally.refuse(Refusal::Busy);
-        tally.refuse(Refusal::Busy);
-        let counts = tally.snapshot().refused;
+        let metrics = ServerMetrics::default();
+        metrics.refuse(Refusal::Stopping);
+        metrics.refuse(Refusal::Busy);
+        metrics.refuse(Refusal::Busy);
+        let counts = metrics.snapshot().refused;
         assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 3);
         assert_eq!(counts[0], (Refusal::Busy, 2));
         assert_eq!(counts[14], (Refusal::Stopping, 1));

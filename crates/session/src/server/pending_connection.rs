@@ -14,10 +14,10 @@ use super::registry::TestId;
 use crate::control::Control;
 
 /// Collects the cookie (clause 3.1) and then the parameters, and never waits.
-pub(super) struct Newcomer {
+pub(super) struct PendingConnection {
     pub(super) from: SocketAddr,
-    /// The test whose further port it came to; none: it came to the server's own.
-    pub(super) door: Option<TestId>,
+    /// The test whose extra port it came to; none: it came to the server's own.
+    pub(super) extra_port: Option<TestId>,
     stage: Stage,
 }
 
@@ -41,7 +41,7 @@ enum Stage {
 /// What came of it.
 pub(super) enum Progress {
     /// It has more to say.
-    Waiting(Newcomer),
+    Waiting(PendingConnection),
     /// The cookie is complete; not one byte more was read.
     Greeted { socket: TcpStream, cookie: Cookie },
     /// It is a stream with a number.
@@ -56,16 +56,16 @@ pub(super) enum Progress {
     Silent,
 }
 
-impl Newcomer {
+impl PendingConnection {
     pub(super) fn new(socket: TcpStream, from: SocketAddr) -> Self {
         let until = dataplane::now().after(COOKIE_LIMIT);
         let stage = Stage::Greeting { socket, cookie: [0; Cookie::LENGTH], filled: 0, until };
-        Self { from, door: None, stage }
+        Self { from, extra_port: None, stage }
     }
 
-    /// One that came to a further port of the test that `door` names.
-    pub(super) fn through(self, door: TestId) -> Self {
-        Self { door: Some(door), ..self }
+    /// One that came to a extra port of the test that `extra port` names.
+    pub(super) fn through(self, extra_port: TestId) -> Self {
+        Self { extra_port: Some(extra_port), ..self }
     }
 
     /// A stream that is to tell its number.
@@ -73,13 +73,13 @@ impl Newcomer {
         let until = dataplane::now().after(COOKIE_LIMIT);
         let index = [0; Cookie::INDEX_LENGTH];
         let stage = Stage::Numbering { socket, cookie, index, filled: 0, until };
-        Self { from, door: None, stage }
+        Self { from, extra_port: None, stage }
     }
 
     /// One that is asked for its parameters.
     pub(super) fn asked(socket: TcpStream, from: SocketAddr, cookie: Cookie) -> Self {
         let control = Box::new(Control::new(socket, Server::new(dataplane::now())));
-        Self { from, door: None, stage: Stage::Asking { control, cookie } }
+        Self { from, extra_port: None, stage: Stage::Asking { control, cookie } }
     }
 
     /// One that has its answer. Closed at once it might never see it: a close with unread
@@ -87,7 +87,7 @@ impl Newcomer {
     pub(super) fn leaving(mut control: Box<Control<Server>>, from: SocketAddr) -> Self {
         control.end_sending();
         let until = dataplane::now().after(GOODBYE);
-        Self { from, door: None, stage: Stage::Leaving { control, until } }
+        Self { from, extra_port: None, stage: Stage::Leaving { control, until } }
     }
 
     /// Whether it has its answer, and is owed nothing more.
@@ -114,8 +114,8 @@ impl Newcomer {
     }
 
     pub(super) fn progress(self, now: Timestamp) -> Progress {
-        let Self { from, door, stage } = self;
-        let waiting = |stage| Progress::Waiting(Self { from, door, stage });
+        let Self { from, extra_port, stage } = self;
+        let waiting = |stage| Progress::Waiting(Self { from, extra_port, stage });
         match stage {
             Stage::Greeting { socket, mut cookie, mut filled, until } => {
                 match fill(&socket, &mut cookie, &mut filled) {
@@ -179,7 +179,7 @@ fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> P
     match control.machine.poll_event() {
         None => {
             let stage = Stage::Asking { control, cookie };
-            Progress::Waiting(Newcomer { from, door: None, stage })
+            Progress::Waiting(PendingConnection { from, extra_port: None, stage })
         }
         Some(ServerEvent::Asked(parameters)) => Progress::Asks { control, cookie, parameters },
         Some(ServerEvent::Failed(error)) => Progress::Failed { control, error },

@@ -9,17 +9,17 @@ use measurement::record::Neighbour;
 
 /// All tests that move payload now.
 #[derive(Debug, Default)]
-pub(super) struct Neighbourhood(Mutex<Houses>);
+pub(super) struct ConcurrentTests(Mutex<RunningTests>);
 
 #[derive(Debug, Default)]
-struct Houses {
+struct RunningTests {
     next: u64,
-    running: BTreeMap<u64, House>,
+    running: BTreeMap<u64, RunningTest>,
 }
 
 /// One test.
 #[derive(Debug)]
-struct House {
+struct RunningTest {
     client: IpAddr,
     streams: Vec<Arc<Counters>>,
     /// Others that run, with the bytes that they had moved when both had begun.
@@ -48,7 +48,7 @@ impl Share {
     }
 }
 
-impl House {
+impl RunningTest {
     fn moved(&self) -> u64 {
         self.streams.iter().map(|counters| counters.bytes()).sum()
     }
@@ -64,39 +64,39 @@ fn note(gone: &mut BTreeMap<IpAddr, Share>, crowd: &mut Share, client: IpAddr, b
 
 /// One test's stay; it ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Stay {
-    neighbourhood: Arc<Neighbourhood>,
+pub(super) struct Presence {
+    concurrent: Arc<ConcurrentTests>,
     number: u64,
 }
 
-impl Neighbourhood {
+impl ConcurrentTests {
     /// A test of `client` begins to move what `streams` count.
-    pub(super) fn enter(self: &Arc<Self>, client: IpAddr, streams: Vec<Arc<Counters>>) -> Stay {
-        let mut houses = self.lock();
-        let number = houses.next;
-        houses.next += 1;
-        let met = houses.running.iter().map(|(number, other)| (*number, other.moved())).collect();
-        for other in houses.running.values_mut() {
+    pub(super) fn enter(self: &Arc<Self>, client: IpAddr, streams: Vec<Arc<Counters>>) -> Presence {
+        let mut tests = self.lock();
+        let number = tests.next;
+        tests.next += 1;
+        let met = tests.running.iter().map(|(number, other)| (*number, other.moved())).collect();
+        for other in tests.running.values_mut() {
             other.met.insert(number, 0);
         }
         let (gone, crowd) = (BTreeMap::new(), Share::default());
-        houses.running.insert(number, House { client, streams, met, gone, crowd });
-        Stay { neighbourhood: Arc::clone(self), number }
+        tests.running.insert(number, RunningTest { client, streams, met, gone, crowd });
+        Presence { concurrent: Arc::clone(self), number }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Houses> {
+    fn lock(&self) -> MutexGuard<'_, RunningTests> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Stay {
+impl Presence {
     /// What others moved since it began, by client.
     pub(super) fn shared(&self) -> Vec<Neighbour> {
-        let houses = self.neighbourhood.lock();
-        let Some(own) = houses.running.get(&self.number) else { return Vec::new() };
+        let tests = self.concurrent.lock();
+        let Some(own) = tests.running.get(&self.number) else { return Vec::new() };
         let (mut gone, mut crowd) = (own.gone.clone(), own.crowd);
         for (number, before) in &own.met {
-            if let Some(other) = houses.running.get(number) {
+            if let Some(other) = tests.running.get(number) {
                 let bytes = other.moved().saturating_sub(*before);
                 note(&mut gone, &mut crowd, other.client, bytes);
             }
@@ -108,12 +108,12 @@ impl Stay {
     }
 }
 
-impl Drop for Stay {
+impl Drop for Presence {
     fn drop(&mut self) {
-        let mut houses = self.neighbourhood.lock();
-        let Some(own) = houses.running.remove(&self.number) else { return };
+        let mut tests = self.concurrent.lock();
+        let Some(own) = tests.running.remove(&self.number) else { return };
         let moved = own.moved();
-        for other in houses.running.values_mut() {
+        for other in tests.running.values_mut() {
             if let Some(before) = other.met.remove(&self.number) {
                 note(&mut other.gone, &mut other.crowd, own.client, moved.saturating_sub(before));
             }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn only_what_moved_in_the_same_time_counts() {
-        let all = Arc::new(Neighbourhood::default());
+        let all = Arc::new(ConcurrentTests::default());
         let first = stream(1_000);
         let one = all.enter(client(1), vec![Arc::clone(&first)]);
         assert!(one.shared().is_empty());
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_long_test_does_not_remember_every_client() {
-        let all = Arc::new(Neighbourhood::default());
+        let all = Arc::new(ConcurrentTests::default());
         let one = all.enter(client(1), Vec::new());
         for last in 0..200 {
             drop(all.enter(client(last), vec![stream(1)]));

@@ -14,30 +14,30 @@ use linux::udp::Origin;
 use portable_atomic::Ordering::Relaxed;
 use protocol::iperf3::Hello;
 
-use super::correspondents::Acquaintance;
+use super::metrics::ServerMetrics;
+use super::peer_table::PeerState;
 use super::registry::{Owner, Registry};
-use super::tally::Tally;
 use crate::opening::prepare_udp;
 
-/// The UDP side of the desk.
-pub(super) struct Hellos {
+/// The UDP side of the acceptor.
+pub(super) struct UdpHandshake {
     listener: UdpSocket,
     port: u16,
     /// Interface to which the streams are bound.
     device: Option<String>,
     registry: Arc<Registry>,
-    tally: Arc<Tally>,
+    metrics: Arc<ServerMetrics>,
 }
 
-impl Hellos {
+impl UdpHandshake {
     pub(super) fn new(
         listener: UdpSocket,
         port: u16,
         device: Option<String>,
         registry: Arc<Registry>,
-        tally: Arc<Tally>,
+        metrics: Arc<ServerMetrics>,
     ) -> Self {
-        Self { listener, port, device, registry, tally }
+        Self { listener, port, device, registry, metrics }
     }
 
     pub(super) const fn listener(&self) -> &UdpSocket {
@@ -74,10 +74,10 @@ impl Hellos {
     }
 
     fn count(&self, source: SocketAddr) {
-        match self.registry.acquaintance(source) {
-            Acquaintance::Former => self.tally.late_datagrams.fetch_add(1, Relaxed),
-            Acquaintance::Peer | Acquaintance::Stranger => {
-                self.tally.stray_datagrams.fetch_add(1, Relaxed)
+        match self.registry.peer_state(source) {
+            PeerState::Former => self.metrics.late_datagrams.fetch_add(1, Relaxed),
+            PeerState::Current | PeerState::Unknown => {
+                self.metrics.stray_datagrams.fetch_add(1, Relaxed)
             }
         };
     }
