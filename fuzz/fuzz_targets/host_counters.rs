@@ -25,10 +25,8 @@ fn judge(parser: Parser, input: &[u8]) {
         reading.begin(2 * row);
         parser(text, &mut reading);
     }
-    let mut series = Series {
-        at: (0..ROWS as u64).map(linerate_measurement::Timestamp::from_nanos).collect(),
-        ..Series::default()
-    };
+    let at = (0..ROWS as u64).map(linerate_measurement::Timestamp::from_nanos);
+    let mut series = Series::new(at.collect());
     reading.settle(ROWS, &mut series, &mut Vec::new());
     assert!(series.is_whole());
 }

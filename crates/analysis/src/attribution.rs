@@ -83,7 +83,7 @@ fn busy(profile: &Profile, shares: &Shares, host: &Host<'_>) -> Option<Duration>
     if profile.event.starts_with("cpu-clock") {
         return Duration::try_from_secs_f64(shares.busy as f64 / f64::from(profile.hertz)).ok();
     }
-    let nanos = shares::BUSY.iter().filter_map(|name| host.sum("cpu", name));
+    let nanos = shares::BUSY.iter().filter_map(|state| host.sum(*state));
     let nanos = nanos.fold(0, u64::saturating_add);
     Some(Duration::from_nanos(nanos)).filter(|time| !time.is_zero())
 }

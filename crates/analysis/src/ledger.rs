@@ -3,6 +3,7 @@
 //! The numbers of both ends say how many are missing; the counters of the hosts say where
 //! they can have been dropped. No drop is invented: what no counter explains remains.
 
+use measurement::host::Family;
 #[cfg(test)]
 use measurement::judgement::Drop;
 use measurement::{DatagramLedger, DirectionOutcome, Ledger, TestRecord};
@@ -36,9 +37,9 @@ pub(crate) struct Case<'a> {
 /// The ledger of a direction; none: it has no datagrams, or the receiver's word is missing.
 pub(crate) fn of(case: &Case<'_>) -> Option<Ledger> {
     let mut ledger = opened(case.outcome.datagrams.as_ref()?);
-    ledger.sender_told = case.sender.is_some_and(|host| host.tells("snmp"));
+    ledger.sender_told = case.sender.is_some_and(|host| host.tells(Family::SNMP));
     ledger.receiver_told =
-        case.receiver.is_some_and(|host| host.tells("snmp")) || socket::own(case).is_some();
+        case.receiver.is_some_and(|host| host.tells(Family::SNMP)) || socket::own(case).is_some();
     let mut candidates = sending::candidates(case);
     candidates.extend(way::candidates(case));
     candidates.extend(receiving::candidates(case));

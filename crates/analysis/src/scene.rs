@@ -1,8 +1,8 @@
 //! Records for tests: clean ones, whose judgement is VALID, and what spoils them.
 
+use measurement::host::{Counter, Family, Interface, Irq, Queueing, counter};
 use std::time::Duration;
 
-use measurement::host::{Interface, Irq, Queueing};
 use measurement::outcome::{CpuUse, Ending};
 use measurement::plan::PlanDraft;
 use measurement::record::{ArrivalClock, PeerStream, RecordSchema};
@@ -36,8 +36,8 @@ pub(crate) fn udp() -> TestRecord {
         ..DatagramLedger::default()
     });
     let host_bytes = DATAGRAMS * (BLOCK + 42);
-    grow(host(&mut record, &Role::Here), "interface.eth0.tx_bytes", host_bytes);
-    grow(host(&mut record, &Role::Peer), "interface.eth0.rx_bytes", host_bytes);
+    grow(host(&mut record, &Role::Here), counter::INTERFACE_TX_BYTES.on("eth0"), host_bytes);
+    grow(host(&mut record, &Role::Peer), counter::INTERFACE_RX_BYTES.on("eth0"), host_bytes);
     record
 }
 
@@ -59,8 +59,8 @@ pub(crate) fn tcp() -> TestRecord {
     let (segments, acknowledgements) = (BYTES / 1_448, BYTES / 2_896);
     let (bytes, answers) = (BYTES + segments * 66, acknowledgements * 66);
     for (role, out, into) in [(Role::Here, bytes, answers), (Role::Peer, answers, bytes)] {
-        grow(host(&mut record, &role), "interface.eth0.tx_bytes", out);
-        grow(host(&mut record, &role), "interface.eth0.rx_bytes", into);
+        grow(host(&mut record, &role), counter::INTERFACE_TX_BYTES.on("eth0"), out);
+        grow(host(&mut record, &role), counter::INTERFACE_RX_BYTES.on("eth0"), into);
     }
     record
 }
@@ -94,10 +94,10 @@ pub(crate) fn host<'a>(record: &'a mut TestRecord, role: &Role) -> &'a mut HostE
 }
 
 /// A counter that grows by so much, evenly, while the test runs.
-pub(crate) fn grow(host: &mut HostEvidence, name: &str, by: u64) {
+pub(crate) fn grow(host: &mut HostEvidence, counter: Counter<'_>, by: u64) {
     let steps = host.series.at.len() as u64 - 1;
     let values = (0..=steps).map(|step| by / steps * step + by % steps * step / steps);
-    host.series.counters.insert(name.to_owned(), values.collect());
+    host.series.put(counter, values.collect());
 }
 
 /// The interface of a host.
@@ -111,16 +111,16 @@ pub(crate) fn interrupt(record: &mut TestRecord, role: &Role, cpu: u32, times: u
     let interface = Some("eth0".to_owned());
     let irq = Irq { number: 30, name: "eth0".to_owned(), interface, ..Irq::default() };
     host.inventory.irqs = vec![Irq { effective: vec![cpu], ..irq }];
-    grow(host, &format!("interrupts.30.{cpu}"), times);
+    grow(host, counter::interrupts(30).on(cpu), times);
 }
 
 /// The first CPU of a host has time for nothing but what came from the network.
 pub(crate) fn fill_with_interrupts(record: &mut TestRecord, role: &Role) {
     interrupt(record, role, 0, 200_000);
     let host = host(record, role);
-    grow(host, "cpu.0.softirq_ns", 9_500_000_000);
-    for state in ["user", "system", "idle"] {
-        grow(host, &format!("cpu.0.{state}_ns"), 150_000_000);
+    grow(host, counter::CPU_SOFTIRQ.on(0), 9_500_000_000);
+    for state in [counter::CPU_USER, counter::CPU_SYSTEM, counter::CPU_IDLE] {
+        grow(host, state.on(0), 150_000_000);
     }
 }
 
@@ -138,8 +138,8 @@ pub(crate) fn send_only(record: &mut TestRecord, bytes: u64) {
     let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("they are told");
     (datagrams.sent, datagrams.received) = (bytes / BLOCK, bytes / BLOCK);
     let host_bytes = bytes / BLOCK * (BLOCK + 42);
-    grow(host(record, &Role::Here), "interface.eth0.tx_bytes", host_bytes);
-    grow(host(record, &Role::Peer), "interface.eth0.rx_bytes", host_bytes);
+    grow(host(record, &Role::Here), counter::INTERFACE_TX_BYTES.on("eth0"), host_bytes);
+    grow(host(record, &Role::Peer), counter::INTERFACE_RX_BYTES.on("eth0"), host_bytes);
 }
 
 /// So many datagrams did not arrive.
@@ -191,12 +191,12 @@ pub(crate) fn fill(host: &mut HostEvidence, share: f64) {
         let nanos = Duration::from_secs_f64(10.0 * part).as_nanos();
         u64::try_from(nanos).expect("a part of ten seconds")
     };
-    grow(host, "cpu.0.user_ns", tenths(share * 0.1));
-    grow(host, "cpu.0.system_ns", tenths(share * 0.3));
-    grow(host, "cpu.0.softirq_ns", tenths(share * 0.6));
-    grow(host, "cpu.0.idle_ns", tenths(1.0 - share));
-    grow(host, "process.self.user_ns", tenths(share * 0.1));
-    grow(host, "process.self.system_ns", tenths(share * 0.3));
+    grow(host, counter::CPU_USER.on(0), tenths(share * 0.1));
+    grow(host, counter::CPU_SYSTEM.on(0), tenths(share * 0.3));
+    grow(host, counter::CPU_SOFTIRQ.on(0), tenths(share * 0.6));
+    grow(host, counter::CPU_IDLE.on(0), tenths(1.0 - share));
+    grow(host, counter::PROCESS_USER, tenths(share * 0.1));
+    grow(host, counter::PROCESS_SYSTEM, tenths(share * 0.3));
 }
 
 /// Samples of a host: for each kind of work a row whose function has the name of the work.
@@ -454,11 +454,22 @@ fn evidence(role: Role) -> HostEvidence {
         host.inventory.settings.insert(name.to_owned(), "8388608".to_owned());
     }
     host.series.at = (0..=10).map(at).collect();
-    host.series.families = FAMILIES.into_iter().map(str::to_owned).collect();
-    for (name, by) in COUNTERS {
-        grow(&mut host, name, by);
+    FAMILIES.into_iter().for_each(|family| host.series.note_read(family));
+    let counters = [
+        (counter::CPU_USER.on(0), 400_000_000),
+        (counter::CPU_SYSTEM.on(0), 1_700_000_000),
+        (counter::CPU_SOFTIRQ.on(0), 600_000_000),
+        (counter::CPU_IDLE.on(0), 7_300_000_000),
+        (counter::CPU_IDLE.on(1), 9_800_000_000),
+        (counter::PROCESS_USER, 400_000_000),
+        (counter::PROCESS_SYSTEM, 1_600_000_000),
+        (counter::TASK_WAIT.on(77), 40_000_000),
+        (counter::PRESSURE_CPU.some, 100_000),
+    ];
+    for (counter, by) in counters {
+        grow(&mut host, counter, by);
     }
-    host.series.gauges.insert("frequency.0.khz".to_owned(), vec![1_800_000]);
+    host.series.put_gauge(counter::FREQUENCY_KHZ.on(0), vec![1_800_000]);
     if host.role == Role::Peer {
         host.clock = Some(ClockOffset { add_nanos: 0, error_nanos: 20_000 });
     }
@@ -496,30 +507,19 @@ const WORK: [Work; 8] = [
     Work::User,
     Work::Other,
 ];
-const FAMILIES: [&str; 14] = [
-    "cpu",
-    "softnet",
-    "interrupts",
-    "snmp",
-    "snmp6",
-    "netstat",
-    "interface",
-    "qdisc",
-    "task",
-    "process",
-    "pressure",
-    "cooling",
-    "throttle",
-    "cgroup",
-];
-const COUNTERS: [(&str, u64); 9] = [
-    ("cpu.0.user_ns", 400_000_000),
-    ("cpu.0.system_ns", 1_700_000_000),
-    ("cpu.0.softirq_ns", 600_000_000),
-    ("cpu.0.idle_ns", 7_300_000_000),
-    ("cpu.1.idle_ns", 9_800_000_000),
-    ("process.self.user_ns", 400_000_000),
-    ("process.self.system_ns", 1_600_000_000),
-    ("task.77.wait_ns", 40_000_000),
-    ("pressure.cpu.some_us", 100_000),
+const FAMILIES: [Family; 14] = [
+    Family::CPU,
+    Family::SOFTNET,
+    Family::INTERRUPTS,
+    Family::SNMP,
+    Family::SNMP6,
+    Family::NETSTAT,
+    Family::INTERFACE,
+    Family::QDISC,
+    Family::TASK,
+    Family::PROCESS,
+    Family::PRESSURE,
+    Family::COOLING,
+    Family::THROTTLE,
+    Family::CGROUP,
 ];

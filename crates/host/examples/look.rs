@@ -27,7 +27,7 @@ fn main() {
         let counters = reading.counters().count() + reading.gauges().count();
         let told = outcome.map_or_else(|gap| gap.why, |told| format!("{told:?}"));
         let failed = if failed { "failed" } else { "" };
-        println!("{:>12} {cost:>12.1?} {counters:>6} {told} {failed}", collector.family());
+        println!("{:>12} {cost:>12.1?} {counters:>6} {told} {failed}", collector.family().as_str());
     }
     let mut watch = Watch::new(Tree::live(), subject);
     let started = thread_cpu();
@@ -36,7 +36,7 @@ fn main() {
     }
     let cost: Duration = thread_cpu().saturating_sub(started) / LOOKS_TAKEN;
     let evidence = watch.finish(Role::Here);
-    let changed = evidence.series.counters.len();
+    let changed = evidence.series.counters().len();
     println!("a look takes {cost:.1?}; {changed} counters changed; {:?}", evidence.gaps);
 }
 

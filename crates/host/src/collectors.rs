@@ -28,13 +28,14 @@ mod thermal;
 mod throttle;
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use crate::{Reading, Subject, Tree};
 
 /// Reads one thing.
 pub trait Collector: Send {
-    /// The first part of the names of what it reads, e.g. `softnet`.
-    fn family(&self) -> &'static str;
+    /// The first part of the names of what it reads, e.g. [`Family::SOFTNET`].
+    fn family(&self) -> Family;
 
     /// Reads it now.
     ///
@@ -98,7 +99,7 @@ pub const PARSERS: [(&str, Parser); 14] = [
     ("proc/net/netstat", netstat::parse),
     ("proc/self/task/1/schedstat", |text, into| task::parse(text, 1, into)),
     ("proc/self/stat", |text, into| process::parse(text, 100, into)),
-    ("proc/pressure/cpu", |text, into| pressure::parse(text, "cpu", into)),
+    ("proc/pressure/cpu", |text, into| pressure::parse(text, counter::PRESSURE_CPU, into)),
     ("proc/self/mountinfo", |text, _| drop(cgroup::folders(text, text))),
     ("cpu.stat", cgroup::parse),
     ("proc/net/sockstat", sockstat::parse),

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use measurement::host::Family;
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
 
@@ -35,10 +36,10 @@ pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
     let tells_of_others = |name: &str| {
         let mut parts = name.split('.');
         let family = parts.next().unwrap_or_default();
-        matches!(family, "interface" | "qdisc" | "nic") && !parts.next().is_some_and(concerns)
+        OF_INTERFACES.iter().any(|one| one.as_str() == family)
+            && !parts.next().is_some_and(concerns)
     };
-    evidence.series.counters.retain(|name, _| !tells_of_others(name));
-    evidence.series.gauges.retain(|name, _| !tells_of_others(name));
+    evidence.series.retain(|name| !tells_of_others(name));
     evidence.interfaces = carried;
     evidence.profile = evidence.profile.map(without_others);
     evidence
@@ -64,12 +65,14 @@ fn discreet(row: ProfileRow) -> ProfileRow {
     ProfileRow { symbol: "user".to_owned(), module: None, within: None, ..row }
 }
 
+/// Families whose names have an interface as their second part.
+const OF_INTERFACES: [Family; 3] = [Family::INTERFACE, Family::QDISC, Family::NIC];
 /// Some 100 bytes each; results may have 512 KiB for all evidence (clause 5.4).
 const MOST_ROWS: usize = 600;
 
 #[cfg(test)]
 mod tests {
-    use measurement::host::Interface;
+    use measurement::host::{Interface, counter};
     use measurement::profile::FoldedStack;
 
     use super::*;
@@ -85,8 +88,9 @@ mod tests {
             HostEvidence { interfaces: vec!["eth0".to_owned()], ..HostEvidence::default() };
         evidence.inventory.host = "secret".to_owned();
         evidence.inventory.interfaces = vec![interface("eth0"), interface("wg0")];
-        for name in ["interface.eth0.rx_bytes", "interface.wg0.rx_bytes", "cpu.0.user_ns"] {
-            evidence.series.counters.insert(name.to_owned(), vec![1, 2]);
+        let received = counter::INTERFACE_RX_BYTES;
+        for name in [received.on("eth0"), received.on("wg0"), counter::CPU_USER.on(0)] {
+            evidence.series.put(name, vec![1, 2]);
         }
         let told = for_a_peer(evidence);
         let text = serde_json::to_string(&told).expect("serialises");

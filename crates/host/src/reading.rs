@@ -5,9 +5,10 @@
 //! the same order every time is filled without a search.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt::{Display, Write};
 use std::sync::Arc;
 
+use measurement::host::{Counter, Gauge};
 use measurement::{Gap, Series};
 
 /// What a collector read at each look.
@@ -16,8 +17,8 @@ pub struct Reading {
     row: usize,
     /// How often the collector read.
     reads: usize,
-    counters: Columns<Counter>,
-    gauges: Columns<Gauge>,
+    counters: Columns<Counted>,
+    gauges: Columns<Column<i64>>,
     gaps: Vec<Gap>,
     name: String,
 }
@@ -32,27 +33,27 @@ impl Reading {
     }
 
     /// What only grows. A name that comes twice in one look counts once.
-    pub fn counter(&mut self, name: fmt::Arguments<'_>, value: u64) {
+    pub fn counter(&mut self, name: Counter<'_>, value: u64) {
         self.counter_since(name, value, value);
     }
 
     /// The same of one that is not told while it is zero: if it was not there at an earlier
     /// look, it was zero then.
-    pub fn counter_from_zero(&mut self, name: fmt::Arguments<'_>, value: u64) {
+    pub fn counter_from_zero(&mut self, name: Counter<'_>, value: u64) {
         let before = if self.reads > 1 { 0 } else { value };
         self.counter_since(name, before, value);
     }
 
     /// The same of one that was `before` at all looks at which it was not told.
-    pub fn counter_since(&mut self, name: fmt::Arguments<'_>, before: u64, value: u64) {
-        let name = spell(&mut self.name, name);
-        let new = || Counter { raw: before, column: Column::new(before) };
+    pub fn counter_since(&mut self, name: Counter<'_>, before: u64, value: u64) {
+        let name = spell(&mut self.name, &name);
+        let new = || Counted { raw: before, column: Column::new(before) };
         self.counters.at(name, self.row, new, |counter, row| counter.put(row, value));
     }
 
     /// What goes up and down.
-    pub fn gauge(&mut self, name: fmt::Arguments<'_>, value: i64) {
-        let name = spell(&mut self.name, name);
+    pub fn gauge(&mut self, name: Gauge<'_>, value: i64) {
+        let name = spell(&mut self.name, &name);
         let new = || Column::new(value);
         self.gauges.at(name, self.row, new, |column, row| column.put(row, value));
     }
@@ -79,16 +80,16 @@ impl Reading {
     /// Puts what changed in `rows` looks into `series`, and what it could not read into
     /// `gaps`.
     pub fn settle(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
-        let counters = self.counters.all.into_iter().filter_map(|entry| {
-            let values = entry.column.column.whole(rows)?;
-            Some((entry.name.to_string(), values))
-        });
-        series.counters.extend(counters);
-        let gauges = self.gauges.all.into_iter().map(|entry| {
+        for entry in self.counters.all {
+            if let Some(values) = entry.column.column.whole(rows) {
+                series.put(Counter::from_text(format_args!("{}", entry.name)), values);
+            }
+        }
+        for entry in self.gauges.all {
             let first = entry.column.first;
-            (entry.name.to_string(), entry.column.whole(rows).unwrap_or_else(|| vec![first]))
-        });
-        series.gauges.extend(gauges);
+            let values = entry.column.whole(rows).unwrap_or_else(|| vec![first]);
+            series.put_gauge(Gauge::from_text(format_args!("{}", entry.name)), values);
+        }
         gaps.extend(self.gaps);
     }
 
@@ -113,10 +114,10 @@ impl Reading {
     }
 }
 
-fn spell<'a>(into: &'a mut String, name: fmt::Arguments<'_>) -> &'a str {
+fn spell<'a>(into: &'a mut String, name: &impl Display) -> &'a str {
     into.clear();
     // Writing to a string does not fail.
-    let _ = into.write_fmt(name);
+    let _ = write!(into, "{name}");
     into
 }
 
@@ -174,16 +175,14 @@ impl<C> Columns<C> {
     }
 }
 
-type Gauge = Column<i64>;
-
 /// A counter as the kernel tells it, and as it would be if it never wrapped.
 #[derive(Clone, Debug)]
-struct Counter {
+struct Counted {
     raw: u64,
     column: Column<u64>,
 }
 
-impl Counter {
+impl Counted {
     fn put(&mut self, row: usize, raw: u64) {
         if let Some(grown) = growth(self.raw, raw) {
             self.raw = raw;
@@ -253,7 +252,13 @@ impl<T: Copy + PartialEq> Column<T> {
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::counter;
+
     use super::*;
+
+    fn named(field: &str) -> Counter<'_> {
+        counter::driver("eth0").on(field)
+    }
 
     fn series(rows: usize, fill: impl Fn(&mut Reading, usize)) -> Series {
         let mut reading = Reading::default();
@@ -269,25 +274,28 @@ mod tests {
     #[test]
     fn what_never_changes_is_left_out_or_one_value() {
         let series = series(3, |reading, _| {
-            reading.counter(format_args!("a.b"), 7);
-            reading.gauge(format_args!("a.c"), 7);
+            reading.counter(named("a.b"), 7);
+            reading.gauge(counter::CONNTRACK_COUNT, 7);
         });
-        assert_eq!((series.counters.len(), series.gauge("a.c")), (0, &[7][..]));
+        assert_eq!(
+            (series.counters().len(), series.gauge(counter::CONNTRACK_COUNT)),
+            (0, &[7][..])
+        );
     }
 
     #[test]
     fn what_appears_is_filled_backwards_and_what_vanishes_keeps_its_last() {
         let series = series(5, |reading, row| {
             if row < 2 {
-                reading.counter(format_args!("goes"), 10 + row as u64);
+                reading.counter(named("goes"), 10 + row as u64);
             } else {
-                reading.counter(format_args!("comes"), 10 * row as u64);
-                reading.counter_from_zero(format_args!("shown"), row as u64);
+                reading.counter(named("comes"), 10 * row as u64);
+                reading.counter_from_zero(named("shown"), row as u64);
             }
         });
-        assert_eq!(series.counters["goes"], [10, 11, 11, 11, 11]);
-        assert_eq!(series.counters["comes"], [20, 20, 20, 30, 40]);
-        assert_eq!(series.counters["shown"], [0, 0, 2, 3, 4]);
+        assert_eq!(series.values(named("goes")), Some(&[10, 11, 11, 11, 11][..]));
+        assert_eq!(series.values(named("comes")), Some(&[20, 20, 20, 30, 40][..]));
+        assert_eq!(series.values(named("shown")), Some(&[0, 0, 2, 3, 4][..]));
     }
 
     #[test]
@@ -296,19 +304,19 @@ mod tests {
             let mut names = ["x", "y", "z"];
             names.rotate_left(row);
             for name in names {
-                reading.counter(format_args!("{name}"), row as u64);
-                reading.counter(format_args!("{name}"), 99);
+                reading.counter(named(name), row as u64);
+                reading.counter(named(name), 99);
             }
         });
-        assert!(series.counters.values().all(|values| *values == [0, 1, 2]), "{series:?}");
-        assert_eq!(series.counters.len(), 3);
+        assert!(series.counters().all(|(_, values)| *values == [0, 1, 2]), "{series:?}");
+        assert_eq!(series.counters().len(), 3);
     }
 
     #[test]
     fn a_counter_that_falls_wrapped_or_began_anew_or_wavers() {
         let told = |values: [u64; 3]| {
-            let series = series(3, |reading, row| reading.counter(format_args!("n"), values[row]));
-            series.counters.get("n").cloned().unwrap_or_default()
+            let series = series(3, |reading, row| reading.counter(named("n"), values[row]));
+            series.values(named("n")).unwrap_or_default().to_vec()
         };
         let most = u64::from(u32::MAX);
         assert_eq!(told([most - 1, 8, 9]), [most - 1, most + 9, most + 10]);
@@ -322,15 +330,15 @@ mod tests {
         let mut reading = Reading::default();
         for row in 0..10 {
             reading.begin(row);
-            reading.counter(format_args!("grows"), 5 * row as u64);
-            reading.counter(format_args!("once"), u64::from(row > 2));
+            reading.counter(named("grows"), 5 * row as u64);
+            reading.counter(named("once"), u64::from(row > 2));
         }
         reading.thin(&[0, 4, 9]);
         reading.begin(3);
-        reading.counter(format_args!("grows"), 50);
+        reading.counter(named("grows"), 50);
         let mut series = Series::default();
         reading.settle(4, &mut series, &mut Vec::new());
-        assert_eq!(series.counters["grows"], [0, 20, 45, 50]);
-        assert_eq!(series.counters["once"], [0, 1, 1, 1]);
+        assert_eq!(series.values(named("grows")), Some(&[0, 20, 45, 50][..]));
+        assert_eq!(series.values(named("once")), Some(&[0, 1, 1, 1][..]));
     }
 }

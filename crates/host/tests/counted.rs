@@ -14,6 +14,7 @@ use std::time::Duration;
 use lab::{Link, LinkSpec, Rate, Shape};
 use linerate_host::{Subject, Tree, Watch};
 use linux::netlink::{Discipline, Route};
+use measurement::host::{EachCounter, Family, counter};
 use measurement::{HostEvidence, Role, Timestamp};
 
 #[path = "../../lab/tests/harness/mod.rs"]
@@ -49,9 +50,9 @@ fn what_a_full_socket_drops_is_counted_exactly() -> Outcome {
         Ok::<_, std::io::Error>((linux::memory_of(&receiver)?.drops, evidence))
     })??;
     assert!(dropped > 0);
-    assert_eq!(evidence.series.growth("snmp.Udp.RcvbufErrors"), Some(dropped.into()));
-    assert_eq!(evidence.series.growth("snmp.Udp.InErrors"), Some(dropped.into()));
-    assert_eq!(evidence.series.growth("snmp.Udp.OutDatagrams"), Some(20_000));
+    assert_eq!(evidence.series.growth(counter::UDP_RCVBUF_ERRORS.v4), Some(dropped.into()));
+    assert_eq!(evidence.series.growth(counter::UDP_IN_ERRORS.v4), Some(dropped.into()));
+    assert_eq!(evidence.series.growth(counter::UDP_OUT_DATAGRAMS.v4), Some(20_000));
     Ok(())
 }
 
@@ -77,15 +78,16 @@ fn what_a_full_queue_drops_is_counted_exactly() -> Outcome {
         })
     })??;
     let series = &evidence.series;
-    let grown = |counter: &str| series.growth_of_all(&format!("qdisc.{interface}"), counter);
-    let (drops, packets) = (grown("drops").ok_or("read")?, grown("packets").ok_or("read")?);
+    let grown = |each: EachCounter<'_>| series.growth_of_all(each.within(&interface));
+    let (drops, packets) =
+        (grown(counter::QDISC_DROPS).ok_or("read")?, grown(counter::QDISC_PACKETS).ok_or("read")?);
     assert!(drops > 0, "{series:?}");
     // What an end says by itself now and then goes through the queue as well.
     let sent = usize::try_from(drops + packets)?;
     assert!((SENT..SENT + 50).contains(&sent), "{drops} + {packets} of {SENT}");
-    assert!(grown("bytes").is_some_and(|bytes| bytes >= packets * 60));
+    assert!(grown(counter::QDISC_BYTES).is_some_and(|bytes| bytes >= packets * 60));
     // The interface is read a moment before the queue.
-    let left = series.growth(&format!("interface.{interface}.tx_packets")).ok_or("read")?;
+    let left = series.growth(counter::INTERFACE_TX_PACKETS.on(&interface)).ok_or("read")?;
     assert!(left.abs_diff(packets) < 5, "the queue let {packets} through, {left} were sent");
     Ok(())
 }
@@ -96,7 +98,7 @@ fn a_watch_sees_its_own_namespace() -> Outcome {
         let sender = UdpSocket::bind((link.near.ipv4(), 0))?;
         watched(Subject::default(), || sender.send_to(&[0; 100], (link.far.ipv4(), 9)).map(|_| ()))
     })??;
-    let of_interfaces = evidence.series.counters.keys().filter_map(|name| {
+    let of_interfaces = evidence.series.counters().filter_map(|(name, _)| {
         let mut parts = name.split('.');
         (parts.next() == Some("interface")).then(|| parts.next()).flatten()
     });
@@ -113,7 +115,7 @@ fn the_driver_of_an_interface_counts() -> Outcome {
     let evidence =
         link.near.run(|| watched(Subject { interfaces, ..Subject::default() }, || Ok(())))??;
     // That of virtual Ethernet has always counted something.
-    assert!(evidence.series.families.contains("nic"), "{:?}", evidence.gaps);
+    assert!(evidence.series.has_read(Family::NIC), "{:?}", evidence.gaps);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! A host as evidence: what it has, and what it did during a test.
 
+pub mod counter;
 mod inventory;
 mod series;
 
@@ -8,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
 
+pub use counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 pub use inventory::{
     Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure, Pause,
     Pipeline, Queueing, Route, Steering,
 };
-pub use series::{Series, family};
+pub use series::Series;
 
 /// One host of a test: what it has, and what it counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! Samples by the kind of work: all together, and for each CPU.
 
+use measurement::host::{EachCounter, counter};
 use std::collections::BTreeMap;
 
 use measurement::verdict::{CpuWork, Work};
@@ -112,10 +113,10 @@ fn due(profile: &Profile) -> Option<f64> {
 }
 
 fn told_busy(host: &Host<'_>, cpu: u32) -> Option<f64> {
-    let sum = |names: &[&str]| -> u64 {
-        total(names.iter().filter_map(|name| host.growth(&format!("cpu.{cpu}.{name}"))))
+    let sum = |states: &[EachCounter<'_>]| -> u64 {
+        total(states.iter().filter_map(|state| host.growth(state.on(cpu))))
     };
-    let (busy, idle) = (sum(&BUSY), sum(&["idle_ns", "iowait_ns"]));
+    let (busy, idle) = (sum(&BUSY), sum(&[counter::CPU_IDLE, counter::CPU_IOWAIT]));
     let all = busy as f64 + idle as f64;
     (all > 0.0).then(|| busy as f64 / all)
 }
@@ -134,7 +135,13 @@ fn parts(counts: &BTreeMap<Work, u64>) -> Parts {
 }
 
 /// Counters of a CPU that does something (`/proc/stat`, proc(5)).
-pub(super) const BUSY: [&str; 5] = ["user_ns", "nice_ns", "system_ns", "irq_ns", "softirq_ns"];
+pub(super) const BUSY: [EachCounter<'static>; 5] = [
+    counter::CPU_USER,
+    counter::CPU_NICE,
+    counter::CPU_SYSTEM,
+    counter::CPU_IRQ,
+    counter::CPU_SOFTIRQ,
+];
 /// Of the samples that were due.
 const WHOLE: f64 = 0.95;
 /// Share of its time in which a CPU has no room for more.

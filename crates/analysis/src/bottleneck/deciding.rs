@@ -1,5 +1,6 @@
 //! The one measurement that would tell what limits, where the evidence does not.
 
+use measurement::host::Family;
 use measurement::verdict::Finding;
 use measurement::{Certainty, Role, TestRecord};
 
@@ -39,7 +40,7 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
 
 /// An end that says nothing of itself, the server first.
 fn silent_end(case: &Case<'_>) -> Option<Role> {
-    let tells = |role: &Role| case.host(role).is_some_and(|host| host.tells("cpu"));
+    let tells = |role: &Role| case.host(role).is_some_and(|host| host.tells(Family::CPU));
     [Role::Peer, Role::Here].into_iter().find(|role| !tells(role))
 }
 

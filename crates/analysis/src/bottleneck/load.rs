@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use measurement::host::counter;
 use measurement::profile::ProfileSource;
 use measurement::{Attribution, ProfileRow, Role, Task, Work};
 
@@ -149,8 +150,8 @@ fn fullness(case: &Case<'_>, host: &Host<'_>) -> f64 {
 /// time.
 fn never_pauses(case: &Case<'_>, host: &Host<'_>) -> bool {
     let worker = case.test.and_then(|test| worker_busy::busiest(test, host.role()));
-    let most = |what| host.each("task", what).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
-    let wanted = most("run_ns").saturating_add(most("wait_ns")) as f64;
+    let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
+    let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
     let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
     worker.is_some() || wanted >= RESTLESS * span
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measurement::host::Counter;
 use measurement::judgement::{TcpAccount, TimeShares};
 use measurement::units::show_duration;
 use measurement::{Role, TcpSample};
@@ -86,11 +87,14 @@ impl Transfer<'_> {
 }
 
 /// By how much counters of TCP grew at a host, those that did.
-pub(super) fn grown<'a>(host: Option<&Host<'_>>, names: &'a [&'a str]) -> Vec<(&'a str, u64)> {
+pub(super) fn grown<'a>(
+    host: Option<&Host<'_>>,
+    counters: &[Counter<'a>],
+) -> Vec<(Counter<'a>, u64)> {
     let Some(host) = host else { return Vec::new() };
-    let each = names.iter().filter_map(|name| {
-        let grown = host.growth(&format!("netstat.TcpExt.{name}")).filter(|grown| *grown > 0)?;
-        Some((*name, grown))
+    let each = counters.iter().filter_map(|counter| {
+        let grown = host.growth(*counter).filter(|grown| *grown > 0)?;
+        Some((*counter, grown))
     });
     each.collect()
 }
@@ -107,7 +111,10 @@ pub(super) fn shown(time: Duration) -> String {
 }
 
 /// `TCPRcvQDrop +12, PruneCalled +3`.
-pub(super) fn in_words(grown: &[(&str, u64)]) -> String {
-    let words = grown.iter().map(|(name, by)| format!("{name} +{}", crate::words::count(*by)));
+pub(super) fn in_words(grown: &[(Counter<'_>, u64)]) -> String {
+    let named = |(counter, by): &(Counter<'_>, u64)| {
+        format!("{} +{}", counter.field(), crate::words::count(*by))
+    };
+    let words = grown.iter().map(named);
     words.collect::<Vec<_>>().join(", ")
 }

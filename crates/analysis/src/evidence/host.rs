@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use measurement::host::Interface;
+use measurement::host::{Counter, EachCounter, EachGauge, Family, Gauge, Interface};
 use measurement::{HostEvidence, Role, TestRecord, Timestamp};
 
 /// A host, and which of its readings belong to the result.
@@ -58,50 +58,46 @@ impl<'a> Host<'a> {
     }
 
     /// Whether anything of that kind was read twice: then what is not listed did not change.
-    pub(crate) fn tells(&self, family: &str) -> bool {
-        self.to > self.from && self.evidence.series.families.contains(family)
+    pub(crate) fn tells(&self, family: Family) -> bool {
+        self.to > self.from && self.evidence.series.has_read(family)
     }
 
     /// How much a counter grew, at most, during the result.
-    pub(crate) fn growth(&self, name: &str) -> Option<u64> {
+    pub(crate) fn growth(&self, counter: Counter<'_>) -> Option<u64> {
         let is_span = self.to > self.from;
-        is_span.then(|| self.evidence.series.growth_between(name, self.from, self.to)).flatten()
+        is_span.then(|| self.evidence.series.growth_between(counter, self.from, self.to)).flatten()
     }
 
     /// How much it grew at least.
-    pub(crate) fn growth_inside(&self, name: &str) -> u64 {
+    pub(crate) fn growth_inside(&self, counter: Counter<'_>) -> u64 {
         let inside = self.inside.min(self.to);
-        self.evidence.series.growth_between(name, inside, self.to).unwrap_or(0)
+        self.evidence.series.growth_between(counter, inside, self.to).unwrap_or(0)
     }
 
-    /// Counters `prefix.*.suffix`, by what stands in between, and how much they grew.
-    pub(crate) fn each(&self, prefix: &'a str, suffix: &'a str) -> Vec<(&'a str, u64)> {
-        let all = self.evidence.series.each(prefix, suffix);
-        let own = all.filter(|(between, _)| !between.contains('.'));
-        own.filter_map(|(between, name)| Some((between, self.growth(name)?))).collect()
+    /// Counters of one pattern, by their items, and how much each grew.
+    pub(crate) fn each(&self, counters: EachCounter<'a>) -> Vec<(&'a str, u64)> {
+        let own = self.evidence.series.each(counters).filter(|(item, _)| !item.contains('.'));
+        own.filter_map(|(item, counter)| Some((item, self.growth(counter)?))).collect()
     }
 
-    /// The sum over those.
-    pub(crate) fn sum(&self, prefix: &str, suffix: &str) -> Option<u64> {
-        let grown = self.evidence.series.each(prefix, suffix);
-        let grown = grown.filter_map(|(_, name)| self.growth(name));
+    /// The sum of the growth of all counters of one pattern; none: they were not read.
+    pub(crate) fn sum(&self, counters: EachCounter<'_>) -> Option<u64> {
+        let grown = self.evidence.series.each(counters);
+        let grown = grown.filter_map(|(_, counter)| self.growth(counter));
         let sum = grown.fold(0_u64, u64::saturating_add);
-        self.tells(measurement::host::family(prefix)).then_some(sum)
+        self.tells(counters.family()).then_some(sum)
     }
 
     /// A gauge during the result.
-    pub(crate) fn gauge(&self, name: &str) -> &'a [i64] {
-        let values = self.evidence.series.gauge(name);
+    pub(crate) fn gauge(&self, gauge: Gauge<'_>) -> &'a [i64] {
+        let values = self.evidence.series.gauge(gauge);
         values.get(self.from..=self.to).unwrap_or(values)
     }
 
-    /// Gauges `prefix.*.suffix`: what stands in between, and the values.
-    pub(crate) fn gauges(&self, prefix: &str, suffix: &str) -> Vec<(&'a str, &'a [i64])> {
-        let named = |name: &'a String| {
-            let rest = name.strip_prefix(prefix)?.strip_prefix('.')?;
-            Some((rest.strip_suffix(suffix)?.strip_suffix('.')?, self.gauge(name)))
-        };
-        self.evidence.series.gauges.keys().filter_map(named).collect()
+    /// Gauges of one pattern, by their items, with their values during the result.
+    pub(crate) fn gauges(&self, gauges: EachGauge<'a>) -> Vec<(&'a str, &'a [i64])> {
+        let all = self.evidence.series.each_gauge(gauges);
+        all.map(|(item, gauge)| (item, self.gauge(gauge))).collect()
     }
 
     /// Interfaces that carried the test.
@@ -139,6 +135,7 @@ fn on_clock_of(evidence: &HostEvidence, at: Timestamp) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use measurement::ClockOffset;
+    use measurement::host::counter;
 
     use super::*;
     use crate::scene;
@@ -152,11 +149,19 @@ mod tests {
             *at = Timestamp::from_nanos(at.nanos() + 77_000_000_000);
         }
         host.clock = Some(ClockOffset { add_nanos: -77_000_000_000, error_nanos: 1_000 });
-        scene::grow(host, "softnet.0.dropped", 1_000);
+        scene::grow(host, counter::SOFTNET_DROPPED.on(0), 1_000);
         let host = Host::of(&record, &record.hosts[1]);
-        assert_eq!(host.growth("softnet.0.dropped"), Some(800), "two of ten seconds are omitted");
-        assert_eq!(host.growth("softnet.1.dropped"), Some(0), "read, and did not change");
-        assert_eq!(host.growth("nothing.0.dropped"), None);
+        assert_eq!(
+            host.growth(counter::SOFTNET_DROPPED.on(0)),
+            Some(800),
+            "two of ten seconds are omitted"
+        );
+        assert_eq!(
+            host.growth(counter::SOFTNET_DROPPED.on(1)),
+            Some(0),
+            "read, and did not change"
+        );
+        assert_eq!(host.growth(counter::driver("eth0").on("dropped")), None);
     }
 
     #[test]
@@ -164,6 +169,9 @@ mod tests {
         let mut record = scene::udp();
         let host = scene::host(&mut record, &Role::Here);
         host.series.at.truncate(1);
-        assert_eq!(Host::of(&record, &record.hosts[0]).growth("softnet.0.dropped"), None);
+        assert_eq!(
+            Host::of(&record, &record.hosts[0]).growth(counter::SOFTNET_DROPPED.on(0)),
+            None
+        );
     }
 }

@@ -3,6 +3,7 @@
 //! Interfaces count frames with headers, and a piece that segmentation offload cuts later
 //! with one header or with one for each part, as the driver has it. So there are bounds.
 
+use measurement::host::{EachCounter, counter};
 use measurement::{Direction, DirectionOutcome, Role, TestRecord, Transport};
 
 use super::{Host, receiver, sender};
@@ -15,11 +16,11 @@ pub(crate) enum Flowing {
 }
 
 impl Flowing {
-    /// The counter's name.
-    pub(crate) const fn counter(self) -> &'static str {
+    /// The interface's counter of bytes.
+    pub(crate) const fn bytes(self) -> EachCounter<'static> {
         match self {
-            Self::In => "rx_bytes",
-            Self::Out => "tx_bytes",
+            Self::In => counter::INTERFACE_RX_BYTES,
+            Self::Out => counter::INTERFACE_TX_BYTES,
         }
     }
 }
@@ -82,10 +83,10 @@ impl<'a> Traffic<'a> {
         if self.record.outcome.directions.is_empty() {
             return None;
         }
-        let name = format!("interface.{interface}.{}", flowing.counter());
-        let total = host.growth(&name)?;
+        let bytes = flowing.bytes().on(interface);
+        let total = host.growth(bytes)?;
         let ours = self.ours(host, interface, flowing);
-        let least = host.growth_inside(&name).saturating_sub(ours.most);
+        let least = host.growth_inside(bytes).saturating_sub(ours.most);
         Some(Foreign { total, least, most: total.saturating_sub(ours.least) })
     }
 
@@ -236,6 +237,7 @@ const CONTROL: u64 = 128 << 10;
 mod tests {
     use super::*;
     use crate::scene;
+    use measurement::host::counter;
 
     fn foreign(record: &TestRecord, flowing: Flowing) -> Foreign {
         let host = Host::of(record, &record.hosts[0]);
@@ -256,7 +258,7 @@ mod tests {
     fn what_headers_do_not_explain_is_foreign() {
         let mut record = scene::udp();
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "interface.eth0.tx_bytes", 150_000_000);
+        scene::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 150_000_000);
         let out = foreign(&record, Flowing::Out);
         assert!(out.is_much() && !out.is_none_to_speak_of(), "{out:?}");
         assert!((15_000_000..25_000_000).contains(&out.least), "{out:?}");

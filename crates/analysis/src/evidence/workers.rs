@@ -1,5 +1,6 @@
 //! The threads that ran a test, as what they did tells of them.
 
+use measurement::host::{Family, counter};
 use std::time::Duration;
 
 use measurement::{MpuUse, Role};
@@ -19,7 +20,7 @@ pub(crate) fn worker_at_its_limit<'a>(
 /// How long the worker that waited most for a CPU did so, beyond what it takes to wake it;
 /// none: the host does not tell.
 pub(crate) fn run_delay(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration> {
-    let tasks = host.tells("task").then(|| host.each("task", "wait_ns"))?;
+    let tasks = host.tells(Family::TASK).then(|| host.each(counter::TASK_WAIT))?;
     let waited = tasks.iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
     let runtime = evidence.runtime(host.role());
     let sleeps = runtime.and_then(|runtime| runtime.mpus.iter().map(|mpu| mpu.sleeps).max());

@@ -1,5 +1,6 @@
 //! Counters of a host that count drops, and what they say of the test's datagrams.
 
+use measurement::host::{Counter, counter};
 use measurement::judgement::Place;
 
 use super::allotment::{Candidate, Whose};
@@ -9,7 +10,7 @@ use crate::words::share;
 
 /// A counter that grew.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counter {
+pub(super) struct DropCounter {
     /// What it is called in a ledger.
     pub(super) name: String,
     /// How much it grew at most.
@@ -28,11 +29,11 @@ pub(super) struct Spot<'a> {
     pub(super) flowing: Flowing,
 }
 
-impl Counter {
+impl DropCounter {
     /// The sum of counters of one host that exclude each other.
-    pub(super) fn sum(host: &Host<'_>, names: &[String], name: String) -> Self {
-        let grew = names.iter().filter_map(|name| host.growth(name));
-        let inside = names.iter().map(|name| host.growth_inside(name));
+    pub(super) fn sum(host: &Host<'_>, counters: &[Counter<'_>], name: String) -> Self {
+        let grew = counters.iter().filter_map(|counter| host.growth(*counter));
+        let inside = counters.iter().map(|counter| host.growth_inside(*counter));
         Self {
             name,
             grew: grew.fold(0, u64::saturating_add),
@@ -92,52 +93,56 @@ fn passed(case: &Case<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 {
 ///
 /// A root counts what its children drop as well (`qdisc_tree_reduce_backlog`,
 /// `net/sched/sch_api.c`), so that the largest number is that of all.
-pub(super) fn queue(host: &Host<'_>, interface: &str) -> Counter {
-    let prefix = format!("qdisc.{interface}");
-    let all = host.evidence.series.each(&prefix, "drops");
+pub(super) fn queue(host: &Host<'_>, interface: &str) -> DropCounter {
+    let all = host.evidence.series.each(counter::QDISC_DROPS.within(interface));
     let leaving = all.filter(|(queue, _)| {
         !queue.contains('.') && !queue.starts_with("ingress") && !queue.starts_with("clsact")
     });
-    let grown = leaving.map(|(queue, name)| (host.growth(name).unwrap_or(0), queue, name));
-    let Some((grew, queue, name)) = grown.max() else { return Counter::default() };
-    let inside = host.growth_inside(name);
+    let grown = leaving.map(|(queue, drops)| (host.growth(drops).unwrap_or(0), queue, drops));
+    let most = grown.max_by_key(|(grew, queue, _)| (*grew, *queue));
+    let Some((grew, queue, drops)) = most else { return DropCounter::default() };
+    let inside = host.growth_inside(drops);
     let name = format!("qdisc {} of {interface}", queue.replace('@', " "));
-    Counter { name, grew, inside, is_mixed: false }
+    DropCounter { name, grew, inside, is_mixed: false }
 }
 
 /// What an interface did not send. A veth that finds the other end's backlog full counts
 /// that as well as the backlog does (`veth_forward_skb`, `drivers/net/veth.c`).
-pub(super) fn unsent(host: &Host<'_>, interface: &str) -> Counter {
-    let names = ["tx_dropped", "tx_errors"].map(|name| format!("interface.{interface}.{name}"));
-    let counter = Counter::sum(host, &names, format!("tx_dropped of {interface}"));
+pub(super) fn unsent(host: &Host<'_>, interface: &str) -> DropCounter {
+    let names = [counter::INTERFACE_TX_DROPPED, counter::INTERFACE_TX_ERRORS]
+        .map(|each| each.on(interface));
+    let counter = DropCounter::sum(host, &names, format!("tx_dropped of {interface}"));
     let kind = host.interface(interface).and_then(|one| one.kind.as_deref());
     if kind == Some("veth") { counter.beyond(&backlog(host)) } else { counter }
 }
 
 /// What the device dropped for want of buffers. Drivers use these three names for the same
 /// thing, and some use several (`Documentation/networking/statistics.rst`).
-pub(super) fn missed(host: &Host<'_>, interface: &str) -> Counter {
-    let names = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"];
-    let counters = names.map(|name| {
-        let key = [format!("interface.{interface}.{name}")];
-        Counter::sum(host, &key, format!("{name} of {interface}"))
+pub(super) fn missed(host: &Host<'_>, interface: &str) -> DropCounter {
+    let names = [
+        counter::INTERFACE_RX_MISSED_ERRORS,
+        counter::INTERFACE_RX_FIFO_ERRORS,
+        counter::INTERFACE_RX_OVER_ERRORS,
+    ];
+    let counters = names.map(|each| {
+        DropCounter::sum(host, &[each.on(interface)], format!("{} of {interface}", each.field()))
     });
     counters.into_iter().rev().max_by_key(|counter| counter.grew).unwrap_or_default()
 }
 
 /// What came and was not worked on, beyond what the backlog dropped, which both count
 /// (`enqueue_to_backlog`, `net/core/dev.c`). Frames of unknown protocols are among it.
-pub(super) fn refused(host: &Host<'_>, interface: &str) -> Counter {
-    let key = [format!("interface.{interface}.rx_dropped")];
-    let counter = Counter::sum(host, &key, format!("rx_dropped of {interface}"));
-    Counter { is_mixed: true, ..counter.beyond(&backlog(host)) }
+pub(super) fn refused(host: &Host<'_>, interface: &str) -> DropCounter {
+    let key = [counter::INTERFACE_RX_DROPPED.on(interface)];
+    let counter = DropCounter::sum(host, &key, format!("rx_dropped of {interface}"));
+    DropCounter { is_mixed: true, ..counter.beyond(&backlog(host)) }
 }
 
 /// What the backlogs of all CPUs dropped.
-pub(super) fn backlog(host: &Host<'_>) -> Counter {
-    let all = host.evidence.series.each("softnet", "dropped");
-    let names: Vec<_> = all.map(|(_, name)| name.to_owned()).collect();
-    Counter::sum(host, &names, "dropped of softnet".to_owned())
+pub(super) fn backlog(host: &Host<'_>) -> DropCounter {
+    let all = host.evidence.series.each(counter::SOFTNET_DROPPED);
+    let names: Vec<_> = all.map(|(_, dropped)| dropped).collect();
+    DropCounter::sum(host, &names, "dropped of softnet".to_owned())
 }
 
 #[expect(

@@ -1,9 +1,11 @@
 //! What the receiver's host may have dropped.
 
+use measurement::host::counter;
+use measurement::host::counter::Both;
 use measurement::judgement::Place;
 
 use super::allotment::Candidate;
-use super::counters::{Counter, Spot, backlog, missed, refused};
+use super::counters::{DropCounter, Spot, backlog, missed, refused};
 use super::{Case, socket};
 use crate::evidence::{Flowing, Host};
 
@@ -12,7 +14,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let mut found: Vec<_> = socket::candidate(case).into_iter().collect();
     let Some(host) = case.receiver else { return found };
     let is_told = !found.is_empty();
-    let mut add = |counter: Counter, place, interface| {
+    let mut add = |counter: DropCounter, place, interface| {
         let spot = Spot { place, interface, flowing: Flowing::In };
         found.push(counter.explains(case, host, spot));
     };
@@ -33,12 +35,12 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     found
 }
 
-fn named(host: &Host<'_>, name: &str, keys: [&str; 2]) -> Counter {
-    Counter::sum(host, &keys.map(str::to_owned), name.to_owned())
+fn named(host: &Host<'_>, name: &str, counters: Both) -> DropCounter {
+    DropCounter::sum(host, &counters.each(), name.to_owned())
 }
 
 /// A counter's name in a ledger, and what its sum is made of: IPv4 and IPv6.
-type Named = (&'static str, [&'static str; 2]);
+type Named = (&'static str, Both);
 
 fn stack(case: &Case<'_>, host: &Host<'_>) -> Vec<Named> {
     let block = case.record.streams.first().map_or(0, |stream| stream.block.bytes());
@@ -51,11 +53,11 @@ fn stack(case: &Case<'_>, host: &Host<'_>) -> Vec<Named> {
 
 /// Of all sockets of the host, those of the test among them.
 const SOCKETS: [Named; 3] = [
-    ("RcvbufErrors of UDP", ["snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors"]),
-    ("MemErrors of UDP", ["snmp.Udp.MemErrors", "snmp6.Udp6MemErrors"]),
-    ("InCsumErrors of UDP", ["snmp.Udp.InCsumErrors", "snmp6.Udp6InCsumErrors"]),
+    ("RcvbufErrors of UDP", counter::UDP_RCVBUF_ERRORS),
+    ("MemErrors of UDP", counter::UDP_MEM_ERRORS),
+    ("InCsumErrors of UDP", counter::UDP_IN_CSUM_ERRORS),
 ];
-const DISCARDS: Named = ("InDiscards of IP", ["snmp.Ip.InDiscards", "snmp6.Ip6InDiscards"]);
-const REASSEMBLY: Named = ("ReasmFails of IP", ["snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails"]);
+const DISCARDS: Named = ("InDiscards of IP", counter::IP_IN_DISCARDS);
+const REASSEMBLY: Named = ("ReasmFails of IP", counter::IP_REASM_FAILS);
 /// IPv4 and UDP: what is longer than the MTU with them travels in fragments.
 const HEADERS: u64 = 28;

@@ -1,10 +1,11 @@
 //! What the sender's host may have dropped.
 
+use measurement::host::{Family, counter};
 use measurement::judgement::Place;
 
 use super::Case;
 use super::allotment::Candidate;
-use super::counters::{Counter, Spot, queue, unsent};
+use super::counters::{DropCounter, Spot, queue, unsent};
 use crate::evidence::{Flowing, Host};
 
 /// The explanations that it offers.
@@ -31,12 +32,12 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 /// never counted as sent. So it says nothing where the queues are known.
 fn kernel(case: &Case<'_>, host: &Host<'_>) -> Option<Candidate> {
     let interface = host.interfaces().first().map_or("", String::as_str);
-    if host.tells("qdisc") {
+    if host.tells(Family::QDISC) {
         return None;
     }
-    let names = ["snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors"].map(str::to_owned);
-    let counter = Counter::sum(host, &names, "SndbufErrors of UDP".to_owned());
-    let counter = Counter { is_mixed: true, ..counter };
+    let names = counter::UDP_SNDBUF_ERRORS.each();
+    let counter = DropCounter::sum(host, &names, "SndbufErrors of UDP".to_owned());
+    let counter = DropCounter { is_mixed: true, ..counter };
     Some(counter.explains(
         case,
         host,

@@ -1,5 +1,6 @@
 //! Ledgers of made records, and that they add up whatever the counters say.
 
+use measurement::host::{Counter, Family, counter};
 use measurement::judgement::Place;
 use measurement::{Direction, EngineUse, HostEvidence, Role, TestRecord};
 use proptest::prelude::*;
@@ -54,7 +55,7 @@ fn a_loss_in_a_socket_leaves_nothing() {
     scene::lose(&mut record, 700);
     scene::drop_in_sockets(&mut record, 700);
     // The host counts the same drops, which must not count twice.
-    scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Udp.RcvbufErrors", 700);
+    scene::grow(scene::host(&mut record, &Role::Peer), counter::UDP_RCVBUF_ERRORS.v4, 700);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 700)]);
     assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
@@ -87,9 +88,9 @@ fn the_first_queue_has_what_it_dropped_and_the_path_the_rest() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
     let sender = scene::host(&mut record, &Role::Here);
-    scene::grow(sender, "qdisc.eth0.mq@0:.drops", 600);
-    scene::grow(sender, "qdisc.eth0.fq_codel@8001:.drops", 600);
-    scene::grow(sender, "snmp.Udp.SndbufErrors", 600);
+    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 600);
+    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 600);
+    scene::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::SenderQueue, 600)], "root and child count the same");
     assert_eq!((ledger.remainder, ledger.remainder_most), (400, 400));
@@ -100,8 +101,8 @@ fn the_socket_tells_of_queues_that_do_not() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
     let sender = scene::host(&mut record, &Role::Here);
-    sender.series.families.remove("qdisc");
-    scene::grow(sender, "snmp.Udp.SndbufErrors", 600);
+    sender.series.remove(Family::QDISC);
+    scene::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::Sender, 600)]);
     assert_eq!((ledger.remainder_least, ledger.remainder_most), (400, 1_000));
@@ -112,8 +113,8 @@ fn a_backlog_counts_in_two_places_and_is_one() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
     let receiver = scene::host(&mut record, &Role::Peer);
-    scene::grow(receiver, "softnet.1.dropped", 1_000);
-    scene::grow(receiver, "interface.eth0.rx_dropped", 1_000);
+    scene::grow(receiver, counter::SOFTNET_DROPPED.on(1), 1_000);
+    scene::grow(receiver, counter::INTERFACE_RX_DROPPED.on("eth0"), 1_000);
     assert_eq!(shares(&ledger(&record)), [(Place::ReceiverBacklog, 1_000)]);
 }
 
@@ -121,7 +122,7 @@ fn a_backlog_counts_in_two_places_and_is_one() {
 fn a_router_that_is_watched_tells_its_share() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
-    scene::grow(observed(&mut record), "qdisc.eth0.tbf@1:.drops", 990);
+    scene::grow(observed(&mut record), counter::QDISC_DROPS.within("eth0").on("tbf@1:"), 990);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ObservedQueue, 990)]);
     assert_eq!(ledger.drops[0].counter, "qdisc tbf 1: of eth0 on router");
@@ -133,8 +134,8 @@ fn who_shares_a_queue_loses_his_part() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
     let sender = scene::host(&mut record, &Role::Here);
-    scene::grow(sender, "qdisc.eth0.fq_codel@0:.drops", 1_000);
-    scene::grow(sender, "interface.eth0.tx_bytes", 1_300_000_000);
+    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@0:"), 1_000);
+    scene::grow(sender, counter::INTERFACE_TX_BYTES.on("eth0"), 1_300_000_000);
     let ledger = ledger(&record);
     let drop = &ledger.drops[0];
     assert_eq!((drop.least, drop.most), (0, 1_000));
@@ -147,7 +148,7 @@ fn a_host_whose_sockets_are_not_known_may_have_lost_it() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
     record.peer_streams[0].counted = None;
-    scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Udp.RcvbufErrors", 1_000);
+    scene::grow(scene::host(&mut record, &Role::Peer), counter::UDP_RCVBUF_ERRORS.v4, 1_000);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 1_000)]);
     record.hosts.truncate(1);
@@ -175,20 +176,24 @@ fn what_an_iperf3_left_on_the_way_is_not_lost() {
 }
 
 /// Counters that a ledger looks at, at both ends and on the way.
-const NAMES: [&str; 12] = [
-    "qdisc.eth0.tbf@1:.drops",
-    "snmp.Udp.SndbufErrors",
-    "interface.eth0.tx_dropped",
-    "interface.eth0.tx_bytes",
-    "interface.eth0.rx_bytes",
-    "interface.eth0.rx_dropped",
-    "interface.eth0.rx_missed_errors",
-    "interface.eth0.rx_fifo_errors",
-    "softnet.0.dropped",
-    "snmp.Ip.ReasmFails",
-    "snmp.Ip.InDiscards",
-    "snmp.Udp.RcvbufErrors",
-];
+fn counters<'a>() -> [Counter<'a>; COUNTERS] {
+    [
+        counter::QDISC_DROPS.within("eth0").on("tbf@1:"),
+        counter::UDP_SNDBUF_ERRORS.v4,
+        counter::INTERFACE_TX_DROPPED.on("eth0"),
+        counter::INTERFACE_TX_BYTES.on("eth0"),
+        counter::INTERFACE_RX_BYTES.on("eth0"),
+        counter::INTERFACE_RX_DROPPED.on("eth0"),
+        counter::INTERFACE_RX_MISSED_ERRORS.on("eth0"),
+        counter::INTERFACE_RX_FIFO_ERRORS.on("eth0"),
+        counter::SOFTNET_DROPPED.on(0),
+        counter::IP_REASM_FAILS.v4,
+        counter::IP_IN_DISCARDS.v4,
+        counter::UDP_RCVBUF_ERRORS.v4,
+    ]
+}
+
+const COUNTERS: usize = 12;
 
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 0..100_u64, 0..200_000_u64, any::<u64>()]
@@ -199,7 +204,7 @@ proptest! {
     fn a_ledger_adds_up_whatever_was_counted(
         told in (any_number(), any_number(), any_number(), any_number(), any_number()),
         drops in any_number(),
-        counters in proptest::collection::vec(any_number(), 3 * NAMES.len()),
+        counters in proptest::collection::vec(any_number(), 3 * COUNTERS),
         engines in (0..2_usize, 0..2_usize),
         length in 1..70_000_u64,
         reverse in any::<bool>(),
@@ -218,9 +223,9 @@ proptest! {
         scene::drop_in_sockets(&mut record, drops);
         record.samples[10].streams[0].udp.as_mut().expect("told").drops = drops;
         observed(&mut record);
-        for (host, counters) in record.hosts.iter_mut().zip(counters.chunks(NAMES.len())) {
-            for (name, by) in NAMES.iter().zip(counters) {
-                host.series.counters.insert((*name).to_owned(), vec![0, *by, 0, *by, 0, *by, *by, *by, *by, *by, *by]);
+        for (host, counters) in record.hosts.iter_mut().zip(counters.chunks(COUNTERS)) {
+            for (counter, by) in self::counters().into_iter().zip(counters) {
+                host.series.put(counter, vec![0, *by, 0, *by, 0, *by, *by, *by, *by, *by, *by]);
             }
         }
         let ledger = judge(&record).directions[0].ledger.clone().expect("datagrams");

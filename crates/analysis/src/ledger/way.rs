@@ -5,7 +5,7 @@ use measurement::judgement::Place;
 
 use super::Case;
 use super::allotment::Candidate;
-use super::counters::{Counter, Spot, backlog, missed, queue, refused, unsent};
+use super::counters::{DropCounter, Spot, backlog, missed, queue, refused, unsent};
 use crate::evidence::{Flowing, Host};
 use crate::words;
 
@@ -18,7 +18,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 fn of_one(case: &Case<'_>, host: &Host<'_>) -> Vec<Candidate> {
     let (queues, devices) = (Place::ObservedQueue, Place::ObservedInterface);
     let (out, into) = (Flowing::Out, Flowing::In);
-    let mut found: Vec<(Counter, Spot<'_>)> = Vec::new();
+    let mut found: Vec<(DropCounter, Spot<'_>)> = Vec::new();
     for interface in interfaces(host) {
         let spot = |place, flowing| Spot { place, interface, flowing };
         found.push((queue(host, interface), spot(queues, out)));
@@ -30,9 +30,9 @@ fn of_one(case: &Case<'_>, host: &Host<'_>) -> Vec<Candidate> {
         let interface = interfaces(host).first().copied().unwrap_or_default();
         found.push((backlog(host), Spot { place: devices, interface, flowing: into }));
     }
-    let named = |(counter, spot): (Counter, _)| {
+    let named = |(counter, spot): (DropCounter, _)| {
         let name = format!("{} on {}", counter.name, words::host(host.role()));
-        Counter { name, ..counter }.explains(case, host, spot)
+        DropCounter { name, ..counter }.explains(case, host, spot)
     };
     found.into_iter().map(named).collect()
 }

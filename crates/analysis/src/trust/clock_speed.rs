@@ -3,6 +3,7 @@
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
 use crate::words::{self, count, counted, share};
+use measurement::host::{EachCounter, Family, counter};
 
 pub(crate) const PAGE: Page = Page {
     id: "T6",
@@ -25,8 +26,9 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 
 fn of(host: &Host<'_>) -> Vec<Finding> {
     let series = &host.evidence.series;
-    let is_told = ["frequency", "throttle", "cooling"].iter().any(|one| host.tells(one));
-    if !is_told && series.gauges.keys().all(|name| !name.starts_with("frequency.")) {
+    let is_told =
+        [Family::FREQUENCY, Family::THROTTLE, Family::COOLING].iter().any(|one| host.tells(*one));
+    if !is_told && series.each_gauge(counter::FREQUENCY_KHZ).next().is_none() {
         let what = format!("whether CPUs of {} changed their speed", words::host(host.role()));
         return vec![Finding::unchecked(what, "it tells neither frequencies nor throttling")];
     }
@@ -42,7 +44,7 @@ fn of(host: &Host<'_>) -> Vec<Finding> {
 }
 
 fn throttled(host: &Host<'_>) -> Option<String> {
-    let times = host.sum("throttle", "core").filter(|times| *times > 0)?;
+    let times = host.sum(counter::THROTTLE_CORE).filter(|times| *times > 0)?;
     let times = counted(times, "time");
     Some(format!(
         "the CPUs of {} were throttled {times} as they were hot",
@@ -51,7 +53,7 @@ fn throttled(host: &Host<'_>) -> Option<String> {
 }
 
 fn slowed(host: &Host<'_>) -> Option<String> {
-    let speeds = host.gauges("frequency", "khz").into_iter();
+    let speeds = host.gauges(counter::FREQUENCY_KHZ).into_iter();
     let busy = speeds.filter(|(cpu, _)| is_busy(host, cpu));
     let ranges = busy.filter_map(|(cpu, khz)| {
         let (least, most) = (*khz.iter().min()?, *khz.iter().max()?);
@@ -69,17 +71,17 @@ fn slowed(host: &Host<'_>) -> Option<String> {
 
 /// At least half of the time.
 fn is_busy(host: &Host<'_>, cpu: &str) -> bool {
-    let time = |state: &str| host.growth(&format!("cpu.{cpu}.{state}_ns")).unwrap_or(0);
-    let idle = time("idle").saturating_add(time("iowait"));
+    let time = |state: EachCounter<'_>| host.growth(state.on(cpu)).unwrap_or(0);
+    let idle = time(counter::CPU_IDLE).saturating_add(time(counter::CPU_IOWAIT));
     let nanos = u64::try_from(host.span().as_nanos()).unwrap_or(u64::MAX);
-    host.tells("cpu") && share(idle, nanos) < 0.5
+    host.tells(Family::CPU) && share(idle, nanos) < 0.5
 }
 
 fn cooled(host: &Host<'_>) -> Option<String> {
-    if !host.gauges("frequency", "khz").is_empty() {
+    if !host.gauges(counter::FREQUENCY_KHZ).is_empty() {
         return None;
     }
-    let states = host.gauges("cooling", "state").into_iter();
+    let states = host.gauges(counter::COOLING_STATE).into_iter();
     let mut rose = states.filter_map(|(device, states)| {
         let (first, most) = (*states.first()?, *states.iter().max()?);
         (most > first).then_some((device, first, most))
@@ -95,23 +97,24 @@ const STEADY: f64 = 0.95;
 #[cfg(test)]
 mod tests {
     use measurement::Role;
+    use measurement::host::Gauge;
 
     use super::*;
     use crate::scene;
 
-    fn with(name: &str, values: Vec<i64>) -> measurement::TestRecord {
+    fn with(gauge: Gauge<'_>, values: Vec<i64>) -> measurement::TestRecord {
         let mut record = scene::tcp();
-        scene::host(&mut record, &Role::Here).series.gauges.insert(name.to_owned(), values);
+        scene::host(&mut record, &Role::Here).series.put_gauge(gauge, values);
         record
     }
 
     #[test]
     fn a_busy_cpu_that_slows_down_makes_it_suspect() {
         let falling: Vec<i64> = (0..=10).map(|step| 1_800_000 - 40_000 * step).collect();
-        let mut record = with("frequency.0.khz", falling);
+        let mut record = with(counter::FREQUENCY_KHZ.on(0), falling);
         assert_eq!(scene::found(&RULE, &record), [], "it was idle");
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "cpu.0.idle_ns", 1_000_000_000);
+        scene::grow(host, counter::CPU_IDLE.on(0), 1_000_000_000);
         let text = scene::suspected(&RULE, &record);
         assert!(text.contains("CPU 0 of this host went down from 1,800 to 1,400 MHz"), "{text}");
     }
@@ -120,11 +123,11 @@ mod tests {
     fn heat_is_told() {
         let mut record = scene::tcp();
         assert_eq!(scene::found(&RULE, &record), []);
-        scene::grow(scene::host(&mut record, &Role::Peer), "throttle.2.core", 5);
+        scene::grow(scene::host(&mut record, &Role::Peer), counter::THROTTLE_CORE.on(2), 5);
         assert!(scene::suspected(&RULE, &record).contains("the server were throttled 5 times"));
-        let mut warm = with("cooling.1.state", [vec![0; 6], vec![3; 5]].concat());
+        let mut warm = with(counter::COOLING_STATE.on(1), [vec![0; 6], vec![3; 5]].concat());
         assert_eq!(scene::found(&RULE, &warm), [], "frequencies stayed");
-        scene::host(&mut warm, &Role::Here).series.gauges.remove("frequency.0.khz");
+        scene::host(&mut warm, &Role::Here).series.remove(Family::FREQUENCY);
         assert!(scene::suspected(&RULE, &warm).contains("went from state 0 to 3"));
     }
 
@@ -132,9 +135,9 @@ mod tests {
     fn a_host_that_tells_nothing_of_it_is_named() {
         let mut record = scene::tcp();
         let series = &mut scene::host(&mut record, &Role::Here).series;
-        series.families.retain(|family| family != "throttle" && family != "cooling");
-        series.families.remove("frequency");
-        series.gauges.clear();
+        for family in [Family::THROTTLE, Family::COOLING, Family::FREQUENCY] {
+            series.remove(family);
+        }
         assert!(scene::unchecked(&RULE, &record).contains("changed their speed"));
     }
 }

@@ -4,6 +4,7 @@ use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::{Flowing, Foreign, Host, Traffic};
 use crate::words::{self, percent, share};
 use measurement::ByteSize;
+use measurement::host::Family;
 
 pub(crate) const PAGE: Page = Page {
     id: "T8",
@@ -23,7 +24,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
-    if !host.tells("interface") {
+    if !host.tells(Family::INTERFACE) {
         let what = format!("foreign traffic on interfaces of {}", words::host(host.role()));
         return vec![Finding::unchecked(what, "it does not tell what they carried")];
     }
@@ -74,6 +75,7 @@ fn is_told_already(evidence: &Evidence<'_>, host: &Host<'_>, name: &str) -> bool
 #[cfg(test)]
 mod tests {
     use measurement::Role;
+    use measurement::host::counter;
 
     use super::*;
     use crate::scene;
@@ -83,7 +85,7 @@ mod tests {
         for mut record in [scene::udp(), scene::tcp()] {
             assert_eq!(scene::found(&RULE, &record), []);
             let host = scene::host(&mut record, &Role::Peer);
-            scene::grow(host, "interface.eth0.rx_bytes", 200_000_000);
+            scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 200_000_000);
             let text = scene::suspected(&RULE, &record);
             assert!(text.contains("that eth0 of the server received meanwhile"), "{text}");
         }
@@ -93,7 +95,7 @@ mod tests {
     fn what_others_tested_at_the_server_has_a_rule_of_its_own() {
         let mut record = scene::udp();
         let host = scene::host(&mut record, &Role::Peer);
-        scene::grow(host, "interface.eth0.rx_bytes", 200_000_000);
+        scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 200_000_000);
         let bytes = 70_000_000;
         record.shared = vec![measurement::record::Neighbour { address: None, tests: 1, bytes }];
         assert_eq!(scene::found(&RULE, &record), []);
@@ -102,7 +104,7 @@ mod tests {
     #[test]
     fn a_host_that_does_not_tell_is_named() {
         let mut record = scene::udp();
-        scene::host(&mut record, &Role::Here).series.families.remove("interface");
+        scene::host(&mut record, &Role::Here).series.remove(Family::INTERFACE);
         assert!(scene::unchecked(&RULE, &record).contains("interfaces of this host"));
     }
 }

@@ -3,6 +3,7 @@
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
 use crate::words::{self, counted};
+use measurement::host::{Counter, counter};
 
 pub(crate) const PAGE: Page = Page {
     id: "C21",
@@ -31,7 +32,7 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
     let network = if stream.peer.ip().to_canonical().is_ipv6() { 40 } else { 20 };
     let length = stream.block.bytes();
     let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
-    let failed = FAILURES.iter().filter_map(|name| host.growth(name));
+    let failed = FAILURES.iter().filter_map(|counter| host.growth(*counter));
     let failed = failed.fold(0, u64::saturating_add);
     (pieces > 1 && failed > 0).then(|| {
         let text = format!(
@@ -46,8 +47,12 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
     })
 }
 
-const FAILURES: [&str; 4] =
-    ["snmp.Ip.ReasmFails", "snmp.Ip.FragFails", "snmp6.Ip6ReasmFails", "snmp6.Ip6FragFails"];
+const FAILURES: [Counter<'static>; 4] = [
+    counter::IP_REASM_FAILS.v4,
+    counter::IP_FRAG_FAILS.v4,
+    counter::IP_REASM_FAILS.v6,
+    counter::IP_FRAG_FAILS.v6,
+];
 const UDP_HEADER: u64 = 8;
 
 #[cfg(test)]
@@ -60,7 +65,7 @@ mod tests {
     #[test]
     fn fragments_that_are_not_put_together_make_it_suspect() {
         let mut record = scene::udp();
-        scene::grow(scene::host(&mut record, &Role::Peer), "snmp.Ip.ReasmFails", 7);
+        scene::grow(scene::host(&mut record, &Role::Peer), counter::IP_REASM_FAILS.v4, 7);
         assert_eq!(scene::found(&RULE, &record), [], "those of others");
         record.streams[0].block = ByteSize::from_bytes(8_000);
         let text = scene::suspected(&RULE, &record);

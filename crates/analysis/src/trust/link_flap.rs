@@ -2,6 +2,7 @@
 
 use super::{Evidence, Finding, Page, Rule};
 use crate::words::{self, counted};
+use measurement::host::counter;
 
 pub(crate) const PAGE: Page = Page {
     id: "T9",
@@ -21,7 +22,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         .iter()
         .flat_map(|host| host.interfaces().iter().map(move |interface| (host, interface)));
     all.filter_map(|(host, interface)| {
-        let changes = host.growth(&format!("interface.{interface}.carrier_changes"))?;
+        let changes = host.growth(counter::INTERFACE_CARRIER_CHANGES.on(interface))?;
         let text = format!(
             "the link of {interface} of {} changed {} during the test; check its cable, its port and \
              power saving",
@@ -45,7 +46,7 @@ mod tests {
         let mut record = scene::udp();
         assert_eq!(scene::found(&RULE, &record), []);
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "interface.eth0.carrier_changes", 2);
+        scene::grow(host, counter::INTERFACE_CARRIER_CHANGES.on("eth0"), 2);
         assert!(scene::refuted(&RULE, &record).contains("eth0 of this host changed 2 times"));
     }
 }

@@ -147,6 +147,7 @@ fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'stat
 mod tests {
     use super::*;
     use crate::scene;
+    use measurement::host::counter;
 
     #[test]
     fn a_socket_that_was_too_small_is_not_the_network() {
@@ -176,7 +177,11 @@ mod tests {
     fn a_queue_is_named() {
         let mut record = scene::udp();
         scene::lose(&mut record, 500);
-        scene::grow(scene::host(&mut record, &Role::Here), "qdisc.eth0.tbf@8001:.drops", 500);
+        scene::grow(
+            scene::host(&mut record, &Role::Here),
+            counter::QDISC_DROPS.within("eth0").on("tbf@8001:"),
+            500,
+        );
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("were dropped by qdisc tbf 8001: of eth0 on this host"), "{text}");
     }

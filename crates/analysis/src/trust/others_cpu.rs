@@ -1,6 +1,7 @@
 //! T7: other processes took CPU time.
 
 use measurement::Role;
+use measurement::host::{Family, counter};
 
 use super::{Evidence, Finding, Page, Rule, software_path};
 use crate::evidence::Host;
@@ -27,18 +28,19 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
-    let missing = ["cpu", "process", "pressure"].into_iter().find(|family| !host.tells(family));
+    let missing =
+        [Family::CPU, Family::PROCESS, Family::PRESSURE].into_iter().find(|one| !host.tells(*one));
     if let Some(family) = missing {
         let what = format!("whether other processes took CPU time of {}", words::host(host.role()));
         let why = match family {
-            "pressure" => "its kernel tells no pressure (CONFIG_PSI, psi=1)",
+            Family::PRESSURE => "its kernel tells no pressure (CONFIG_PSI, psi=1)",
             _ => "it does not tell how its CPUs spent their time",
         };
         return Some(Finding::unchecked(what, why));
     }
     let span = (host.span().as_nanos() as f64).max(1.0);
     let others = others(evidence, host) as f64 / span;
-    let waited = host.growth("pressure.cpu.some_us").unwrap_or(0) as f64 * 1e3 / span;
+    let waited = host.growth(counter::PRESSURE_CPU.some).unwrap_or(0) as f64 * 1e3 / span;
     (others > MUCH_TIME && waited > MUCH_WAITING).then(|| {
         let text = format!(
             "other processes on {} took {} of a CPU, and tasks waited {} of the time for one; stop \
@@ -58,21 +60,22 @@ pub(super) fn are_few(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
 
 /// CPUs that processes other than linerate's took, in CPUs; none: the host does not tell.
 pub(crate) fn taken(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<f64> {
-    let is_told = ["cpu", "process"].into_iter().all(|family| host.tells(family));
+    let is_told = [Family::CPU, Family::PROCESS].into_iter().all(|family| host.tells(family));
     let span = (host.span().as_nanos() as f64).max(1.0);
     is_told.then(|| others(evidence, host) as f64 / span)
 }
 
 /// Nanoseconds that processes other than linerate's ran.
 fn others(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
-    let time = |state| host.each("cpu", state).into_iter().map(|(_, nanos)| nanos);
-    let all = ["user_ns", "nice_ns", "system_ns"].into_iter().flat_map(time);
+    let time = |state| host.each(state).into_iter().map(|(_, nanos)| nanos);
+    let all =
+        [counter::CPU_USER, counter::CPU_NICE, counter::CPU_SYSTEM].into_iter().flat_map(time);
     let own = evidence
         .hosts
         .iter()
         .filter(|other| std::ptr::eq(*other, host) || other.is_same_kernel(host));
     let own = own.flat_map(|end| {
-        ["process.self.user_ns", "process.self.system_ns"].map(|name| end.growth(name).unwrap_or(0))
+        [counter::PROCESS_USER, counter::PROCESS_SYSTEM].map(|name| end.growth(name).unwrap_or(0))
     });
     let own = own.fold(silent_end(evidence, host), u64::saturating_add);
     all.fold(0, u64::saturating_add).saturating_sub(own)
@@ -98,6 +101,7 @@ const MOST_PERCENT: f64 = 100_000.0;
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::Family;
     use measurement::outcome::CpuUse;
 
     use super::*;
@@ -106,8 +110,8 @@ mod tests {
     fn crowded() -> measurement::TestRecord {
         let mut record = scene::udp();
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "cpu.1.user_ns", 4_000_000_000);
-        scene::grow(host, "pressure.cpu.some_us", 900_000);
+        scene::grow(host, counter::CPU_USER.on(1), 4_000_000_000);
+        scene::grow(host, counter::PRESSURE_CPU.some, 900_000);
         record
     }
 
@@ -118,7 +122,7 @@ mod tests {
         let text = scene::suspected(&RULE, &record);
         assert!(text.contains("took 41 % of a CPU, and tasks waited 9.0 %"), "{text}");
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "pressure.cpu.some_us", 100_000);
+        scene::grow(host, counter::PRESSURE_CPU.some, 100_000);
         assert_eq!(scene::found(&RULE, &record), [], "nobody waited");
     }
 
@@ -127,7 +131,7 @@ mod tests {
         let mut record = crowded();
         scene::in_software(&mut record);
         let peer = scene::host(&mut record, &Role::Peer);
-        scene::grow(peer, "process.self.user_ns", 4_000_000_000);
+        scene::grow(peer, counter::PROCESS_USER, 4_000_000_000);
         assert_eq!(scene::found(&RULE, &record), []);
         record.hosts.truncate(1);
         record.outcome.peer_cpu = Some(CpuUse { total: 40.0, user: 40.0, system: 0.0 });
@@ -137,7 +141,7 @@ mod tests {
     #[test]
     fn a_kernel_without_pressure_is_named() {
         let mut record = scene::udp();
-        scene::host(&mut record, &Role::Here).series.families.remove("pressure");
+        scene::host(&mut record, &Role::Here).series.remove(Family::PRESSURE);
         assert!(scene::unchecked(&RULE, &record).contains("other processes"));
     }
 }

@@ -1,5 +1,6 @@
 //! T5: a control group's quota stopped the test.
 
+use measurement::host::{Family, counter};
 use std::time::Duration;
 
 use measurement::units::show_duration;
@@ -25,12 +26,12 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(host: &Host<'_>) -> Option<Finding> {
-    if !host.tells("cgroup") {
+    if !host.tells(Family::CGROUP) {
         let what = format!("whether a quota stopped linerate on {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it tells nothing of control groups for CPU time"));
     }
-    let times = host.growth("cgroup.cpu.nr_throttled").filter(|times| *times > 0)?;
-    let micros = host.growth("cgroup.cpu.throttled_us").unwrap_or(0);
+    let times = host.growth(counter::CGROUP_THROTTLED).filter(|times| *times > 0)?;
+    let micros = host.growth(counter::CGROUP_THROTTLED_TIME).unwrap_or(0);
     let text = format!(
         "the quota of its control group stopped linerate on {} {}, for {} together; raise \
          cpu.max, or run it outside of that group",
@@ -53,8 +54,8 @@ mod tests {
         let mut record = scene::udp();
         assert_eq!(scene::found(&RULE, &record), []);
         let host = scene::host(&mut record, &Role::Peer);
-        scene::grow(host, "cgroup.cpu.nr_throttled", 12);
-        scene::grow(host, "cgroup.cpu.throttled_us", 1_500_000);
+        scene::grow(host, counter::CGROUP_THROTTLED, 12);
+        scene::grow(host, counter::CGROUP_THROTTLED_TIME, 1_500_000);
         let text = scene::suspected(&RULE, &record);
         assert!(text.contains("on the server 12 times, for 1.5s together"), "{text}");
     }

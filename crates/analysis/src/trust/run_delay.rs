@@ -3,6 +3,7 @@
 use super::{Evidence, Finding, Page, Rule, others_cpu, software_path};
 use crate::evidence::{Host, run_delay};
 use crate::words::{self, percent};
+use measurement::host::counter;
 
 pub(crate) const PAGE: Page = Page {
     id: "T3",
@@ -51,7 +52,7 @@ pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &Host<'_>) -> b
 
 /// Who waits for a CPU while most are idle is held back by something else: a quota.
 fn is_idle(host: &Host<'_>) -> bool {
-    let idle = host.each("cpu", "idle_ns");
+    let idle = host.each(counter::CPU_IDLE);
     let sum = idle.iter().map(|(_, nanos)| *nanos).fold(0, u64::saturating_add) as f64;
     sum > IDLE * idle.len() as f64 * host.span().as_nanos() as f64
 }
@@ -66,6 +67,7 @@ const HARMLESS: f64 = 0.10;
 #[cfg(test)]
 mod tests {
     use measurement::Role;
+    use measurement::host::Family;
 
     use super::*;
     use crate::scene;
@@ -74,7 +76,7 @@ mod tests {
     fn a_worker_that_waits_for_a_cpu_makes_it_suspect() {
         let mut record = scene::tcp();
         assert_eq!(scene::found(&RULE, &record), []);
-        scene::grow(scene::host(&mut record, &Role::Peer), "task.9.wait_ns", 300_000_000);
+        scene::grow(scene::host(&mut record, &Role::Peer), counter::TASK_WAIT.on(9), 300_000_000);
         let text = scene::suspected(&RULE, &record);
         assert!(text.starts_with("a worker of linerate on the server waited 3.0 %"), "{text}");
     }
@@ -82,13 +84,13 @@ mod tests {
     #[test]
     fn what_wakes_it_is_no_wait_and_a_rate_that_was_kept_was_not_harmed() {
         let mut record = scene::tcp();
-        scene::grow(scene::host(&mut record, &Role::Here), "task.9.wait_ns", 300_000_000);
+        scene::grow(scene::host(&mut record, &Role::Here), counter::TASK_WAIT.on(9), 300_000_000);
         record.runtime.as_mut().expect("told").mpus[0].sleeps = 50_000;
         assert_eq!(scene::found(&RULE, &record), []);
         let mut paced = scene::udp();
-        scene::grow(scene::host(&mut paced, &Role::Here), "task.9.wait_ns", 300_000_000);
+        scene::grow(scene::host(&mut paced, &Role::Here), counter::TASK_WAIT.on(9), 300_000_000);
         assert_eq!(scene::found(&RULE, &paced), []);
-        scene::grow(scene::host(&mut paced, &Role::Here), "task.9.wait_ns", 3_000_000_000);
+        scene::grow(scene::host(&mut paced, &Role::Here), counter::TASK_WAIT.on(9), 3_000_000_000);
         assert!(scene::suspected(&RULE, &paced).contains("waited 30 % of the time"));
     }
 
@@ -97,14 +99,14 @@ mod tests {
         let mut record = scene::tcp();
         scene::in_software(&mut record);
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "task.9.wait_ns", 3_000_000_000);
+        scene::grow(host, counter::TASK_WAIT.on(9), 3_000_000_000);
         for cpu in ["0", "1"] {
-            scene::grow(host, &format!("cpu.{cpu}.idle_ns"), 1_000_000_000);
+            scene::grow(host, counter::CPU_IDLE.on(cpu), 1_000_000_000);
         }
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("waited 30 %") && text.contains("both ends share"), "{text}");
         for role in [Role::Here, Role::Peer] {
-            scene::grow(scene::host(&mut record, &role), "cpu.1.user_ns", 4_000_000_000);
+            scene::grow(scene::host(&mut record, &role), counter::CPU_USER.on(1), 4_000_000_000);
         }
         assert!(scene::suspected(&RULE, &record).contains("stop what else runs there"));
     }
@@ -114,9 +116,9 @@ mod tests {
         let mut record = scene::tcp();
         scene::in_software(&mut record);
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "task.9.wait_ns", 7_000_000_000);
+        scene::grow(host, counter::TASK_WAIT.on(9), 7_000_000_000);
         for cpu in ["0", "1"] {
-            scene::grow(host, &format!("cpu.{cpu}.idle_ns"), 8_000_000_000);
+            scene::grow(host, counter::CPU_IDLE.on(cpu), 8_000_000_000);
         }
         assert!(scene::suspected(&RULE, &record).contains("waited 70 % of the time"));
     }
@@ -124,7 +126,7 @@ mod tests {
     #[test]
     fn a_kernel_that_does_not_tell_is_named() {
         let mut record = scene::tcp();
-        scene::host(&mut record, &Role::Here).series.families.remove("task");
+        scene::host(&mut record, &Role::Here).series.remove(Family::TASK);
         assert!(scene::unchecked(&RULE, &record).contains("workers of this host"));
     }
 }

@@ -1,5 +1,6 @@
 //! T1: the sender did not send the rate that was asked.
 
+use measurement::host::counter;
 use std::time::Duration;
 
 use measurement::{DirectionOutcome, Role, Stamp, TestRecord};
@@ -91,7 +92,7 @@ fn cause(evidence: &Evidence<'_>, flow: &Flow<'_>, role: &Role, missing: f64) ->
     let Some(pacing) = flow.outcome.pacing.as_ref() else { return Cause::Hidden };
     let sending = pacing.sending.as_secs_f64().max(f64::MIN_POSITIVE);
     let stalled = pacing.stalled.as_secs_f64() / sending;
-    let refused = host.and_then(|host| host.growth("snmp.Udp.SndbufErrors")).unwrap_or(0);
+    let refused = host.and_then(|host| host.growth(counter::UDP_SNDBUF_ERRORS.v4)).unwrap_or(0);
     match stalled {
         _ if refused > 0 || !pacing.forgone.is_zero() => Cause::Link,
         _ if stalled > LONG_WAIT => Cause::Stalls(stalled),
@@ -209,10 +210,10 @@ mod tests {
         pacing.stalled = Duration::from_millis(480);
         assert!(scene::suspected(&RULE, &record).contains("it stalled for 4.8 % of the time"));
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "snmp.Udp.SndbufErrors", 900);
+        scene::grow(host, counter::UDP_SNDBUF_ERRORS.v4, 900);
         assert!(scene::suspected(&RULE, &record).contains("its socket was full"));
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "task.77.wait_ns", 400_000_000);
+        scene::grow(host, counter::TASK_WAIT.on(77), 400_000_000);
         assert!(scene::suspected(&RULE, &record).contains("waited 4.0 % of the time for a CPU"));
         for stream in &mut record.samples.last_mut().expect("samples").streams {
             stream.counters.blocked_nanos = 500_000_000;

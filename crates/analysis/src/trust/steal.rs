@@ -1,6 +1,7 @@
 //! T4: the hypervisor took CPU time away.
 
 use measurement::Role;
+use measurement::host::{Family, counter};
 
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
@@ -24,11 +25,11 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
-    if !host.tells("cpu") {
+    if !host.tells(Family::CPU) {
         let what = format!("time that a hypervisor took from {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it does not tell how its CPUs spent their time"));
     }
-    let (cpu, nanos) = host.each("cpu", "steal_ns").into_iter().max_by_key(|(_, nanos)| *nanos)?;
+    let (cpu, nanos) = host.each(counter::CPU_STEAL).into_iter().max_by_key(|(_, nanos)| *nanos)?;
     let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
     let is_observed = matches!(host.role(), Role::Observed(_));
     let most = if evidence.is_at_ease() && !is_observed { HARMLESS } else { TOLERATED };
@@ -60,9 +61,9 @@ mod tests {
         let mut record = scene::tcp();
         assert_eq!(scene::found(&RULE, &record), []);
         let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, "cpu.1.steal_ns", 90_000_000);
+        scene::grow(host, counter::CPU_STEAL.on(1), 90_000_000);
         assert_eq!(scene::found(&RULE, &record), [], "less than a hundredth");
-        scene::grow(scene::host(&mut record, &Role::Here), "cpu.1.steal_ns", 250_000_000);
+        scene::grow(scene::host(&mut record, &Role::Here), counter::CPU_STEAL.on(1), 250_000_000);
         assert!(scene::suspected(&RULE, &record).contains("took 2.5 % of the time of CPU 1"));
     }
 
@@ -71,7 +72,7 @@ mod tests {
         let mut record = scene::tcp();
         scene::in_software(&mut record);
         for role in [Role::Here, Role::Peer] {
-            scene::grow(scene::host(&mut record, &role), "cpu.1.steal_ns", 250_000_000);
+            scene::grow(scene::host(&mut record, &role), counter::CPU_STEAL.on(1), 250_000_000);
         }
         assert_eq!(scene::found(&RULE, &record).len(), 1);
     }

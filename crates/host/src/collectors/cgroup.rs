@@ -8,6 +8,7 @@
 //! nothing. Version 1 counts time in nanoseconds, version 2 in microseconds.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::{Collector, Told};
 use crate::source::{Source, gap};
@@ -20,8 +21,8 @@ pub(super) struct ControlGroups {
 }
 
 impl Collector for ControlGroups {
-    fn family(&self) -> &'static str {
-        "cgroup"
+    fn family(&self) -> Family {
+        Family::CGROUP
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -75,9 +76,9 @@ impl Sum {
     }
 
     fn tell(&self, into: &mut Reading) {
-        into.counter(format_args!("cgroup.cpu.nr_periods"), self.periods);
-        into.counter(format_args!("cgroup.cpu.nr_throttled"), self.throttled);
-        into.counter(format_args!("cgroup.cpu.throttled_us"), self.throttled_micros);
+        into.counter(counter::CGROUP_PERIODS, self.periods);
+        into.counter(counter::CGROUP_THROTTLED, self.throttled);
+        into.counter(counter::CGROUP_THROTTLED_TIME, self.throttled_micros);
     }
 }
 

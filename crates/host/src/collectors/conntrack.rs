@@ -7,6 +7,7 @@
 //! order; numbers are hexadecimal, of 32 bits.
 
 use measurement::Gap;
+use measurement::host::{Counter, Family, counter};
 
 use super::softirqs::LONGEST;
 use super::{Collector, Told};
@@ -24,8 +25,8 @@ impl Default for Conntrack {
 }
 
 impl Collector for Conntrack {
-    fn family(&self) -> &'static str {
-        "conntrack"
+    fn family(&self) -> Family {
+        Family::CONNTRACK
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -46,9 +47,10 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         for (name, number) in names.iter().zip(numbers) {
             match *name {
                 // The same in each row.
-                "entries" => into.gauge(format_args!("conntrack.all.count"), number.into()),
+                "entries" => into.gauge(counter::CONNTRACK_COUNT, number.into()),
                 name if name.len() <= LONGEST => {
-                    into.counter(format_args!("conntrack.{cpu}.{name}"), number.into());
+                    let name = format_args!("conntrack.{cpu}.{name}");
+                    into.counter(Counter::from_text(name), number.into());
                 }
                 _ => {}
             }

@@ -3,6 +3,7 @@
 //! (Documentation/driver-api/thermal/sysfs-api.rst). Some slow the CPUs down.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
 use super::{Collector, Told};
@@ -19,14 +20,14 @@ impl Default for Cooling {
 }
 
 impl Collector for Cooling {
-    fn family(&self) -> &'static str {
-        "cooling"
+    fn family(&self) -> Family {
+        Family::COOLING
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
         let absent = "no driver cools (thermal), as in a virtual machine";
         self.files.each(tree, ("states of cooling", absent), |number, value| {
-            into.gauge(format_args!("cooling.{number}.state"), value);
+            into.gauge(counter::COOLING_STATE.on(number), value);
         })
     }
 }

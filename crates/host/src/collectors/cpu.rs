@@ -6,6 +6,8 @@
 //! has no line.
 
 use measurement::Gap;
+use measurement::host::Family;
+use measurement::host::counter::CPU_STATES;
 
 use super::{Collector, Told};
 use crate::source::Source;
@@ -24,8 +26,8 @@ impl Default for Cpus {
 }
 
 impl Collector for Cpus {
-    fn family(&self) -> &'static str {
-        "cpu"
+    fn family(&self) -> Family {
+        Family::CPU
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -42,9 +44,9 @@ pub(super) fn parse(text: &str, ticks_per_second: u64, into: &mut Reading) {
         let mut words = line.split_ascii_whitespace();
         let number = words.next().and_then(|word| word.strip_prefix("cpu"));
         let Some(number) = number.and_then(|number| number.parse::<u32>().ok()) else { continue };
-        for (state, ticks) in STATES.iter().zip(words.map_while(|word| word.parse().ok())) {
+        for (state, ticks) in CPU_STATES.iter().zip(words.map_while(|word| word.parse().ok())) {
             let nanos = nanos(ticks, ticks_per_second);
-            into.counter(format_args!("cpu.{number}.{state}_ns"), nanos);
+            into.counter(state.on(number), nanos);
         }
     }
 }
@@ -53,8 +55,6 @@ pub(super) fn parse(text: &str, ticks_per_second: u64, into: &mut Reading) {
 pub(super) fn nanos(ticks: u64, ticks_per_second: u64) -> u64 {
     ticks.saturating_mul(1_000_000_000 / ticks_per_second.max(1))
 }
-
-const STATES: [&str; 8] = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 //! (Documentation/admin-guide/pm/cpufreq.rst).
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
 use super::{Collector, Told};
@@ -19,14 +20,14 @@ impl Default for Frequency {
 }
 
 impl Collector for Frequency {
-    fn family(&self) -> &'static str {
-        "frequency"
+    fn family(&self) -> Family {
+        Family::FREQUENCY
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
         let absent = "no driver tells (cpufreq): as in a virtual machine, or where it is fixed";
         self.files.each(tree, ("frequencies of the CPUs", absent), |cpu, khz| {
-            into.gauge(format_args!("frequency.{cpu}.khz"), khz);
+            into.gauge(counter::FREQUENCY_KHZ.on(cpu), khz);
         })
     }
 }

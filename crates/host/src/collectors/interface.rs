@@ -7,6 +7,7 @@
 
 use linux::netlink::Route;
 use measurement::Gap;
+use measurement::host::{Counter, Family, counter};
 
 use super::{Collector, Told};
 use crate::source::gap;
@@ -18,8 +19,8 @@ pub(super) struct Interfaces {
 }
 
 impl Collector for Interfaces {
-    fn family(&self) -> &'static str {
-        "interface"
+    fn family(&self) -> Family {
+        Family::INTERFACE
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -42,11 +43,11 @@ impl Interfaces {
         for link in route.links()? {
             let interface = &link.name;
             for (field, count) in link.named_counters() {
-                into.counter(format_args!("interface.{interface}.{field}"), count);
+                let name = format_args!("interface.{interface}.{field}");
+                into.counter(Counter::from_text(name), count);
             }
             if let Some(changes) = link.carrier_changes {
-                let name = format_args!("interface.{interface}.carrier_changes");
-                into.counter(name, changes.into());
+                into.counter(counter::INTERFACE_CARRIER_CHANGES.on(interface), changes.into());
             }
         }
         Ok(())
@@ -60,12 +61,13 @@ fn of_files(tree: &Tree, into: &mut Reading) -> Told {
         let folder = format!("{FOLDER}/{interface}");
         for field in tree.names(&format!("{folder}/statistics")).unwrap_or_default() {
             if let Some(count) = number(format!("{folder}/statistics/{field}")) {
-                into.counter(format_args!("interface.{interface}.{field}"), count);
+                let name = format_args!("interface.{interface}.{field}");
+                into.counter(Counter::from_text(name), count);
                 told = Told::Something;
             }
         }
         if let Some(changes) = number(format!("{folder}/carrier_changes")) {
-            into.counter(format_args!("interface.{interface}.carrier_changes"), changes);
+            into.counter(counter::INTERFACE_CARRIER_CHANGES.on(&interface), changes);
         }
     }
     told

@@ -9,6 +9,7 @@
 //! that do become columns.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::softirqs::{LONGEST, cpus};
 use super::{Collector, Told};
@@ -27,8 +28,8 @@ impl Default for Interrupts {
 }
 
 impl Collector for Interrupts {
-    fn family(&self) -> &'static str {
-        "interrupts"
+    fn family(&self) -> Family {
+        Family::INTERRUPTS
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -83,7 +84,7 @@ impl Before {
         let counts = counts.split_ascii_whitespace().map_while(|word| word.parse::<u64>().ok());
         if OF_NO_CPU.contains(&name) {
             for count in counts.take(1) {
-                into.counter(format_args!("interrupts.{name}.all"), count);
+                into.counter(counter::interrupts(name).on("all"), count);
             }
             return;
         }
@@ -93,7 +94,7 @@ impl Before {
             }
             let before = *row.counts[index].get_or_insert(count);
             if before != count {
-                into.counter_since(format_args!("interrupts.{name}.{cpu}"), before, count);
+                into.counter_since(counter::interrupts(name).on(*cpu), before, count);
             }
         }
     }

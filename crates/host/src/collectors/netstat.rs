@@ -3,6 +3,7 @@
 //! `MPTcpExt` since Linux 5.7; Documentation/networking/snmp_counter.rst).
 
 use measurement::Gap;
+use measurement::host::{Counter, Family, Gauge};
 
 use super::pairs;
 use super::{Collector, Told};
@@ -20,8 +21,8 @@ impl Default for Netstat {
 }
 
 impl Collector for Netstat {
-    fn family(&self) -> &'static str {
-        "netstat"
+    fn family(&self) -> Family {
+        Family::NETSTAT
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -37,10 +38,10 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         let full = format_args!("netstat.{protocol}.{name}");
         if GAUGES.contains(&name) {
             if let Some(value) = pairs::level(value) {
-                into.gauge(full, value);
+                into.gauge(Gauge::from_text(full), value);
             }
         } else if let Some(value) = pairs::count(value) {
-            into.counter(full, value);
+            into.counter(Counter::from_text(full), value);
         }
     });
 }

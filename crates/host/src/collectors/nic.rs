@@ -8,6 +8,7 @@ use std::io;
 
 use linux::driver_statistics::DriverStatistics;
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::{Collector, Told};
 use crate::source::gap;
@@ -31,8 +32,8 @@ impl Nic {
 }
 
 impl Collector for Nic {
-    fn family(&self) -> &'static str {
-        "nic"
+    fn family(&self) -> Family {
+        Family::NIC
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -75,7 +76,7 @@ impl Interface {
         let interface = &self.name;
         let values = statistics.read()?.to_vec();
         for (name, value) in statistics.names().iter().zip(values) {
-            into.counter(format_args!("nic.{interface}.{name}"), value);
+            into.counter(counter::driver(interface).on(name), value);
         }
         Ok(())
     }

@@ -3,52 +3,60 @@
 //! (Documentation/accounting/psi.rst, since Linux 4.20).
 
 use measurement::Gap;
+use measurement::host::Family;
+use measurement::host::counter::{self, Stalls};
 
 use super::{Collector, Told};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
 pub(super) struct Pressure {
-    sources: [(&'static str, Source); 3],
+    sources: [Source; 3],
 }
 
 impl Default for Pressure {
     fn default() -> Self {
         Self {
             sources: [
-                ("cpu", Source::new("proc/pressure/cpu")),
-                ("memory", Source::new("proc/pressure/memory")),
-                ("io", Source::new("proc/pressure/io")),
+                Source::new("proc/pressure/cpu"),
+                Source::new("proc/pressure/memory"),
+                Source::new("proc/pressure/io"),
             ],
         }
     }
 }
 
 impl Collector for Pressure {
-    fn family(&self) -> &'static str {
-        "pressure"
+    fn family(&self) -> Family {
+        Family::PRESSURE
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        for (resource, source) in &mut self.sources {
+        for (stalls, source) in STALLS.into_iter().zip(&mut self.sources) {
             let text = source.text_of(tree, "pressure", ABSENT)?;
-            parse(&text, resource, into);
+            parse(&text, stalls, into);
         }
         Ok(Told::Something)
     }
 }
 
-pub(super) fn parse(text: &str, resource: &str, into: &mut Reading) {
+pub(super) fn parse(text: &str, stalls: Stalls, into: &mut Reading) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
-        let Some(who @ ("some" | "full")) = words.next() else { continue };
+        let counter = match words.next() {
+            Some("some") => stalls.some,
+            Some("full") => stalls.full,
+            _ => continue,
+        };
         let total = words.find_map(|word| word.strip_prefix("total=")?.parse().ok());
         if let Some(total) = total {
-            into.counter(format_args!("pressure.{resource}.{who}_us"), total);
+            into.counter(counter, total);
         }
     }
 }
 
+/// In the order of the sources.
+const STALLS: [Stalls; 3] = [counter::PRESSURE_CPU, counter::PRESSURE_MEMORY, counter::PRESSURE_IO];
 const ABSENT: &str = "this kernel does not tell (CONFIG_PSI), or it is off (psi=1 turns it on)";
 
 #[cfg(test)]
@@ -60,7 +68,7 @@ mod tests {
     fn the_totals_are_counted() {
         let text = "some avg10=3.52 avg60=3.74 avg300=2.05 total=19082508875\n\
                     full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
-        let counted = counted(|into| parse(text, "cpu", into));
+        let counted = counted(|into| parse(text, counter::PRESSURE_CPU, into));
         assert_eq!(counted["pressure.cpu.some_us"], 19_082_508_875);
         assert_eq!(counted["pressure.cpu.full_us"], 7);
     }

@@ -2,6 +2,7 @@
 //! `/proc/self/stat` (proc_pid_stat(5), fields 14 and 15), in ticks of mostly 10 ms there.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::cpu::nanos;
 use super::{Collector, Told};
@@ -21,8 +22,8 @@ impl Default for Process {
 }
 
 impl Collector for Process {
-    fn family(&self) -> &'static str {
-        "process"
+    fn family(&self) -> Family {
+        Family::PROCESS
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -37,9 +38,9 @@ pub(super) fn parse(text: &str, ticks_per_second: u64, into: &mut Reading) {
     // The second field is a name in parentheses that may hold any of both and spaces.
     let Some((_, fields)) = text.rsplit_once(')') else { return };
     let mut ticks = fields.split_ascii_whitespace().skip(USER - 3).map(str::parse);
-    for name in ["user_ns", "system_ns"] {
+    for name in [counter::PROCESS_USER, counter::PROCESS_SYSTEM] {
         if let Some(Ok(ticks)) = ticks.next() {
-            into.counter(format_args!("process.self.{name}"), nanos(ticks, ticks_per_second));
+            into.counter(name, nanos(ticks, ticks_per_second));
         }
     }
 }

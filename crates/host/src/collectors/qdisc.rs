@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use linux::netlink::{Discipline, DisciplineStatistics, Handle, Route};
 use measurement::Gap;
+use measurement::host::{EachCounter, Family, counter};
 
 use super::{Collector, Told};
 use crate::source::gap;
@@ -23,8 +24,8 @@ pub(super) struct Disciplines {
 }
 
 impl Collector for Disciplines {
-    fn family(&self) -> &'static str {
-        "qdisc"
+    fn family(&self) -> Family {
+        Family::QDISC
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -34,7 +35,7 @@ impl Collector for Disciplines {
         }
         let found = self.ask().map_err(|error| gap(WHAT, &error, "there is no netlink"))?;
         for ((interface, kind, handle), sum) in sums(&found, &self.interfaces) {
-            tell(format_args!("qdisc.{interface}.{kind}@{handle}"), &sum, into);
+            tell(interface, format_args!("{kind}@{handle}"), &sum, into);
         }
         Ok(Told::Something)
     }
@@ -96,14 +97,20 @@ impl Sum {
     }
 }
 
-fn tell(prefix: std::fmt::Arguments<'_>, sum: &Sum, into: &mut Reading) {
-    for (name, count) in COUNTERS.iter().zip(sum.counters) {
-        into.counter(format_args!("{prefix}.{name}"), count);
+fn tell(interface: &str, queue: std::fmt::Arguments<'_>, sum: &Sum, into: &mut Reading) {
+    for (each, count) in COUNTERS.iter().zip(sum.counters) {
+        into.counter(each.within(interface).on(queue), count);
     }
-    into.gauge(format_args!("{prefix}.backlog_bytes"), sum.backlog_bytes);
+    into.gauge(counter::QDISC_BACKLOG_BYTES.within(interface).on(queue), sum.backlog_bytes);
 }
 
-const COUNTERS: [&str; 5] = ["bytes", "packets", "drops", "overlimits", "requeues"];
+const COUNTERS: [EachCounter<'static>; 5] = [
+    counter::QDISC_BYTES,
+    counter::QDISC_PACKETS,
+    counter::QDISC_DROPS,
+    counter::QDISC_OVERLIMITS,
+    counter::QDISC_REQUEUES,
+];
 const WHAT: &str = "counters of queueing disciplines";
 
 #[cfg(test)]
@@ -131,7 +138,7 @@ mod tests {
         let interfaces = HashMap::from([(2, "eth0".to_owned())]);
         let counted = counted(|into| {
             for ((interface, kind, handle), sum) in sums(&found, &interfaces) {
-                tell(format_args!("qdisc.{interface}.{kind}@{handle}"), &sum, into);
+                tell(interface, format_args!("{kind}@{handle}"), &sum, into);
             }
         });
         assert_eq!(counted["qdisc.eth0.mq@8001:.drops"], 3);

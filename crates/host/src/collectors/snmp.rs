@@ -5,6 +5,7 @@
 //! are gauges. Types of ICMP messages (`IcmpMsg`) are told only once there was one.
 
 use measurement::Gap;
+use measurement::host::{Counter, Family, Gauge};
 
 use super::pairs;
 use super::{Collector, Told};
@@ -22,8 +23,8 @@ impl Default for Snmp {
 }
 
 impl Collector for Snmp {
-    fn family(&self) -> &'static str {
-        "snmp"
+    fn family(&self) -> Family {
+        Family::SNMP
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -38,12 +39,12 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         let full = format_args!("snmp.{protocol}.{name}");
         if GAUGES.contains(&(protocol, name)) {
             if let Some(value) = pairs::level(value) {
-                into.gauge(full, value);
+                into.gauge(Gauge::from_text(full), value);
             }
         } else if let Some(value) = pairs::count(value) {
             match protocol {
-                "IcmpMsg" => into.counter_from_zero(full, value),
-                _ => into.counter(full, value),
+                "IcmpMsg" => into.counter_from_zero(Counter::from_text(full), value),
+                _ => into.counter(Counter::from_text(full), value),
             }
         }
     });

@@ -4,6 +4,7 @@
 //! Types of ICMP messages (`Icmp6InType135`) are told only once there was one.
 
 use measurement::Gap;
+use measurement::host::{Counter, Family};
 
 use super::softirqs::LONGEST;
 use super::{Collector, Told};
@@ -21,8 +22,8 @@ impl Default for Snmp6 {
 }
 
 impl Collector for Snmp6 {
-    fn family(&self) -> &'static str {
-        "snmp6"
+    fn family(&self) -> Family {
+        Family::SNMP6
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -43,9 +44,9 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         }
         let full = format_args!("snmp6.{name}");
         if name.starts_with("Icmp6InType") || name.starts_with("Icmp6OutType") {
-            into.counter_from_zero(full, value);
+            into.counter_from_zero(Counter::from_text(full), value);
         } else {
-            into.counter(full, value);
+            into.counter(Counter::from_text(full), value);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! `mem` are pages, of the host as a whole, `memory` of fragments are bytes.
 
 use measurement::Gap;
+use measurement::host::{Family, Gauge};
 
 use super::softirqs::LONGEST;
 use super::{Collector, Told};
@@ -22,8 +23,8 @@ impl Default for Sockstat {
 }
 
 impl Collector for Sockstat {
-    fn family(&self) -> &'static str {
-        "sockstat"
+    fn family(&self) -> Family {
+        Family::SOCKSTAT
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -47,7 +48,8 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
                 other => other,
             };
             if let Ok(value) = value.parse() {
-                into.gauge(format_args!("sockstat.{protocol}.{name}"), value);
+                let name = format_args!("sockstat.{protocol}.{name}");
+                into.gauge(Gauge::from_text(name), value);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! The first line names the CPUs: all that there may be, also those that are offline.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::{Collector, Told};
 use crate::source::Source;
@@ -20,8 +21,8 @@ impl Default for Softirqs {
 }
 
 impl Collector for Softirqs {
-    fn family(&self) -> &'static str {
-        "softirqs"
+    fn family(&self) -> Family {
+        Family::SOFTIRQS
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -42,7 +43,7 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         }
         let counts = counts.split_ascii_whitespace().map_while(|word| word.parse().ok());
         for (cpu, count) in cpus.iter().zip(counts) {
-            into.counter(format_args!("softirqs.{kind}.{cpu}"), count);
+            into.counter(counter::softirqs(kind).on(*cpu), count);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! Before that a row is one of the CPUs that are online, in order.
 
 use measurement::Gap;
+use measurement::host::{EachCounter, Family, counter};
 
 use super::{Collector, Told};
 use crate::source::Source;
@@ -27,8 +28,8 @@ impl Default for Softnet {
 }
 
 impl Collector for Softnet {
-    fn family(&self) -> &'static str {
-        "softnet"
+    fn family(&self) -> Family {
+        Family::SOFTNET
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -50,9 +51,9 @@ pub(super) fn parse(text: &str, online: &[u32], into: &mut Reading) {
         let numbers = numbers(line);
         let by_order = || usize::try_from(row).ok().and_then(|row| online.get(row)).copied();
         let cpu = numbers[CPU].or_else(by_order).unwrap_or(row);
-        for (column, name) in COLUMNS {
+        for (column, each) in COLUMNS {
             if let Some(count) = numbers[column] {
-                into.counter(format_args!("softnet.{cpu}.{name}"), count.into());
+                into.counter(each.on(cpu), count.into());
             }
         }
     }
@@ -76,12 +77,12 @@ fn list(text: &str) -> Vec<u32> {
     text.trim().split(',').filter_map(range).flatten().map(u32::from).take(1 << 16).collect()
 }
 
-const COLUMNS: [(usize, &str); 5] = [
-    (0, "processed"),
-    (1, "dropped"),
-    (2, "time_squeeze"),
-    (9, "received_rps"),
-    (10, "flow_limit_count"),
+const COLUMNS: [(usize, EachCounter<'static>); 5] = [
+    (0, counter::SOFTNET_PROCESSED),
+    (1, counter::SOFTNET_DROPPED),
+    (2, counter::SOFTNET_TIME_SQUEEZE),
+    (9, counter::SOFTNET_RECEIVED_RPS),
+    (10, counter::SOFTNET_FLOW_LIMIT_COUNT),
 ];
 /// The column with the number of the CPU.
 const CPU: usize = 12;

@@ -3,6 +3,7 @@
 //! (Documentation/scheduler/sched-stats.rst, since Linux 2.6.9).
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::{Collector, Told};
 use crate::source::{Source, gap};
@@ -27,8 +28,8 @@ impl Tasks {
 }
 
 impl Collector for Tasks {
-    fn family(&self) -> &'static str {
-        "task"
+    fn family(&self) -> Family {
+        Family::TASK
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
@@ -65,9 +66,9 @@ impl Collector for Tasks {
 
 pub(super) fn parse(text: &str, thread: i32, into: &mut Reading) {
     let mut numbers = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
-    for name in ["run_ns", "wait_ns"] {
+    for each in [counter::TASK_RUN, counter::TASK_WAIT] {
         if let Some(nanos) = numbers.next() {
-            into.counter(format_args!("task.{thread}.{name}"), nanos);
+            into.counter(each.on(thread), nanos);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! (Documentation/driver-api/thermal/sysfs-api.rst). A sensor that sleeps is left out.
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
 use super::{Collector, Told};
@@ -18,14 +19,14 @@ impl Default for Thermal {
 }
 
 impl Collector for Thermal {
-    fn family(&self) -> &'static str {
-        "thermal"
+    fn family(&self) -> Family {
+        Family::THERMAL
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
         let absent = "no driver tells (thermal), as in a virtual machine";
         self.files.each(tree, ("temperatures", absent), |number, value| {
-            into.gauge(format_args!("thermal.{number}.millicelsius"), value);
+            into.gauge(counter::THERMAL_MILLICELSIUS.on(number), value);
         })
     }
 }

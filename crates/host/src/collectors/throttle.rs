@@ -3,6 +3,7 @@
 //! (arch/x86, since Linux 2.6.31).
 
 use measurement::Gap;
+use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
 use super::{Collector, Told};
@@ -25,15 +26,15 @@ impl Default for Throttle {
 }
 
 impl Collector for Throttle {
-    fn family(&self) -> &'static str {
-        "throttle"
+    fn family(&self) -> Family {
+        Family::THROTTLE
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
         let absent = "only x86 processors tell, and those of virtual machines do not";
         self.files.each(tree, ("throttling of the CPUs", absent), |number, value| {
             let count = u64::try_from(value).unwrap_or_default();
-            into.counter(format_args!("throttle.{number}.core"), count);
+            into.counter(counter::THROTTLE_CORE.on(number), count);
         })
     }
 }

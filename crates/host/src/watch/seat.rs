@@ -80,7 +80,7 @@ impl Seat {
     /// unchanged where it is not among the counters.
     pub(super) fn settle(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
         if self.outcome == Outcome::Read {
-            series.families.insert(self.collector.family().to_owned());
+            series.note_read(self.collector.family());
         }
         self.reading.settle(rows, series, gaps);
         gaps.extend(self.gaps);

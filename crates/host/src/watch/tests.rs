@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use measurement::host::{Family, counter};
+
 use super::*;
 
 fn at(millis: u64) -> Timestamp {
@@ -18,16 +20,23 @@ fn a_watch_of_three_looks_has_whole_columns() {
     let evidence = watch.finish(Role::Here);
     assert_eq!(evidence.series.at, [at(0), at(250), at(500)]);
     assert!(evidence.series.is_whole(), "{evidence:?}");
-    for family in ["cpu", "snmp", "netstat", "interface", "softnet", "interrupts"] {
-        assert!(evidence.series.families.contains(family), "{family}");
+    for family in [
+        Family::CPU,
+        Family::SNMP,
+        Family::NETSTAT,
+        Family::INTERFACE,
+        Family::SOFTNET,
+        Family::INTERRUPTS,
+    ] {
+        assert!(evidence.series.has_read(family), "{family}");
     }
-    assert!(!evidence.series.families.contains("task"), "none is followed");
-    assert!(evidence.series.counters.values().all(|values| values.len() == 3));
+    assert!(!evidence.series.has_read(Family::TASK), "none is followed");
+    assert!(evidence.series.counters().all(|(_, values)| values.len() == 3));
     // On this host somebody has slept and been woken.
     let grown = evidence
         .series
-        .growth_of_all("cpu", "idle_ns")
-        .zip(evidence.series.growth_of_all("cpu", "user_ns"));
+        .growth_of_all(counter::CPU_IDLE)
+        .zip(evidence.series.growth_of_all(counter::CPU_USER));
     assert!(grown.is_some_and(|(idle, user)| idle + user > 0), "{evidence:?}");
     assert!(evidence.cost_seconds > 0.0);
 }
@@ -41,8 +50,8 @@ fn a_thread_that_is_followed_later_is_counted() {
     watch.look(at(250));
     watch.look(at(500));
     let evidence = watch.finish(Role::Here);
-    assert!(evidence.series.families.contains("task"));
-    assert!(evidence.series.growth(&format!("task.{thread}.run_ns")).is_some());
+    assert!(evidence.series.has_read(Family::TASK));
+    assert!(evidence.series.growth(counter::TASK_RUN.on(thread)).is_some());
 }
 
 #[test]
@@ -53,7 +62,7 @@ fn a_host_that_tells_nothing_is_all_gaps_each_told_once() {
         watch.look(at(look * 250));
     }
     let evidence = watch.finish(Role::Here);
-    assert!(evidence.series.families.is_empty(), "{evidence:?}");
+    assert!(evidence.series.families().len() == 0, "{evidence:?}");
     let mut whats: Vec<&str> = evidence.gaps.iter().map(|gap| gap.what.as_str()).collect();
     assert!(whats.len() > 10, "{whats:?}");
     whats.dedup();

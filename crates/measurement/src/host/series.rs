@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 
 /// What a host counted.
@@ -19,54 +20,118 @@ pub struct Series {
     pub at: Vec<Timestamp>,
     /// What was read: the first part of names, e.g. `softnet`. A counter of these that is
     /// not below did not change.
-    pub families: BTreeSet<String>,
+    families: BTreeSet<String>,
     /// What only grows, with a value for each instant. In JSON: the first value, then by how
     /// much each is above the one before.
     #[serde(with = "differences")]
     #[schemars(with = "BTreeMap<String, Vec<u64>>")]
-    pub counters: BTreeMap<String, Vec<u64>>,
+    counters: BTreeMap<String, Vec<u64>>,
     /// What goes up and down, with a value for each instant, or one if it never changed.
-    pub gauges: BTreeMap<String, Vec<i64>>,
+    gauges: BTreeMap<String, Vec<i64>>,
 }
 
 impl Series {
-    /// How much the counter `name` grew from instant `from` to instant `to`, both indices of
+    /// A table without columns.
+    pub fn new(at: Vec<Timestamp>) -> Self {
+        Self { at, ..Self::default() }
+    }
+
+    /// Notes that a family was read: those of its counters that are not here did not change.
+    pub fn note_read(&mut self, family: Family) {
+        self.families.insert(family.as_str().to_owned());
+    }
+
+    /// Puts the values of a counter, one for each instant.
+    pub fn put(&mut self, counter: Counter<'_>, values: Vec<u64>) {
+        self.counters.insert(counter.to_string(), values);
+    }
+
+    /// Puts the values of a gauge, one for each instant, or one for all.
+    pub fn put_gauge(&mut self, gauge: Gauge<'_>, values: Vec<i64>) {
+        self.gauges.insert(gauge.to_string(), values);
+    }
+
+    /// Takes a family out, as if it had not been read.
+    pub fn remove(&mut self, family: Family) {
+        self.families.remove(family.as_str());
+        self.retain(|name| Family::name_in(name) != family.as_str());
+    }
+
+    /// Keeps only counters and gauges whose whole names fulfil something.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.counters.retain(|name, _| keep(name));
+        self.gauges.retain(|name, _| keep(name));
+    }
+
+    /// Whether a family was read.
+    pub fn has_read(&self, family: Family) -> bool {
+        self.families.contains(family.as_str())
+    }
+
+    /// The families that were read.
+    pub fn families(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.families.iter().map(String::as_str)
+    }
+
+    /// Counters that changed, by their whole names.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = (&str, &[u64])> {
+        self.counters.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
+    /// Gauges, by their whole names.
+    pub fn gauges(&self) -> impl ExactSizeIterator<Item = (&str, &[i64])> {
+        self.gauges.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
+    /// The values of a counter; none: it did not change, or was not read.
+    pub fn values(&self, counter: Counter<'_>) -> Option<&[u64]> {
+        self.counters.get(&counter.to_string()).map(Vec::as_slice)
+    }
+
+    /// How much a counter grew from instant `from` to instant `to`, both indices of
     /// [`Self::at`]; zero if it did not change, none if it was not read.
-    pub fn growth_between(&self, name: &str, from: usize, to: usize) -> Option<u64> {
-        let Some(values) = self.counters.get(name) else {
-            return self.families.contains(family(name)).then_some(0);
+    pub fn growth_between(&self, counter: Counter<'_>, from: usize, to: usize) -> Option<u64> {
+        let name = counter.to_string();
+        let Some(values) = self.counters.get(&name) else {
+            return self.families.contains(Family::name_in(&name)).then_some(0);
         };
         Some(values.get(to)?.saturating_sub(*values.get(from)?))
     }
 
-    /// The same from the first instant to the last.
-    pub fn growth(&self, name: &str) -> Option<u64> {
-        self.growth_between(name, 0, self.at.len().checked_sub(1)?)
+    /// How much a counter grew from the first instant to the last; zero if it did not change,
+    /// none if it was not read.
+    pub fn growth(&self, counter: Counter<'_>) -> Option<u64> {
+        self.growth_between(counter, 0, self.at.len().checked_sub(1)?)
     }
 
-    /// The sum of [`Self::growth`] over all counters `prefix.*.suffix`, where the part between
-    /// is any: `softnet.*.dropped`.
-    pub fn growth_of_all(&self, prefix: &str, suffix: &str) -> Option<u64> {
-        let grown = self.each(prefix, suffix).filter_map(|(_, name)| self.growth(name));
+    /// The sum of [`Self::growth`] over all counters of one pattern.
+    pub fn growth_of_all(&self, counters: EachCounter<'_>) -> Option<u64> {
+        let grown = self.each(counters).filter_map(|(_, counter)| self.growth(counter));
         let sum = grown.fold(0_u64, u64::saturating_add);
-        self.families.contains(family(prefix)).then_some(sum)
+        self.has_read(counters.family()).then_some(sum)
     }
 
-    /// Counters `prefix.*.suffix`: what stands in between, and the whole name.
+    /// Counters of one pattern that changed: of what each is, and its name.
     pub fn each<'a>(
         &'a self,
-        prefix: &'a str,
-        suffix: &'a str,
-    ) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.counters.keys().filter_map(move |name| {
-            let rest = name.strip_prefix(prefix)?.strip_prefix('.')?;
-            Some((rest.strip_suffix(suffix)?.strip_suffix('.')?, name.as_str()))
-        })
+        counters: EachCounter<'a>,
+    ) -> impl Iterator<Item = (&'a str, Counter<'a>)> {
+        let names = below(&self.counters, counters.prefix());
+        names.filter_map(move |(name, rest)| Some((counters.item_in(rest)?, Counter::known(name))))
+    }
+
+    /// Gauges of one pattern: of what each is, and its name.
+    pub fn each_gauge<'a>(
+        &'a self,
+        gauges: EachGauge<'a>,
+    ) -> impl Iterator<Item = (&'a str, Gauge<'a>)> {
+        let names = below(&self.gauges, gauges.prefix());
+        names.filter_map(move |(name, rest)| Some((gauges.item_in(rest)?, Gauge::known(name))))
     }
 
     /// A gauge at every instant at which it was read; empty if it never was.
-    pub fn gauge(&self, name: &str) -> &[i64] {
-        self.gauges.get(name).map_or(&[], Vec::as_slice)
+    pub fn gauge(&self, gauge: Gauge<'_>) -> &[i64] {
+        self.gauges.get(&gauge.to_string()).map_or(&[], Vec::as_slice)
     }
 
     /// From the first reading to the last.
@@ -101,9 +166,10 @@ impl Series {
     }
 }
 
-/// The first part of a name: what was read.
-pub fn family(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
+/// Names that begin with a prefix, whole and without it.
+fn below<T>(columns: &BTreeMap<String, T>, prefix: String) -> impl Iterator<Item = (&str, &str)> {
+    let names = columns.range(prefix.clone()..);
+    names.map_while(move |(name, _)| Some((name.as_str(), name.strip_prefix(&prefix)?)))
 }
 
 /// Counters as they are written: most hardly grow, so that the differences are short.
@@ -145,17 +211,16 @@ mod differences {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::counter;
 
     fn series() -> Series {
-        let mut series = Series {
-            at: [1, 2, 3].map(Timestamp::from_nanos).to_vec(),
-            families: ["softnet", "thermal"].map(str::to_owned).into(),
-            ..Series::default()
-        };
-        series.counters.insert("softnet.0.dropped".to_owned(), vec![1, 1, 4]);
-        series.counters.insert("softnet.1.dropped".to_owned(), vec![7, 8, 9]);
-        series.counters.insert("softnet.1.processed".to_owned(), vec![5, 5, 5]);
-        series.gauges.insert("thermal.0.millicelsius".to_owned(), vec![40, 40, 40]);
+        let mut series = Series::new([1, 2, 3].map(Timestamp::from_nanos).to_vec());
+        series.note_read(Family::SOFTNET);
+        series.note_read(Family::THERMAL);
+        series.put(counter::SOFTNET_DROPPED.on(0), vec![1, 1, 4]);
+        series.put(counter::SOFTNET_DROPPED.on(1), vec![7, 8, 9]);
+        series.put(counter::SOFTNET_PROCESSED.on(1), vec![5, 5, 5]);
+        series.put_gauge(counter::THERMAL_MILLICELSIUS.on(0), vec![40, 40, 40]);
         series
     }
 
@@ -164,13 +229,15 @@ mod tests {
         let mut series = series();
         series.settle();
         assert!(series.is_whole());
-        assert_eq!(series.growth("softnet.0.dropped"), Some(3));
-        assert_eq!(series.growth_between("softnet.0.dropped", 0, 1), Some(0));
-        assert_eq!(series.growth("softnet.1.processed"), Some(0), "left out since constant");
-        assert_eq!(series.growth("snmp.Udp.RcvbufErrors"), None, "never read");
-        assert_eq!(series.growth_of_all("softnet", "dropped"), Some(5));
-        assert_eq!(series.growth_of_all("qdisc", "drops"), None);
-        assert_eq!(series.gauge("thermal.0.millicelsius"), [40]);
+        let dropped = counter::SOFTNET_DROPPED;
+        assert_eq!(series.growth(dropped.on(0)), Some(3));
+        assert_eq!(series.growth_between(dropped.on(0), 0, 1), Some(0));
+        let processed = counter::SOFTNET_PROCESSED.on(1);
+        assert_eq!(series.growth(processed), Some(0), "left out since constant");
+        assert_eq!(series.growth(counter::UDP_RCVBUF_ERRORS.v4), None, "never read");
+        assert_eq!(series.growth_of_all(dropped), Some(5));
+        assert_eq!(series.growth_of_all(counter::QDISC_DROPS), None);
+        assert_eq!(series.gauge(counter::THERMAL_MILLICELSIUS.on(0)), [40]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What CPUs did while a test ran, and what they are.
 
+use measurement::host::{Cpu, EachCounter, Inventory, MOST_CPU, counter};
 use std::time::Duration;
-
-use measurement::host::{Cpu, Inventory, MOST_CPU};
 
 use crate::evidence::Host;
 
@@ -19,8 +18,8 @@ pub(crate) struct Load {
 impl Load {
     /// Of each CPU of which times are known; empty without a test.
     pub(crate) fn of(host: &Host<'_>) -> Vec<Self> {
-        let idle = host.each("cpu", "idle_ns").into_iter();
-        let numbers = idle.chain(host.each("cpu", "softirq_ns"));
+        let idle = host.each(counter::CPU_IDLE).into_iter();
+        let numbers = idle.chain(host.each(counter::CPU_SOFTIRQ));
         let mut numbers: Vec<u32> = numbers.filter_map(|(cpu, _)| cpu.parse().ok()).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -28,13 +27,16 @@ impl Load {
     }
 
     fn of_cpu(host: &Host<'_>, cpu: u32) -> Self {
-        let sum = |states: &[&str]| {
-            let grown = |state: &&str| host.growth(&format!("cpu.{cpu}.{state}_ns")).unwrap_or(0);
+        let sum = |states: &[EachCounter<'_>]| {
+            let grown = |state: &EachCounter<'_>| host.growth(state.on(cpu)).unwrap_or(0);
             states.iter().map(grown).fold(0, u64::saturating_add)
         };
-        let (idle, interrupted) = (sum(&["idle", "iowait"]), sum(&["irq", "softirq"]));
-        let programs = sum(&["user", "nice", "system"]);
-        let all = [idle, interrupted, programs, sum(&["steal"])];
+        let (idle, interrupted) = (
+            sum(&[counter::CPU_IDLE, counter::CPU_IOWAIT]),
+            sum(&[counter::CPU_IRQ, counter::CPU_SOFTIRQ]),
+        );
+        let programs = sum(&[counter::CPU_USER, counter::CPU_NICE, counter::CPU_SYSTEM]);
+        let all = [idle, interrupted, programs, sum(&[counter::CPU_STEAL])];
         let all = all.into_iter().fold(0, u64::saturating_add);
         Self { cpu, all, idle, interrupted, programs }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measurement::host::{Interface, Irq};
+use measurement::host::{EachCounter, Interface, Irq, counter};
 
 use super::Case;
 use crate::evidence::{Flowing, Host};
@@ -76,16 +76,13 @@ impl<'a> Device<'_, 'a> {
     }
 
     /// How much one of its counters grew (`struct rtnl_link_stats64`); 0 if nobody counted.
-    pub(crate) fn growth(&self, field: &str) -> u64 {
-        let name = format!("interface.{}.{field}", self.interface.name);
-        self.host.growth(&name).unwrap_or(0)
+    pub(crate) fn growth(&self, counters: EachCounter<'_>) -> u64 {
+        self.host.growth(counters.on(&self.interface.name)).unwrap_or(0)
     }
 
     /// Counters of its driver whose names fulfil something, and that grew.
     pub(crate) fn driver_growth(&self, is: impl Fn(&str) -> bool) -> BTreeMap<&'a str, u64> {
-        let prefix = format!("nic.{}.", self.interface.name);
-        let all = self.host.evidence.series.counters.keys();
-        let own = all.filter_map(|name| Some((name.strip_prefix(&prefix)?, name)));
+        let own = self.host.evidence.series.each(counter::driver(&self.interface.name));
         let wanted = own.filter(|(field, _)| is(field));
         let grown = wanted.map(|(field, name)| (field, self.host.growth(name).unwrap_or(0)));
         grown.filter(|(_, grown)| *grown > 0).collect()
@@ -115,11 +112,12 @@ impl<'a> Device<'_, 'a> {
     pub(crate) fn filled(&self) -> Option<f64> {
         let seconds = self.host.span().as_secs_f64();
         let bits = self.interface.speed_mbps.filter(|speed| *speed > 0)? as f64 * 1e6;
-        let one_way = |flowing: Flowing, packets: &str| {
-            let bytes = self.growth(flowing.counter()) as f64;
+        let one_way = |flowing: Flowing, packets: EachCounter<'_>| {
+            let bytes = self.growth(flowing.bytes()) as f64;
             (bytes + self.growth(packets) as f64 * BETWEEN) * 8.0 / seconds / bits
         };
-        let most = one_way(Flowing::In, "rx_packets").max(one_way(Flowing::Out, "tx_packets"));
+        let most = one_way(Flowing::In, counter::INTERFACE_RX_PACKETS)
+            .max(one_way(Flowing::Out, counter::INTERFACE_TX_PACKETS));
         (seconds > 0.0).then_some(most)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measurement::host::Irq;
+use measurement::host::{Irq, counter};
 
 use super::Case;
 use super::device::Device;
@@ -27,11 +27,9 @@ impl Case<'_> {
         if self.test.is_none() {
             return Arrivals(irq.counts.clone());
         }
-        let prefix = format!("interrupts.{}.", irq.number);
-        let counters = device.host.evidence.series.counters.range(prefix.clone()..);
-        let own = counters.map_while(|(name, _)| Some((name.strip_prefix(&prefix)?, name)));
-        let own = own.filter_map(|(cpu, name)| Some((cpu.parse().ok()?, name)));
-        let grown = own.map(|(cpu, name)| (cpu, device.host.growth(name).unwrap_or(0)));
+        let own = device.host.evidence.series.each(counter::interrupts(irq.number));
+        let own = own.filter_map(|(cpu, counter)| Some((cpu.parse().ok()?, counter)));
+        let grown = own.map(|(cpu, counter)| (cpu, device.host.growth(counter).unwrap_or(0)));
         Arrivals(grown.collect())
     }
 }

@@ -1,5 +1,6 @@
 //! Causes with what they usually bring about: the cause is the headline.
 
+use measurement::host::counter;
 use measurement::verdict::Finding;
 use measurement::{ByteSize, Conclusion, Role, TestRecord, Verdict, Work};
 
@@ -66,7 +67,7 @@ const FAULTS: &[Fault] = &[
             tcp.rtt_micros = 9_000;
             scene::occupy(record, &Role::Peer, 0.99);
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 900);
+            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
         },
         rules: &["H1"],
         host: Some(Role::Peer),
@@ -98,10 +99,10 @@ const FAULTS: &[Fault] = &[
         spoil: |record| {
             scene::sent(record).receive_window_limited_micros = 6_000_000;
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "cgroup.cpu.nr_throttled", 90);
-            scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
-            scene::grow(host, "task.77.wait_ns", 3_000_000_000);
-            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 900);
+            scene::grow(host, counter::CGROUP_THROTTLED, 90);
+            scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
+            scene::grow(host, counter::TASK_WAIT.on(77), 3_000_000_000);
+            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
             scene::occupy(record, &Role::Peer, 0.99);
         },
         rules: &["T5"],
@@ -114,8 +115,8 @@ const FAULTS: &[Fault] = &[
             scene::send_only(record, 40_000_000);
             scene::occupy(record, &Role::Here, 0.99);
             let host = scene::host(record, &Role::Here);
-            scene::grow(host, "cgroup.cpu.nr_throttled", 90);
-            scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
+            scene::grow(host, counter::CGROUP_THROTTLED, 90);
+            scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
         },
         rules: &["T5"],
         host: Some(Role::Here),
@@ -126,10 +127,10 @@ const FAULTS: &[Fault] = &[
         spoil: |record| {
             scene::sent(record).receive_window_limited_micros = 5_000_000;
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "task.77.wait_ns", 4_500_000_000);
-            scene::grow(host, "cpu.0.user_ns", 5_000_000_000);
-            scene::grow(host, "cpu.0.idle_ns", 1_000_000);
-            scene::grow(host, "pressure.cpu.some_us", 6_000_000);
+            scene::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+            scene::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
+            scene::grow(host, counter::CPU_IDLE.on(0), 1_000_000);
+            scene::grow(host, counter::PRESSURE_CPU.some, 6_000_000);
             scene::occupy(record, &Role::Peer, 0.99);
         },
         rules: &["T3"],
@@ -163,7 +164,7 @@ const FAULTS: &[Fault] = &[
         spoil: |record| {
             scene::sent(record).segment = 460;
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "snmp.Tcp.InSegs", 272_000);
+            scene::grow(host, counter::TCP_IN_SEGS, 272_000);
             scene::fill(host, 0.98);
             scene::occupy(record, &Role::Peer, 0.99);
         },
@@ -233,7 +234,7 @@ const FAULTS: &[Fault] = &[
             let tcp = scene::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
             let host = scene::host(record, &Role::Here);
-            scene::grow(host, "interface.eth0.tx_bytes", 260_000_000);
+            scene::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 260_000_000);
         },
         rules: &["T8"],
         host: Some(Role::Here),

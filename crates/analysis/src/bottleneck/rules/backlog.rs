@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::{Flowing, Host};
 use crate::words::{self, count, percent};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "S1",
@@ -24,9 +25,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
-    let dropped = host.sum("softnet", "dropped")?;
+    let dropped = host.sum(counter::SOFTNET_DROPPED)?;
     let blame = case.blame(host, Flowing::In, dropped)?;
-    let each = host.each("softnet", "dropped");
+    let each = host.each(counter::SOFTNET_DROPPED);
     let (cpu, most) = each.into_iter().max_by_key(|(_, dropped)| *dropped)?;
     let longer = host.setting("net.core.netdev_max_backlog").unwrap_or(1_000).saturating_mul(5);
     let name = words::host(host.role());
@@ -54,7 +55,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "softnet.1.dropped", 5_000);
+        crate::scene::grow(host, counter::SOFTNET_DROPPED.on(1), 5_000);
     },
     silent: |record| crate::scene::lose(record, 5_000),
 };

@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::cpu;
 use crate::evidence::{Flowing, Host};
 use crate::words::{self, count};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "S2",
@@ -27,7 +28,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let times = host.sum("softnet", "time_squeeze")?;
+    let times = host.sum(counter::SOFTNET_TIME_SQUEEZE)?;
     let rate = times as f64 / host.span().as_secs_f64();
     let is_often = rate > OFTEN && cpu::taken_by_interrupts(host).is_none();
     is_often.then(|| {
@@ -57,11 +58,11 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "softnet.0.time_squeeze", 4_000);
+        crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 4_000);
     },
     silent: |record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "softnet.0.time_squeeze", 40);
+        crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 40);
     },
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Host;
 use crate::words::{self, count, percent, share};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "M4",
@@ -29,9 +30,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(host: &Host<'_>) -> Option<Found> {
     let most = host.setting("net.netfilter.nf_conntrack_max").filter(|most| *most > 0)?;
-    let known = host.gauge("conntrack.all.count").iter().copied().max().unwrap_or(0);
+    let known = host.gauge(counter::CONNTRACK_COUNT).iter().copied().max().unwrap_or(0);
     let known = u64::try_from(known).unwrap_or(0);
-    let dropped = ["drop", "early_drop"].map(|field| host.sum("conntrack", field).unwrap_or(0));
+    let dropped = [counter::CONNTRACK_DROP, counter::CONNTRACK_EARLY_DROP]
+        .map(|each| host.sum(each).unwrap_or(0));
     let dropped = dropped.into_iter().fold(0, u64::saturating_add);
     let filled = share(known, most);
     if filled < NEARLY_FULL {
@@ -73,7 +75,7 @@ fn track(record: &mut measurement::TestRecord, known: i64) {
     let host = crate::scene::host(record, &measurement::Role::Peer);
     let name = "net.netfilter.nf_conntrack_max".to_owned();
     host.inventory.settings.insert(name, "65536".to_owned());
-    host.series.gauges.insert("conntrack.all.count".to_owned(), vec![known]);
-    crate::scene::grow(host, "conntrack.0.drop", 800);
-    host.series.families.insert("conntrack".to_owned());
+    host.series.put_gauge(counter::CONNTRACK_COUNT, vec![known]);
+    crate::scene::grow(host, counter::CONNTRACK_DROP.on(0), 800);
+    host.series.note_read(measurement::host::Family::CONNTRACK);
 }

@@ -1,5 +1,6 @@
 //! K14: a CPU of an end has no time left, whatever it does.
 
+use measurement::host::Family;
 use measurement::{ProfileSource, Role};
 
 use super::{Case, Found, Page, Rule};
@@ -66,7 +67,7 @@ fn unknown(case: &Case<'_>) -> Vec<Found> {
                 .profile
                 .as_ref()
                 .is_some_and(|profile| matches!(profile.source, ProfileSource::Stated(_)));
-            !host.tells("cpu") && !is_stated
+            !host.tells(Family::CPU) && !is_stated
         })
     });
     silent

@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent, share};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "L3",
@@ -24,7 +25,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let counters = FIELDS.map(|field| (field, device.growth(field)));
+    let counters = COUNTERS.map(|each| (each.field(), device.growth(each)));
     let damaged = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::In, damaged)?;
     let text = format!("frames reach {} damaged", device.name());
@@ -33,13 +34,17 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let found = shown.fold(found, |found, (field, grown)| {
         found.seen(format!("{field} of {} grew by {}", device.interface.name, count(*grown)))
     });
-    let part = share(damaged, damaged.saturating_add(device.growth("rx_packets")));
+    let part = share(damaged, damaged.saturating_add(device.growth(counter::INTERFACE_RX_PACKETS)));
     let found = found.seen(format!("{} of what came", percent(part)));
     Some(found.remedy("replace the cable or the transceiver; no setting helps"))
 }
 
 /// Drivers count one damaged frame in one or in several of these.
-const FIELDS: [&str; 3] = ["rx_crc_errors", "rx_frame_errors", "rx_length_errors"];
+const COUNTERS: [EachCounter<'static>; 3] = [
+    counter::INTERFACE_RX_CRC_ERRORS,
+    counter::INTERFACE_RX_FRAME_ERRORS,
+    counter::INTERFACE_RX_LENGTH_ERRORS,
+];
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
@@ -48,8 +53,8 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interface.eth0.rx_packets", 99_500);
-        crate::scene::grow(host, "interface.eth0.rx_crc_errors", 500);
+        crate::scene::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 99_500);
+        crate::scene::grow(host, counter::INTERFACE_RX_CRC_ERRORS.on("eth0"), 500);
     },
     silent: |record| crate::scene::lose(record, 500),
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::words::count;
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "Q3",
@@ -51,9 +52,9 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 
 /// Whether it sent something before the test: limits start at 0.
 fn has_sent(device: &Device<'_, '_>) -> bool {
-    let name = format!("interface.{}.tx_packets", device.interface.name);
-    let counters = &device.host.evidence.series.counters;
-    counters.get(&name).and_then(|values| values.first()).is_some_and(|sent| *sent >= SOME)
+    let sent = counter::INTERFACE_TX_PACKETS.on(&device.interface.name);
+    let values = device.host.evidence.series.values(sent);
+    values.and_then(|values| values.first()).is_some_and(|sent| *sent >= SOME)
 }
 
 /// Milliseconds. To be calibrated.
@@ -88,7 +89,7 @@ mod tests {
             limit(&mut record, 0);
             let host = scene::host(&mut record, &measurement::Role::Here);
             let sent = host.series.at.iter().map(|_| before).collect();
-            host.series.counters.insert("interface.eth0.tx_packets".to_owned(), sent);
+            host.series.put(counter::INTERFACE_TX_PACKETS.on("eth0"), sent);
             check(&Case::of_test(&Evidence::of(&record), &[])).len()
         };
         assert_eq!((found(0), found(50_000)), (0, 1));

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent, share};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "L2",
@@ -45,8 +46,8 @@ fn half(device: &Device<'_, '_>) -> Option<Found> {
         return None;
     }
     let name = device.name();
-    let collisions = device.growth("collisions");
-    let part = share(collisions, device.growth("tx_packets"));
+    let collisions = device.growth(counter::INTERFACE_COLLISIONS);
+    let part = share(collisions, device.growth(counter::INTERFACE_TX_PACKETS));
     let text = format!("{name} cannot send and receive at once: it runs at half duplex");
     let found =
         if part >= MANY { Found::limit(text).explaining(1.0) } else { Found::candidate(text) };
@@ -78,8 +79,16 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         let here = measurement::Role::Here;
         crate::scene::interface_of(record, &here).duplex = Some("half".to_owned());
-        crate::scene::grow(crate::scene::host(record, &here), "interface.eth0.tx_packets", 80_000);
-        crate::scene::grow(crate::scene::host(record, &here), "interface.eth0.collisions", 9_000);
+        crate::scene::grow(
+            crate::scene::host(record, &here),
+            counter::INTERFACE_TX_PACKETS.on("eth0"),
+            80_000,
+        );
+        crate::scene::grow(
+            crate::scene::host(record, &here),
+            counter::INTERFACE_COLLISIONS.on("eth0"),
+            9_000,
+        );
     },
     silent: |record| {
         let here = measurement::Role::Here;

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::{Flowing, Host};
 use crate::words::{self, count, percent};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "S4",
@@ -22,7 +23,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
-    let dropped = host.sum("softnet", "flow_limit_count")?;
+    let dropped = host.sum(counter::SOFTNET_FLOW_LIMIT_COUNT)?;
     let blame = case.blame(host, Flowing::In, dropped)?;
     let name = words::host(host.role());
     let text = format!("the kernel drops a large flow in favour of small ones on {name}");
@@ -46,7 +47,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "softnet.0.flow_limit_count", 5_000);
+        crate::scene::grow(host, counter::SOFTNET_FLOW_LIMIT_COUNT.on(0), 5_000);
     },
     silent: |record| crate::scene::lose(record, 5_000),
 };

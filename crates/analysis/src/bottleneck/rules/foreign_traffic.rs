@@ -5,6 +5,8 @@ use crate::evidence::{Flowing, Host};
 use crate::trust::foreign_traffic::{PAGE, most};
 use crate::words::{self, percent, share};
 use measurement::ByteSize;
+#[cfg(test)]
+use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule {
     page: &PAGE,
@@ -71,10 +73,10 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interface.eth0.rx_bytes", 260_000_000);
+        crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 260_000_000);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interface.eth0.rx_bytes", 134_000_000);
+        crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 134_000_000);
     },
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, count};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "K7",
@@ -25,7 +26,7 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     let (host, number) = (case.host(&full.role)?, full.cpu?);
     let cpu = host.evidence.inventory.cpus.iter().find(|cpu| cpu.number == number)?;
     let governor = cpu.governor.as_deref().filter(|governor| *governor != "performance")?;
-    let khz = host.gauge(&format!("frequency.{number}.khz"));
+    let khz = host.gauge(counter::FREQUENCY_KHZ.on(number));
     let sum = khz.iter().map(|khz| (*khz).max(0).unsigned_abs()).fold(0, u64::saturating_add);
     let mean = sum / (khz.len() as u64).max(1);
     let most = cpu.max_khz.filter(|most| mean > 0 && mean < most / 10 * 9)?;

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::words::count;
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "N10",
@@ -26,7 +27,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let interrupts = case.arrivals(device).total();
-    let packets = device.growth("rx_packets");
+    let packets = device.growth(counter::INTERFACE_RX_PACKETS);
     let rate = interrupts as f64 / device.host.span().as_secs_f64();
     let each = packets as f64 / interrupts.max(1) as f64;
     let is_storm = rate > MANY && each < FEW && packets > 0;
@@ -57,5 +58,5 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 fn receive(record: &mut measurement::TestRecord, packets: u64) {
     crate::scene::interrupt(record, &measurement::Role::Peer, 0, 400_000);
     let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::grow(host, "interface.eth0.rx_packets", packets);
+    crate::scene::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), packets);
 }

@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::evidence::Host;
 use crate::words::{counted, percent};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "H5",
@@ -66,18 +67,20 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 
 /// Drops of both ends that can have been this direction's.
 fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
-    let sum = |host: Option<&Host<'_>>, names: &[(&str, &str)]| -> u64 {
+    let sum = |host: Option<&Host<'_>>, counters: &[EachCounter<'_>]| -> u64 {
         let Some(host) = host else { return 0 };
-        names
-            .iter()
-            .filter_map(|(family, name)| host.sum(family, name))
-            .fold(0, u64::saturating_add)
+        counters.iter().filter_map(|each| host.sum(*each)).fold(0, u64::saturating_add)
     };
     let sent =
-        sum(case.host(&transfer.sender()), &[("qdisc", "drops"), ("interface", "tx_dropped")]);
+        sum(case.host(&transfer.sender()), &[counter::QDISC_DROPS, counter::INTERFACE_TX_DROPPED]);
     let host = case.host(&transfer.receiver());
-    let received = sum(host, &[("softnet", "dropped"), ("interface", "rx_missed_errors")]);
-    let names = ["TCPBacklogDrop", "TCPRcvQDrop", "TCPOFODrop", "TCPZeroWindowDrop"];
+    let received = sum(host, &[counter::SOFTNET_DROPPED, counter::INTERFACE_RX_MISSED_ERRORS]);
+    let names = [
+        counter::TCP_BACKLOG_DROP,
+        counter::TCP_RCV_Q_DROP,
+        counter::TCP_OFO_DROP,
+        counter::TCP_ZERO_WINDOW_DROP,
+    ];
     let refused = transfer::grown(host, &names);
     let refused = refused.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
     sent.saturating_add(received).saturating_add(refused)

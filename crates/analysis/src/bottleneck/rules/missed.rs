@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "N1",
@@ -50,7 +51,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 
 /// The counter that has most: drivers use several for the same frames.
 pub(super) fn missed(device: &Device<'_, '_>) -> Option<(String, u64)> {
-    let kernel = FIELDS.map(|field| (field.to_owned(), device.growth(field)));
+    let kernel = COUNTERS.map(|each| (each.field().to_owned(), device.growth(each)));
     let driver = device.driver_growth(is_missed).into_iter();
     let all = kernel.into_iter().chain(driver.map(|(name, grown)| (name.to_owned(), grown)));
     all.filter(|(_, grown)| *grown > 0).max_by_key(|(_, grown)| *grown)
@@ -67,7 +68,11 @@ fn is_missed(name: &str) -> bool {
     name.contains("rx") && WORDS.iter().any(|word| name.contains(word))
 }
 
-const FIELDS: [&str; 3] = ["rx_missed_errors", "rx_fifo_errors", "rx_over_errors"];
+const COUNTERS: [EachCounter<'static>; 3] = [
+    counter::INTERFACE_RX_MISSED_ERRORS,
+    counter::INTERFACE_RX_FIFO_ERRORS,
+    counter::INTERFACE_RX_OVER_ERRORS,
+];
 const WORDS: [&str; 5] = ["no_buf", "out_of_buffer", "discard", "no_dma", "missed"];
 
 #[cfg(test)]
@@ -77,7 +82,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interface.eth0.rx_missed_errors", 5_000);
+        crate::scene::grow(host, counter::INTERFACE_RX_MISSED_ERRORS.on("eth0"), 5_000);
     },
     silent: |record| crate::scene::lose(record, 5_000),
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Flow;
 use crate::words::{self, counted, percent, share};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "U4",
@@ -26,8 +27,8 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
     let receiver = flow.receiver();
     let host = case.host(&receiver)?;
-    let unheard = ["snmp.Udp.NoPorts", "snmp6.Udp6NoPorts"];
-    let unheard = unheard.iter().filter_map(|name| host.growth(name)).sum::<u64>();
+    let unheard = counter::UDP_NO_PORTS.each();
+    let unheard = unheard.iter().filter_map(|counter| host.growth(*counter)).sum::<u64>();
     let part = share(unheard, ledger.lost()).min(1.0);
     (part >= NOTICED && unheard > FEW).then(|| {
         let name = words::host(&receiver);
@@ -56,11 +57,11 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Udp.NoPorts", 2_500);
+        crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 2_500);
     },
     silent: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Udp.NoPorts", 7);
+        crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 7);
     },
 };

@@ -6,6 +6,8 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Host;
 use crate::words::{self, count, percent};
+#[cfg(test)]
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "N3",
@@ -129,6 +131,6 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     silent: |record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interrupts.30.1", 100_000);
+        crate::scene::grow(host, counter::interrupts(30).on(1), 100_000);
     },
 };

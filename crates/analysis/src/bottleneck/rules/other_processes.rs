@@ -4,6 +4,9 @@ use super::{Case, Found, Rule};
 use crate::evidence::{Host, run_delay};
 use crate::trust::others_cpu::{PAGE, taken};
 use crate::words::{self, percent};
+#[cfg(test)]
+use measurement::host::Family;
+use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
 
@@ -16,7 +19,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let test = case.test?;
     let others = taken(test, host)?;
     let span = (host.span().as_nanos() as f64).max(1.0);
-    let waited = host.growth("pressure.cpu.some_us")? as f64 * 1e3 / span;
+    let waited = host.growth(counter::PRESSURE_CPU.some)? as f64 * 1e3 / span;
     if others < NOTICED || waited < NOTICED {
         return None;
     }
@@ -45,13 +48,12 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "cpu.1.user_ns", 8_000_000_000);
-        crate::scene::grow(host, "pressure.cpu.some_us", 5_000_000);
-        host.series.families.remove("task");
-        host.series.counters.retain(|name, _| !name.starts_with("task."));
+        crate::scene::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
+        crate::scene::grow(host, counter::PRESSURE_CPU.some, 5_000_000);
+        host.series.remove(Family::TASK);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "cpu.1.user_ns", 8_000_000_000);
+        crate::scene::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
     },
 };

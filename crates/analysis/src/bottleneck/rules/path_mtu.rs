@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Host;
 use crate::words::{self, count};
+use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
     id: "L7",
@@ -29,7 +30,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn failed(host: &Host<'_>) -> Option<Found> {
-    let grown = COUNTERS.map(|name| (name, host.growth(name).unwrap_or(0)));
+    let grown = COUNTERS.map(|counter| (counter, host.growth(counter).unwrap_or(0)));
     let grown = grown.into_iter().filter(|(_, grown)| *grown >= ENOUGH);
     let found = Found::candidate(format!(
         "packets are too large for the path, as {} counts",
@@ -66,12 +67,12 @@ fn smaller(case: &Case<'_>) -> Option<Found> {
     })
 }
 
-const COUNTERS: [&str; 5] = [
-    "snmp.Ip.ReasmFails",
-    "snmp.Ip.FragFails",
-    "snmp6.Ip6ReasmFails",
-    "snmp6.Ip6FragFails",
-    "netstat.TcpExt.TCPMTUPFail",
+const COUNTERS: [Counter<'static>; 5] = [
+    counter::IP_REASM_FAILS.v4,
+    counter::IP_FRAG_FAILS.v4,
+    counter::IP_REASM_FAILS.v6,
+    counter::IP_FRAG_FAILS.v6,
+    counter::TCP_MTUP_FAIL,
 ];
 /// The largest packet of IPv4 (RFC 791).
 const LARGEST: u32 = 65_535;
@@ -85,7 +86,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Ip.ReasmFails", 500);
+        crate::scene::grow(host, counter::IP_REASM_FAILS.v4, 500);
     },
     silent: |record| crate::scene::lose(record, 500),
 };

@@ -4,6 +4,8 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::count;
+#[cfg(test)]
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "L4",
@@ -84,11 +86,11 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "nic.eth0.rx_pause_ctrl_phy", 4_000);
+        crate::scene::grow(host, counter::driver("eth0").on("rx_pause_ctrl_phy"), 4_000);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "nic.eth0.tx_pause_ctrl_phy", 4_000);
-        crate::scene::grow(host, "nic.eth0.rx_pause_duration", 4_000);
+        crate::scene::grow(host, counter::driver("eth0").on("tx_pause_ctrl_phy"), 4_000);
+        crate::scene::grow(host, counter::driver("eth0").on("rx_pause_duration"), 4_000);
     },
 };

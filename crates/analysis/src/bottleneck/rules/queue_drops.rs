@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent, share};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "Q1",
@@ -35,10 +36,10 @@ struct Discipline<'a> {
 }
 
 fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let prefix = format!("qdisc.{}", device.interface.name);
-    let mut names: Vec<&str> = ["drops", "overlimits"]
-        .iter()
-        .flat_map(|field| device.host.evidence.series.each(&prefix, field))
+    let series = &device.host.evidence.series;
+    let mut names: Vec<&str> = [counter::QDISC_DROPS, counter::QDISC_OVERLIMITS]
+        .into_iter()
+        .flat_map(|each| series.each(each.within(&device.interface.name)))
         .map(|(name, _)| name)
         .collect();
     names.sort_unstable();
@@ -53,12 +54,12 @@ fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 
 fn read<'a>(device: &Device<'_, '_>, name: &'a str) -> Option<Discipline<'a>> {
     let (kind, handle) = name.split_once('@')?;
-    let grown = |field: &str| {
-        let name = format!("qdisc.{}.{name}.{field}", device.interface.name);
-        device.host.growth(&name).unwrap_or(0)
+    let grown = |each: EachCounter<'_>| {
+        let counter = each.within(&device.interface.name).on(name);
+        device.host.growth(counter).unwrap_or(0)
     };
-    let (drops, overlimits) = (grown("drops"), grown("overlimits"));
-    Some(Discipline { kind, handle, drops, overlimits, packets: grown("packets") })
+    let (drops, overlimits) = (grown(counter::QDISC_DROPS), grown(counter::QDISC_OVERLIMITS));
+    Some(Discipline { kind, handle, drops, overlimits, packets: grown(counter::QDISC_PACKETS) })
 }
 
 /// A shaper that had to wait for its rate again and again.
@@ -142,8 +143,8 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 #[cfg(test)]
 fn shape(record: &mut measurement::TestRecord, overlimits: u64) {
     let host = crate::scene::host(record, &measurement::Role::Here);
-    crate::scene::grow(host, "qdisc.eth0.tbf@8001:.packets", 86_000);
-    crate::scene::grow(host, "qdisc.eth0.tbf@8001:.overlimits", overlimits);
+    crate::scene::grow(host, counter::QDISC_PACKETS.within("eth0").on("tbf@8001:"), 86_000);
+    crate::scene::grow(host, counter::QDISC_OVERLIMITS.within("eth0").on("tbf@8001:"), overlimits);
 }
 
 #[cfg(test)]
@@ -157,8 +158,8 @@ mod tests {
         let mut record = scene::udp();
         scene::lose(&mut record, 5_000);
         let host = scene::host(&mut record, &measurement::Role::Here);
-        scene::grow(host, "qdisc.eth0.mq@0:.drops", 4_000);
-        scene::grow(host, "qdisc.eth0.fq_codel@8001:.drops", 4_000);
+        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 4_000);
+        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
         let test = Evidence::of(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -171,7 +172,7 @@ mod tests {
         let mut record = scene::udp();
         scene::lose(&mut record, 5_000);
         let host = scene::host(&mut record, &measurement::Role::Peer);
-        scene::grow(host, "qdisc.eth0.fq_codel@8001:.drops", 4_000);
+        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
         let test = Evidence::of(&record);
         assert_eq!(check(&Case::of_test(&test, &[])), []);
     }

@@ -1,5 +1,6 @@
 //! T5: a control group's quota is the limit.
 
+use measurement::host::counter;
 use std::time::Duration;
 
 use measurement::units::show_duration;
@@ -17,8 +18,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let times = host.growth("cgroup.cpu.nr_throttled")?;
-    let micros = host.growth("cgroup.cpu.throttled_us").unwrap_or(0);
+    let times = host.growth(counter::CGROUP_THROTTLED)?;
+    let micros = host.growth(counter::CGROUP_THROTTLED_TIME).unwrap_or(0);
     let share = micros as f64 / (host.span().as_micros() as f64).max(1.0);
     (share > TOLERATED).then(|| {
         let name = words::host(host.role());
@@ -44,12 +45,12 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "cgroup.cpu.nr_throttled", 90);
-        crate::scene::grow(host, "cgroup.cpu.throttled_us", 6_000_000);
+        crate::scene::grow(host, counter::CGROUP_THROTTLED, 90);
+        crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "cgroup.cpu.nr_throttled", 1);
-        crate::scene::grow(host, "cgroup.cpu.throttled_us", 20_000);
+        crate::scene::grow(host, counter::CGROUP_THROTTLED, 1);
+        crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
     },
 };

@@ -1,6 +1,7 @@
 //! H1: TCP waits for the receiver's window.
 
 use measurement::Role;
+use measurement::host::counter;
 
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -69,7 +70,7 @@ enum Cause {
 
 fn reason(case: &Case<'_>, transfer: &Transfer<'_>) -> Cause {
     let receiver = transfer.receiver();
-    let names = ["TCPToZeroWindowAdv", "TCPWantZeroWindowAdv"];
+    let names = [counter::TCP_TO_ZERO_WINDOW_ADV, counter::TCP_WANT_ZERO_WINDOW_ADV];
     let closed = transfer::grown(case.host(&receiver), &names);
     let closed = closed.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
     let (still, steps) = stillness(case, &receiver);
@@ -213,7 +214,7 @@ mod tests {
         let closed = text(|record| {
             scene::sent(record).min_rtt_micros = 50;
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 4_000);
+            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
         assert!(closed.contains("on the server reads too slowly"), "{closed}");
         let chosen = text(|record| {
@@ -221,7 +222,7 @@ mod tests {
             let window = Some(measurement::ByteSize::from_bytes(4_096));
             record.plan = scene::plan_with(&record.plan, |draft| draft.options.window = window);
             let host = scene::host(record, &Role::Peer);
-            scene::grow(host, "netstat.TcpExt.TCPToZeroWindowAdv", 4_000);
+            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
         assert!(chosen.contains("its buffer, or its reader"), "{chosen}");
         let still = text(|record| record.peer_pulses[0].bytes[20..50].fill(0));

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent, share};
+use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
     id: "H7",
@@ -25,7 +26,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let receiver = transfer.receiver();
     let grown = transfer::grown(case.host(&receiver), &NAMES);
-    let drops = grown.iter().filter(|(name, _)| *name != "PruneCalled").map(|(_, by)| *by);
+    let drops =
+        grown.iter().filter(|(name, _)| *name != counter::TCP_PRUNE_CALLED).map(|(_, by)| *by);
     let drops = drops.fold(0, u64::saturating_add);
     if grown.is_empty() || transfer.sent_again() < NOTICED {
         return None;
@@ -47,13 +49,13 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     Some(found)
 }
 
-const NAMES: [&str; 6] = [
-    "TCPBacklogDrop",
-    "TCPRcvQDrop",
-    "TCPOFODrop",
-    "PruneCalled",
-    "RcvPruned",
-    "TCPZeroWindowDrop",
+const NAMES: [Counter<'static>; 6] = [
+    counter::TCP_BACKLOG_DROP,
+    counter::TCP_RCV_Q_DROP,
+    counter::TCP_OFO_DROP,
+    counter::TCP_PRUNE_CALLED,
+    counter::TCP_RCV_PRUNED,
+    counter::TCP_ZERO_WINDOW_DROP,
 ];
 /// Bytes sent again, of all. To be calibrated.
 const NOTICED: f64 = 0.001;
@@ -65,10 +67,10 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::send_again(record, 1_000, 0);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "netstat.TcpExt.TCPBacklogDrop", 990);
+        crate::scene::grow(host, counter::TCP_BACKLOG_DROP, 990);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "netstat.TcpExt.TCPBacklogDrop", 3);
+        crate::scene::grow(host, counter::TCP_BACKLOG_DROP, 3);
     },
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{counted, percent};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "H6",
@@ -39,7 +40,12 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         } else {
             Found::candidate(text)
         };
-    let names = ["TCPSACKReorder", "TCPTSReorder", "TCPSpuriousRTOs", "TCPDSACKRecv"];
+    let names = [
+        counter::TCP_SACK_REORDER,
+        counter::TCP_TS_REORDER,
+        counter::TCP_SPURIOUS_RTOS,
+        counter::TCP_DSACK_RECV,
+    ];
     let counters = transfer::grown(case.host(&transfer.sender()), &names);
     let found = found
         .going(transfer.flow.outcome.direction)

@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::evidence::Flow;
 use crate::trust::sender_short::blocked;
 use crate::words::{self, counted, percent};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "U3",
@@ -31,7 +32,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sender = flow.sender();
     let blocked = blocked(case.test?, flow);
     let host = case.host(&sender);
-    let refused = host.and_then(|host| host.growth("snmp.Udp.SndbufErrors")).unwrap_or(0);
+    let refused = host.and_then(|host| host.growth(counter::UDP_SNDBUF_ERRORS.v4)).unwrap_or(0);
     let text = format!("the queue or the link of {} takes no more datagrams", words::host(&sender));
     let found = match blocked {
         _ if blocked >= LONG => Found::limit(text),

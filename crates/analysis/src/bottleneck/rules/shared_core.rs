@@ -3,6 +3,8 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::{Device, Load};
 use crate::words::percent;
+#[cfg(test)]
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "N6",
@@ -73,8 +75,8 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 fn share(record: &mut measurement::TestRecord, idle: u64) {
     crate::scene::interrupt(record, &measurement::Role::Peer, 0, 200_000);
     let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::grow(host, "cpu.0.idle_ns", idle);
-    crate::scene::grow(host, "cpu.0.user_ns", 500_000_000);
-    crate::scene::grow(host, "cpu.0.system_ns", 4_000_000_000);
-    crate::scene::grow(host, "cpu.0.softirq_ns", 5_000_000_000);
+    crate::scene::grow(host, counter::CPU_IDLE.on(0), idle);
+    crate::scene::grow(host, counter::CPU_USER.on(0), 500_000_000);
+    crate::scene::grow(host, counter::CPU_SYSTEM.on(0), 4_000_000_000);
+    crate::scene::grow(host, counter::CPU_SOFTIRQ.on(0), 5_000_000_000);
 }

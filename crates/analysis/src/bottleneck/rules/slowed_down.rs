@@ -5,6 +5,7 @@ use crate::bottleneck::load;
 use crate::evidence::Host;
 use crate::trust::clock_speed::PAGE;
 use crate::words::{self, count, counted, percent};
+use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T1", "T2", "K13", "K14"] };
 
@@ -14,10 +15,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
-    let khz = host.gauge(&format!("frequency.{cpu}.khz"));
+    let khz = host.gauge(counter::FREQUENCY_KHZ.on(cpu));
     let (least, most) = (*khz.iter().min()?, *khz.iter().max()?);
     let kept = least.max(0) as f64 / most.max(1) as f64;
-    let throttled = host.sum("throttle", "core").unwrap_or(0);
+    let throttled = host.sum(counter::THROTTLE_CORE).unwrap_or(0);
     if kept >= STEADY && throttled == 0 {
         return None;
     }
@@ -54,5 +55,5 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 fn slow(record: &mut measurement::TestRecord, khz: &[i64]) {
     let host = crate::scene::host(record, &measurement::Role::Peer);
     crate::scene::fill(host, 0.99);
-    host.series.gauges.insert("frequency.0.khz".to_owned(), khz.to_vec());
+    host.series.put_gauge(counter::FREQUENCY_KHZ.on(0), khz.to_vec());
 }

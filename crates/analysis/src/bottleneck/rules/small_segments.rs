@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::load;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "H14",
@@ -33,7 +34,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let receiver = transfer.receiver();
     let host = case.host(&receiver)?;
     // Acknowledgements of the other direction are segments too.
-    let segments = host.growth("snmp.Tcp.InSegs").filter(|_| case.flows().len() == 1)?;
+    let segments = host.growth(counter::TCP_IN_SEGS).filter(|_| case.flows().len() == 1)?;
     let size = transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|size| *size > 0)?;
     let got = transfer.rate * host.span().as_secs_f64() / segments.max(1) as f64;
     let each_second = segments as f64 / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
@@ -69,13 +70,13 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::sent(record).segment = 460;
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Tcp.InSegs", 272_000);
+        crate::scene::grow(host, counter::TCP_IN_SEGS, 272_000);
         crate::scene::fill(host, 0.98);
     },
     silent: |record| {
         crate::scene::sent(record).segment = 460;
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Tcp.InSegs", 12_000);
+        crate::scene::grow(host, counter::TCP_IN_SEGS, 12_000);
         crate::scene::fill(host, 0.98);
     },
 };

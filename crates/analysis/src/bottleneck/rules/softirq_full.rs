@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::cpu;
 use crate::evidence::Host;
 use crate::words::{self, count, percent};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "S5",
@@ -37,9 +38,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(host: &Host<'_>) -> Option<Found> {
     let load = cpu::taken_by_interrupts(host)?;
-    let ran = |kind: &str| host.growth(&format!("softirqs.{kind}.{}", load.cpu)).unwrap_or(0);
-    let network = ran("NET_RX").saturating_add(ran("NET_TX"));
-    let is_network = OTHERS.iter().all(|kind| ran(kind) <= network);
+    let ran = |kind: EachCounter<'_>| host.growth(kind.on(load.cpu)).unwrap_or(0);
+    let network = ran(counter::SOFTIRQS_NET_RX).saturating_add(ran(counter::SOFTIRQS_NET_TX));
+    let is_network = OTHERS.iter().all(|kind| ran(*kind) <= network);
     is_network.then(|| {
         let name = words::host(host.role());
         Found::limit(format!("softirq takes CPU {} of {name} whole", load.cpu))
@@ -58,7 +59,8 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 /// `TIMER` and `RCU` run at each tick and cost little.
-const OTHERS: [&str; 3] = ["BLOCK", "TASKLET", "HI"];
+const OTHERS: [EachCounter<'static>; 3] =
+    [counter::SOFTIRQS_BLOCK, counter::SOFTIRQS_TASKLET, counter::SOFTIRQS_HI];
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
@@ -69,12 +71,12 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         // Whose interrupts they are is not known.
         host.inventory.irqs.clear();
-        crate::scene::grow(host, "softirqs.NET_RX.0", 90_000);
+        crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
     },
     silent: |record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "softirqs.NET_RX.0", 90_000);
-        crate::scene::grow(host, "softirqs.BLOCK.0", 190_000);
+        crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
+        crate::scene::grow(host, counter::SOFTIRQS_BLOCK.on(0), 190_000);
     },
 };

@@ -1,5 +1,6 @@
 //! K15: the program of an end stood still.
 
+use measurement::host::counter;
 use std::time::Duration;
 
 use measurement::units::show_duration;
@@ -56,7 +57,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
     let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
     let stood = asleep.max(in_turns(case, host))?;
-    let stolen = host.each("cpu", "steal_ns").into_iter().map(|(_, nanos)| nanos).max();
+    let stolen = host.each(counter::CPU_STEAL).into_iter().map(|(_, nanos)| nanos).max();
     Some(stood.saturating_sub(Duration::from_nanos(stolen.unwrap_or(0))))
 }
 
@@ -65,8 +66,8 @@ fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
 fn in_turns(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
     let runtime = case.test?.runtime(host.role())?;
     let turns = runtime.mpus.iter().map(|mpu| mpu.run_seconds).fold(0.0, f64::max);
-    let most = |what| host.each("task", what).iter().map(|(_, nanos)| *nanos).max();
-    let accounted = most("run_ns")?.saturating_add(most("wait_ns").unwrap_or(0));
+    let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max();
+    let accounted = most(counter::TASK_RUN)?.saturating_add(most(counter::TASK_WAIT).unwrap_or(0));
     Duration::try_from_secs_f64(turns - accounted as f64 / 1e9).ok()
 }
 
@@ -85,14 +86,14 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
         let runtime = record.peer_runtime.as_mut().expect("it is told");
         runtime.mpus[0].run_seconds = 8.0;
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "task.77.run_ns", 3_000_000_000);
+        crate::scene::grow(host, counter::TASK_RUN.on(77), 3_000_000_000);
     },
     silent: |record| {
         let runtime = record.peer_runtime.as_mut().expect("it is told");
         runtime.mpus[0].run_seconds = 8.0;
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "task.77.run_ns", 5_000_000_000);
-        crate::scene::grow(host, "task.77.wait_ns", 2_500_000_000);
+        crate::scene::grow(host, counter::TASK_RUN.on(77), 5_000_000_000);
+        crate::scene::grow(host, counter::TASK_WAIT.on(77), 2_500_000_000);
     },
 };
 
@@ -113,7 +114,7 @@ mod tests {
         };
         scene::host(&mut record, &Role::Peer).still_seconds = 3.0;
         assert_eq!(found(&record), 1);
-        scene::grow(scene::host(&mut record, &Role::Peer), "cpu.0.steal_ns", 2_900_000_000);
+        scene::grow(scene::host(&mut record, &Role::Peer), counter::CPU_STEAL.on(0), 2_900_000_000);
         assert_eq!(found(&record), 0);
     }
 }

@@ -5,6 +5,8 @@ use crate::evidence::{Host, run_delay};
 use crate::trust::others_cpu;
 use crate::trust::run_delay::{PAGE, is_by_the_other_end};
 use crate::words::{self, percent};
+#[cfg(test)]
+use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
 
@@ -49,12 +51,12 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "task.77.wait_ns", 4_500_000_000);
-        crate::scene::grow(host, "cpu.0.user_ns", 5_000_000_000);
+        crate::scene::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+        crate::scene::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "task.77.wait_ns", 100_000_000);
-        crate::scene::grow(host, "cpu.1.user_ns", 9_000_000_000);
+        crate::scene::grow(host, counter::TASK_WAIT.on(77), 100_000_000);
+        crate::scene::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
     },
 };

@@ -4,6 +4,7 @@ use super::{Case, Found, Rule};
 use crate::evidence::Host;
 use crate::trust::steal::PAGE;
 use crate::words::{self, percent};
+use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
 
@@ -13,7 +14,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let (cpu, nanos) = host.each("cpu", "steal_ns").into_iter().max_by_key(|(_, nanos)| *nanos)?;
+    let (cpu, nanos) = host.each(counter::CPU_STEAL).into_iter().max_by_key(|(_, nanos)| *nanos)?;
     let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
     let text = format!("a hypervisor takes CPU time of {} away", words::host(host.role()));
     let found = match share {
@@ -40,10 +41,10 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "cpu.0.steal_ns", 2_500_000_000);
+        crate::scene::grow(host, counter::CPU_STEAL.on(0), 2_500_000_000);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "cpu.0.steal_ns", 100_000_000);
+        crate::scene::grow(host, counter::CPU_STEAL.on(0), 100_000_000);
     },
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "H13",
@@ -23,7 +24,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let sender = transfer.sender();
-    let names = ["TCPSpuriousRtxHostQueues", "TCPWqueueTooBig"];
+    let names = [counter::TCP_SPURIOUS_RTX_HOST_QUEUES, counter::TCP_WQUEUE_TOO_BIG];
     let grown = transfer::grown(case.host(&sender), &names);
     (!grown.is_empty()).then(|| {
         let text = format!("segments are stuck in the queue of {}", words::host(&sender));
@@ -44,10 +45,10 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "netstat.TcpExt.TCPSpuriousRtxHostQueues", 40);
+        crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
     },
     silent: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "netstat.TcpExt.TCPSpuriousRtxHostQueues", 40);
+        crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
     },
 };

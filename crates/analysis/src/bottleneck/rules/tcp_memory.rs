@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Host;
 use crate::words::{self, counted};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "H8",
@@ -23,7 +24,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let times = host.growth("netstat.TcpExt.TCPMemoryPressures").filter(|times| *times > 0)?;
+    let times = host.growth(counter::TCP_MEMORY_PRESSURES).filter(|times| *times > 0)?;
     let text = format!("the memory of all TCP sockets ran short on {}", words::host(host.role()));
     let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
     let found = Found::candidate(text).at(host.role()).explaining(0.5).seen(seen);
@@ -36,7 +37,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     scene: crate::scene::tcp,
     fires: |record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "netstat.TcpExt.TCPMemoryPressures", 20);
+        crate::scene::grow(host, counter::TCP_MEMORY_PRESSURES, 20);
     },
     silent: |_| (),
 };

@@ -3,6 +3,7 @@
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Flow;
 use crate::words::{self, counted, percent, share};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "U2",
@@ -25,8 +26,8 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let receiver = flow.receiver();
     let host = case.host(&receiver)?;
-    let refused = ["snmp.Udp.MemErrors", "snmp6.Udp6MemErrors"];
-    let refused = refused.iter().filter_map(|name| host.growth(name)).sum::<u64>();
+    let refused = counter::UDP_MEM_ERRORS.each();
+    let refused = refused.iter().filter_map(|counter| host.growth(*counter)).sum::<u64>();
     let part = share(refused.min(ledger.lost()), ledger.lost());
     (share(refused.min(ledger.lost()), ledger.sent) > TOLERATED && part >= 0.5).then(|| {
         Found::limit(format!("the memory of all UDP sockets ran out on {}", words::host(&receiver)))
@@ -52,7 +53,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "snmp.Udp.MemErrors", 4_900);
+        crate::scene::grow(host, counter::UDP_MEM_ERRORS.v4, 4_900);
     },
     silent: |record| crate::scene::lose(record, 5_000),
 };

@@ -106,6 +106,7 @@ fn spread(record: &mut measurement::TestRecord, packets: [u64; 4]) {
     crate::scene::interface_of(record, &measurement::Role::Peer).receive_queues = 4;
     let host = crate::scene::host(record, &measurement::Role::Peer);
     for (queue, packets) in packets.into_iter().enumerate() {
-        crate::scene::grow(host, &format!("nic.eth0.rx_queue_{queue}_packets"), packets);
+        let name = format!("rx_queue_{queue}_packets");
+        crate::scene::grow(host, measurement::host::counter::driver("eth0").on(&name), packets);
     }
 }

@@ -4,6 +4,7 @@ use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent};
+use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
     id: "Q4",
@@ -25,7 +26,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let counters = FIELDS.map(|field| (field, device.growth(field)));
+    let counters = COUNTERS.map(|each| (each.field(), device.growth(each)));
     let unsent = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::Out, unsent)?;
     let name = device.name();
@@ -43,8 +44,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 /// Sums and their parts: the largest counts all.
-const FIELDS: [&str; 5] =
-    ["tx_dropped", "tx_errors", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors"];
+const COUNTERS: [EachCounter<'static>; 5] = [
+    counter::INTERFACE_TX_DROPPED,
+    counter::INTERFACE_TX_ERRORS,
+    counter::INTERFACE_TX_FIFO_ERRORS,
+    counter::INTERFACE_TX_CARRIER_ERRORS,
+    counter::INTERFACE_TX_ABORTED_ERRORS,
+];
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
@@ -53,11 +59,11 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
     fires: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, "interface.eth0.tx_fifo_errors", 5_000);
+        crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
     },
     silent: |record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, "interface.eth0.tx_fifo_errors", 5_000);
+        crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
     },
 };

@@ -60,8 +60,8 @@ impl PeerEvidence {
     fn can_be(&self) -> bool {
         let (host, series) = (&self.host, &self.host.series);
         host.interfaces.len() <= MOST_CARRIERS
-            && series.counters.len() + series.gauges.len() <= MOST_COUNTERS
-            && series.families.len() <= MOST_FAMILIES
+            && series.counters().len() + series.gauges().len() <= MOST_COUNTERS
+            && series.families().len() <= MOST_FAMILIES
             && host.gaps.len() <= MOST_FAMILIES
             && series.is_whole()
             && host.inventory.cpu_numbers().all(|number| *number <= MOST_CPU)
@@ -107,7 +107,7 @@ fn is_printable(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use measurement::host::Irq;
+    use measurement::host::{Irq, counter};
 
     use super::*;
 
@@ -139,7 +139,7 @@ mod tests {
     fn a_testimony_survives_the_wire_and_an_impossible_one_spoils_nothing() {
         let mut told = PeerEvidence::default();
         told.host.series.at = vec![at(1), at(2)];
-        told.host.series.counters.insert("cpu.0.user_ns".to_owned(), vec![3, 9]);
+        told.host.series.put(counter::CPU_USER.on(0), vec![3, 9]);
         let wrap = |peer_evidence: &PeerEvidence| {
             serde_json::json!({ "linerate": { "evidence": peer_evidence } }).to_string()
         };
