@@ -8,7 +8,7 @@ use aws_lc_rs::rsa::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use linerate_authentication::{Gate, Padding, PrivateKey, Refusal, UserName, Users};
+use linerate_authentication::{TokenVerifier, Padding, PrivateKey, Refusal, UserName, Users};
 
 /// Whether a token admits, which it must do once; a refusal must not change.
 pub fn admits(token: &str, padding: Padding) -> bool {
@@ -40,8 +40,8 @@ thread_local! {
 }
 
 struct Desk {
-    oaep: Gate,
-    pkcs1: Gate,
+    oaep: TokenVerifier,
+    pkcs1: TokenVerifier,
     users: Users,
 }
 
@@ -57,8 +57,8 @@ impl Desk {
             Padding::Oaep => oaep,
             Padding::Pkcs1 => pkcs1,
         };
-        let first = gate.admit(Some(token), NOW_SECONDS, users);
-        let again = gate.admit(Some(token), NOW_SECONDS, users);
+        let first = gate.verify(Some(token), NOW_SECONDS, users);
+        let again = gate.verify(Some(token), NOW_SECONDS, users);
         let Ok(user) = first else {
             assert_eq!(again, first, "a refusal does not change");
             return false;
@@ -71,8 +71,8 @@ impl Desk {
     }
 }
 
-fn gate(padding: Padding) -> Gate {
-    Gate::new(PrivateKey::from_pem(PRIVATE_KEY).expect("a private key"), SKEW, padding)
+fn gate(padding: Padding) -> TokenVerifier {
+    TokenVerifier::new(PrivateKey::from_pem(PRIVATE_KEY).expect("a private key"), SKEW, padding)
 }
 
 fn alice() -> UserName {

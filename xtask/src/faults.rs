@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 
 use crate::output::{say, transient};
 use crate::packages;
@@ -93,8 +93,8 @@ impl Faults {
 
     fn play(&self, troupe: &Troupe, scenarios: &[Scenario]) -> Result<String> {
         // From here on Ctrl-C ends nothing by itself: what was planted is taken away first.
-        let interrupts = Interrupts::take().context("cannot take Ctrl-C")?;
-        let is_stopped = || interrupts.came();
+        let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
+        let is_stopped = || interrupts.arrived();
         let bench = Bench { troupe, keep: self.keep.as_deref(), is_stopped: &is_stopped };
         let mut course = Course::default();
         for (number, scenario) in scenarios.iter().enumerate() {

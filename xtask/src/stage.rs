@@ -114,7 +114,7 @@ impl<'a> Stage<'a> {
     pub(crate) fn router(&self) -> Result<(&Host, &Host)> {
         match &self.ground {
             Ground::Cable(_) | Ground::Relay(_) => bail!("there is no router"),
-            Ground::Router(routed) => Ok((&routed.router, &routed.beyond)),
+            Ground::Router(routed) => Ok((&routed.router_near, &routed.router_far)),
         }
     }
 

@@ -85,8 +85,8 @@ impl Peer {
         random: &mut Random,
     ) -> std::io::Result<Self> {
         let control = begin_to_connect(server, script.from)?;
-        watches.reading.watch(&control, Interest::Readable, token)?;
-        watches.writing.watch(&control, Interest::Writable, token)?;
+        watches.reading.add(&control, Interest::Readable, token)?;
+        watches.writing.add(&control, Interest::Writable, token)?;
         let mut cookie = [0; COOKIE_LENGTH];
         for byte in &mut cookie[..COOKIE_LENGTH - 1] {
             *byte = *random.one_of(LETTERS);
@@ -231,10 +231,10 @@ impl Peer {
             let stream = Stream::begin(transport, self.server, self.script.from, now)?;
             match &stream {
                 Stream::Tcp(socket) => {
-                    watches.writing.watch(socket, Interest::Writable, self.token)?;
+                    watches.writing.add(socket, Interest::Writable, self.token)?;
                 }
                 Stream::Udp { socket, .. } => {
-                    watches.reading.watch(socket, Interest::Readable, self.token)?;
+                    watches.reading.add(socket, Interest::Readable, self.token)?;
                 }
             }
             self.opening = Some(stream);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use linux::namespace::NetworkNamespace;
-use linux::netlink::Route;
+use linux::netlink::RouteSocket;
 
 /// A network namespace that is a host.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ impl Place {
     /// A command whose process will run on this host.
     pub(super) fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        self.namespace.confine(&mut command);
+        self.namespace.apply_to(&mut command);
         command
     }
 
@@ -113,12 +113,12 @@ impl Place {
         self.run(|| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default())
     }
 
-    fn route(&self) -> anyhow::Result<Route> {
-        self.run(Route::open)?.context("cannot configure a namespace")
+    fn route(&self) -> anyhow::Result<RouteSocket> {
+        self.run(RouteSocket::open)?.context("cannot configure a namespace")
     }
 }
 
-fn await_link(route: &mut Route, name: &str) -> anyhow::Result<()> {
+fn await_link(route: &mut RouteSocket, name: &str) -> anyhow::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !route.link(name).context("cannot read an interface's state")?.operational {
         if Instant::now() > deadline {

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::claim;
 use crate::credentials::Credentials;
 use crate::error::AuthenticationError;
-use crate::token::Sealed;
+use crate::token::EncryptedToken;
 
 /// How RSA fills what the form leaves free. Both ends must agree; nothing in a token tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +56,7 @@ impl PublicKey {
     ) -> Result<String, AuthenticationError> {
         let form = claim::write(credentials, now_seconds);
         check_room(form.len(), self.most_bytes(padding))?;
-        let sealed = self.seal(form.as_bytes(), padding);
+        let sealed = self.encrypt(form.as_bytes(), padding);
         sealed.map(|sealed| sealed.write()).map_err(|_| AuthenticationError::Encrypt)
     }
 
@@ -67,13 +67,13 @@ impl PublicKey {
         }
     }
 
-    fn seal(&self, form: &[u8], padding: Padding) -> Result<Sealed, Unspecified> {
+    fn encrypt(&self, form: &[u8], padding: Padding) -> Result<EncryptedToken, Unspecified> {
         let mut sealed = vec![0; self.oaep.ciphertext_size()];
         match padding {
             Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut sealed, None)?,
             Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut sealed)?,
         };
-        Ok(Sealed::new(sealed))
+        Ok(EncryptedToken::new(sealed))
     }
 }
 
@@ -120,7 +120,11 @@ impl PrivateKey {
     }
 
     /// What is sealed. None tells nothing of why.
-    pub(crate) fn open(&self, sealed: &Sealed, padding: Padding) -> Option<Zeroizing<Vec<u8>>> {
+    pub(crate) fn decrypt(
+        &self,
+        sealed: &EncryptedToken,
+        padding: Padding,
+    ) -> Option<Zeroizing<Vec<u8>>> {
         let mut form = Zeroizing::new(vec![0; self.bytes()]);
         let opened = match padding {
             Padding::Oaep => {

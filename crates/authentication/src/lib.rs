@@ -3,13 +3,13 @@
 //!
 //! The client writes user name, password and the time of day into a form, seals it with the
 //! server's public RSA key, and sends it as a [`PublicKey::token`]. The server opens it with
-//! the private key and compares with its file of [`Users`]; a [`Gate`] does that, and remembers
+//! the private key and compares with its file of [`Users`]; a [`TokenVerifier`] does that, and remembers
 //! what it admitted, so that a token serves once.
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use linerate_authentication::{Credentials, Gate, Padding, PrivateKey, PublicKey, Users};
+//! use linerate_authentication::{Credentials, TokenVerifier, Padding, PrivateKey, PublicKey, Users};
 //!
 //! # let public = include_str!("../tests/fixtures/test-only-public.pem");
 //! # let private = include_str!("../tests/fixtures/test-only-private.pem");
@@ -18,8 +18,8 @@
 //! let credentials = Credentials::new("alice", String::from("secret"))?;
 //! let token = PublicKey::from_pem(public)?.token(&credentials, now_seconds, Padding::Oaep)?;
 //!
-//! let gate = Gate::new(PrivateKey::from_pem(private)?, Duration::from_secs(10), Padding::Oaep);
-//! let admitted = gate.admit(Some(&token), now_seconds, &Users::parse(users)?);
+//! let verifier = TokenVerifier::new(PrivateKey::from_pem(private)?, Duration::from_secs(10), Padding::Oaep);
+//! let admitted = verifier.verify(Some(&token), now_seconds, &Users::parse(users)?);
 //! assert_eq!(admitted.expect("the password is right").as_str(), "alice");
 //! # Ok::<(), linerate_authentication::AuthenticationError>(())
 //! ```
@@ -33,16 +33,16 @@
 mod claim;
 mod credentials;
 mod error;
-mod gate;
 mod key;
-mod memory;
 mod refusal;
+mod replay_cache;
 mod token;
 mod users;
+mod verifier;
 
 pub use credentials::{Credentials, UserName};
 pub use error::AuthenticationError;
-pub use gate::Gate;
 pub use key::{Padding, PrivateKey, PublicKey};
 pub use refusal::{Clock, Refusal};
 pub use users::Users;
+pub use verifier::TokenVerifier;

@@ -63,7 +63,7 @@ pub enum Refusal {
     /// There is no room to remember another token, and what is not remembered could be used
     /// twice.
     #[error("user {user} must wait: {admitted} tokens within the permitted skew are remembered")]
-    Full {
+    ReplayCacheFull {
         /// Whose password is right.
         user: UserName,
         /// How many are remembered.

@@ -5,9 +5,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 /// A sealed form, as long as the key that sealed it.
-pub(crate) struct Sealed(Vec<u8>);
+pub(crate) struct EncryptedToken(Vec<u8>);
 
-impl Sealed {
+impl EncryptedToken {
     pub(crate) const fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
@@ -46,25 +46,25 @@ mod tests {
     use super::*;
 
     fn token(bytes: usize) -> String {
-        Sealed::new(vec![0xA5; bytes]).write()
+        EncryptedToken::new(vec![0xA5; bytes]).write()
     }
 
     #[test]
     fn a_token_has_the_length_of_the_key() {
-        assert!(Sealed::read(&token(256), 256).is_some());
+        assert!(EncryptedToken::read(&token(256), 256).is_some());
         // 255 and 256 bytes differ by one of base64's padding characters alone.
         for bytes in [0, 1, 254, 255, 257, 258, 100_000] {
-            assert!(Sealed::read(&token(bytes), 256).is_none(), "{bytes}");
+            assert!(EncryptedToken::read(&token(bytes), 256).is_none(), "{bytes}");
         }
     }
 
     #[test]
     fn a_token_is_strict_base64() {
         let token = token(256);
-        assert!(Sealed::read(&token.replace("==", "  "), 256).is_none());
-        assert!(Sealed::read(&token.replacen('p', "\n", 1), 256).is_none());
+        assert!(EncryptedToken::read(&token.replace("==", "  "), 256).is_none());
+        assert!(EncryptedToken::read(&token.replacen('p', "\n", 1), 256).is_none());
         // The last digit has four bits that mean nothing and must be zero.
         assert!(token.ends_with("pQ=="));
-        assert!(Sealed::read(&token.replace("pQ==", "pR=="), 256).is_none());
+        assert!(EncryptedToken::read(&token.replace("pQ==", "pR=="), 256).is_none());
     }
 }

@@ -36,8 +36,8 @@ impl Users {
     ///
     /// Every account is compared, whichever is the right one: the time tells how many there
     /// are, not whether the name is one of them.
-    pub(crate) fn know(&self, claim: &Claim) -> bool {
-        let claimed = Account::of(claim);
+    pub(crate) fn verify_password(&self, claim: &Claim) -> bool {
+        let claimed = Account::from_claim(claim);
         self.accounts.iter().fold(false, |known, account| known | account.equals(&claimed))
     }
 }
@@ -74,7 +74,7 @@ impl Account {
         Some(Self::new(&user, &hash))
     }
 
-    fn of(claim: &Claim) -> Self {
+    fn from_claim(claim: &Claim) -> Self {
         Self::new(&claim.user, password_hash(claim).as_ref())
     }
 
@@ -141,9 +141,9 @@ mod tests {
 
     fn assert_knows_alice(text: &str) {
         let users = users(text);
-        assert!(users.know(&claim("alice", "secret")), "{text}");
-        assert!(!users.know(&claim("alice", "secreT")), "{text}");
-        assert!(!users.know(&claim("bob", "secret")), "{text}");
+        assert!(users.verify_password(&claim("alice", "secret")), "{text}");
+        assert!(!users.verify_password(&claim("alice", "secreT")), "{text}");
+        assert!(!users.verify_password(&claim("bob", "secret")), "{text}");
     }
 
     #[test]
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn the_hash_of_one_user_is_of_no_use_to_another() {
         let users = users(&format!("bob,{ALICE}"));
-        assert!(!users.know(&claim("bob", "secret")));
-        assert!(!users.know(&claim("alice", "secret")));
+        assert!(!users.verify_password(&claim("bob", "secret")));
+        assert!(!users.verify_password(&claim("alice", "secret")));
     }
 
     #[test]
@@ -173,13 +173,13 @@ mod tests {
         // {a}b}c is the text of user a with password b}c, and of user a}b with password c.
         let hash = "99ddb9dca5a9307b9f77609704e03db134e50957bd15729cc08e0b3651e0ee78";
         let users = users(&format!("a,{hash}"));
-        assert!(users.know(&claim("a", "b}c")));
-        assert!(!users.know(&claim("a}b", "c")));
+        assert!(users.verify_password(&claim("a", "b}c")));
+        assert!(!users.verify_password(&claim("a}b", "c")));
     }
 
     #[test]
     fn an_empty_file_knows_nobody() {
-        assert!(!users("").know(&claim("alice", "secret")));
+        assert!(!users("").verify_password(&claim("alice", "secret")));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use aws_lc_rs::rsa::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use linerate_authentication::{Gate, Padding, PrivateKey, Refusal, UserName, Users};
+use linerate_authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
 
 /// CVE-2024-26306: an iperf3 server before 3.17 let its clients see, in the time it took, what
 /// was wrong with the padding of a token, and so decrypted for whoever asked often enough.
@@ -72,12 +72,12 @@ fn cve_2025_54350_a_token_that_is_no_base64_ends_nothing() {
         "\u{fffd}".repeat(good.len() / 3),
         "A".repeat(60_000),
     ];
-    let gate = gate(Padding::Oaep);
+    let verifier = verifier(Padding::Oaep);
     for token in malformed.iter().filter(|token| **token != good) {
-        let refused = gate.admit(Some(token), NOW_SECONDS, &users());
+        let refused = verifier.verify(Some(token), NOW_SECONDS, &users());
         assert_eq!(refused, Err(Refusal::Malformed), "{token:?}");
     }
-    assert_eq!(gate.admit(Some(&good), NOW_SECONDS, &users()), Ok(alice()));
+    assert_eq!(verifier.verify(Some(&good), NOW_SECONDS, &users()), Ok(alice()));
 }
 
 /// What an iperf3 of any version takes apart without a look at where it ends: forms without
@@ -114,12 +114,12 @@ fn expected(length: usize) -> Result<UserName, Refusal> {
 }
 
 fn judge(token: &str, padding: Padding) -> Result<UserName, Refusal> {
-    gate(padding).admit(Some(token), NOW_SECONDS, &users())
+    verifier(padding).verify(Some(token), NOW_SECONDS, &users())
 }
 
-fn gate(padding: Padding) -> Gate {
+fn verifier(padding: Padding) -> TokenVerifier {
     let key = PrivateKey::from_pem(include_str!("fixtures/test-only-private.pem"));
-    Gate::new(key.expect("a private key"), Duration::from_secs(10), padding)
+    TokenVerifier::new(key.expect("a private key"), Duration::from_secs(10), padding)
 }
 
 fn users() -> Users {

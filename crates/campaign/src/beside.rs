@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::{Peer, TestPlan, TestRecord, Timestamp};
 use session::client::Request;
 use session::{Observer, SessionError};
@@ -35,10 +35,10 @@ pub(crate) struct Together {
 /// Why the companion could not begin, or why the test could not.
 pub(crate) fn run(
     companion: &Companion<'_>,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<Together, SessionError> {
-    let notice = Interrupts::by_notice().map_err(refused("an eventfd"))?;
+    let notice = StopSignals::manual().map_err(refused("an eventfd"))?;
     std::thread::scope(|scope| {
         let (tell, begun) = channel();
         let (request, notice) = (companion.request, &notice);
@@ -83,7 +83,7 @@ impl Observer for Starting {
 /// Whether the companion goes; else it has ended.
 fn await_start(
     begun: &Receiver<()>,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
 ) -> Result<bool, SessionError> {
     loop {
         match begun.recv_timeout(LOOK) {
@@ -94,7 +94,7 @@ fn await_start(
     }
 }
 
-fn pause(span: Duration, interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
+fn pause(span: Duration, interrupts: Option<&StopSignals>) -> Result<(), SessionError> {
     let end = now().after(span);
     while now() < end {
         check(interrupts)?;
@@ -103,8 +103,12 @@ fn pause(span: Duration, interrupts: Option<&Interrupts>) -> Result<(), SessionE
     Ok(())
 }
 
-fn check(interrupts: Option<&Interrupts>) -> Result<(), SessionError> {
-    if interrupts.is_some_and(Interrupts::came) { Err(SessionError::Interrupted) } else { Ok(()) }
+fn check(interrupts: Option<&StopSignals>) -> Result<(), SessionError> {
+    if interrupts.is_some_and(StopSignals::arrived) {
+        Err(SessionError::Interrupted)
+    } else {
+        Ok(())
+    }
 }
 
 fn refused(what: &'static str) -> impl Fn(std::io::Error) -> SessionError {

@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{
     Direction, End, Exchange, Loaded, Probe, RoundTrips, TestPlan, TestRecord, Timestamp, Transport,
@@ -70,7 +70,7 @@ fn plan(every: Duration, test: &TestPlan) -> Result<TestPlan, measurement::plan:
 /// Why the probe could not begin, or why the test could not.
 pub fn run_beside(
     beside: &Beside,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
     let companion = Companion {

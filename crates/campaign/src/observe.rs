@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::plan::{MAX_TIME, PlanDraft};
 use measurement::{Direction, End, Exchange, HostEvidence, Role, TestPlan, TestRecord, Transport};
 use session::SessionError;
@@ -30,7 +30,7 @@ pub struct Observed {
 pub fn run_observed(
     observed: &Observed,
     request: &Request,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
     let request = watching(observed, request);

@@ -17,7 +17,7 @@ mod rows;
 use flags::{Arguments, Command};
 
 fn main() -> ExitCode {
-    linux::process::outlive_large_files();
+    linux::process::ignore_file_size_signal();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     // A link with that name is the drop-in.

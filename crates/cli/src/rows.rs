@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use campaign::{Beside, Observed, run_beside, run_observed};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{RecordSet, TestPlan, TestRecord};
 use session::SessionError;
@@ -69,7 +69,7 @@ pub(crate) fn run_rows(
     plans: &[TestPlan],
     manner: Manner<'_>,
     request: impl Fn(&TestPlan) -> Request,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
 ) -> Rows {
     let Manner { repeat, probe_every, observed, detail } = manner;
     let mut records = Vec::new();
@@ -116,7 +116,7 @@ pub(crate) fn run_rows(
 fn watched(
     observed: &[Observed],
     request: &Request,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
     test: &mut dyn FnMut() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
     match observed {
@@ -133,7 +133,7 @@ fn watched(
 pub(crate) fn run_patiently(
     request: &Request,
     progress: &mut Progress,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
     patience: Duration,
 ) -> Result<TestRecord, SessionError> {
     let deadline = Instant::now() + patience;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
-use linux::event::Wake;
+use linux::event::EventFd;
 use portable_atomic::AtomicU64;
 
 /// What senders have left to send. A stream takes its part before it sends.
@@ -45,7 +45,7 @@ pub struct Goal {
     bytes: u64,
     limit: AtomicU64,
     received: AtomicU64,
-    reached: Wake,
+    reached: EventFd,
 }
 
 impl Goal {
@@ -55,7 +55,7 @@ impl Goal {
     /// What the kernel reports, e.g. too many open files.
     pub fn new(bytes: u64) -> io::Result<Self> {
         let (limit, received) = (AtomicU64::new(bytes), AtomicU64::new(0));
-        Ok(Self { bytes, limit, received, reached: Wake::new()? })
+        Ok(Self { bytes, limit, received, reached: EventFd::new()? })
     }
 
     /// A goal of `bytes` that counts from the call of [`Self::begin`] on.

@@ -31,7 +31,7 @@ pub fn catalogue() -> impl Iterator<Item = Entry> {
 /// Opens what engines need and what a process that gives up its rights to files cannot open
 /// later. An engine for which that fails says so when it is made.
 pub fn open_ahead() {
-    _ = linux::splice::nowhere();
+    _ = linux::splice::dev_null();
 }
 
 fn entry(transport: Transport) -> impl Fn((&'static str, &'static str, bool)) -> Entry {

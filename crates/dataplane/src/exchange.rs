@@ -82,7 +82,7 @@ pub fn answerer(
 /// A stamp takes the kernel time on the way, and who asks and answers reads the clock anyway.
 fn unstamped(socket: Arc<UdpSocket>) -> Arc<UdpSocket> {
     // At worst it costs that time.
-    _ = linux::udp::leave_unstamped(&socket);
+    _ = linux::udp::disable_timestamps(&socket);
     socket
 }
 
@@ -147,7 +147,7 @@ impl Terms {
         if self.every.is_some() || self.busy || under_way > MOST_IN_CALLS {
             return false;
         }
-        self.calls_wait = linux::let_calls_wait(socket, LONGEST_CALL).is_ok();
+        self.calls_wait = linux::set_call_timeout(socket, LONGEST_CALL).is_ok();
         self.calls_wait
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use linux::event::Wake;
+use linux::event::EventFd;
 use mars::{
     Barrier, Builder, Clearing, Context, EventFlag, Handle, Placement, Priority, Queue, Utilisation,
 };
@@ -54,7 +54,7 @@ pub struct Pool {
     before: OnceLock<Vec<Utilisation>>,
     /// How the paced streams of each MPU keep their times.
     tallies: Vec<Arc<PacingTally>>,
-    done: Arc<Wake>,
+    done: Arc<EventFd>,
 }
 
 /// What the pool's owner keeps of a stream.
@@ -110,7 +110,7 @@ impl Pool {
             late_reports: AtomicU64::new(0),
             before: OnceLock::new(),
             tallies,
-            done: Arc::new(Wake::new()?),
+            done: Arc::new(EventFd::new()?),
             context,
         };
         let logs: Vec<Arc<Log>> = (0..mpus).map(|_| Arc::default()).collect();
@@ -213,7 +213,7 @@ impl Pool {
     }
 
     /// Becomes readable when a stream is done; see [`Self::senders_finished`].
-    pub fn done(&self) -> &Wake {
+    pub fn done(&self) -> &EventFd {
         &self.done
     }
 
@@ -397,7 +397,7 @@ mod tests {
     }
 
     /// A stream that takes long to get ready.
-    struct Late(Wake);
+    struct Late(EventFd);
 
     impl Stream for Late {
         fn interest(&self) -> (BorrowedFd<'_>, Interest) {
@@ -417,7 +417,7 @@ mod tests {
         let late = || OpenStream {
             id: 1,
             sender: false,
-            engine: Box::new(Late(Wake::new().expect("an eventfd"))),
+            engine: Box::new(Late(EventFd::new().expect("an eventfd"))),
             counters: Arc::default(),
         };
         let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };

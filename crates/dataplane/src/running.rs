@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use linux::epoll::Interest;
-use linux::event::Wake;
+use linux::event::EventFd;
 use mars::{Barrier, Mpu, Next, Wait, Workload};
 use measurement::Timestamp;
 
@@ -30,7 +30,7 @@ pub(crate) struct Running {
     /// All streams, and the host, meet here before the first byte.
     pub(crate) start: Arc<Barrier>,
     /// Notified when the stream is done.
-    pub(crate) done: Arc<Wake>,
+    pub(crate) done: Arc<EventFd>,
     pub(crate) log: Arc<Log>,
 }
 
@@ -89,7 +89,7 @@ impl Running {
     fn settle(&mut self, mpu: &Mpu<'_, Station>) {
         if mpu.module.streams == 1 && self.engine.wait_in_calls() {
             // At worst it wakes the thread for nothing.
-            _ = mpu.forget(self.engine.interest().0);
+            _ = mpu.unwatch(self.engine.interest().0);
         }
     }
 
@@ -128,7 +128,7 @@ impl Running {
 
     fn watch_newest(&self, mpu: &mut Mpu<'_, Station>) -> Next {
         let newest = self.engine.newest();
-        match newest.map_or(Ok(()), |newest| mpu.watch_also(newest, Interest::Both)) {
+        match newest.map_or(Ok(()), |newest| mpu.watch_extra(newest, Interest::Both)) {
             Ok(()) => Next::Yield,
             Err(error) => {
                 self.counters.finish(error.raw_os_error());

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use linux::memory::Region;
-use linux::udp::{LONGEST_PIECE, MOST_SEGMENTS, MOST_SEGMENTS_NOW, ReceiveBatch, SendBatch};
+use linux::udp::{
+    MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, ReceiveBatch, SendBatch,
+};
 
 use crate::pacing::PacingTally;
 
@@ -112,12 +114,12 @@ fn outgoing(kind: Kind, block: usize) -> (usize, usize) {
 
 /// How many datagrams of `block` bytes can go in one piece, at least one.
 pub fn segments(block: usize) -> usize {
-    (LONGEST_PIECE / block.max(1)).clamp(1, MOST_SEGMENTS)
+    (MAX_GSO_PAYLOAD / block.max(1)).clamp(1, MAX_GSO_SEGMENTS)
 }
 
 /// The same for a kernel that takes as many as any.
 fn most_segments(block: usize) -> usize {
-    (LONGEST_PIECE / block.max(1)).clamp(1, MOST_SEGMENTS_NOW)
+    (MAX_GSO_PAYLOAD / block.max(1)).clamp(1, MAX_GSO_SEGMENTS_SINCE_6_9)
 }
 
 /// How many slots there are for what comes in one call, and how long each is.

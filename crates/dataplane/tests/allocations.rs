@@ -86,8 +86,8 @@ fn udp_streams_in_one_piece_allocate_nothing() {
     let setup = Setup::of(Kind::Segments, Filling::Digits);
     let setup = (0..PAIRS).fold(setup, |setup, _| {
         let (near, far) = udp_pair();
-        linux::udp::stamp_arrivals(&far).expect("stamps");
-        linux::udp::coalesce_arrivals(&far).expect("coalesces");
+        linux::udp::enable_timestamps(&far).expect("stamps");
+        linux::udp::enable_gro(&far).expect("coalesces");
         setup
             .sender(|c| tally.probe(udp::Sender::segmented(near, CounterWidth::Bits64, c)))
             .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
@@ -192,7 +192,7 @@ fn asking(exchange: Exchange) -> impl FnOnce(Arc<Counters>) -> Asking {
 /// A sender and its receiver, both probed.
 fn udp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
     let (near, far) = udp_pair();
-    linux::udp::stamp_arrivals(&far).expect("stamps");
+    linux::udp::enable_timestamps(&far).expect("stamps");
     setup
         .sender(|c| tally.probe(udp::Sender::new(near, CounterWidth::Bits64, c).with_pacer(pacer)))
         .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))

@@ -202,7 +202,7 @@ struct Bench {
 impl Bench {
     fn new(width: CounterWidth) -> Self {
         let (peer, socket) = udp_pair();
-        linux::udp::stamp_arrivals(&socket).expect("stamps");
+        linux::udp::enable_timestamps(&socket).expect("stamps");
         let pool = Setup::udp().receiver(|c| udp::Receiver::new(socket, width, c)).start();
         Self { peer, width, pool }
     }

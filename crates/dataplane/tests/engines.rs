@@ -168,9 +168,9 @@ fn read_exactly(mut socket: &TcpStream, length: usize) -> Vec<u8> {
 /// The counters of a sender and of its receiver after [`DATAGRAMS`].
 fn moved(sends_whole: bool, takes_whole: bool) -> (StreamCounters, StreamCounters) {
     let (near, far) = udp_pair();
-    linux::udp::check_segmentation(&near, DATAGRAM).expect("the kernel segments");
+    linux::udp::check_gso(&near, DATAGRAM).expect("the kernel segments");
     if takes_whole {
-        linux::udp::coalesce_arrivals(&far).expect("the kernel coalesces");
+        linux::udp::enable_gro(&far).expect("the kernel coalesces");
     }
     let setup = Setup::of(Kind::Segments, Filling::Random);
     let setup = if sends_whole {

@@ -11,8 +11,8 @@ use linerate_dataplane::{
     Budget, Goal, Pacer, Pool, Scratch, Step, Stream, pacing_report, tcp, udp,
 };
 use linux::epoll::Interest;
-use linux::event::Wake;
-use linux::poll::{Watch, wait};
+use linux::event::EventFd;
+use linux::poll::{PollFd, wait};
 use measurement::{BitRate, Pacing, PacingWay, Timestamp};
 use protocol::iperf3::CounterWidth;
 
@@ -218,7 +218,7 @@ fn a_reset_ends_a_sender_with_its_error() {
 /// Both come as one event, and no second one for the end (epoll(7)).
 #[test]
 fn an_end_that_comes_along_with_data_is_noticed() {
-    let ((near, far), wake) = (tcp_pair(), Arc::new(Wake::new().expect("eventfd")));
+    let ((near, far), wake) = (tcp_pair(), Arc::new(EventFd::new().expect("eventfd")));
     let ((holding, held), (resume, release)) = (mpsc::channel(), mpsc::channel());
     let hog = Hog { wake: Arc::clone(&wake), woken: false, holding, release };
     let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| hog).start();
@@ -235,7 +235,7 @@ fn an_end_that_comes_along_with_data_is_noticed() {
 #[test]
 fn a_stream_that_never_waits_does_not_starve_the_other_one() {
     let (near, far) = tcp_pair();
-    let restless = Restless(Wake::new().expect("eventfd"));
+    let restless = Restless(EventFd::new().expect("eventfd"));
     let pool = Setup::tcp().receiver(|c| tcp::Receiver::new(far, c)).receiver(|_| restless).start();
     // The receiver finds nothing and waits.
     std::thread::sleep(Duration::from_millis(20));
@@ -337,13 +337,13 @@ fn ends_soon(action: impl FnOnce() + Send + 'static) -> bool {
 }
 
 fn is_readable(fd: &impl AsFd) -> bool {
-    let mut watches = [Watch::readable(fd.as_fd())];
+    let mut watches = [PollFd::readable(fd.as_fd())];
     wait(&mut watches, Some(Duration::ZERO)).expect("polls");
     watches[0].ready().is_readable()
 }
 
 /// A stream that can go on all the time.
-struct Restless(Wake);
+struct Restless(EventFd);
 
 impl Stream for Restless {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
@@ -359,7 +359,7 @@ impl Stream for Restless {
 
 /// A stream that keeps its worker from everything else when it is woken.
 struct Hog {
-    wake: Arc<Wake>,
+    wake: Arc<EventFd>,
     woken: bool,
     holding: mpsc::Sender<()>,
     release: mpsc::Receiver<()>,

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use linux::netlink::{LinkEntry, Route};
+use linux::netlink::{LinkEntry, RouteSocket};
 
 /// The interface by which packets to `peer` leave, in the network namespace of the calling
 /// thread; empty if the kernel does not tell.
@@ -12,14 +12,14 @@ pub fn interfaces_towards(peer: IpAddr) -> Vec<String> {
 
 /// Every interface of the calling thread's network namespace that is up, but for loopback.
 pub fn interfaces_with_links() -> Vec<String> {
-    let links = Route::open().and_then(|mut route| route.links()).unwrap_or_default();
+    let links = RouteSocket::open().and_then(|mut route| route.links()).unwrap_or_default();
     let carries = |link: &LinkEntry| link.is_up() && !link.is_loopback();
     links.into_iter().filter(carries).map(|link| link.name).collect()
 }
 
 fn name_of_egress(peer: IpAddr) -> Option<String> {
-    let mut route = Route::open().ok()?;
-    let index = route.egress_to(peer).ok()?;
+    let mut route = RouteSocket::open().ok()?;
+    let index = route.output_interface(peer).ok()?;
     let links = route.links().ok()?;
     links.into_iter().find(|link| link.index == index).map(|link| link.name)
 }

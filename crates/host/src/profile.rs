@@ -12,7 +12,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linux::sampling::{Refusal, Sampler, Scope};
+use linux::perf::{PerfError, Sampler, Scope};
 use measurement::{Gap, Profile};
 
 use names::Names;
@@ -41,7 +41,7 @@ impl Profiler {
         let lost_before = sampler.lost();
         let mut gaps = Vec::new();
         if sampler.scope() == Scope::Threads {
-            gaps.push(gap("profile of other processes", &Refusal::NotPermitted.to_string()));
+            gaps.push(gap("profile of other processes", &PerfError::NotPermitted.to_string()));
         }
         let (tally, began, span, profile) = (Tally::default(), None, Duration::ZERO, None);
         Ok(Self { vantage, sampler, tally, began, span, lost_before, profile, gaps })
@@ -112,7 +112,7 @@ impl Profiler {
     }
 }
 
-fn refused(refusal: &Refusal) -> Gap {
+fn refused(refusal: &PerfError) -> Gap {
     gap(WHAT, &refusal.to_string())
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use lab::{Link, LinkSpec, Rate, Shape};
 use linerate_host::{Subject, Tree, Watch};
-use linux::netlink::{Discipline, Route};
+use linux::netlink::{Qdisc, RouteSocket};
 use measurement::host::{EachCounter, Family, counter};
 use measurement::{HostEvidence, Role, Timestamp};
 
@@ -47,7 +47,7 @@ fn what_a_full_socket_drops_is_counted_exactly() -> Outcome {
             }
             Ok(())
         })?;
-        Ok::<_, std::io::Error>((linux::memory_of(&receiver)?.drops, evidence))
+        Ok::<_, std::io::Error>((linux::socket_memory(&receiver)?.drops, evidence))
     })??;
     assert!(dropped > 0);
     assert_eq!(evidence.series.growth(counter::UDP_RCVBUF_ERRORS.v4), Some(dropped.into()));
@@ -122,14 +122,14 @@ fn the_driver_of_an_interface_counts() -> Outcome {
 /// Waits until nothing waits in the queue of an interface any more; at the rate of the test
 /// that is soon.
 fn wait_for_the_queue(interface: &str) -> std::io::Result<()> {
-    let mut route = Route::open()?;
+    let mut route = RouteSocket::open()?;
     let index = route.interface_index(interface)?;
     let deadline = linux::clock::monotonic() + Duration::from_secs(20);
     loop {
-        let is_empty = |one: &Discipline| {
+        let is_empty = |one: &Qdisc| {
             one.index != index || one.statistics.is_none_or(|counted| counted.backlog_packets == 0)
         };
-        if route.disciplines()?.iter().all(is_empty) || linux::clock::monotonic() > deadline {
+        if route.qdiscs()?.iter().all(is_empty) || linux::clock::monotonic() > deadline {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(20));

@@ -1,7 +1,7 @@
 //! Whether this process may make links, and the way there.
 
-use linux::namespace::{enter_user_namespace, may_administrate_network, rehearse};
-use linux::netlink::Route;
+use linux::namespace::{enter_user_namespace, may_administrate_network, try_in_fork};
+use linux::netlink::RouteSocket;
 
 use crate::error::{LabError, chain};
 use crate::host::{LOOPBACK, set_up};
@@ -44,13 +44,13 @@ pub fn prepare() -> Access {
 
 fn enter() -> Result<(), LabError> {
     let dress_rehearsal = || enter_for_good().and_then(|()| try_link());
-    rehearse(|| dress_rehearsal().map_err(|error| chain(&error))).map_err(LabError::Rehearse)?;
+    try_in_fork(|| dress_rehearsal().map_err(|error| chain(&error))).map_err(LabError::Rehearse)?;
     enter_for_good()
 }
 
 fn enter_for_good() -> Result<(), LabError> {
     enter_user_namespace().map_err(LabError::EnterUserNamespace)?;
-    let mut route = Route::open().map_err(LabError::OpenNetlink)?;
+    let mut route = RouteSocket::open().map_err(LabError::OpenNetlink)?;
     set_up(&mut route, LOOPBACK)
 }
 

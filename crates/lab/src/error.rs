@@ -69,9 +69,9 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// The kernel does not route.
-    #[error("failed to route by {via}")]
-    Route {
+    /// IP forwarding or the default route through the router could not be set up.
+    #[error("failed to route by {via} (needs CAP_NET_ADMIN and a writable /proc/sys/net)")]
+    EnableRouting {
         /// The router's address.
         via: IpAddr,
         /// The cause.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use linux::namespace::NetworkNamespace;
-use linux::netlink::{LinkState, Route};
+use linux::netlink::{LinkState, RouteSocket};
 
 use crate::error::LabError;
 use crate::link::{IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, LinkSpec};
@@ -73,7 +73,7 @@ impl Host {
     /// A command whose process will run on this host.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        self.namespace.confine(&mut command);
+        self.namespace.apply_to(&mut command);
         command
     }
 
@@ -128,7 +128,7 @@ impl Host {
         Ok(())
     }
 
-    fn is_ready(&self, route: &mut Route) -> Result<bool, LabError> {
+    fn is_ready(&self, route: &mut RouteSocket) -> Result<bool, LabError> {
         if !self.inspect(route)?.operational {
             return Ok(false);
         }
@@ -146,14 +146,14 @@ impl Host {
     }
 
     /// A host without any route to an address does not answer for it either.
-    fn answers_for(&self, route: &mut Route, address: IpAddr) -> Result<bool, LabError> {
+    fn answers_for(&self, route: &mut RouteSocket, address: IpAddr) -> Result<bool, LabError> {
         match route.is_local(self.interface(), address) {
             Err(error) if error.kind() == ErrorKind::NetworkUnreachable => Ok(false),
             answer => answer.map_err(|source| self.inspect_error(source)),
         }
     }
 
-    fn add_ipv6(&self, route: &mut Route) -> Result<Ipv6Support, LabError> {
+    fn add_ipv6(&self, route: &mut RouteSocket) -> Result<Ipv6Support, LabError> {
         for address in [self.addressing.ipv6, self.addressing.link_local] {
             match self.add_address(route, address.into(), IPV6_PREFIX_LENGTH) {
                 Err(LabError::AddAddress { source, .. }) if means_ipv6_is_off(&source) => {
@@ -167,7 +167,7 @@ impl Host {
 
     fn add_address(
         &self,
-        route: &mut Route,
+        route: &mut RouteSocket,
         address: IpAddr,
         prefix_length: u8,
     ) -> Result<(), LabError> {
@@ -176,7 +176,7 @@ impl Host {
         })
     }
 
-    fn set_mtu(&self, route: &mut Route, mtu: u32) -> Result<(), LabError> {
+    fn set_mtu(&self, route: &mut RouteSocket, mtu: u32) -> Result<(), LabError> {
         route.set_mtu(self.interface(), mtu).map_err(|source| LabError::SetMtu {
             mtu,
             interface: self.interface().to_owned(),
@@ -184,13 +184,13 @@ impl Host {
         })
     }
 
-    fn shape(&self, route: &mut Route, shape: &Shape) -> Result<(), LabError> {
+    fn shape(&self, route: &mut RouteSocket, shape: &Shape) -> Result<(), LabError> {
         route
             .shape_tbf(self.interface(), shape.bucket())
             .map_err(|source| LabError::Shape { interface: self.interface().to_owned(), source })
     }
 
-    fn inspect(&self, route: &mut Route) -> Result<LinkState, LabError> {
+    fn inspect(&self, route: &mut RouteSocket) -> Result<LinkState, LabError> {
         route.link(self.interface()).map_err(|source| self.inspect_error(source))
     }
 
@@ -198,17 +198,20 @@ impl Host {
         LabError::Inspect { interface: self.interface().to_owned(), source }
     }
 
-    fn route(&self) -> Result<Route, LabError> {
+    fn route(&self) -> Result<RouteSocket, LabError> {
         open_route(&self.namespace, self.interface())
     }
 }
 
 /// A socket that configures `namespace`, which is there for `interface`.
-pub(crate) fn open_route(namespace: &NetworkNamespace, interface: &str) -> Result<Route, LabError> {
-    run_in(namespace, interface, Route::open)?.map_err(LabError::OpenNetlink)
+pub(crate) fn open_route(
+    namespace: &NetworkNamespace,
+    interface: &str,
+) -> Result<RouteSocket, LabError> {
+    run_in(namespace, interface, RouteSocket::open)?.map_err(LabError::OpenNetlink)
 }
 
-pub(crate) fn set_up(route: &mut Route, interface: &str) -> Result<(), LabError> {
+pub(crate) fn set_up(route: &mut RouteSocket, interface: &str) -> Result<(), LabError> {
     route
         .set_up(interface)
         .map_err(|source| LabError::SetUp { interface: interface.to_owned(), source })

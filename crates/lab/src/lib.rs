@@ -42,7 +42,7 @@ pub use link::{
     FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, Link, LinkSpec,
     NEAR_IPV4, NEAR_IPV6, NEAR_LINK_LOCAL,
 };
-pub use relay::{Impairment, Tally};
+pub use relay::{Impairment, RelayCounters};
 pub use relayed::Relayed;
 pub use routed::Routed;
 pub use shape::{Rate, Shape};

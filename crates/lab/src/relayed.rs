@@ -3,13 +3,13 @@
 use std::io;
 
 use linux::namespace::NetworkNamespace;
-use linux::netlink::Route;
+use linux::netlink::RouteSocket;
 use linux::packet_socket::PacketSocket;
 
 use crate::error::LabError;
 use crate::host::{Host, open_route, set_up};
 use crate::link::{FAR, LinkSpec, NEAR, create_namespace, join};
-use crate::relay::{Impairment, Relay, Tally};
+use crate::relay::{Impairment, Relay, RelayCounters};
 
 /// Two hosts, joined by a cable that does to frames what an [`Impairment`] says.
 ///
@@ -26,13 +26,13 @@ pub struct Relayed {
 }
 
 impl Relayed {
-    /// Makes hosts and relay. `there` is what happens to frames from the near end to the far
+    /// Makes hosts and relay. `forward` is what happens to frames from the near end to the far
     /// one, `back` to the others; the same `seed` makes the same decisions.
     ///
     /// Needs what [`prepare`](crate::prepare) looks for, and `CAP_NET_RAW`.
     pub fn create(
         spec: &LinkSpec,
-        there: Impairment,
+        forward: Impairment,
         back: Impairment,
         seed: u64,
     ) -> Result<Self, LabError> {
@@ -42,7 +42,7 @@ impl Relayed {
         join(&far, FAR.interface, &middle, RIGHT)?;
         let mut near = Host::new(near, NEAR);
         let mut far = Host::new(far, FAR);
-        let relay = start(&middle, spec, [there, back], seed)?;
+        let relay = start(&middle, spec, [forward, back], seed)?;
         near.configure(spec)?;
         far.configure(spec)?;
         near.finish()?;
@@ -52,8 +52,8 @@ impl Relayed {
 
     /// Takes the cable away, and tells what became of the frames of each direction: from the
     /// near end, and from the far one.
-    pub fn cut(&mut self) -> Result<[Tally; 2], LabError> {
-        self.relay.end().map_err(LabError::Relay)
+    pub fn stop(&mut self) -> Result<[RelayCounters; 2], LabError> {
+        self.relay.stop().map_err(LabError::Relay)
     }
 }
 
@@ -78,7 +78,7 @@ fn start(
 }
 
 /// An interface of the relay, up and as large as those of the hosts.
-fn prepared(route: &mut Route, interface: &str, spec: &LinkSpec) -> Result<u32, LabError> {
+fn prepared(route: &mut RouteSocket, interface: &str, spec: &LinkSpec) -> Result<u32, LabError> {
     if let Some(mtu) = spec.mtu {
         let refused = |source| LabError::SetMtu { mtu, interface: interface.to_owned(), source };
         route.set_mtu(interface, mtu).map_err(refused)?;

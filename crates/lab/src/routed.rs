@@ -15,9 +15,9 @@ pub struct Routed {
     /// One end.
     pub near: Host,
     /// The router, with its interface to [`Self::near`].
-    pub router: Host,
+    pub router_near: Host,
     /// The same router, with its interface to [`Self::far`].
-    pub beyond: Host,
+    pub router_far: Host,
     /// The other end.
     pub far: Host,
 }
@@ -33,16 +33,16 @@ impl Routed {
         join(&middle, RIGHT.interface, &far, FAR.interface)?;
         let mut routed = Self {
             near: Host::new(near, NEAR),
-            router: Host::new(middle.clone(), LEFT),
-            beyond: Host::new(middle, RIGHT),
+            router_near: Host::new(middle.clone(), LEFT),
+            router_far: Host::new(middle, RIGHT),
             far: Host::new(far, FAR),
         };
         let plain = LinkSpec { shape: None, ..spec.clone() };
         routed.near.configure(&plain)?;
-        routed.router.configure(&plain)?;
-        routed.beyond.configure(spec)?;
+        routed.router_near.configure(&plain)?;
+        routed.router_far.configure(spec)?;
         routed.far.configure(spec)?;
-        for host in [&routed.near, &routed.router, &routed.beyond, &routed.far] {
+        for host in [&routed.near, &routed.router_near, &routed.router_far, &routed.far] {
             host.finish()?;
         }
         routed.route()?;
@@ -52,7 +52,7 @@ impl Routed {
     /// Lets the router route, and tells both ends that it does.
     fn route(&self) -> Result<(), LabError> {
         let forward = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1");
-        self.router.run(forward)?.map_err(refused(LEFT))?;
+        self.router_near.run(forward)?.map_err(refused(LEFT))?;
         for (host, via) in [(&self.near, LEFT), (&self.far, RIGHT)] {
             let everything = IpAddr::from(Ipv4Addr::UNSPECIFIED);
             open_route(host.namespace(), host.interface())?
@@ -64,7 +64,7 @@ impl Routed {
 }
 
 fn refused(at: Addressing) -> impl Fn(io::Error) -> LabError {
-    move |source| LabError::Route { via: at.ipv4.into(), source }
+    move |source| LabError::EnableRouting { via: at.ipv4.into(), source }
 }
 
 const fn addressing(interface: &'static str, net: u8, number: u8) -> Addressing {

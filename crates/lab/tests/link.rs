@@ -18,7 +18,7 @@ use linerate_lab::{
     Access, Host, Impairment, LabError, Link, LinkSpec, Rate, Relayed, Routed, Shape,
 };
 use linux::namespace::{self, NetworkNamespace};
-use linux::netlink::Route;
+use linux::netlink::RouteSocket;
 
 mod harness;
 
@@ -56,17 +56,17 @@ fn a_router_forwards_between_two_hosts() -> Outcome {
     let mut text = String::new();
     listener.accept()?.0.read_to_string(&mut text)?;
     assert_eq!(text, "through");
-    assert!(routed.router.link()?.statistics.received_bytes > 0);
-    assert!(routed.beyond.link()?.statistics.sent_bytes > 0);
+    assert!(routed.router_near.link()?.statistics.received_bytes > 0);
+    assert!(routed.router_far.link()?.statistics.sent_bytes > 0);
     Ok(())
 }
 
 /// A delay in each direction.
 fn relayed(millis: u64, loss: f64) -> Result<Relayed, LabError> {
     let delay = Duration::from_millis(millis);
-    let there = Impairment { delay, loss, ..Impairment::default() };
-    let back = Impairment { delay, ..Impairment::default() };
-    Relayed::create(&LinkSpec::default(), there, back, 1)
+    let forward = Impairment { delay, loss, ..Impairment::default() };
+    let reverse = Impairment { delay, ..Impairment::default() };
+    Relayed::create(&LinkSpec::default(), forward, reverse, 1)
 }
 
 fn a_relay_delays_what_it_carries() -> Outcome {
@@ -82,8 +82,8 @@ fn a_relay_delays_what_it_carries() -> Outcome {
     let mut text = String::new();
     listener.accept()?.0.read_to_string(&mut text)?;
     assert_eq!(text, "through");
-    let [there, back] = relayed.cut()?;
-    assert!(there.passed > 0 && back.passed > 0, "{there:?} {back:?}");
+    let [forward, reverse] = relayed.stop()?;
+    assert!(forward.forwarded > 0 && reverse.forwarded > 0, "{forward:?} {reverse:?}");
     Ok(())
 }
 
@@ -120,10 +120,10 @@ fn a_relay_loses_what_it_is_told_to_lose() -> Outcome {
         thread::sleep(Duration::from_micros(100));
     }
     let arrived = reading.join().expect("the reader does not panic");
-    let [there, _] = relayed.cut()?;
+    let [forward, _] = relayed.stop()?;
     assert!((700..900).contains(&arrived), "{arrived}");
-    assert!((100..300).contains(&there.lost), "{there:?}");
-    assert_eq!(there.refused, 0);
+    assert!((100..300).contains(&forward.lost), "{forward:?}");
+    assert_eq!(forward.queue_drops, 0);
     Ok(())
 }
 
@@ -168,10 +168,10 @@ fn what_queues_the_packets_to_a_host_is_found() -> Outcome {
     let shape = Rate::from_bits_per_second(100_000_000).map(Shape::with_rate);
     for (shape, expected) in [(shape, "tbf"), (None, "noqueue")] {
         let link = Link::create(&LinkSpec { shape, ..LinkSpec::default() })?;
-        let mut route = link.near.run(Route::open)??;
-        let interface = route.egress_to(link.far.ipv4().into())?;
+        let mut route = link.near.run(RouteSocket::open)??;
+        let interface = route.output_interface(link.far.ipv4().into())?;
         assert_eq!(interface, link.near.scope_id());
-        assert_eq!(route.root_discipline(interface)?.as_deref(), Some(expected));
+        assert_eq!(route.root_qdisc(interface)?.as_deref(), Some(expected));
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ fn counters_grow_with_traffic() -> Outcome {
 
 fn a_deleted_link_is_gone() -> Outcome {
     let link = Link::create(&LinkSpec::default())?;
-    let mut route = link.near.run(Route::open)??;
+    let mut route = link.near.run(RouteSocket::open)??;
     route.delete_link(link.near.interface())?;
     assert!(link.near.link().is_err());
     assert!(link.far.link().is_err());
@@ -239,7 +239,7 @@ fn nothing_is_left_after_a_drop() -> Outcome {
     let held = link.near.namespace().clone();
     let interface = link.near.interface().to_owned();
     drop(link);
-    let mut route = held.run(Route::open)??;
+    let mut route = held.run(RouteSocket::open)??;
     wait_until("the far namespace is removed", || route.link(&interface).is_err())?;
     drop((held, route));
     assert_eq!(open_descriptors()?, descriptors);
@@ -255,16 +255,16 @@ fn preparing_again_changes_nothing() -> Outcome {
 
 fn a_rehearsal_happens_to_a_copy() -> Outcome {
     // A joined thread takes a moment to leave the list of threads.
-    wait_until("the process has one thread", || namespace::rehearse(|| Ok(())).is_ok())?;
+    wait_until("the process has one thread", || namespace::try_in_fork(|| Ok(())).is_ok())?;
     let mut calls = 0;
-    let refusal = namespace::rehearse(|| {
+    let refusal = namespace::try_in_fork(|| {
         calls += 1;
         Err(format!("call {calls}"))
     });
     assert_eq!(refusal.map_err(|error| error.to_string()), Err("call 1".to_owned()));
     assert_eq!(calls, 0);
     let before = fs::read_link("/proc/self/ns/net")?;
-    namespace::rehearse(|| {
+    namespace::try_in_fork(|| {
         let elsewhere = NetworkNamespace::create().and_then(|created| created.enter());
         elsewhere.map_err(|error| error.to_string())
     })?;

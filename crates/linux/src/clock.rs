@@ -63,7 +63,7 @@ pub fn utc_rfc3339() -> String {
 }
 
 /// Milliseconds since the epoch, on the clock of the time of day.
-pub fn wall_millis() -> u64 {
+pub fn realtime_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
@@ -72,7 +72,7 @@ pub fn wall_millis() -> u64 {
 /// A format that has a zero byte, or whose result is longer, gives nothing.
 pub fn local_time(format: &str) -> String {
     let Ok(format) = CString::new(format) else { return String::new() };
-    let seconds = libc::time_t::try_from(wall_millis() / 1000).unwrap_or(0);
+    let seconds = libc::time_t::try_from(realtime_millis() / 1000).unwrap_or(0);
     let mut broken = MaybeUninit::<libc::tm>::zeroed();
     let mut text = [0_u8; 256];
     // SAFETY: all pointers are valid for the calls, an all-zero tm is a valid one should

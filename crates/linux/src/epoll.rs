@@ -43,7 +43,7 @@ impl Epoll {
     ///
     /// # Errors
     /// What epoll_ctl(2) reports.
-    pub fn watch(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+    pub fn add(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
     }
 
@@ -52,7 +52,7 @@ impl Epoll {
     ///
     /// # Errors
     /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
-    pub fn watch_anew(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+    pub fn modify(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
     }
 
@@ -80,7 +80,7 @@ impl Epoll {
     ///
     /// # Errors
     /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
-    pub fn forget(&self, fd: impl AsFd) -> io::Result<()> {
+    pub fn delete(&self, fd: impl AsFd) -> io::Result<()> {
         let fd = fd.as_fd().as_raw_fd();
         // SAFETY: both descriptors are open for the call; this operation reads no event.
         let done = unsafe {
@@ -210,13 +210,13 @@ pub(crate) fn millis(timeout: Option<Duration>) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Wake;
+    use crate::event::EventFd;
 
     #[test]
     fn a_descriptor_reports_its_token_once() {
-        let (epoll, wake) = (Epoll::new().expect("epoll"), Wake::new().expect("eventfd"));
+        let (epoll, wake) = (Epoll::new().expect("epoll"), EventFd::new().expect("eventfd"));
         let mut events = Events::with_capacity(4);
-        epoll.watch(&wake, Interest::Readable, 7).expect("watched");
+        epoll.add(&wake, Interest::Readable, 7).expect("watched");
         let mut wait = || {
             let mut tokens = Vec::new();
             epoll
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(wait(), [7]);
         assert!(wait().is_empty(), "edge-triggered");
         wake.clear();
-        epoll.forget(&wake).expect("was watched");
+        epoll.delete(&wake).expect("was watched");
         wake.notify();
         assert!(wait().is_empty(), "forgotten");
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Wakes whoever waits for it to become readable (eventfd(2)).
 #[derive(Debug)]
-pub struct Wake(OwnedFd);
+pub struct EventFd(OwnedFd);
 
-impl Wake {
+impl EventFd {
     /// One that nobody has notified.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Wake {
     }
 }
 
-impl AsFd for Wake {
+impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -43,9 +43,9 @@ impl AsFd for Wake {
 
 /// Becomes readable at a given time of the monotonic clock (timerfd_create(2)).
 #[derive(Debug)]
-pub struct Alarm(OwnedFd);
+pub struct TimerFd(OwnedFd);
 
-impl Alarm {
+impl TimerFd {
     /// One that is not set.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Alarm {
     }
 }
 
-impl AsFd for Alarm {
+impl AsFd for TimerFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -87,7 +87,7 @@ impl AsFd for Alarm {
 /// Becomes readable when the user wants the program to stop: SIGINT, SIGTERM or
 /// SIGHUP (signalfd(2)); or when another thread does.
 #[derive(Debug)]
-pub struct Interrupts {
+pub struct StopSignals {
     fd: Source,
     /// Number of the signal that came last; 0: none.
     last: AtomicU32,
@@ -96,19 +96,19 @@ pub struct Interrupts {
 #[derive(Debug)]
 enum Source {
     Signals(OwnedFd),
-    Notice(Wake),
+    Notice(EventFd),
 }
 
-impl Interrupts {
+impl StopSignals {
     /// One that only [`Self::notify`] interrupts.
     ///
     /// # Errors
     /// What eventfd(2) reports.
-    pub fn by_notice() -> io::Result<Self> {
-        Ok(Self { fd: Source::Notice(Wake::new()?), last: AtomicU32::new(0) })
+    pub fn manual() -> io::Result<Self> {
+        Ok(Self { fd: Source::Notice(EventFd::new()?), last: AtomicU32::new(0) })
     }
 
-    /// Interrupts whoever uses this one, unless it comes by signals.
+    /// StopSignals whoever uses this one, unless it comes by signals.
     pub fn notify(&self) {
         if let Source::Notice(wake) = &self.fd {
             wake.notify();
@@ -120,7 +120,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// What pthread_sigmask(3) or signalfd(2) report.
-    pub fn take() -> io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the set is made by sigemptyset before it is used; the result is
         // checked by `owned`.
@@ -139,7 +139,7 @@ impl Interrupts {
     }
 
     /// Whether such a signal, or notice, came since the last call.
-    pub fn came(&self) -> bool {
+    pub fn arrived(&self) -> bool {
         let mut came = false;
         let fd = match &self.fd {
             Source::Signals(fd) => fd,
@@ -154,13 +154,13 @@ impl Interrupts {
         came
     }
 
-    /// The signal that [`Self::came`] saw last, by its number (signal(7)).
+    /// The signal that [`Self::arrived`] saw last, by its number (signal(7)).
     pub fn last(&self) -> Option<u32> {
         Some(self.last.load(Relaxed)).filter(|number| *number != 0)
     }
 }
 
-impl AsFd for Interrupts {
+impl AsFd for StopSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.fd {
             Source::Signals(fd) => fd.as_fd(),
@@ -198,17 +198,17 @@ fn timespec(span: Duration) -> libc::timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::poll::{Readiness, Watch, wait};
+    use crate::poll::{PollFd, Readiness, wait};
 
     fn readable(fd: &impl AsFd, timeout: Duration) -> bool {
-        let mut watches = [Watch::readable(fd.as_fd())];
+        let mut watches = [PollFd::readable(fd.as_fd())];
         wait(&mut watches, Some(timeout)).expect("polls");
         watches[0].ready() == Readiness::READABLE
     }
 
     #[test]
     fn a_notified_wake_is_readable_until_cleared() {
-        let wake = Wake::new().expect("eventfd");
+        let wake = EventFd::new().expect("eventfd");
         assert!(!readable(&wake, Duration::ZERO));
         wake.notify();
         wake.notify();
@@ -219,18 +219,18 @@ mod tests {
 
     #[test]
     fn a_notice_interrupts_once() {
-        let interrupts = Interrupts::by_notice().expect("eventfd");
-        assert!(!interrupts.came());
+        let interrupts = StopSignals::manual().expect("eventfd");
+        assert!(!interrupts.arrived());
         interrupts.notify();
         assert!(readable(&interrupts, Duration::ZERO));
-        assert!(interrupts.came());
-        assert!(!interrupts.came());
+        assert!(interrupts.arrived());
+        assert!(!interrupts.arrived());
         assert_eq!(interrupts.last(), None);
     }
 
     #[test]
     fn an_alarm_fires_when_its_time_has_come() {
-        let alarm = Alarm::new().expect("timerfd");
+        let alarm = TimerFd::new().expect("timerfd");
         assert!(!readable(&alarm, Duration::from_millis(1)));
         alarm.set(crate::clock::monotonic() + Duration::from_millis(2)).expect("set");
         assert!(readable(&alarm, Duration::from_secs(5)));

@@ -3,7 +3,7 @@
 /// Lets large blocks come from the system and go back to it one by one, however many of
 /// them were freed before (`M_MMAP_THRESHOLD`, mallopt(3)). Elsewhere than in the GNU C
 /// library nothing has to be done for that.
-pub fn keep_large_blocks_apart() {
+pub fn fix_mmap_threshold() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes two numbers; a refusal leaves everything as it is.
     unsafe {
@@ -12,7 +12,7 @@ pub fn keep_large_blocks_apart() {
 }
 
 /// Gives back to the system what was freed (malloc_trim(3)); it may take milliseconds.
-pub fn return_unused() {
+pub fn trim() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes one number, and touches only memory that is free.
     unsafe {

@@ -191,7 +191,7 @@ pub fn file_limit() -> usize {
 
 /// Lets the calling thread's timers fire when they are due, instead of up to 50
 /// microseconds later (`PR_SET_TIMERSLACK`, prctl(2)).
-pub fn sharpen_timers() {
+pub fn minimize_timer_slack() {
     let least: libc::c_ulong = 1;
     // SAFETY: this option takes one number and touches no memory.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, least) };

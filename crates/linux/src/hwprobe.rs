@@ -6,7 +6,7 @@ use std::io;
 
 /// What is known of one CPU; none: the kernel is older than the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Probed {
+pub struct HardwareProbe {
     /// Who made it (`mvendorid`).
     pub vendor: Option<u64>,
     /// Which core it is, by the maker's numbers (`marchid`).
@@ -36,7 +36,7 @@ pub enum Misaligned {
 ///
 /// # Errors
 /// `ENOSYS` before Linux 6.4, `EINVAL` for a CPU that is not online.
-pub fn probe(cpu: usize) -> io::Result<Probed> {
+pub fn probe(cpu: usize) -> io::Result<HardwareProbe> {
     let mut pairs = [MVENDORID, MARCHID, IMA_EXT_0, MISALIGNED_SCALAR_PERF, CPUPERF_0]
         .map(|key| Pair { key, value: 0 });
     let mut cpus = [0 as libc::c_ulong; MOST_CPUS / WORD_BITS];
@@ -60,11 +60,11 @@ pub fn probe(cpu: usize) -> io::Result<Probed> {
     Ok(read(&pairs))
 }
 
-fn read(pairs: &[Pair]) -> Probed {
+fn read(pairs: &[Pair]) -> HardwareProbe {
     // A key that the kernel does not know comes back as -1.
     let value = |key| pairs.iter().find(|pair| pair.key == key).map(|pair| pair.value);
     let older = value(CPUPERF_0).map(|value| value & 7);
-    Probed {
+    HardwareProbe {
         vendor: value(MVENDORID),
         architecture: value(MARCHID),
         vector: value(IMA_EXT_0).map(|extensions| extensions & IMA_V != 0),

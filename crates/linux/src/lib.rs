@@ -7,13 +7,14 @@ pub mod clock;
 pub mod driver_statistics;
 pub mod entropy;
 pub mod epoll;
-pub mod ethtool_calls;
+pub mod ethtool_ioctl;
 pub mod event;
 pub mod futex;
 pub mod heap;
 pub mod host;
 #[cfg(target_arch = "riscv64")]
 pub mod hwprobe;
+pub mod landlock;
 pub mod limits;
 pub mod memory;
 pub mod namespace;
@@ -22,11 +23,10 @@ mod option;
 pub mod packet_socket;
 pub mod packets;
 pub mod payload;
+pub mod perf;
 pub mod poll;
 pub mod privileges;
 pub mod process;
-pub mod sampling;
-pub mod seal;
 mod socket_memory;
 pub mod splice;
 pub mod tcp;
@@ -50,7 +50,7 @@ pub mod uring;
 #[path = "uring_absent.rs"]
 pub mod uring;
 
-pub use socket_memory::{SocketMemory, memory_of};
+pub use socket_memory::{SocketMemory, socket_memory};
 
 /// Size of `T` as socket calls want it.
 #[expect(clippy::cast_possible_truncation, reason = "no kernel structure is that large")]
@@ -71,7 +71,7 @@ pub fn lacks_memory(error: &std::io::Error) -> bool {
 
 /// Socket buffers in effect, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffers {
+pub struct SocketBuffers {
     /// For sending.
     pub send: usize,
     /// For receiving.
@@ -83,7 +83,7 @@ pub struct Buffers {
 ///
 /// # Errors
 /// What fcntl(2) and setsockopt(2) report.
-pub fn let_calls_wait(
+pub fn set_call_timeout(
     socket: &impl std::os::fd::AsFd,
     longest: std::time::Duration,
 ) -> std::io::Result<()> {
@@ -98,7 +98,7 @@ pub fn let_calls_wait(
 ///
 /// # Errors
 /// What getsockopt(2) reports.
-pub fn buffers(socket: &impl std::os::fd::AsFd) -> std::io::Result<Buffers> {
+pub fn socket_buffers(socket: &impl std::os::fd::AsFd) -> std::io::Result<SocketBuffers> {
     let socket = socket2::SockRef::from(socket);
-    Ok(Buffers { send: socket.send_buffer_size()?, receive: socket.recv_buffer_size()? })
+    Ok(SocketBuffers { send: socket.send_buffer_size()?, receive: socket.recv_buffer_size()? })
 }

@@ -16,7 +16,7 @@ pub struct PortRange {
 
 impl PortRange {
     /// That of this network namespace; none if the kernel does not tell.
-    pub fn of_this_host() -> Option<Self> {
+    pub fn read() -> Option<Self> {
         Self::parse(&read("ipv4/ip_local_port_range")?)
     }
 
@@ -34,18 +34,18 @@ impl PortRange {
 
 /// Bytes that the buffers of all TCP sockets together may take (the third number of
 /// `net.ipv4.tcp_mem`); none if the kernel does not tell.
-pub fn tcp_memory() -> Option<u64> {
+pub fn tcp_memory_limit() -> Option<u64> {
     most_pages(&read("ipv4/tcp_mem")?).map(bytes)
 }
 
 /// The same of UDP (`net.ipv4.udp_mem`).
-pub fn udp_memory() -> Option<u64> {
+pub fn udp_memory_limit() -> Option<u64> {
     most_pages(&read("ipv4/udp_mem")?).map(bytes)
 }
 
 /// Connections that may wait at a listener (`net.core.somaxconn`); none if the kernel does
 /// not tell.
-pub fn longest_backlog() -> Option<u32> {
+pub fn somaxconn() -> Option<u32> {
     read("core/somaxconn")?.trim().parse().ok()
 }
 
@@ -86,8 +86,8 @@ mod tests {
 
     #[test]
     fn this_host_tells() {
-        assert!(PortRange::of_this_host().is_some_and(|range| range.count() > 0));
-        assert!(tcp_memory().is_some_and(|bytes| bytes > 0));
-        assert!(udp_memory().is_some_and(|bytes| bytes > 0));
+        assert!(PortRange::read().is_some_and(|range| range.count() > 0));
+        assert!(tcp_memory_limit().is_some_and(|bytes| bytes > 0));
+        assert!(udp_memory_limit().is_some_and(|bytes| bytes > 0));
     }
 }

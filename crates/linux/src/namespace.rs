@@ -21,7 +21,7 @@ use std::thread;
 
 mod user;
 
-pub use user::{enter_user_namespace, may_administrate_network, rehearse};
+pub use user::{enter_user_namespace, may_administrate_network, try_in_fork};
 
 /// A network namespace, kept alive by this handle; see `network_namespaces(7)`.
 ///
@@ -70,7 +70,7 @@ impl NetworkNamespace {
     /// The namespace lives at least as long as `command`. Entering needs
     /// `CAP_SYS_ADMIN`, so `command` must not also change its user with
     /// [`CommandExt::uid`], which takes effect earlier.
-    pub fn confine(&self, command: &mut Command) {
+    pub fn apply_to(&self, command: &mut Command) {
         let descriptor = Arc::clone(&self.descriptor);
         let enter = move || set_network_namespace(descriptor.as_fd());
         // SAFETY: between fork and exec, `enter` makes one system call and

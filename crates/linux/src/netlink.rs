@@ -18,24 +18,24 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 mod address;
 mod addresses;
-mod disciplines;
 mod dump;
 mod egress;
 pub mod ethtool;
+mod extended_ack;
 mod generic;
 mod kernel;
 mod link;
 mod links;
 mod message;
-mod refusal;
+mod qdiscs;
 mod routes;
 mod shaping;
 
 pub use addresses::AddressEntry;
-pub use disciplines::{Discipline, DisciplineStatistics, Handle, Parent};
+pub use extended_ack::{ExtendedAck, errno};
 pub use link::{LinkState, LinkStatistics};
 pub use links::{LINK_COUNTERS, LinkEntry};
-pub use refusal::{Refusal, errno};
+pub use qdiscs::{Qdisc, QdiscHandle, QdiscParent, QdiscStatistics};
 pub use routes::RouteEntry;
 pub use shaping::TokenBucket;
 
@@ -47,15 +47,15 @@ use message::{Message, Reply, replies};
 /// opened the socket, also if it is used elsewhere later.
 ///
 /// An error carries the `errno` of the kernel, and its explanation if it gave
-/// one: see [`Refusal`] and [`errno`].
+/// one: see [`ExtendedAck`] and [`errno`].
 #[derive(Debug)]
-pub struct Route {
+pub struct RouteSocket {
     socket: Socket,
     sequence: u32,
     buffer: Vec<u8>,
 }
 
-impl Route {
+impl RouteSocket {
     /// Opens a socket in the network namespace of the calling thread.
     pub fn open() -> io::Result<Self> {
         Self::open_to(libc::NETLINK_ROUTE)
@@ -99,7 +99,7 @@ impl Route {
                     continue;
                 }
                 match reply.kind {
-                    kernel::NLMSG_ERROR => return refusal::parse(&reply),
+                    kernel::NLMSG_ERROR => return extended_ack::parse(&reply),
                     _ => answer(&reply),
                 }
             }

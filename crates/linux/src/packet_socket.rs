@@ -33,7 +33,7 @@ impl PacketSocket {
     }
 
     /// The next frame with its header in front, as bytes of `into`, which has
-    /// [`LONGEST_FRAME`] of them; none: there is none at the moment.
+    /// [`MAX_FRAME_BYTES`] of them; none: there is none at the moment.
     ///
     /// # Errors
     /// What recv(2) reports, e.g. `ENETDOWN`.
@@ -88,7 +88,7 @@ fn bind(socket: &Socket, interface: u32) -> io::Result<()> {
 }
 
 /// Header, Ethernet header with a tag, and 64 KiB: the longest that a frame is without BIG TCP.
-pub const LONGEST_FRAME: usize = 10 + 18 + 65_536;
+pub const MAX_FRAME_BYTES: usize = 10 + 18 + 65_536;
 const RECEIVE_BUFFER: libc::c_int = 64 << 20;
 /// `linux/if_packet.h`, since Linux 4.20.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;

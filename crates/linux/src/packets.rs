@@ -30,7 +30,7 @@ impl PacketOptions {
             set_type_of_service(socket, peer, self.type_of_service)?;
         }
         if let Some(rate) = self.pacing_rate {
-            pace(socket, rate)?;
+            set_max_pacing_rate(socket, rate)?;
         }
         Ok(())
     }
@@ -40,7 +40,7 @@ impl PacketOptions {
     /// # Errors
     /// `InvalidInput` if `to` is IPv4, which has no flow labels; else what setsockopt(2)
     /// reports.
-    pub fn label(&self, socket: &impl AsFd, to: SocketAddr) -> io::Result<SocketAddr> {
+    pub fn with_flow_label(&self, socket: &impl AsFd, to: SocketAddr) -> io::Result<SocketAddr> {
         match (self.flow_label, to) {
             (None, _) => Ok(to),
             (Some(label), SocketAddr::V6(mut to)) if to.ip().to_ipv4_mapped().is_none() => {
@@ -64,7 +64,7 @@ impl PacketOptions {
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn pace(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
+pub fn set_max_pacing_rate(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
     let rate = c_ulong::try_from(bytes_per_second).unwrap_or(c_ulong::MAX);
     option::set(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
 }
@@ -192,7 +192,8 @@ pub(crate) mod tests {
     fn a_flow_label_is_in_effect_on_what_is_sent() {
         let (from, to) = (bound("[::1]:0"), bound("[::1]:0"));
         let options = PacketOptions { flow_label: Some(0x1_2345), ..PacketOptions::default() };
-        let labelled = options.label(&from, to.local_addr().expect("bound")).expect("labelled");
+        let labelled =
+            options.with_flow_label(&from, to.local_addr().expect("bound")).expect("labelled");
         from.connect(labelled).expect("connected");
         assert_eq!(flow_label(&from).expect("asked"), 0x1_2345);
     }
@@ -202,7 +203,9 @@ pub(crate) mod tests {
         let socket = bound("127.0.0.1:0");
         let options = PacketOptions { flow_label: Some(7), ..PacketOptions::default() };
         for address in ["127.0.0.1:1", "[::ffff:127.0.0.1]:1"] {
-            let error = options.label(&socket, address.parse().expect("valid")).expect_err("IPv4");
+            let error = options
+                .with_flow_label(&socket, address.parse().expect("valid"))
+                .expect_err("IPv4");
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         }
     }

@@ -25,12 +25,12 @@ impl Readiness {
 
 /// One descriptor and what it is watched for.
 #[repr(transparent)]
-pub struct Watch<'fd> {
+pub struct PollFd<'fd> {
     inner: libc::pollfd,
     lifetime: std::marker::PhantomData<BorrowedFd<'fd>>,
 }
 
-impl<'fd> Watch<'fd> {
+impl<'fd> PollFd<'fd> {
     /// Watches for data.
     pub fn readable(fd: BorrowedFd<'fd>) -> Self {
         Self::new(fd, libc::POLLIN)
@@ -62,9 +62,9 @@ impl<'fd> Watch<'fd> {
 ///
 /// # Errors
 /// What poll(2) reports, but not `EINTR`.
-pub fn wait(watches: &mut [Watch<'_>], timeout: Option<Duration>) -> io::Result<()> {
+pub fn wait(watches: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
     let count = libc::nfds_t::try_from(watches.len()).unwrap_or(libc::nfds_t::MAX);
-    // SAFETY: `Watch` is transparent over pollfd; pointer and count describe the
+    // SAFETY: `PollFd` is transparent over pollfd; pointer and count describe the
     // slice, whose descriptors are borrowed and so open.
     let ready =
         unsafe { libc::poll(watches.as_mut_ptr().cast(), count, crate::epoll::millis(timeout)) };

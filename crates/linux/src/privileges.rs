@@ -51,23 +51,23 @@ impl User {
 
 /// What is left to a process of the powers of root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum KeptCapabilities {
     /// None of them.
-    Nothing,
+    None,
     /// It may bind sockets to ports that others must not (`CAP_NET_BIND_SERVICE`).
-    LowPorts,
+    BindService,
 }
 
-impl Keep {
+impl KeptCapabilities {
     /// What a process needs that binds sockets to `port`.
     pub fn for_port(port: u16) -> Self {
-        if port < lowest_port_for_all() { Self::LowPorts } else { Self::Nothing }
+        if port < lowest_port_for_all() { Self::BindService } else { Self::None }
     }
 
     fn capabilities(self) -> CapsHashSet {
         match self {
-            Self::Nothing => CapsHashSet::new(),
-            Self::LowPorts => CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]),
+            Self::None => CapsHashSet::new(),
+            Self::BindService => CapsHashSet::from([Capability::CAP_NET_BIND_SERVICE]),
         }
     }
 }
@@ -79,7 +79,7 @@ impl Keep {
 /// # Errors
 /// `EPERM` if this process may not become another user; what else prctl(2), setuid(2)
 /// and capset(2) report.
-pub fn reduce(user: Option<User>, keep: Keep) -> io::Result<()> {
+pub fn drop_privileges(user: Option<User>, keep: KeptCapabilities) -> io::Result<()> {
     prctl::set_no_new_privs()?;
     let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
     let kept = &permitted & &keep.capabilities();
@@ -135,11 +135,11 @@ mod tests {
 
     #[test]
     fn only_low_ports_need_a_capability() {
-        assert_eq!(Keep::for_port(u16::MAX), Keep::Nothing);
+        assert_eq!(KeptCapabilities::for_port(u16::MAX), KeptCapabilities::None);
         let lowest = lowest_port_for_all();
-        assert_eq!(Keep::for_port(lowest), Keep::Nothing);
+        assert_eq!(KeptCapabilities::for_port(lowest), KeptCapabilities::None);
         if let Some(below) = lowest.checked_sub(1) {
-            assert_eq!(Keep::for_port(below), Keep::LowPorts);
+            assert_eq!(KeptCapabilities::for_port(below), KeptCapabilities::BindService);
         }
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn a_thread_that_gave_up_its_capabilities_has_none() {
         // Capabilities belong to a thread, so that the others of this test keep theirs.
         std::thread::spawn(|| {
-            reduce(None, Keep::Nothing).expect("reduced");
+            drop_privileges(None, KeptCapabilities::None).expect("reduced");
             for set in [CapSet::Effective, CapSet::Permitted, CapSet::Inheritable] {
                 assert!(caps::read(None, set).expect("read").is_empty());
             }

@@ -23,7 +23,7 @@ pub fn thread_id() -> i32 {
 
 /// A file that would grow beyond the limit (`RLIMIT_FSIZE`, setrlimit(2)) is an error of who
 /// writes it, and not the end of the process. Files in memory count too.
-pub fn outlive_large_files() {
+pub fn ignore_file_size_signal() {
     // SAFETY: no handler is installed, so that nothing of ours runs in a signal.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }

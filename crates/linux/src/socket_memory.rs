@@ -30,7 +30,7 @@ pub struct SocketMemory {
 /// # Errors
 /// What getsockopt(2) reports: `ENOPROTOOPT` before Linux 4.12; `Unsupported` if it does not
 /// count drops.
-pub fn memory_of(socket: &impl AsFd) -> io::Result<SocketMemory> {
+pub fn socket_memory(socket: &impl AsFd) -> io::Result<SocketMemory> {
     let mut memory = MaybeUninit::<SocketMemory>::zeroed();
     let mut length = crate::length_of::<SocketMemory>();
     // SAFETY: pointer and length describe the structure, which is all numbers, so that
@@ -71,7 +71,7 @@ mod tests {
         for _ in 0..100 {
             sender.send_to(&[0; 1000], to).expect("sent");
         }
-        let memory = memory_of(&receiver).expect("told");
+        let memory = socket_memory(&receiver).expect("told");
         assert!(memory.receive_allocated > 0, "{memory:?}");
         let held = u32::try_from(receiver_holds(&receiver)).expect("few");
         assert_eq!(memory.drops + held, 100, "{memory:?}");

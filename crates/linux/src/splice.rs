@@ -65,7 +65,7 @@ impl Pipe {
     ///
     /// # Errors
     /// What splice(2) reports, e.g. `EAGAIN` if the target takes nothing now.
-    pub fn move_to(&self, target: &impl AsFd, most: usize) -> io::Result<usize> {
+    pub fn splice_to(&self, target: &impl AsFd, most: usize) -> io::Result<usize> {
         splice(&self.read, target, most)
     }
 
@@ -74,7 +74,7 @@ impl Pipe {
     ///
     /// # Errors
     /// What splice(2) reports, e.g. `EAGAIN` if the source has nothing now.
-    pub fn take_from(&self, source: &impl AsFd, most: usize) -> io::Result<usize> {
+    pub fn splice_from(&self, source: &impl AsFd, most: usize) -> io::Result<usize> {
         splice(source, &self.write, most)
     }
 }
@@ -100,7 +100,7 @@ fn splice(from: &impl AsFd, to: &impl AsFd, most: usize) -> io::Result<usize> {
 ///
 /// # Errors
 /// What open(2) reports.
-pub fn nowhere() -> io::Result<&'static File> {
+pub fn dev_null() -> io::Result<&'static File> {
     if let Some(file) = NOWHERE.get() {
         return Ok(file);
     }
@@ -129,9 +129,9 @@ mod tests {
         assert!(pipe.capacity() >= 4096);
         let (near, mut far) = pair();
         assert_eq!(pipe.put(b"0123456789").expect("put"), 10);
-        assert_eq!(pipe.move_to(&near, 4).expect("moved"), 4);
-        assert_eq!(pipe.move_to(&near, 99).expect("moved"), 6);
-        let empty = pipe.move_to(&near, 1).expect_err("empty");
+        assert_eq!(pipe.splice_to(&near, 4).expect("moved"), 4);
+        assert_eq!(pipe.splice_to(&near, 99).expect("moved"), 6);
+        let empty = pipe.splice_to(&near, 1).expect_err("empty");
         assert_eq!(empty.kind(), io::ErrorKind::WouldBlock);
         let mut text = [0; 10];
         far.read_exact(&mut text).expect("read");
@@ -140,17 +140,17 @@ mod tests {
 
     #[test]
     fn what_comes_can_be_sent_nowhere_until_the_end() {
-        let (pipe, nowhere) = (Pipe::new(0).expect("made"), nowhere().expect("opened"));
+        let (pipe, nowhere) = (Pipe::new(0).expect("made"), dev_null().expect("opened"));
         let (mut near, far) = pair();
         near.write_all(b"0123456789").expect("written");
         drop(near);
         let mut moved = 0;
         loop {
-            match pipe.take_from(&far, 7).expect("taken") {
+            match pipe.splice_from(&far, 7).expect("taken") {
                 0 => break,
                 taken => moved += taken,
             }
-            pipe.move_to(nowhere, 7).expect("moved");
+            pipe.splice_to(nowhere, 7).expect("moved");
         }
         assert_eq!(moved, 10);
     }

@@ -11,13 +11,13 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use crate::option;
 use crate::packets::{PacketOptions, bind_to_device};
 
-mod mapped;
+mod msg_zerocopy;
 mod multipath;
-mod zero_copy;
+mod zerocopy_receive;
 
-pub use mapped::{Mapped, Window};
-pub use multipath::{acknowledged, is_multipath};
-pub use zero_copy::{Completions, allow_zero_copy, completions, send_in_place};
+pub use msg_zerocopy::{Completions, enable_zerocopy, read_completions, send_zerocopy};
+pub use multipath::{is_multipath, mptcp_bytes_acked};
+pub use zerocopy_receive::{MappedBytes, ReceiveMapping};
 
 /// What is set on a stream's socket before it is connected.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
         }
         socket.bind(&bind.into())?;
     }
-    let to = options.packets.label(&socket, to)?;
+    let to = options.packets.with_flow_label(&socket, to)?;
     match socket.connect(&to.into()) {
         Ok(()) => Ok(socket.into()),
         Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket.into()),
@@ -80,9 +80,9 @@ pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Connections that may wait at a listener of this host.
-pub fn backlog() -> u32 {
+pub fn max_backlog() -> u32 {
     let most = BACKLOG.unsigned_abs();
-    crate::limits::longest_backlog().map_or(most, |limit| limit.min(most))
+    crate::limits::somaxconn().map_or(most, |limit| limit.min(most))
 }
 
 /// Sets the options of an accepted stream; those that concern its connecting have no
@@ -214,7 +214,7 @@ pub fn abort_on_close(stream: &TcpStream) -> io::Result<()> {
 ///
 /// # Errors
 /// What send(2) reports, or shutdown(2); `WriteZero` if the kernel did not take all of them.
-pub fn send_last(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
+pub fn send_and_shutdown(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     let flags = libc::MSG_MORE | libc::MSG_NOSIGNAL;
     // SAFETY: pointer and length describe `bytes`.
     let sent = unsafe { libc::send(stream.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
@@ -268,7 +268,7 @@ pub struct TcpInfo {
     /// Segment size for sending in bytes.
     pub snd_mss: u32,
     rcv_mss: u32,
-    /// Segments not acknowledged.
+    /// Segments not mptcp_bytes_acked.
     pub unacked: u32,
     sacked: u32,
     lost: u32,
@@ -297,7 +297,7 @@ pub struct TcpInfo {
     pub total_retrans: u32,
     pacing_rate: u64,
     max_pacing_rate: u64,
-    /// Bytes acknowledged by the peer (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
+    /// Bytes mptcp_bytes_acked by the peer (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
     pub bytes_acked: u64,
     /// Bytes received (RFC 4898, tcpEStatsAppHCThruOctetsReceived).
     pub bytes_received: u64,
@@ -345,7 +345,7 @@ impl TcpInfo {
 /// Asks the kernel about a connection (`TCP_INFO`, tcp(7)).
 ///
 /// # Errors
-/// What getsockopt(2) reports; `Unsupported` if it does not count acknowledged bytes,
+/// What getsockopt(2) reports; `Unsupported` if it does not count mptcp_bytes_acked bytes,
 /// as before Linux 4.1 and in some emulators.
 pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
     let mut info = MaybeUninit::<TcpInfo>::zeroed();
@@ -400,12 +400,12 @@ mod tests {
         client.write_all(&[0; 1000]).expect("written");
         server.read_exact(&mut [0; 1000]).expect("read");
         // The acknowledgement may come a little later than the data.
-        let acknowledged = (0..1000).find_map(|_| {
+        let mptcp_bytes_acked = (0..1000).find_map(|_| {
             std::thread::sleep(Duration::from_millis(1));
             let acked = info(&client).expect("info").bytes_acked - before;
             (acked == 1000).then_some(acked)
         });
-        assert_eq!(acknowledged, Some(1000));
+        assert_eq!(mptcp_bytes_acked, Some(1000));
     }
 
     #[test]
@@ -442,8 +442,9 @@ mod tests {
             configure(&server, &options).expect("set");
             for socket in [&client, &server] {
                 let known = SockRef::from(socket);
-                let mapped = socket.peer_addr().expect("connected").ip().to_canonical().is_ipv4();
-                let class = if mapped { known.tos_v4() } else { known.tclass_v6() };
+                let zerocopy_receive =
+                    socket.peer_addr().expect("connected").ip().to_canonical().is_ipv4();
+                let class = if zerocopy_receive { known.tos_v4() } else { known.tclass_v6() };
                 assert_eq!(class.expect("asked"), 0x20);
                 assert_eq!(pacing_rate(socket), 1_000_000_000);
                 let timeout = known.tcp_user_timeout().expect("asked");

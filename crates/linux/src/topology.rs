@@ -45,7 +45,7 @@ pub fn second_level_cache(cpu: usize) -> Option<usize> {
 ///
 /// # Errors
 /// What the kernel reports, e.g. that it does not tell of interrupts.
-pub fn cpus_of_interrupts(interface: &str) -> io::Result<Vec<usize>> {
+pub fn irq_cpus(interface: &str) -> io::Result<Vec<usize>> {
     let mut names = vec![interface.to_owned()];
     // Some drivers name their interrupts after the device, e.g. virtio0-input.0.
     let device = fs::read_link(format!("/sys/class/net/{interface}/device")).ok();
@@ -150,6 +150,6 @@ NMI:          0          0   Non-maskable interrupts
         assert!(siblings(cores[0], &allowed).contains(&cores[0]));
         assert!(second_level_cache(cores[0]).is_none_or(|size| size > 1024));
         assert_eq!(second_level_cache(1 << 20), None);
-        assert!(cpus_of_interrupts("lo").expect("interrupts").is_empty());
+        assert!(irq_cpus("lo").expect("interrupts").is_empty());
     }
 }

@@ -16,10 +16,9 @@ mod origin;
 
 pub use batch::{ReceiveBatch, Received, SendBatch};
 pub use offload::{
-    LONGEST_PIECE, MOST_SEGMENTS, MOST_SEGMENTS_NOW, check_segmentation, coalesce_arrivals,
-    coalesces_arrivals,
+    MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, check_gso, enable_gro, has_gro,
 };
-pub use origin::{Origin, receive_with_origin, report_destination};
+pub use origin::{Origin, enable_packet_info, receive_with_origin};
 
 /// A socket that does not block, bound to `local`. With `shared`, more sockets may
 /// be bound to the same address (`SO_REUSEADDR`, socket(7)). An IPv6 socket takes
@@ -69,7 +68,7 @@ pub fn set_buffers(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn widen_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+pub fn request_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let socket = SockRef::from(socket);
     if socket.recv_buffer_size()? < bytes {
         socket.set_recv_buffer_size(bytes)?;
@@ -81,7 +80,7 @@ pub fn widen_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> 
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn refuse_arrivals(socket: &UdpSocket) -> io::Result<()> {
+pub fn minimize_receive_buffer(socket: &UdpSocket) -> io::Result<()> {
     SockRef::from(socket).set_recv_buffer_size(1)
 }
 
@@ -90,7 +89,7 @@ pub fn refuse_arrivals(socket: &UdpSocket) -> io::Result<()> {
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn forbid_fragments(socket: &UdpSocket) -> io::Result<()> {
+pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     option::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
 }
 
@@ -99,20 +98,20 @@ pub fn forbid_fragments(socket: &UdpSocket) -> io::Result<()> {
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn stamp_arrivals(socket: &UdpSocket) -> io::Result<()> {
+pub fn enable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
-/// The opposite of [`stamp_arrivals`], for those whom that time would cost more than it tells.
+/// The opposite of [`enable_timestamps`], for those whom that time would cost more than it tells.
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn leave_unstamped(socket: &UdpSocket) -> io::Result<()> {
+pub fn disable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     option::set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &0_i32)
 }
 
 /// Whether datagrams carry the time at which the kernel received them.
-pub fn stamps_arrivals(socket: &UdpSocket) -> bool {
+pub fn has_timestamps(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)
 }
 
@@ -129,7 +128,7 @@ pub fn receive(socket: &UdpSocket, room: &mut [u8]) -> io::Result<usize> {
 }
 
 /// An address of the family of `like`, with a port that the kernel chooses.
-pub fn any_port_like(like: SocketAddr) -> SocketAddr {
+pub fn any_port_of_family(like: SocketAddr) -> SocketAddr {
     let ip: IpAddr = match like {
         SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
@@ -208,7 +207,7 @@ mod tests {
     fn a_socket_that_forbids_fragments_sends_none() {
         let local = "127.0.0.1:0".parse().expect("an address");
         let socket = bind(local, false, false).expect("bound");
-        forbid_fragments(&socket).expect("set");
+        forbid_fragmentation(&socket).expect("set");
         let mode = option::number(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
         assert_eq!(mode.expect("asked"), libc::IP_PMTUDISC_DO);
     }

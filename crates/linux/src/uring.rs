@@ -12,7 +12,7 @@ pub use receive::ReceiveRing;
 pub use receive_datagrams::DatagramReceiveRing;
 pub use send::SendRing;
 pub use send_datagrams::DatagramSendRing;
-pub use sent::{Manner, Sent};
+pub use sent::{SendCompletion, SendMode};
 
 use std::io;
 

@@ -3,7 +3,7 @@
 #[path = "uring/sent.rs"]
 mod sent;
 
-pub use sent::{Manner, Sent};
+pub use sent::{SendCompletion, SendMode};
 
 use std::convert::Infallible;
 use std::io;
@@ -29,13 +29,13 @@ pub struct DatagramReceiveRing(Infallible);
 impl SendRing {
     /// # Errors
     /// `Unsupported`.
-    pub fn new(_: Arc<Region>, _: Manner) -> io::Result<Self> {
+    pub fn new(_: Arc<Region>, _: SendMode) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
     /// # Errors
     /// Never called.
-    pub fn try_out(&mut self, _: &TcpStream) -> io::Result<()> {
+    pub fn probe(&mut self, _: &TcpStream) -> io::Result<()> {
         match self.0 {}
     }
 
@@ -52,13 +52,13 @@ impl SendRing {
 
     /// # Errors
     /// Never called.
-    pub fn send_copied(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
+    pub fn send_copying(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
         match self.0 {}
     }
 
     /// # Errors
     /// Never called.
-    pub fn reap(&mut self) -> io::Result<Option<Sent>> {
+    pub fn reap(&mut self) -> io::Result<Option<SendCompletion>> {
         match self.0 {}
     }
 

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-use linux::event::Wake;
+use linux::event::EventFd;
 
 use crate::account::{Account, Utilisation};
 use crate::handle::Handle;
@@ -111,7 +111,7 @@ impl Builder {
             Ok(Unit {
                 inbox: crate::inbox::Inbox::default(),
                 sleeper: crate::sleeper::Sleeper::default(),
-                wake: Wake::new()?,
+                wake: EventFd::new()?,
                 account: Account::new(&names),
             })
         };
@@ -173,7 +173,7 @@ impl Birth {
 
     fn kernel(&self) -> io::Result<Kernel> {
         self.cpu.map_or(Ok(()), linux::host::pin_thread)?;
-        linux::host::sharpen_timers();
+        linux::host::minimize_timer_slack();
         let modules = self.modules.iter().map(|module| (module.call)(self.index));
         let modules = modules.collect::<io::Result<Vec<_>>>()?;
         Kernel::new(self.index, Arc::clone(&self.shared), modules)

@@ -65,7 +65,7 @@ impl Kernel {
         modules: Vec<Box<dyn Any>>,
     ) -> io::Result<Self> {
         let epoll = Epoll::new()?;
-        epoll.watch(&shared.units[index].wake, Interest::Readable, WAKE)?;
+        epoll.add(&shared.units[index].wake, Interest::Readable, WAKE)?;
         let now = Time::now();
         let core = Core {
             index,

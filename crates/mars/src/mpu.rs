@@ -114,10 +114,10 @@ impl<M> Mpu<'_, M> {
     /// What epoll_ctl(2) reports.
     pub fn watch(&mut self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
         let token = self.core.watch_token;
-        match self.core.epoll.watch(&fd, interest, token) {
+        match self.core.epoll.add(&fd, interest, token) {
             // It was, when this workload, or another one, was scheduled before.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.core.epoll.watch_anew(&fd, interest, token)?;
+                self.core.epoll.modify(&fd, interest, token)?;
             }
             result => result?,
         }
@@ -130,16 +130,16 @@ impl<M> Mpu<'_, M> {
     ///
     /// # Errors
     /// What epoll_ctl(2) reports.
-    pub fn watch_also(&self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
-        self.core.epoll.watch(&fd, interest, self.core.watch_token)
+    pub fn watch_extra(&self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
+        self.core.epoll.add(&fd, interest, self.core.watch_token)
     }
 
     /// Watches `fd` no more.
     ///
     /// # Errors
     /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
-    pub fn forget(&self, fd: impl AsFd) -> io::Result<()> {
-        self.core.epoll.forget(fd)
+    pub fn unwatch(&self, fd: impl AsFd) -> io::Result<()> {
+        self.core.epoll.delete(fd)
     }
 
     /// Whether somebody sent this workload a signal since it asked last. Signals are one

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
-use linux::event::Wake;
+use linux::event::EventFd;
 
 use crate::account::Account;
 use crate::atomic::{AtomicU32, fence};
@@ -38,7 +38,7 @@ pub(crate) struct Unit {
     pub(crate) inbox: Inbox,
     pub(crate) sleeper: Sleeper,
     /// Wakes it from its descriptors.
-    pub(crate) wake: Wake,
+    pub(crate) wake: EventFd,
     pub(crate) account: Account,
 }
 

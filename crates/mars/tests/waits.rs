@@ -12,7 +12,7 @@ use linerate_mars::{
     Time, Wait, Workload,
 };
 use linux::epoll::Interest;
-use linux::event::Wake;
+use linux::event::EventFd;
 
 mod support;
 
@@ -84,7 +84,7 @@ fn readiness_is_never_missed() {
 #[test]
 fn a_descriptor_is_watched_again_when_its_workload_is_scheduled_again() {
     let context = context(2);
-    let wake = Arc::new(Wake::new().expect("eventfd"));
+    let wake = Arc::new(EventFd::new().expect("eventfd"));
     let (known, woken) = (Arc::clone(&wake), Arc::new(AtomicU64::new(0)));
     let (counted, mut is_begun) = (Arc::clone(&woken), false);
     let mut handle = context.add(calls(move |mpu| {

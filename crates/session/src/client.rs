@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::Vantage;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use linux::tcp::{Keepalive, TcpOptions};
 use measurement::outcome::{CpuUse, Ending, Outcome};
 use measurement::record::{Neighbour, PeerStream, RecordSchema};
@@ -47,7 +47,7 @@ pub use request::{ClientOptions, DatagramDefault, Request, Watching};
 pub fn run(
     request: &Request,
     observer: &mut dyn Observer,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
 ) -> Result<TestRecord, SessionError> {
     let host = Host::this(request.plan.transport);
     if let Some(shortage) = host.lacks_as_client(&request.plan) {
@@ -114,7 +114,7 @@ struct Conversation<'a> {
     /// Engines that nobody asked for.
     pieces: Option<Pieces>,
     control: Control<Client>,
-    interrupts: Option<&'a Interrupts>,
+    interrupts: Option<&'a StopSignals>,
     observer: &'a mut dyn Observer,
     cookie: Cookie,
     server: SocketAddr,
@@ -159,7 +159,7 @@ impl Conversation<'_> {
             }
             self.mind_the_trial()?;
             self.wait()?;
-            if self.interrupts.is_some_and(Interrupts::came) {
+            if self.interrupts.is_some_and(StopSignals::arrived) {
                 self.interrupt()?;
             }
         }
@@ -300,7 +300,7 @@ impl Conversation<'_> {
             parameters.plan = Pieces::taken_out_of(&parameters.plan);
         }
         let interrupts = self.interrupts;
-        let mut is_wanted = || !interrupts.is_some_and(Interrupts::came);
+        let mut is_wanted = || !interrupts.is_some_and(StopSignals::arrived);
         let trial = Trial::prepare(&parameters, streams, setting, &mut is_wanted)?;
         if let Some((asked, got)) =
             trial.clamped_window().filter(|_| self.request.options.exact_window)
@@ -534,7 +534,7 @@ fn next_look(trial: &Trial) -> Option<Timestamp> {
 /// Tries the server's addresses one after another.
 fn connect_control(
     request: &Request,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
 ) -> Result<(TcpStream, SocketAddr), SessionError> {
     let bind = request.bind.map(|bind| SocketAddr::new(bind, 0));
     let usable = |to: &SocketAddr| bind.is_none_or(|bind| bind.is_ipv4() == to.is_ipv4());

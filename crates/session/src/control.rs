@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use linux::poll::{Watch, wait};
+use linux::poll::{PollFd, wait};
 use measurement::Timestamp;
 use protocol::iperf3::{Client, Server};
 
@@ -120,9 +120,9 @@ impl<M: Machine> Control<M> {
         self.flush();
         let deadline = [self.machine.deadline(), until].into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.since(dataplane::now()));
-        let mut watches: Vec<_> = others.iter().map(|fd| Watch::readable(*fd)).collect();
+        let mut watches: Vec<_> = others.iter().map(|fd| PollFd::readable(*fd)).collect();
         if self.open {
-            watches.push(Watch::both(self.socket.as_fd(), !self.unsent.is_empty()));
+            watches.push(PollFd::both(self.socket.as_fd(), !self.unsent.is_empty()));
         }
         wait(&mut watches, timeout)?;
         self.pump();

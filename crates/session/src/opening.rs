@@ -6,9 +6,9 @@ use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use linux::packets::PacketOptions;
-use linux::poll::{Watch, wait};
+use linux::poll::{PollFd, wait};
 use linux::tcp::TcpOptions;
 use measurement::{StreamOptions, Timestamp, Transport};
 use protocol::iperf3::{
@@ -28,7 +28,7 @@ pub(crate) fn connect(
     to: SocketAddr,
     options: &TcpOptions,
     limit: Duration,
-    interrupts: Option<&Interrupts>,
+    interrupts: Option<&StopSignals>,
 ) -> Result<io::Result<TcpStream>, SessionError> {
     let socket = match linux::tcp::start_connect(to, options) {
         Ok(socket) => socket,
@@ -40,13 +40,13 @@ pub(crate) fn connect(
         if now >= deadline {
             return Ok(Err(io::Error::from_raw_os_error(ETIMEDOUT)));
         }
-        let mut watches = vec![Watch::writable(socket.as_fd())];
-        watches.extend(interrupts.map(|interrupts| Watch::readable(interrupts.as_fd())));
+        let mut watches = vec![PollFd::writable(socket.as_fd())];
+        watches.extend(interrupts.map(|interrupts| PollFd::readable(interrupts.as_fd())));
         wait(&mut watches, Some(deadline.since(now))).map_err(SessionError::system("poll"))?;
         if watches[0].ready().is_writable() {
             return Ok(linux::tcp::connect_result(&socket).map(|()| socket));
         }
-        if interrupts.is_some_and(Interrupts::came) {
+        if interrupts.is_some_and(StopSignals::arrived) {
             return Err(SessionError::Interrupted);
         }
     }
@@ -55,7 +55,7 @@ pub(crate) fn connect(
 /// Opens the streams of one test beside its control connection.
 pub(crate) struct Opener<'a> {
     pub(crate) control: &'a mut Control<Client>,
-    pub(crate) interrupts: Option<&'a Interrupts>,
+    pub(crate) interrupts: Option<&'a StopSignals>,
     pub(crate) server: SocketAddr,
     pub(crate) bind: Option<IpAddr>,
     pub(crate) cookie: &'a Cookie,
@@ -148,7 +148,7 @@ impl Opener<'_> {
 
     /// Where the `index`th stream is sent from: clause 2.7. None: anywhere.
     fn local(&self, index: u32) -> io::Result<Option<SocketAddr>> {
-        let any = linux::udp::any_port_like(self.server).ip();
+        let any = linux::udp::any_port_of_family(self.server).ip();
         let Some(first) = self.options.client_port else {
             return Ok(self.bind.map(|bind| SocketAddr::new(bind, 0)));
         };
@@ -194,11 +194,11 @@ impl Opener<'_> {
     }
 
     fn udp_socket(&self, index: u32) -> io::Result<UdpSocket> {
-        let any = linux::udp::any_port_like(self.server);
+        let any = linux::udp::any_port_of_family(self.server);
         let local = self.local(index)?.unwrap_or(any);
         let socket = linux::udp::bind_on(self.options.device.as_deref(), local, false, false)?;
         prepare_udp(&socket, self.stream, self.server.ip())?;
-        socket.connect(packet_options(self.stream).label(&socket, self.server)?)?;
+        socket.connect(packet_options(self.stream).with_flow_label(&socket, self.server)?)?;
         Ok(socket)
     }
 
@@ -210,7 +210,7 @@ impl Opener<'_> {
         let mut others = vec![socket.as_fd()];
         others.extend(self.interrupts.map(AsFd::as_fd));
         self.control.wait(&others, Some(until)).map_err(SessionError::system("poll"))?;
-        if self.interrupts.is_some_and(Interrupts::came) {
+        if self.interrupts.is_some_and(StopSignals::arrived) {
             return Err(SessionError::Interrupted);
         }
         Ok(())
@@ -282,7 +282,7 @@ pub(crate) fn prepare_udp(
 ) -> io::Result<()> {
     packet_options(options).apply(socket, peer)?;
     if options.dont_fragment && peer.to_canonical().is_ipv4() {
-        linux::udp::forbid_fragments(socket)?;
+        linux::udp::forbid_fragmentation(socket)?;
     }
     match options.window {
         Some(window) => {
@@ -290,11 +290,11 @@ pub(crate) fn prepare_udp(
         }
         // The default holds about a millisecond at 1 Gbit/s: what it drops would look
         // like loss of the network.
-        None => linux::udp::widen_receive_buffer(socket, UDP_RECEIVE_BUFFER)?,
+        None => linux::udp::request_receive_buffer(socket, UDP_RECEIVE_BUFFER)?,
     }
     // Where the kernel does not stamp, jitter is that of the reading thread; the
     // record says so.
-    _ = linux::udp::stamp_arrivals(socket);
+    _ = linux::udp::enable_timestamps(socket);
     Ok(())
 }
 

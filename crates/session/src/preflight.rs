@@ -37,7 +37,7 @@ pub enum Shortage {
         range: PortRange,
     },
     /// The kernel's memory for socket buffers.
-    Buffers {
+    SocketBuffers {
         /// Whose.
         transport: Transport,
         /// What is needed, in bytes.
@@ -74,7 +74,7 @@ impl fmt::Display for Shortage {
                 range.last,
                 group_thousands(range.count().into())
             ),
-            Self::Buffers { transport, need, limit } => write!(
+            Self::SocketBuffers { transport, need, limit } => write!(
                 f,
                 "so many streams need {} of socket buffers at least and the kernel allows {}: \
                  raise net.ipv4.{} or use fewer streams",
@@ -97,10 +97,10 @@ impl Host {
     pub(crate) fn this(transport: Transport) -> Self {
         Self {
             files: linux::host::file_limit() as u64,
-            ports: PortRange::of_this_host(),
+            ports: PortRange::read(),
             buffers: match transport {
-                Transport::Tcp => linux::limits::tcp_memory(),
-                Transport::Udp => linux::limits::udp_memory(),
+                Transport::Tcp => linux::limits::tcp_memory_limit(),
+                Transport::Udp => linux::limits::udp_memory_limit(),
             },
             memory: linux::host::available_memory(),
         }
@@ -130,7 +130,7 @@ impl Host {
         let streams = u64::from(plan.streams_in_all());
         let need = streams * LEAST_BUFFERS;
         if let Some(limit) = self.buffers.filter(|limit| need > *limit) {
-            return Some(Shortage::Buffers { transport: plan.transport, need, limit });
+            return Some(Shortage::SocketBuffers { transport: plan.transport, need, limit });
         }
         let need = streams * stream_bytes(plan.transport);
         let free = self.memory.filter(|free| need > *free)?;

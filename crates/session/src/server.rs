@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use host::Vantage;
 use linux::epoll::Epoll;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use linux::tcp::Keepalive;
 use measurement::outcome::{DirectionOutcome, Ending};
 use measurement::record::{Neighbour, StreamRecord};
@@ -269,7 +269,7 @@ impl Server {
     pub fn run(
         self,
         log: Arc<dyn Log>,
-        interrupts: Option<&Interrupts>,
+        interrupts: Option<&StopSignals>,
     ) -> Result<(), SessionError> {
         let limit = linux::host::file_limit();
         let order = self.options.order;
@@ -330,7 +330,7 @@ fn listen(options: &ServerOptions) -> Result<(TcpListener, UdpSocket, SocketAddr
     let failed = |error| SessionError::Listen { on: address, error };
     let device = options.session.device.as_deref();
     let udp = linux::udp::bind_on(device, address, true, is_dual(options)).map_err(failed)?;
-    linux::udp::report_destination(&udp).map_err(failed)?;
+    linux::udp::enable_packet_info(&udp).map_err(failed)?;
     Ok((tcp, udp, address))
 }
 

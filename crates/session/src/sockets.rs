@@ -90,7 +90,7 @@ impl StreamSocket {
     /// What the kernel says of a UDP socket; none for TCP, or if it does not tell.
     pub(crate) fn udp_sample(&self) -> Option<UdpSample> {
         let Self::Udp { socket } = self else { return None };
-        let memory = linux::memory_of(&**socket).ok()?;
+        let memory = linux::socket_memory(&**socket).ok()?;
         Some(UdpSample {
             drops: memory.drops.into(),
             receive_queue: memory.receive_allocated.into(),
@@ -138,7 +138,7 @@ impl Opened {
         match &self.socket {
             StreamSocket::Udp { .. } if engine == Coalesced::NAME => Some(ArrivalClock::Coalesced),
             StreamSocket::Udp { socket } if !self.sender => {
-                let kernel = linux::udp::stamps_arrivals(socket);
+                let kernel = linux::udp::has_timestamps(socket);
                 Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })
             }
             _ => None,
@@ -150,11 +150,11 @@ impl Opened {
         let (local, peer) = self.socket.addresses()?;
         let (buffers, mss, congestion) = match &self.socket {
             StreamSocket::Tcp { socket, .. } => (
-                linux::buffers(&**socket)?,
+                linux::socket_buffers(&**socket)?,
                 linux::tcp::info(&**socket).ok().map(|info| info.snd_mss),
                 linux::tcp::congestion(socket).ok(),
             ),
-            StreamSocket::Udp { socket } => (linux::buffers(&**socket)?, None, None),
+            StreamSocket::Udp { socket } => (linux::socket_buffers(&**socket)?, None, None),
         };
         Ok(StreamRecord {
             id: self.id,
@@ -178,6 +178,6 @@ impl Opened {
 /// What the peer acknowledged; `told` by the one connection, or by the first of several.
 fn acknowledged(socket: &TcpStream, multipath: bool, told: u64) -> u64 {
     // An old kernel, or a peer that declined, has but the one number.
-    let all_paths = multipath.then(|| linux::tcp::acknowledged(socket).ok());
+    let all_paths = multipath.then(|| linux::tcp::mptcp_bytes_acked(socket).ok());
     all_paths.flatten().unwrap_or(told)
 }

@@ -5,14 +5,14 @@ use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 
 use crate::output;
 
 /// Counts the runs; a line on a terminal tells of them.
 #[derive(Debug)]
 pub(super) struct Progress {
-    interrupts: Interrupts,
+    interrupts: StopSignals,
     is_stopped: Cell<bool>,
     start: Instant,
     done: Cell<usize>,
@@ -32,7 +32,7 @@ impl Progress {
     /// Of so many runs. To be called before the first thread starts: Ctrl-C no longer ends
     /// this process, and is looked for between two runs.
     pub(super) fn of(runs: usize) -> Result<Self> {
-        let interrupts = Interrupts::take().context("cannot take Ctrl-C")?;
+        let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
         let (is_stopped, done) = (Cell::new(false), Cell::new(0));
         Ok(Self { interrupts, is_stopped, start: Instant::now(), done, all: runs })
     }
@@ -58,7 +58,7 @@ impl Progress {
 
     /// Whether the user has interrupted.
     pub(super) fn is_stopped(&self) -> bool {
-        if self.interrupts.came() {
+        if self.interrupts.arrived() {
             self.is_stopped.set(true);
         }
         self.is_stopped.get()

@@ -89,13 +89,13 @@ impl Cable {
         let back = Impairment {
             delay: Duration::from_millis(self.delay_ms),
             rate: rate.map(|rate| rate.context("a rate above zero")).transpose()?,
-            queue: Duration::from_millis(self.queue_ms),
+            queue_limit: Duration::from_millis(self.queue_ms),
             ..Impairment::default()
         };
         let there = Impairment {
             loss: self.loss,
             reorder: self.reorder,
-            held: Duration::from_millis(self.held_ms),
+            reorder_delay: Duration::from_millis(self.held_ms),
             duplicate: self.duplicate,
             ..back
         };

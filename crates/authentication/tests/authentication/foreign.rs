@@ -2,10 +2,10 @@
 
 use linerate_authentication::{Padding, Refusal};
 
-use crate::support::{NOW_SECONDS, fixture, gate, users};
+use crate::support::{NOW_SECONDS, fixture, users, verifier};
 
 fn judge(token: &str, now_seconds: u64, padding: Padding) -> Result<String, Refusal> {
-    let admitted = gate(padding).admit(Some(token), now_seconds, &users());
+    let admitted = verifier(padding).verify(Some(token), now_seconds, &users());
     admitted.map(|user| user.to_string())
 }
 

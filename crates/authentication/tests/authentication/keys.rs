@@ -1,14 +1,14 @@
 //! The files in which keys come.
 
 use linerate_authentication::{
-    AuthenticationError, Credentials, Gate, Padding, PrivateKey, PublicKey,
+    AuthenticationError, Credentials, Padding, PrivateKey, PublicKey, TokenVerifier,
 };
 
 use crate::support::{NOW_SECONDS, SKEW, alices_token, fixture, private_key, public_key, users};
 
 fn assert_opens(key: PrivateKey) {
-    let gate = Gate::new(key, SKEW, Padding::Oaep);
-    assert!(gate.admit(Some(&alices_token()), NOW_SECONDS, &users()).is_ok());
+    let verifier = TokenVerifier::new(key, SKEW, Padding::Oaep);
+    assert!(verifier.verify(Some(&alices_token()), NOW_SECONDS, &users()).is_ok());
 }
 
 fn refused_private(text: &str) -> AuthenticationError {
@@ -92,6 +92,6 @@ fn credentials_that_fill_the_key_are_sealed_and_longer_ones_refused() {
 fn debug_shows_nothing() {
     assert_eq!(format!("{:?}", private_key()), "PrivateKey { .. }");
     assert_eq!(format!("{:?}", public_key()), "PublicKey { .. }");
-    let gate = Gate::new(private_key(), SKEW, Padding::Oaep);
-    assert_eq!(format!("{gate:?}"), "Gate { .. }");
+    let verifier = TokenVerifier::new(private_key(), SKEW, Padding::Oaep);
+    assert_eq!(format!("{verifier:?}"), "TokenVerifier { .. }");
 }

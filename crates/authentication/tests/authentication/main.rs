@@ -1,7 +1,7 @@
 //! Both roles together, and each against OpenSSL and iperf3.
 
 mod foreign;
-mod gate;
 mod keys;
 mod properties;
 mod support;
+mod verifier;

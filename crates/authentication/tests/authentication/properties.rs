@@ -4,16 +4,16 @@ use std::fmt::Write;
 use std::sync::OnceLock;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use linerate_authentication::{Gate, Padding, Refusal, Users};
+use linerate_authentication::{Padding, Refusal, TokenVerifier, Users};
 use proptest::prelude::*;
 
-use crate::support::{NOW_SECONDS, alices_token, gate, token_of, users};
+use crate::support::{NOW_SECONDS, alices_token, token_of, users, verifier};
 
-/// One gate for all cases: reading a key takes longer than judging a token.
-fn shared_gate(padding: Padding) -> &'static Gate {
-    static GATES: [OnceLock<Gate>; 2] = [OnceLock::new(), OnceLock::new()];
+/// One verifier for all cases: reading a key takes longer than judging a token.
+fn shared_gate(padding: Padding) -> &'static TokenVerifier {
+    static GATES: [OnceLock<TokenVerifier>; 2] = [OnceLock::new(), OnceLock::new()];
     let index = usize::from(padding == Padding::Pkcs1);
-    GATES[index].get_or_init(|| gate(padding))
+    GATES[index].get_or_init(|| verifier(padding))
 }
 
 /// The file of users with one of them.
@@ -33,7 +33,7 @@ fn any_padding() -> impl Strategy<Value = Padding> {
 proptest! {
     #[test]
     fn any_text_is_malformed(token in any::<String>(), padding in any_padding()) {
-        let refused = shared_gate(padding).admit(Some(&token), NOW_SECONDS, &users());
+        let refused = shared_gate(padding).verify(Some(&token), NOW_SECONDS, &users());
         let expected = if token.is_empty() { Refusal::EmptyToken } else { Refusal::Malformed };
         prop_assert_eq!(refused, Err(expected));
     }
@@ -44,7 +44,7 @@ proptest! {
         padding in any_padding(),
         now_seconds in any::<u64>(),
     ) {
-        let refused = shared_gate(padding).admit(Some(&token), now_seconds, &users());
+        let refused = shared_gate(padding).verify(Some(&token), now_seconds, &users());
         prop_assert_eq!(refused, Err(Refusal::WrongPassword));
     }
 
@@ -53,7 +53,7 @@ proptest! {
         let mut token = alices_token();
         prop_assume!(token[position..=position] != digit);
         token.replace_range(position..=position, &digit);
-        let refused = shared_gate(Padding::Oaep).admit(Some(&token), NOW_SECONDS, &users());
+        let refused = shared_gate(Padding::Oaep).verify(Some(&token), NOW_SECONDS, &users());
         prop_assert_eq!(refused, Err(Refusal::WrongPassword));
     }
 
@@ -65,7 +65,7 @@ proptest! {
     ) {
         let users = users_of(&user, &password);
         let token = token_of(&user, &password, NOW_SECONDS, padding);
-        let admitted = gate(padding).admit(Some(&token), NOW_SECONDS, &users);
+        let admitted = verifier(padding).verify(Some(&token), NOW_SECONDS, &users);
         prop_assert_eq!(admitted.map(|user| user.to_string()), Ok(user));
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_authentication::{Credentials, Gate, Padding, PrivateKey, PublicKey, Users};
+use linerate_authentication::{Credentials, Padding, PrivateKey, PublicKey, TokenVerifier, Users};
 
 /// The text of a fixture.
 macro_rules! fixture {
@@ -20,8 +20,8 @@ pub(crate) fn private_key() -> PrivateKey {
     PrivateKey::from_pem(fixture!("test-only-private.pem")).expect("a private key")
 }
 
-pub(crate) fn gate(padding: Padding) -> Gate {
-    Gate::new(private_key(), SKEW, padding)
+pub(crate) fn verifier(padding: Padding) -> TokenVerifier {
+    TokenVerifier::new(private_key(), SKEW, padding)
 }
 
 /// Alice alone, whose password is `secret`.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use host::capture::Capture;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use session::SessionError;
 
 use crate::exit::UsageError;
@@ -20,9 +20,9 @@ pub(crate) fn run(flags: &CaptureFlags) -> anyhow::Result<ExitCode> {
         return Err(UsageError(text.to_owned()).into());
     }
     // A file that is being written is written to its end.
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     let capture = Capture::take();
-    if interrupts.came() {
+    if interrupts.arrived() {
         return Err(SessionError::Interrupted.into());
     }
     let capture = if flags.mask { capture.masked() } else { capture };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, TestPlan, Transport};
 use session::Family;
@@ -23,7 +23,7 @@ pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let acts = acts(flags)?;
     // First of all: a process with threads cannot enter a user namespace.
     let access = lab::prepare();
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     match make_link(&access, flags)? {
         Ok(link) => {
             say(flags, &describe_link(flags.link_rate));
@@ -106,7 +106,7 @@ fn play(
     acts: &[Act],
     server: IpAddr,
     flags: &DemoFlags,
-    interrupts: &Interrupts,
+    interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
     let mut all = Rows::not_run(&[]);
     let mut code = ExitCode::SUCCESS;
@@ -151,7 +151,7 @@ fn measure(
     plans: &[TestPlan],
     server: IpAddr,
     flags: &DemoFlags,
-    interrupts: &Interrupts,
+    interrupts: &StopSignals,
 ) -> anyhow::Result<Rows> {
     wait_for_server(SocketAddr::new(server, PORT))?;
     let request = |plan: &TestPlan| Request {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
 use session::client::{ClientOptions, Request};
@@ -39,7 +39,7 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 /// Against a server.
 fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     let detail = Detail::of(flags.quiet, false);
     let manner = Manner { repeat: 1, probe_every: None, observed: &[], detail };
     let rows = run_rows(&plans, manner, |plan| request(flags, host, plan), Some(&interrupts));

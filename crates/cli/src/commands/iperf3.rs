@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use report::iperf3::Role;
 
 mod client;
@@ -88,8 +88,8 @@ struct Frame {
 
 impl Frame {
     fn new(flags: &Iperf3Flags) -> Result<Self, Failure> {
-        let interrupts =
-            Interrupts::take().map_err(|error| Failure::system("cannot handle signals", &error))?;
+        let interrupts = StopSignals::open()
+            .map_err(|error| Failure::system("cannot handle signals", &error))?;
         let pidfile = flags.pidfile.as_deref().map(PidFile::create).transpose()?;
         let signals = Signals::new(interrupts);
         Ok(Self { signals, printer: Printer::new(flags)?, _pidfile: pidfile })

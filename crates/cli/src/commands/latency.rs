@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, Exchange, StreamOptions, TestPlan, Transport, Way};
@@ -17,7 +17,7 @@ use crate::rows::{Manner, Rows, finish, format, run_rows};
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     check_contradictions(flags)?;
     let (exchanges, loads) = (exchanges(flags)?, loads(flags)?);
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     let detail = Detail::of(flags.output.quiet, flags.output.verbose);
     let request = |plan: &TestPlan| request(flags, plan.clone());
     let once = Manner::once(detail);

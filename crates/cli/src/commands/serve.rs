@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use host::Vantage;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
 use session::server::{
     Evidence, Limits, Log, Order, RateLimit, Server, ServerOptions, SessionOptions,
@@ -26,10 +26,10 @@ use metrics::MetricsListener;
 use readiness::Readiness;
 
 pub(crate) fn run(flags: &ServeFlags) -> anyhow::Result<ExitCode> {
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     let confinement = Confinement::plan(flags.service.user.as_deref())?;
     linux::host::raise_file_limit_to(WANTED_FILES);
-    linux::heap::keep_large_blocks_apart();
+    linux::heap::fix_mmap_threshold();
     let server = Server::bind(options(flags))?;
     let metrics = flags.service.metrics.map(MetricsListener::bind).transpose()?;
     // Threads have what the one has that starts them.

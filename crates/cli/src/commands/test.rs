@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::TestPlan;
 use session::client::{Request, Watching};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let plans = plans(flags)?;
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
-    let interrupts = Interrupts::take().context("cannot handle signals")?;
+    let interrupts = StopSignals::open().context("cannot handle signals")?;
     let detail = Detail::of(flags.output.quiet, flags.output.verbose);
     let probe_every = flags.rows.latency.then_some(flags.rows.probe_every);
     let observed = &flags.rows.observe;
@@ -36,7 +36,7 @@ fn run_the_fastest(
     plans: &[TestPlan],
     request: impl Fn(&TestPlan) -> Request,
     manner: Manner<'_>,
-    interrupts: &Interrupts,
+    interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
     let mut chosen = Vec::with_capacity(plans.len());
     for plan in plans {

@@ -72,7 +72,7 @@ fn away_from(interface: &str, allowed: &[usize]) -> Result<Vec<usize>, String> {
     if !Path::new("/sys/class/net").join(interface).exists() {
         return Err(format!("no interface has the name '{interface}': see \"ip link\""));
     }
-    let busy = topology::cpus_of_interrupts(interface)
+    let busy = topology::irq_cpus(interface)
         .map_err(|error| format!("interrupts cannot be read: {}", session::reason(&error)))?;
     if busy.is_empty() {
         return Err(format!(

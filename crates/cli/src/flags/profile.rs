@@ -3,21 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
-use linux::sampling::Hertz;
+use linux::perf::SampleFrequency;
 
 /// Samples a second of each CPU; none: no samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ProfileFlag(pub(crate) Option<Hertz>);
+pub(crate) struct ProfileFlag(pub(crate) Option<SampleFrequency>);
 
 impl Default for ProfileFlag {
     fn default() -> Self {
-        Self(Some(Hertz::default()))
+        Self(Some(SampleFrequency::default()))
     }
 }
 
 impl fmt::Display for ProfileFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(0, Hertz::per_second).fmt(f)
+        self.0.map_or(0, SampleFrequency::per_second).fmt(f)
     }
 }
 
@@ -29,7 +29,7 @@ impl FromStr for ProfileFlag {
         if times == 0 {
             return Ok(Self(None));
         }
-        Hertz::new(times).map(|hertz| Self(Some(hertz))).ok_or(HINT)
+        SampleFrequency::new(times).map(|hertz| Self(Some(hertz))).ok_or(HINT)
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn zero_is_never_and_too_often_is_refused() {
         assert_eq!("0".parse(), Ok(ProfileFlag(None)));
-        assert_eq!("997".parse(), Ok(ProfileFlag(Hertz::new(997))));
+        assert_eq!("997".parse(), Ok(ProfileFlag(SampleFrequency::new(997))));
         assert_eq!("10001".parse::<ProfileFlag>(), Err(HINT));
         assert_eq!("often".parse::<ProfileFlag>(), Err(HINT));
         assert_eq!(ProfileFlag::default().to_string().parse(), Ok(ProfileFlag::default()));

@@ -62,7 +62,7 @@ impl Callee {
             }
         }
         let answer = &scratch.payload()[..self.terms.response];
-        if linux::tcp::send_last(&call.socket, answer).is_ok() {
+        if linux::tcp::send_and_shutdown(&call.socket, answer).is_ok() {
             self.count.blocks += 1;
             self.count.bytes += self.terms.response as u64;
             self.count.last = now;

@@ -23,7 +23,7 @@ impl Emptied {
     /// # Errors
     /// What pipe2(2) or open(2) report, e.g. `EMFILE`.
     pub fn new(block: usize) -> io::Result<Self> {
-        Ok(Self { pipe: Pipe::new(block)?, nowhere: linux::splice::nowhere()? })
+        Ok(Self { pipe: Pipe::new(block)?, nowhere: linux::splice::dev_null()? })
     }
 }
 
@@ -37,10 +37,10 @@ impl Sink for Emptied {
     const NAME: &'static str = "splice";
 
     fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {
-        let taken = self.pipe.take_from(from, self.pipe.capacity())?;
+        let taken = self.pipe.splice_from(from, self.pipe.capacity())?;
         let mut left = taken;
         while left > 0 {
-            left -= self.pipe.move_to(self.nowhere, left)?;
+            left -= self.pipe.splice_to(self.nowhere, left)?;
         }
         Ok(taken)
     }

@@ -73,21 +73,21 @@ impl InPlace {
     /// # Errors
     /// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.14.
     pub fn new(socket: &TcpStream, tally: Arc<InPlaceTally>) -> io::Result<Self> {
-        linux::tcp::allow_zero_copy(socket)?;
+        linux::tcp::enable_zerocopy(socket)?;
         Ok(Self { tally, pending: 0 })
     }
 
     /// Hears of all sends that the kernel is done with.
     fn hear(&mut self, socket: &TcpStream) -> io::Result<()> {
-        while let Some(Completions { done, copied }) = linux::tcp::completions(socket)? {
+        while let Some(Completions { done, copied }) = linux::tcp::read_completions(socket)? {
             self.pending = self.pending.saturating_sub(done);
             self.tally.hear(done, copied);
         }
         Ok(())
     }
 
-    fn send_in_place(&mut self, to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-        let sent = linux::tcp::send_in_place(to, bytes)?;
+    fn send_zerocopy(&mut self, to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+        let sent = linux::tcp::send_zerocopy(to, bytes)?;
         self.pending += 1;
         self.tally.note_send();
         Ok(sent)
@@ -112,7 +112,7 @@ impl Source for InPlace {
             self.hear(to)?;
         }
         let bytes = &scratch.payload()[..count];
-        match self.send_in_place(to, bytes) {
+        match self.send_zerocopy(to, bytes) {
             Err(error) if linux::lacks_buffers(&error) => {
                 self.hear(to)?;
                 if self.pending > 0 {

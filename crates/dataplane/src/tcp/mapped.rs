@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 use std::net::TcpStream;
 
-use linux::tcp::Window;
+use linux::tcp::ReceiveMapping;
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -12,7 +12,7 @@ use crate::tcp::{MakeSink, Sink};
 
 /// A window of memory onto what came, which is not looked at.
 #[derive(Debug)]
-pub struct Mapped(Window);
+pub struct Mapped(ReceiveMapping);
 
 impl Mapped {
     /// Maps about `block` bytes of `socket` at once.
@@ -20,7 +20,7 @@ impl Mapped {
     /// # Errors
     /// What mmap(2) reports, e.g. `ENODEV` where sockets do not have it.
     pub fn new(socket: &TcpStream, block: usize) -> io::Result<Self> {
-        Ok(Self(Window::new(socket, block)?))
+        Ok(Self(ReceiveMapping::new(socket, block)?))
     }
 }
 

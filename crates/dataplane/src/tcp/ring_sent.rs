@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::memory::Region;
-use linux::uring::{Manner, SendRing, Sent};
+use linux::uring::{SendCompletion, SendMode, SendRing};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -28,7 +28,7 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     /// As for [`SendRing::new`].
     pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
         let (manner, length) =
-            (if IN_PLACE { Manner::InPlace } else { Manner::Copied }, payload.len());
+            (if IN_PLACE { SendMode::ZeroCopy } else { SendMode::Copy }, payload.len());
         Ok(Self { ring: SendRing::new(payload, manner)?, length, tally, is_copying: false })
     }
 
@@ -36,14 +36,14 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     fn reap(&mut self) -> io::Result<Option<usize>> {
         while let Some(sent) = self.ring.reap()? {
             match sent {
-                Sent::Bytes(bytes) => {
+                SendCompletion::Bytes(bytes) => {
                     if IN_PLACE && !std::mem::take(&mut self.is_copying) {
                         self.tally.note_send();
                     }
                     return Ok(Some(bytes));
                 }
-                Sent::Released { copied } => self.tally.hear(1, u64::from(copied)),
-                Sent::Failed(error) => return Err(error),
+                SendCompletion::Released { copied } => self.tally.hear(1, u64::from(copied)),
+                SendCompletion::Failed(error) => return Err(error),
             }
         }
         Ok(None)
@@ -53,7 +53,7 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
 impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
     fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
         let mut this = Self::new(supplies.region()?, Arc::clone(supplies.in_place()))?;
-        match this.ring.try_out(socket) {
+        match this.ring.probe(socket) {
             // The first bytes will be copied, and counted as such.
             Err(error) if IN_PLACE && linux::lacks_memory(&error) => Ok(this),
             result => result.map(|()| this),
@@ -78,7 +78,7 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
             Err(error) if IN_PLACE && linux::lacks_memory(&error) => {
                 self.tally.note_refusal();
                 self.is_copying = true;
-                self.ring.send_copied(to, count)?;
+                self.ring.send_copying(to, count)?;
                 self.reap()
             }
             result => result,

@@ -48,7 +48,7 @@ impl Source for Spliced {
     }
 
     fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
-        let sent = self.pipe.move_to(to, count)?;
+        let sent = self.pipe.splice_to(to, count)?;
         self.held -= sent;
         Ok(sent)
     }

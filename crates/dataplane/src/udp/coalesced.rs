@@ -15,7 +15,7 @@ impl Inlet for Coalesced {
     const NAME: &'static str = "coalesce";
 
     fn open(socket: &UdpSocket, _: usize) -> io::Result<Self> {
-        linux::udp::coalesce_arrivals(socket)?;
+        linux::udp::enable_gro(socket)?;
         Ok(Self(Called))
     }
 

@@ -27,8 +27,8 @@ pub(super) struct Naps {
 impl Naps {
     /// For a receiver from `socket`: none if the times of arrival would be those of reading.
     pub(super) fn of(socket: &UdpSocket) -> Self {
-        let buffer = linux::buffers(socket).map_or(0, |buffers| buffers.receive as u64);
-        let room = if linux::udp::stamps_arrivals(socket) { buffer / SHARE } else { 0 };
+        let buffer = linux::socket_buffers(socket).map_or(0, |buffers| buffers.receive as u64);
+        let room = if linux::udp::has_timestamps(socket) { buffer / SHARE } else { 0 };
         Self { room, ..Self::none() }
     }
 

@@ -20,11 +20,11 @@ impl Outlet for Segmented {
         if crate::segments(length) == 1 {
             return Err(io::Error::other("a piece would hold but one such datagram"));
         }
-        linux::udp::check_segmentation(socket, length)?;
+        linux::udp::check_gso(socket, length)?;
         Ok(Self)
     }
 
     fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize> {
-        batch.send_segmented(to, count)
+        batch.send_gso(to, count)
     }
 }

@@ -103,7 +103,7 @@ pub(crate) fn udp_pair() -> (Arc<UdpSocket>, Arc<UdpSocket>) {
     near.connect(far.local_addr().expect("bound")).expect("connected");
     far.connect(near.local_addr().expect("bound")).expect("connected");
     for socket in [&near, &far] {
-        linux::udp::widen_receive_buffer(socket, RECEIVE_BUFFER).expect("widened");
+        linux::udp::request_receive_buffer(socket, RECEIVE_BUFFER).expect("widened");
     }
     (Arc::new(near), Arc::new(far))
 }

@@ -5,7 +5,7 @@
 //! Netlink tells it of the namespace of the thread that looks first; `/sys/class/net` would
 //! tell it of that of whoever mounted it. Of a captured host that is all there is.
 
-use linux::netlink::Route;
+use linux::netlink::RouteSocket;
 use measurement::Gap;
 use measurement::host::{Counter, Family, counter};
 
@@ -15,7 +15,7 @@ use crate::{Reading, Tree};
 
 #[derive(Default)]
 pub(super) struct Interfaces {
-    route: Option<Route>,
+    route: Option<RouteSocket>,
 }
 
 impl Collector for Interfaces {
@@ -38,7 +38,7 @@ impl Interfaces {
     fn ask(&mut self, into: &mut Reading) -> std::io::Result<()> {
         let route = match &mut self.route {
             Some(route) => route,
-            none => none.insert(Route::open()?),
+            none => none.insert(RouteSocket::open()?),
         };
         for link in route.links()? {
             let interface = &link.name;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use linux::netlink::{Discipline, DisciplineStatistics, Handle, Route};
+use linux::netlink::{Qdisc, QdiscHandle, QdiscStatistics, RouteSocket};
 use measurement::Gap;
 use measurement::host::{EachCounter, Family, counter};
 
@@ -18,7 +18,7 @@ use crate::{Reading, Tree};
 
 #[derive(Default)]
 pub(super) struct Disciplines {
-    route: Option<Route>,
+    route: Option<RouteSocket>,
     /// Names of interfaces by their indices.
     interfaces: HashMap<u32, String>,
 }
@@ -42,12 +42,12 @@ impl Collector for Disciplines {
 }
 
 impl Disciplines {
-    fn ask(&mut self) -> std::io::Result<Vec<Discipline>> {
+    fn ask(&mut self) -> std::io::Result<Vec<Qdisc>> {
         let route = match &mut self.route {
             Some(route) => route,
-            none => none.insert(Route::open()?),
+            none => none.insert(RouteSocket::open()?),
         };
-        let found = route.disciplines()?;
+        let found = route.qdiscs()?;
         if found.iter().any(|one| !self.interfaces.contains_key(&one.index)) {
             let links = route.links()?;
             self.interfaces = links.into_iter().map(|link| (link.index, link.name)).collect();
@@ -56,12 +56,9 @@ impl Disciplines {
     }
 }
 
-type Name<'a> = (&'a str, &'a str, Handle);
+type Name<'a> = (&'a str, &'a str, QdiscHandle);
 
-fn sums<'a>(
-    found: &'a [Discipline],
-    interfaces: &'a HashMap<u32, String>,
-) -> BTreeMap<Name<'a>, Sum> {
+fn sums<'a>(found: &'a [Qdisc], interfaces: &'a HashMap<u32, String>) -> BTreeMap<Name<'a>, Sum> {
     let mut sums = BTreeMap::<Name, Sum>::new();
     for one in found {
         let (Some(interface), Some(statistics)) = (interfaces.get(&one.index), one.statistics)
@@ -81,7 +78,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, more: &DisciplineStatistics) {
+    fn add(&mut self, more: &QdiscStatistics) {
         let wide = u64::from;
         let more_counters = [
             more.bytes,
@@ -115,25 +112,25 @@ const WHAT: &str = "counters of queueing disciplines";
 
 #[cfg(test)]
 mod tests {
-    use linux::netlink::Parent;
+    use linux::netlink::QdiscParent;
 
     use super::*;
     use crate::collectors::tests::counted;
 
     #[test]
     fn those_of_the_queues_of_a_device_are_one() {
-        let statistics = DisciplineStatistics { drops: 3, ..DisciplineStatistics::default() };
-        let discipline = |kind: &str, handle, parent| Discipline {
+        let statistics = QdiscStatistics { drops: 3, ..QdiscStatistics::default() };
+        let discipline = |kind: &str, handle, parent| Qdisc {
             index: 2,
-            handle: Handle(handle),
+            handle: QdiscHandle(handle),
             parent,
             kind: kind.to_owned(),
             statistics: Some(statistics),
         };
         let found = [
-            discipline("mq", 0x8001_0000, Parent::Root),
-            discipline("fq_codel", 0, Parent::Class(Handle(0x8001_0001))),
-            discipline("fq_codel", 0, Parent::Class(Handle(0x8001_0002))),
+            discipline("mq", 0x8001_0000, QdiscParent::Root),
+            discipline("fq_codel", 0, QdiscParent::Class(QdiscHandle(0x8001_0001))),
+            discipline("fq_codel", 0, QdiscParent::Class(QdiscHandle(0x8001_0002))),
         ];
         let interfaces = HashMap::from([(2, "eth0".to_owned())]);
         let counted = counted(|into| {

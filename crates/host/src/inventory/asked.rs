@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use linux::ethtool_calls::EthtoolCalls;
+use linux::ethtool_ioctl::EthtoolIoctl;
 use linux::netlink::ethtool::{
-    Amount, Coalescing, Duplex, EnergyEfficiency, Ethtool, Pause, is_absent,
+    Coalescing, Duplex, EnergyEfficiency, Ethtool, Parameter, Pause, is_absent,
 };
-use linux::netlink::{LinkEntry, Parent, Route};
+use linux::netlink::{LinkEntry, QdiscParent, RouteSocket};
 use measurement::Gap;
 use measurement::host::{self, Interface, Measure, Queueing};
 
@@ -31,7 +31,7 @@ pub(super) fn ask() -> Told {
 }
 
 fn ask_netlink(told: &mut Told) -> io::Result<()> {
-    let mut route = Route::open()?;
+    let mut route = RouteSocket::open()?;
     told.interfaces = route.links()?.into_iter().map(of_link).collect();
     let of_index = |told: &mut Told, index: u32, put: &dyn Fn(&mut Interface)| {
         let found = told.interfaces.iter_mut().find(|one| one.interface.index == index);
@@ -43,13 +43,13 @@ fn ask_netlink(told: &mut Told) -> io::Result<()> {
         let text = format!("{}/{}", entry.address, entry.prefix_length);
         of_index(told, entry.index, &|interface| interface.addresses.push(text.clone()));
     }
-    for entry in route.disciplines()? {
+    for entry in route.qdiscs()? {
         let queueing = Queueing {
             handle: entry.handle.to_string(),
             parent: entry.parent.to_string(),
             kind: entry.kind.clone(),
         };
-        let is_root = entry.parent == Parent::Root;
+        let is_root = entry.parent == QdiscParent::Root;
         of_index(told, entry.index, &|interface| {
             let place = if is_root { 0 } else { interface.queueing.len() };
             interface.queueing.insert(place, queueing.clone());
@@ -98,7 +98,7 @@ fn of_link(link: LinkEntry) -> ToldInterface {
 /// One network device, asked in both ways: by netlink, or as kernels before 5.6 want it.
 struct Device<'a> {
     ethtool: Option<&'a mut Ethtool>,
-    calls: &'a EthtoolCalls,
+    calls: &'a EthtoolIoctl,
     gaps: Vec<Gap>,
     name: String,
     index: u32,
@@ -106,7 +106,7 @@ struct Device<'a> {
 
 impl Device<'_> {
     fn ask_all(told: &mut Told) {
-        let calls = match EthtoolCalls::open() {
+        let calls = match EthtoolIoctl::open() {
             Ok(calls) => calls,
             Err(error) => return told.gaps.push(super::gap("devices of interfaces", &error)),
         };
@@ -135,15 +135,15 @@ impl Device<'_> {
         interface.driver = self.keep("driver", driver);
         self.tell_link_modes(interface);
         self.tell_offloads(interface);
-        let rings = self.ask(Ethtool::rings, EthtoolCalls::rings);
+        let rings = self.ask(Ethtool::rings, EthtoolIoctl::rings);
         interface.rings = measures(self.keep("rings", rings));
-        let channels = self.ask(Ethtool::channels, EthtoolCalls::channels);
+        let channels = self.ask(Ethtool::channels, EthtoolIoctl::channels);
         interface.channels = measures(self.keep("channels", channels));
-        let held = self.ask(Ethtool::coalescing, EthtoolCalls::coalescing);
+        let held = self.ask(Ethtool::coalescing, EthtoolIoctl::coalescing);
         interface.coalescing = self.keep("coalescing", held).map(coalescing);
-        let pause = self.ask(Ethtool::pause, EthtoolCalls::pause);
+        let pause = self.ask(Ethtool::pause, EthtoolIoctl::pause);
         interface.pause = self.keep("flow control", pause).map(flow_control);
-        let eee = self.ask(Ethtool::energy_efficiency, EthtoolCalls::energy_efficiency);
+        let eee = self.ask(Ethtool::energy_efficiency, EthtoolIoctl::energy_efficiency);
         interface.eee = self.keep("Energy Efficient Ethernet", eee).and_then(energy_efficiency);
     }
 
@@ -181,7 +181,7 @@ impl Device<'_> {
     fn ask<T>(
         &mut self,
         newer: fn(&mut Ethtool, u32) -> io::Result<T>,
-        older: fn(&EthtoolCalls, &str) -> io::Result<T>,
+        older: fn(&EthtoolIoctl, &str) -> io::Result<T>,
     ) -> io::Result<T> {
         match &mut self.ethtool {
             Some(ethtool) => newer(ethtool, self.index),
@@ -202,9 +202,9 @@ impl Device<'_> {
     }
 }
 
-fn measures(amounts: Option<Vec<Amount>>) -> BTreeMap<String, Measure> {
-    let measure = |amount: Amount| {
-        let most = amount.most.map(u64::from);
+fn measures(amounts: Option<Vec<Parameter>>) -> BTreeMap<String, Measure> {
+    let measure = |amount: Parameter| {
+        let most = amount.max.map(u64::from);
         (amount.name.to_owned(), Measure { current: amount.current.into(), most })
     };
     amounts.unwrap_or_default().into_iter().map(measure).collect()

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use linux::sampling;
+use linux::perf;
 use measurement::profile::{FoldedStack, Mode, is_generic};
 use measurement::{Profile, ProfileRow, Task};
 
@@ -44,16 +44,14 @@ fn row(spot: &Spot, tally: &Tally, names: &Names, programs: &Programs) -> Profil
     let task = tally.owner(spot.process).task;
     let row = ProfileRow { cpu: Some(spot.cpu), task, ..ProfileRow::default() };
     match spot.mode {
-        sampling::Mode::Kernel => in_kernel(spot, row, tally, names),
-        sampling::Mode::User => {
+        perf::Mode::Kernel => in_kernel(spot, row, tally, names),
+        perf::Mode::User => {
             let file = programs.file(spot.place).filter(|_| task == Task::Own);
             let symbol = "user".to_owned();
             ProfileRow { mode: Mode::User, symbol, module: file.map(str::to_owned), ..row }
         }
         // Of what runs in a guest nothing more is known.
-        sampling::Mode::Elsewhere => {
-            ProfileRow { mode: Mode::User, symbol: "guest".to_owned(), ..row }
-        }
+        perf::Mode::Virtual => ProfileRow { mode: Mode::User, symbol: "guest".to_owned(), ..row },
     }
 }
 

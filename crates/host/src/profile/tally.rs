@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use linux::sampling::{Mode, Sample};
+use linux::perf::{Mode, Sample};
 
 use super::tasks::{self, Owner};
 
@@ -37,7 +37,7 @@ impl Tally {
             cpu: sample.cpu,
             process: sample.process,
             mode: sample.mode,
-            place: sample.place,
+            place: sample.address,
             chain: if self.spots.len() < SPOTS_WITH_CHAINS { self.chain(sample) } else { None },
         };
         if self.spots.len() < MOST_SPOTS || self.spots.contains_key(&spot) {

@@ -1,7 +1,7 @@
 //! The profile of a process that works, where this kernel lets somebody look.
 
+use linux::perf::SampleFrequency;
 use linux::process::thread_id;
-use linux::sampling::Hertz;
 use measurement::Task;
 use measurement::profile::Mode;
 
@@ -17,7 +17,7 @@ fn work(time: Duration) {
 
 #[test]
 fn a_process_finds_itself_and_names_the_kernels_functions() {
-    let vantage = Arc::new(Vantage::new(Hertz::new(997).expect("a frequency")));
+    let vantage = Arc::new(Vantage::new(SampleFrequency::new(997).expect("a frequency")));
     let mut profiler = match Profiler::new(Arc::clone(&vantage), &[thread_id()]) {
         Ok(profiler) => profiler,
         Err(gap) => return eprintln!("skipped: {}", gap.why),
@@ -42,7 +42,7 @@ fn a_process_finds_itself_and_names_the_kernels_functions() {
 
 #[test]
 fn a_short_test_has_none_and_says_so() {
-    let vantage = Arc::new(Vantage::new(Hertz::default()));
+    let vantage = Arc::new(Vantage::new(SampleFrequency::default()));
     let Ok(mut profiler) = Profiler::new(vantage, &[thread_id()]) else {
         return eprintln!("skipped: not permitted here");
     };

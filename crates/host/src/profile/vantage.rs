@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-use linux::sampling::{Hertz, Refusal, Sampler, Scope};
+use linux::perf::{PerfError, SampleFrequency, Sampler, Scope};
 
 /// A place from which CPUs can be watched. One test at a time has it.
 #[derive(Debug)]
 pub struct Vantage {
-    hertz: Hertz,
+    hertz: SampleFrequency,
     sampler: Mutex<Option<Sampler>>,
     /// `/proc/kallsyms`, which shows addresses to those who could see them when it was opened.
     symbols: Mutex<Option<File>>,
@@ -17,13 +17,13 @@ pub struct Vantage {
 
 impl Vantage {
     /// Takes what this process may have now.
-    pub fn new(hertz: Hertz) -> Self {
+    pub fn new(hertz: SampleFrequency) -> Self {
         let sampler = Mutex::new(Sampler::new(hertz, &[]).ok());
         Self { hertz, sampler, symbols: Mutex::new(File::open("/proc/kallsyms").ok()) }
     }
 
     /// What watches the CPUs, or at least `threads` of this process.
-    pub(super) fn lend(&self, threads: &[i32]) -> Result<Sampler, Refusal> {
+    pub(super) fn lend(&self, threads: &[i32]) -> Result<Sampler, PerfError> {
         let kept = self.sampler.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.map_or_else(|| Sampler::new(self.hertz, threads), Ok)
     }

@@ -3,7 +3,7 @@
 //! Inside a new user namespace a process holds every capability over the
 //! namespaces that it creates from there, and none over the host
 //! (`user_namespaces(7)`). Many systems forbid it, some of them only half way,
-//! hence [`rehearse`].
+//! hence [`try_in_fork`].
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -20,7 +20,7 @@ use super::unshare;
 ///
 /// Must be called while the process has one thread, else the kernel answers
 /// `EINVAL` (`unshare(2)`). After an error the process may already have left
-/// its network; [`rehearse`] first to learn whether this succeeds.
+/// its network; [`try_in_fork`] first to learn whether this succeeds.
 pub fn enter_user_namespace() -> io::Result<()> {
     // SAFETY: geteuid and getegid take nothing, touch no memory and never fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -46,7 +46,7 @@ pub fn may_administrate_network() -> bool {
 /// copy alone. Its `Err` text is handed over as [`io::ErrorKind::Other`], as is
 /// a panic. Refused unless the process has a single thread, because other
 /// threads, and the locks that they hold, do not survive a fork in working order.
-pub fn rehearse(act: impl FnOnce() -> Result<(), String>) -> io::Result<()> {
+pub fn try_in_fork(act: impl FnOnce() -> Result<(), String>) -> io::Result<()> {
     require_single_thread()?;
     let (reader, writer) = io::pipe()?;
     // SAFETY: the process has one thread, checked above, and only this thread
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_process_with_threads_is_not_forked() {
-        let refusal = std::thread::spawn(|| rehearse(|| Ok(()))).join().expect("no panic");
+        let refusal = std::thread::spawn(|| try_in_fork(|| Ok(()))).join().expect("no panic");
         assert_eq!(refusal.expect_err("refused").kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -3,11 +3,11 @@
 use std::io;
 use std::net::IpAddr;
 
-use super::Route;
+use super::RouteSocket;
 use super::kernel::{self, IfAddressMessage, RouteMessage};
 use super::message::Message;
 
-impl Route {
+impl RouteSocket {
     /// Adds an address to a link; `prefix_length` is the network part in bits.
     ///
     /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which

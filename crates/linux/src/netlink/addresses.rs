@@ -3,7 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 
-use super::Route;
+use super::RouteSocket;
 use super::address::address;
 use super::kernel::{self, IfAddressMessage};
 use super::message::{attribute, u32_at};
@@ -19,7 +19,7 @@ pub struct AddressEntry {
     pub prefix_length: u8,
 }
 
-impl Route {
+impl RouteSocket {
     /// All addresses of the namespace, of IPv4 and IPv6.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn loopback_has_its_address() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let index = route.interface_index("lo").expect("loopback is there");
         let address = IpAddr::from([127, 0, 0, 1]);
         let expected = AddressEntry { index, address, prefix_length: 8 };

@@ -3,9 +3,9 @@
 use std::io::{self, Read};
 
 use super::message::{Message, Reply, replies};
-use super::{Route, kernel, refusal};
+use super::{RouteSocket, extended_ack, kernel};
 
-impl Route {
+impl RouteSocket {
     /// Asks for all objects of a kind, and returns what `entry` makes of the description of
     /// each. What changed while the kernel went through them is asked for again.
     pub(super) fn dump<T>(
@@ -47,7 +47,7 @@ impl Route {
                 }
                 match reply.kind {
                     // Both begin with the negative errno or zero; one that refuses is the end.
-                    kernel::NLMSG_ERROR => refusal::parse(&reply)?,
+                    kernel::NLMSG_ERROR => extended_ack::parse(&reply)?,
                     kernel::NLMSG_DONE => return done(&reply).map(|()| found),
                     _ => describe(reply.payload),
                 }
@@ -58,7 +58,7 @@ impl Route {
 
 /// A kernel that has nothing to say at the end says nothing.
 fn done(reply: &Reply) -> io::Result<()> {
-    if reply.payload.is_empty() { Ok(()) } else { refusal::parse(reply) }
+    if reply.payload.is_empty() { Ok(()) } else { extended_ack::parse(reply) }
 }
 
 /// What the kernel says of a dump (`NLM_F_DUMP_INTR`).
@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn a_dump_that_the_kernel_does_not_know_is_refused() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         // A number beyond all kinds of message (RTM_MAX).
         let error = route.dump(4094, &[0; 16], |_| Some(())).expect_err("refused");
         assert_eq!(super::super::errno(&error), Some(libc::EOPNOTSUPP));
-        assert!(!route.links().expect("answered after a refusal").is_empty());
+        assert!(!route.links().expect("answered after a extended_ack").is_empty());
     }
 
     #[test]

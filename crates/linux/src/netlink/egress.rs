@@ -4,15 +4,15 @@ use std::ffi::CStr;
 use std::io;
 use std::net::IpAddr;
 
-use super::Route;
+use super::RouteSocket;
 use super::address::{family, octets};
 use super::kernel::{self, RouteMessage, TrafficControlMessage};
 use super::message::{Message, attribute, u32_at};
 
-impl Route {
+impl RouteSocket {
     /// The index of the interface by which packets to `address` leave. The errno is
     /// `ENETUNREACH` if there is no route.
-    pub fn egress_to(&mut self, address: IpAddr) -> io::Result<u32> {
+    pub fn output_interface(&mut self, address: IpAddr) -> io::Result<u32> {
         let address = address.to_canonical();
         let answer = self.ask(route_request(address))?;
         egress(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -20,7 +20,7 @@ impl Route {
 
     /// The kind of the queueing discipline at the root of an interface, e.g. `fq`; none: the
     /// kernel does not tell, as of an interface that never was up.
-    pub fn root_discipline(&mut self, index: u32) -> io::Result<Option<String>> {
+    pub fn root_qdisc(&mut self, index: u32) -> io::Result<Option<String>> {
         let index = i32::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut kind = None;
         self.exchange(discipline_request(index), |reply| kind = discipline(reply.payload))?;
@@ -57,20 +57,20 @@ mod tests {
 
     #[test]
     fn what_goes_to_this_host_leaves_by_loopback() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let loopback = route.interface_index("lo").expect("loopback is there");
         let here = IpAddr::from([127, 0, 0, 1]);
-        assert_eq!(route.egress_to(here).expect("a route"), loopback);
+        assert_eq!(route.output_interface(here).expect("a route"), loopback);
         let mapped = "::ffff:127.0.0.1".parse().expect("an address");
-        assert_eq!(route.egress_to(mapped).expect("a route"), loopback);
+        assert_eq!(route.output_interface(mapped).expect("a route"), loopback);
     }
 
     #[test]
     fn an_interface_has_a_discipline_and_a_number_without_one_none() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let loopback = route.interface_index("lo").expect("loopback is there");
-        assert_eq!(route.root_discipline(loopback).expect("asked").as_deref(), Some("noqueue"));
-        let error = route.root_discipline(0x7fff_fff0).expect_err("no such interface");
+        assert_eq!(route.root_qdisc(loopback).expect("asked").as_deref(), Some("noqueue"));
+        let error = route.root_qdisc(0x7fff_fff0).expect_err("no such interface");
         assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
     }
 

@@ -56,7 +56,7 @@ impl Ethtool {
     ///
     /// # Errors
     /// What the kernel reports.
-    pub fn rings(&mut self, index: u32) -> io::Result<Vec<Amount>> {
+    pub fn rings(&mut self, index: u32) -> io::Result<Vec<Parameter>> {
         self.ask(RINGS_GET, index).map(|answer| rings(&answer))
     }
 
@@ -64,7 +64,7 @@ impl Ethtool {
     ///
     /// # Errors
     /// What the kernel reports.
-    pub fn channels(&mut self, index: u32) -> io::Result<Vec<Amount>> {
+    pub fn channels(&mut self, index: u32) -> io::Result<Vec<Parameter>> {
         self.ask(CHANNELS_GET, index).map(|answer| channels(&answer))
     }
 
@@ -104,33 +104,33 @@ impl Ethtool {
 
 /// A number of something that can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Amount {
+pub struct Parameter {
     /// Of what.
     pub name: &'static str,
     /// As it is.
     pub current: u32,
     /// What the device can; none: it does not tell.
-    pub most: Option<u32>,
+    pub max: Option<u32>,
 }
 
 /// Reads the attributes of an answer about rings; what the device does not have is left out.
-pub fn rings(answer: &[u8]) -> Vec<Amount> {
+pub fn rings(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("rx-mini", 7, 3), ("rx-jumbo", 8, 4), ("tx", 9, 5)])
 }
 
 /// The same of an answer about channels.
-pub fn channels(answer: &[u8]) -> Vec<Amount> {
+pub fn channels(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("tx", 7, 3), ("other", 8, 4), ("combined", 9, 5)])
 }
 
-/// By names, with the attributes of what is (`ETHTOOL_A_RINGS_RX`) and what can be at most
+/// By names, with the attributes of what is (`ETHTOOL_A_RINGS_RX`) and what can be at max
 /// (`ETHTOOL_A_RINGS_RX_MAX`).
-fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Amount> {
-    let amount = |(name, current, most): &(&'static str, u16, u16)| {
-        let most = number(answer, *most);
-        Some(Amount { name, current: number(answer, *current)?, most })
+fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Parameter> {
+    let amount = |(name, current, max): &(&'static str, u16, u16)| {
+        let max = number(answer, *max);
+        Some(Parameter { name, current: number(answer, *current)?, max })
     };
-    let has = |amount: &Amount| amount.current > 0 || amount.most.is_some_and(|most| most > 0);
+    let has = |amount: &Parameter| amount.current > 0 || amount.max.is_some_and(|max| max > 0);
     kinds.iter().filter_map(amount).filter(has).collect()
 }
 
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn rings_and_channels_come_with_what_is_possible() {
         let rings = rings(&answer(&[(2, 4096), (3, 0), (5, 1024), (6, 256), (7, 0), (9, 512)]));
-        let rx = Amount { name: "rx", current: 256, most: Some(4096) };
-        let tx = Amount { name: "tx", current: 512, most: Some(1024) };
+        let rx = Parameter { name: "rx", current: 256, max: Some(4096) };
+        let tx = Parameter { name: "tx", current: 512, max: Some(1024) };
         assert_eq!(rings, [rx, tx]);
         let channels = channels(&answer(&[(5, 8), (9, 4)]));
-        assert_eq!(channels, [Amount { name: "combined", current: 4, most: Some(8) }]);
+        assert_eq!(channels, [Parameter { name: "combined", current: 4, max: Some(8) }]);
     }
 
     #[test]

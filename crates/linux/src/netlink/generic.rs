@@ -7,13 +7,13 @@
 
 use std::io;
 
-use super::Route;
+use super::RouteSocket;
 use super::message::{Message, attribute, u16_at};
 
 /// A socket to one family.
 #[derive(Debug)]
 pub(super) struct Family {
-    socket: Route,
+    socket: RouteSocket,
     number: u16,
 }
 
@@ -21,7 +21,7 @@ impl Family {
     /// Opens a socket in the network namespace of the calling thread and asks for the number
     /// of the family. The errno is `ENOENT` if the kernel has no such family.
     pub(super) fn open(name: &str) -> io::Result<Self> {
-        let mut socket = Route::open_to(libc::NETLINK_GENERIC)?;
+        let mut socket = RouteSocket::open_to(libc::NETLINK_GENERIC)?;
         let mut text = name.as_bytes().to_vec();
         text.push(0);
         let request = Message::new(CONTROL_FAMILY, 0, &header(CTRL_CMD_GETFAMILY))

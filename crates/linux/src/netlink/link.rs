@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::Route;
+use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{Message, attribute, u32_at};
 
@@ -45,7 +45,7 @@ pub struct LinkStatistics {
     pub send_drops: u64,
 }
 
-impl Route {
+impl RouteSocket {
     /// Creates a pair of virtual Ethernet interfaces (`veth(4)`): `name` here
     /// and `peer_name` in `peer_namespace`. Both are down.
     ///

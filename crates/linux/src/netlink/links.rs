@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Route;
+use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{attribute, text, u16_at, u32_at};
 
@@ -34,7 +34,7 @@ pub struct LinkEntry {
     /// Queues for receiving.
     pub receive_queues: Option<u32>,
     /// The queueing discipline at its root, e.g. `fq_codel`.
-    pub discipline: Option<String>,
+    pub qdisc: Option<String>,
     /// Its address on the link layer.
     pub address: Vec<u8>,
     /// The link that it belongs to: the other end of a veth, what a VLAN stands on.
@@ -62,7 +62,7 @@ impl LinkEntry {
     }
 }
 
-impl Route {
+impl RouteSocket {
     /// All links of the namespace. What `sysfs` shows belongs to who mounted it, and may be
     /// those of another namespace.
     ///
@@ -92,7 +92,7 @@ fn entry(message: &[u8]) -> Option<LinkEntry> {
         gro_max_bytes: number(kernel::IFLA_GRO_MAX_SIZE),
         send_queues: number(kernel::IFLA_NUM_TX_QUEUES),
         receive_queues: number(kernel::IFLA_NUM_RX_QUEUES),
-        discipline: words(kernel::IFLA_QDISC),
+        qdisc: words(kernel::IFLA_QDISC),
         address: attribute(attributes, kernel::IFLA_ADDRESS).unwrap_or_default().to_vec(),
         peer: number(kernel::IFLA_LINK),
         peer_namespace: number(kernel::IFLA_LINK_NETNSID),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn loopback_is_among_the_links_and_counts() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let links = route.links().expect("asked");
         let loopback = links.iter().find(|link| link.name == "lo").expect("loopback is there");
         assert_eq!(loopback.index, route.interface_index("lo").expect("there"));

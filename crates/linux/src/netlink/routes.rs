@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::Route;
+use super::RouteSocket;
 use super::address::{address, family, octets};
 use super::kernel::{self, RouteMessage};
 use super::message::{Message, attribute, u16_at, u32_at};
@@ -23,7 +23,7 @@ pub struct RouteEntry {
     pub mtu: Option<u32>,
 }
 
-impl Route {
+impl RouteSocket {
     /// The unicast routes of the main table. One with several next hops is there once for
     /// each of them. A router of the whole Internet has a million routes.
     ///
@@ -36,7 +36,7 @@ impl Route {
     }
 }
 
-impl Route {
+impl RouteSocket {
     /// Sends what goes to the network of `to` by the router `via`; `prefix_length` is the network
     /// part in bits, 0 for everything.
     ///
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_routes_of_this_namespace_leave_by_its_links() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let indices: Vec<u32> =
             route.links().expect("asked").iter().map(|link| link.index).collect();
         let routes = route.routes().expect("asked");

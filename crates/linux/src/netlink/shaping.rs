@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Route;
+use super::RouteSocket;
 use super::kernel::{self, RateSpecification, TokenBucketOptions, TrafficControlMessage};
 use super::message::Message;
 
@@ -18,7 +18,7 @@ pub struct TokenBucket {
     pub limit_bytes: u32,
 }
 
-impl Route {
+impl RouteSocket {
     /// Limits what a link sends; replaces the queueing discipline at its root.
     ///
     /// The errno is `ENOENT` if the kernel has no tbf (`CONFIG_NET_SCH_TBF`) and

@@ -19,13 +19,13 @@ pub fn is_multipath(stream: &TcpStream) -> bool {
     SockRef::from(stream).protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP))
 }
 
-/// Bytes that the peer of a multipath connection acknowledged, over all paths
+/// Bytes that the peer of a multipath connection mptcp_bytes_acked, over all paths
 /// (`MPTCP_INFO`, `linux/mptcp.h`).
 ///
 /// # Errors
 /// `Unsupported` before Linux 6.5; else what getsockopt(2) reports, which knows no such
 /// option of a connection whose peer declined.
-pub fn acknowledged(stream: impl AsFd) -> io::Result<u64> {
+pub fn mptcp_bytes_acked(stream: impl AsFd) -> io::Result<u64> {
     let mut info = MaybeUninit::<MultipathInfo>::zeroed();
     let mut length = crate::length_of::<MultipathInfo>();
     // SAFETY: pointer and length describe the structure, which is all numbers, so that
@@ -110,7 +110,8 @@ mod tests {
                 let client = talk((client, server));
                 let all_known = (0..1000).any(|_| {
                     std::thread::sleep(std::time::Duration::from_millis(1));
-                    acknowledged(&client).is_err() || acknowledged(&client).ok() == Some(5)
+                    mptcp_bytes_acked(&client).is_err()
+                        || mptcp_bytes_acked(&client).ok() == Some(5)
                 });
                 assert!(all_known);
             }

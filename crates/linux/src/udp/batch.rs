@@ -219,14 +219,14 @@ const _: () = assert!(size_of::<MaybeUninit<libc::msghdr>>() == size_of::<libc::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udp::{bind, stamp_arrivals};
+    use crate::udp::{bind, enable_timestamps};
 
     #[test]
     fn a_batch_arrives_in_order_and_stamped() {
         let local = "127.0.0.1:0".parse().expect("an address");
         let (from, to) =
             (bind(local, false, false).expect("bound"), bind(local, false, false).expect("bound"));
-        stamp_arrivals(&to).expect("stamps");
+        enable_timestamps(&to).expect("stamps");
         from.connect(to.local_addr().expect("bound")).expect("connected");
         let mut out = SendBatch::new(4, 6, b"abc");
         for index in 0..3 {

@@ -12,13 +12,13 @@ use crate::option;
 ///
 /// # Errors
 /// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 5.0.
-pub fn coalesce_arrivals(socket: &UdpSocket) -> io::Result<()> {
+pub fn enable_gro(socket: &UdpSocket) -> io::Result<()> {
     let on: libc::c_int = 1;
     option::set(socket, libc::SOL_UDP, libc::UDP_GRO, &on)
 }
 
 /// Whether datagrams that came in one piece are received so.
-pub fn coalesces_arrivals(socket: &UdpSocket) -> bool {
+pub fn has_gro(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_UDP, libc::UDP_GRO).is_ok_and(|on| on != 0)
 }
 
@@ -28,7 +28,7 @@ pub fn coalesces_arrivals(socket: &UdpSocket) -> bool {
 /// # Errors
 /// What getsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.18; `InvalidInput` if
 /// such datagrams are longer than the path takes: they cannot be fragments too.
-pub fn check_segmentation(socket: &UdpSocket, length: usize) -> io::Result<()> {
+pub fn check_gso(socket: &UdpSocket, length: usize) -> io::Result<()> {
     option::number(socket, libc::SOL_UDP, libc::UDP_SEGMENT)?;
     if length <= longest_unfragmented(socket)? {
         Ok(())
@@ -58,16 +58,16 @@ impl SendBatch {
     ///
     /// # Panics
     /// If `count` is above the capacity.
-    pub fn send_segmented(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
+    pub fn send_gso(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
         let length = self.length();
         let (bytes, pieces) = self.in_pieces(count);
         let result = pieces.send(socket, bytes, length);
         match result {
             // It is a kernel that cuts fewer out of one piece.
             Err(error)
-                if error.raw_os_error() == Some(libc::EINVAL) && pieces.most > MOST_SEGMENTS =>
+                if error.raw_os_error() == Some(libc::EINVAL) && pieces.most > MAX_GSO_SEGMENTS =>
             {
-                pieces.most = MOST_SEGMENTS;
+                pieces.most = MAX_GSO_SEGMENTS;
                 pieces.send(socket, bytes, length)
             }
             result => result,
@@ -90,8 +90,8 @@ unsafe impl Send for Pieces {}
 impl Pieces {
     /// For `bytes` of datagrams of `length`, at least one of each.
     pub(super) fn new(bytes: usize, length: usize) -> Self {
-        // As many as there are if the kernel takes but `MOST_SEGMENTS` in each.
-        let least = (LONGEST_PIECE / length).clamp(1, MOST_SEGMENTS) * length;
+        // As many as there are if the kernel takes but `MAX_GSO_SEGMENTS` in each.
+        let least = (MAX_GSO_PAYLOAD / length).clamp(1, MAX_GSO_SEGMENTS) * length;
         let count = bytes.div_ceil(least);
         let none = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Self {
@@ -99,13 +99,13 @@ impl Pieces {
             headers: vec![libc::mmsghdr { msg_hdr: empty_header(), msg_len: 0 }; count]
                 .into_boxed_slice(),
             control: vec![ControlSpace::default(); count].into_boxed_slice(),
-            most: MOST_SEGMENTS_NOW,
+            most: MAX_GSO_SEGMENTS_SINCE_6_9,
         }
     }
 
     /// Sends `bytes`, datagrams of `length` each; how many went.
     fn send(&mut self, socket: &UdpSocket, bytes: &mut [u8], length: usize) -> io::Result<usize> {
-        let together = (LONGEST_PIECE / length).clamp(1, self.most);
+        let together = (MAX_GSO_PAYLOAD / length).clamp(1, self.most);
         let chunks = bytes.chunks_mut(together * length);
         let rooms = self.headers.iter_mut().zip(&mut self.vectors).zip(&mut self.control);
         let mut count = 0;
@@ -159,16 +159,16 @@ const _: () = assert!(SEGMENT_SPACE as usize <= size_of::<ControlSpace>());
 
 /// Datagrams that every kernel with segmentation takes in one piece (`UDP_MAX_SEGMENTS`
 /// in `linux/udp.h`).
-pub const MOST_SEGMENTS: usize = 64;
+pub const MAX_GSO_SEGMENTS: usize = 64;
 /// The same since Linux 6.9.
-pub const MOST_SEGMENTS_NOW: usize = 128;
+pub const MAX_GSO_SEGMENTS_SINCE_6_9: usize = 128;
 /// What UDP over IPv4 carries in one piece: 65,535 less the headers (RFC 791, RFC 768).
-pub const LONGEST_PIECE: usize = 65_507;
+pub const MAX_GSO_PAYLOAD: usize = 65_507;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udp::{ReceiveBatch, bind, stamp_arrivals};
+    use crate::udp::{ReceiveBatch, bind, enable_timestamps};
 
     fn pair(local: &str) -> (UdpSocket, UdpSocket) {
         let local = local.parse().expect("an address");
@@ -188,8 +188,8 @@ mod tests {
     #[test]
     fn one_piece_arrives_as_datagrams_where_they_are_not_coalesced() {
         let (from, to) = pair("127.0.0.1:0");
-        check_segmentation(&from, 100).expect("the kernel segments");
-        assert_eq!(numbered(10, 100).send_segmented(&from, 7).expect("sent"), 7);
+        check_gso(&from, 100).expect("the kernel segments");
+        assert_eq!(numbered(10, 100).send_gso(&from, 7).expect("sent"), 7);
         let mut batch = ReceiveBatch::new(16, 200);
         assert_eq!(batch.receive(&to).expect("received"), 7);
         for index in 0..7 {
@@ -202,10 +202,10 @@ mod tests {
     fn one_piece_arrives_in_one_piece_and_is_taken_apart() {
         for local in ["127.0.0.1:0", "[::1]:0"] {
             let (from, to) = pair(local);
-            coalesce_arrivals(&to).expect("the kernel coalesces");
-            stamp_arrivals(&to).expect("stamps");
-            assert!(coalesces_arrivals(&to) && !coalesces_arrivals(&from));
-            numbered(10, 100).send_segmented(&from, 10).expect("sent");
+            enable_gro(&to).expect("the kernel coalesces");
+            enable_timestamps(&to).expect("stamps");
+            assert!(has_gro(&to) && !has_gro(&from));
+            numbered(10, 100).send_gso(&from, 10).expect("sent");
             from.send(&[9; 30]).expect("sent");
             let mut batch = ReceiveBatch::new(16, 65_536);
             assert_eq!(batch.receive(&to).expect("received"), 2);
@@ -219,12 +219,12 @@ mod tests {
     #[test]
     fn several_pieces_go_with_one_call_and_the_last_one_may_be_short() {
         let (from, to) = pair("127.0.0.1:0");
-        coalesce_arrivals(&to).expect("the kernel coalesces");
+        enable_gro(&to).expect("the kernel coalesces");
         let mut batch = numbered(250, 10);
-        assert_eq!(batch.send_segmented(&from, 250).expect("sent"), 250);
+        assert_eq!(batch.send_gso(&from, 250).expect("sent"), 250);
         // As on a kernel before 6.9.
-        batch.pieces.most = MOST_SEGMENTS;
-        assert_eq!(batch.send_segmented(&from, 130).expect("sent"), 130);
+        batch.pieces.most = MAX_GSO_SEGMENTS;
+        assert_eq!(batch.send_gso(&from, 130).expect("sent"), 130);
         let mut arrived = Vec::new();
         let mut room = ReceiveBatch::new(16, 65_536);
         while arrived.len() < 380 {
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn datagrams_longer_than_the_path_takes_cannot_be_segments() {
         let (from, _to) = pair("127.0.0.1:0");
-        let error = check_segmentation(&from, 65_530).expect_err("longer than the MTU");
+        let error = check_gso(&from, 65_530).expect_err("longer than the MTU");
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         // One alone is no segment.
-        assert_eq!(numbered(1, 65_507).send_segmented(&from, 1).expect("sent"), 1);
+        assert_eq!(numbered(1, 65_507).send_gso(&from, 1).expect("sent"), 1);
     }
 }

@@ -23,7 +23,7 @@ pub struct Origin {
 ///
 /// # Errors
 /// What setsockopt(2) reports.
-pub fn report_destination(socket: &UdpSocket) -> io::Result<()> {
+pub fn enable_packet_info(socket: &UdpSocket) -> io::Result<()> {
     if SockRef::from(socket).domain()? == socket2::Domain::IPV6 {
         set_flag(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
     } else {
@@ -81,7 +81,7 @@ mod tests {
 
     fn round_trip(listen: &str, from: &str, to: &str) -> Origin {
         let server = bind(listen.parse().expect("an address"), true, true).expect("bound");
-        report_destination(&server).expect("reports");
+        enable_packet_info(&server).expect("reports");
         let port = server.local_addr().expect("bound").port();
         let client = UdpSocket::bind(from).expect("bound");
         client.send_to(b"hi", (to, port)).expect("sent");

@@ -1,4 +1,4 @@
-//! Buffers that the kernel takes from a ring of free ones, and that come back with what it
+//! BufferRing that the kernel takes from a ring of free ones, and that come back with what it
 //! received (`IORING_REGISTER_PBUF_RING`, Linux 5.19).
 
 use std::io;
@@ -8,8 +8,8 @@ use io_uring::{IoUring, types};
 
 use crate::memory::Region;
 
-/// Buffers of one length. They outlive the ring that they are registered with.
-pub(super) struct Buffers {
+/// BufferRing of one length. They outlive the ring that they are registered with.
+pub(super) struct BufferRing {
     /// First the list of buffers that are free, then the buffers.
     memory: Region,
     length: usize,
@@ -18,7 +18,7 @@ pub(super) struct Buffers {
     given: u16,
 }
 
-impl Buffers {
+impl BufferRing {
     /// Gives `ring` so many buffers of `length` bytes; `count` is a power of two up to 4096.
     ///
     /// # Errors

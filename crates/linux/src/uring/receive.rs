@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::buffers::{Buffers, GROUP, withdraw};
+use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 
 /// A ring that receives one stream into buffers of its own (`IORING_RECV_MULTISHOT` and a
 /// ring of provided buffers, Linux 6.0).
 pub struct ReceiveRing {
     ring: IoUring,
-    buffers: Buffers,
+    buffers: BufferRing,
     /// The request goes on.
     is_armed: bool,
 }
@@ -27,7 +27,7 @@ impl ReceiveRing {
     pub fn new(buffer: usize) -> io::Result<Self> {
         let buffer = buffer.max(1).next_multiple_of(PAGE);
         let ring = ring(1, 2 * u32::from(BUFFERS))?;
-        let buffers = Buffers::register(&ring, BUFFERS, buffer)?;
+        let buffers = BufferRing::register(&ring, BUFFERS, buffer)?;
         Ok(Self { ring, buffers, is_armed: false })
     }
 

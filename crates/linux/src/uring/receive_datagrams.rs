@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::buffers::{Buffers, GROUP, withdraw};
+use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 use crate::udp::Received;
 
@@ -14,10 +14,10 @@ use crate::udp::Received;
 /// recvmsg(2) and a ring of provided buffers, Linux 6.0).
 pub struct DatagramReceiveRing {
     ring: IoUring,
-    buffers: Buffers,
+    buffers: BufferRing,
     /// What a datagram is received with; the kernel reads it while it is armed.
     header: Box<libc::msghdr>,
-    /// Buffers with what came and how much each holds, until the next call.
+    /// BufferRing with what came and how much each holds, until the next call.
     came: Vec<(u16, usize)>,
     /// What ended the request, if datagrams came before.
     failure: Option<io::Error>,
@@ -39,7 +39,7 @@ impl DatagramReceiveRing {
         let count = (ROOM / each).clamp(FEWEST, MOST);
         let count = 1_u16 << count.ilog2();
         let ring = ring(1, 2 * u32::from(count))?;
-        let buffers = Buffers::register(&ring, count, each)?;
+        let buffers = BufferRing::register(&ring, count, each)?;
         let mut header = Box::new(crate::udp::empty_header());
         header.msg_controllen = CONTROL as _;
         let came = Vec::with_capacity(count.into());
@@ -151,14 +151,14 @@ const MOST: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udp::{bind, stamp_arrivals};
+    use crate::udp::{bind, enable_timestamps};
 
     #[test]
     fn datagrams_come_with_their_times_and_in_order() {
         let local = "127.0.0.1:0".parse().expect("an address");
         let [from, to] = [(); 2].map(|()| bind(local, false, false).expect("bound"));
         from.connect(to.local_addr().expect("bound")).expect("connected");
-        stamp_arrivals(&to).expect("stamps");
+        enable_timestamps(&to).expect("stamps");
         let mut ring = DatagramReceiveRing::new(100).expect("made");
         let nothing = ring.receive(&to).expect_err("nothing came");
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, cqueue, opcode, types};
 
-use super::{Manner, Sent, next, result, ring, submit};
+use super::{SendCompletion, SendMode, next, result, ring, submit};
 use crate::memory::Region;
 
 /// A ring for the sends of one stream, which all send from one payload.
 pub struct SendRing {
     ring: IoUring,
     payload: Arc<Region>,
-    manner: Manner,
+    mode: SendMode,
     /// Sends whose result has not come.
     in_flight: u32,
     /// Releases that are yet to come and that nobody waits for: of sends that failed.
@@ -26,27 +26,27 @@ impl SendRing {
     ///
     /// # Errors
     /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
-    /// forbids it; `Unsupported` if the kernel cannot send in this manner.
-    pub fn new(payload: Arc<Region>, manner: Manner) -> io::Result<Self> {
+    /// forbids it; `Unsupported` if the kernel cannot send in this mode.
+    pub fn new(payload: Arc<Region>, mode: SendMode) -> io::Result<Self> {
         let ring = ring(1, RESULTS)?;
         let mut probe = io_uring::Probe::new();
         ring.submitter().register_probe(&mut probe)?;
-        let code = match manner {
-            Manner::Copied => opcode::Send::CODE,
-            Manner::InPlace => opcode::SendZc::CODE,
+        let code = match mode {
+            SendMode::Copy => opcode::Send::CODE,
+            SendMode::ZeroCopy => opcode::SendZc::CODE,
         };
         if !probe.is_supported(code) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self { ring, payload, manner, in_flight: 0, unheard: 0 })
+        Ok(Self { ring, payload, mode, in_flight: 0, unheard: 0 })
     }
 
-    /// Sends nothing over `stream`, so that it is known whether the ring's manner is one for it:
+    /// Sends nothing over `stream`, so that it is known whether the ring's mode is one for it:
     /// some sockets cannot send in place, as those from a listener of Multipath TCP.
     ///
     /// # Errors
     /// What io_uring_enter(2) or send(2) report; `Unsupported` if it is not.
-    pub fn try_out(&mut self, stream: &TcpStream) -> io::Result<()> {
+    pub fn probe(&mut self, stream: &TcpStream) -> io::Result<()> {
         self.send(stream, 0)?;
         let entry = loop {
             match next(&mut self.ring)? {
@@ -74,25 +74,25 @@ impl SendRing {
     /// # Errors
     /// What io_uring_enter(2) reports.
     pub fn send(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
-        self.send_by(self.manner, stream, count)
+        self.send_by(self.mode, stream, count)
     }
 
-    /// The same with a copy, whatever the manner of the ring.
+    /// The same with a copy, whatever the mode of the ring.
     ///
     /// # Errors
     /// What io_uring_enter(2) reports.
-    pub fn send_copied(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
-        self.send_by(Manner::Copied, stream, count)
+    pub fn send_copying(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
+        self.send_by(SendMode::Copy, stream, count)
     }
 
-    fn send_by(&mut self, manner: Manner, stream: &TcpStream, count: usize) -> io::Result<()> {
+    fn send_by(&mut self, mode: SendMode, stream: &TcpStream, count: usize) -> io::Result<()> {
         let bytes = &self.payload[..count.min(self.payload.len())];
         let (fd, length) = (types::Fd(stream.as_raw_fd()), u32::try_from(bytes.len()));
         let length = length.unwrap_or(u32::MAX);
         let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL;
-        let entry = match manner {
-            Manner::Copied => opcode::Send::new(fd, bytes.as_ptr(), length).flags(flags).build(),
-            Manner::InPlace => opcode::SendZc::new(fd, bytes.as_ptr(), length)
+        let entry = match mode {
+            SendMode::Copy => opcode::Send::new(fd, bytes.as_ptr(), length).flags(flags).build(),
+            SendMode::ZeroCopy => opcode::SendZc::new(fd, bytes.as_ptr(), length)
                 .flags(flags)
                 .zc_flags(REPORT_USAGE)
                 .build(),
@@ -108,14 +108,14 @@ impl SendRing {
     ///
     /// # Errors
     /// What io_uring_enter(2) reports.
-    pub fn reap(&mut self) -> io::Result<Option<Sent>> {
+    pub fn reap(&mut self) -> io::Result<Option<SendCompletion>> {
         while let Some(entry) = next(&mut self.ring)? {
             if !cqueue::notif(entry.flags()) {
                 return Ok(Some(self.end(&entry)));
             }
             if self.unheard == 0 {
                 // The kernel's numbers have their highest bit set then.
-                return Ok(Some(Sent::Released { copied: entry.result() < 0 }));
+                return Ok(Some(SendCompletion::Released { copied: entry.result() < 0 }));
             }
             // The order makes no difference to who counts.
             self.unheard -= 1;
@@ -124,13 +124,13 @@ impl SendRing {
     }
 
     /// A send is over, but for its pages.
-    fn end(&mut self, entry: &cqueue::Entry) -> Sent {
+    fn end(&mut self, entry: &cqueue::Entry) -> SendCompletion {
         self.in_flight -= 1;
         match result(entry) {
-            Ok(bytes) => Sent::Bytes(bytes),
+            Ok(bytes) => SendCompletion::Bytes(bytes),
             Err(error) => {
                 self.unheard += u32::from(cqueue::more(entry.flags()));
-                Sent::Failed(error)
+                SendCompletion::Failed(error)
             }
         }
     }
@@ -191,7 +191,7 @@ mod tests {
         Arc::new(payload)
     }
 
-    fn wait(ring: &mut SendRing) -> Sent {
+    fn wait(ring: &mut SendRing) -> SendCompletion {
         loop {
             if let Some(sent) = ring.reap().expect("reaped") {
                 return sent;
@@ -203,12 +203,12 @@ mod tests {
     #[test]
     fn a_send_goes_on_until_all_is_sent() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), SendMode::Copy).expect("made");
         ring.send(&near, 1 << 20).expect("begun");
         assert!(ring.in_flight() <= 1);
         let reader =
             std::thread::spawn(move || far.read_exact(&mut vec![0; 1 << 20]).expect("read"));
-        assert!(matches!(wait(&mut ring), Sent::Bytes(1_048_576)));
+        assert!(matches!(wait(&mut ring), SendCompletion::Bytes(1_048_576)));
         reader.join().expect("read");
         assert_eq!(ring.in_flight(), 0);
     }
@@ -216,17 +216,17 @@ mod tests {
     #[test]
     fn a_send_in_place_tells_that_loopback_copied() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
+        let mut ring = SendRing::new(payload(), SendMode::ZeroCopy).expect("made");
         ring.send(&near, 1_000).expect("begun");
-        assert!(matches!(wait(&mut ring), Sent::Bytes(1_000)));
+        assert!(matches!(wait(&mut ring), SendCompletion::Bytes(1_000)));
         far.read_exact(&mut [0; 1_000]).expect("read");
-        assert!(matches!(wait(&mut ring), Sent::Released { copied: true }));
+        assert!(matches!(wait(&mut ring), SendCompletion::Released { copied: true }));
     }
 
     #[test]
     fn results_for_which_there_is_no_room_come_all_the_same() {
         let (near, mut far) = pair();
-        let mut ring = SendRing::new(payload(), Manner::InPlace).expect("made");
+        let mut ring = SendRing::new(payload(), SendMode::ZeroCopy).expect("made");
         let many = 2 * RESULTS;
         (0..many).for_each(|_| ring.send(&near, 10).expect("begun"));
         far.read_exact(&mut vec![0; 10 * many as usize]).expect("read");
@@ -234,8 +234,8 @@ mod tests {
         let (mut went, mut released) = (0, 0);
         while (went, released) != (many, many) {
             match wait(&mut ring) {
-                Sent::Bytes(10) => went += 1,
-                Sent::Released { .. } => released += 1,
+                SendCompletion::Bytes(10) => went += 1,
+                SendCompletion::Released { .. } => released += 1,
                 other => panic!("{other:?}"),
             }
         }
@@ -244,20 +244,20 @@ mod tests {
     #[test]
     fn what_is_cancelled_says_how_far_it_came() {
         let (near, far) = pair();
-        let mut ring = SendRing::new(payload(), Manner::Copied).expect("made");
+        let mut ring = SendRing::new(payload(), SendMode::Copy).expect("made");
         let mut sent = 0;
         // Until it does not go on any more.
         loop {
             ring.send(&near, 1 << 20).expect("begun");
             std::thread::sleep(std::time::Duration::from_millis(1));
             match ring.reap().expect("reaped") {
-                Some(Sent::Bytes(bytes)) => sent += bytes,
+                Some(SendCompletion::Bytes(bytes)) => sent += bytes,
                 Some(other) => panic!("{other:?}"),
                 None => break,
             }
         }
         ring.cancel().expect("cancelled");
-        if let Sent::Bytes(bytes) = wait(&mut ring) {
+        if let SendCompletion::Bytes(bytes) = wait(&mut ring) {
             sent += bytes;
         }
         assert_eq!(ring.in_flight(), 0);

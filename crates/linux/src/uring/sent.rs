@@ -4,16 +4,16 @@ use std::io;
 
 /// Whether the bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum SendMode {
     /// They are (`IORING_OP_SEND`).
-    Copied,
+    Copy,
     /// They are not, if that can be avoided (`IORING_OP_SEND_ZC`, Linux 6.0).
-    InPlace,
+    ZeroCopy,
 }
 
 /// What became of a send.
 #[derive(Debug)]
-pub enum Sent {
+pub enum SendCompletion {
     /// So many bytes went.
     Bytes(usize),
     /// The kernel is done with the pages of a send; whether it copied them all the same.

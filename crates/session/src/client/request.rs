@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use linux::sampling::Hertz;
+use linux::perf::SampleFrequency;
 use linux::tcp::Keepalive;
 use measurement::TestPlan;
 use protocol::iperf3::{CounterWidth, OptionalParameters};
@@ -64,7 +64,7 @@ pub struct ClientOptions {
     /// Whether hosts are watched while the test runs.
     pub watching: Watching,
     /// How often this host's CPUs are sampled meanwhile, if it is watched; none: not at all.
-    pub profile: Option<Hertz>,
+    pub profile: Option<SampleFrequency>,
 }
 
 impl Default for ClientOptions {

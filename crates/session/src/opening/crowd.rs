@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use linux::epoll::{Epoll, Events, Interest};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::{Timestamp, Transport};
 use protocol::iperf3::{Cookie, Hello, HelloToken, stream_id};
 
@@ -148,7 +148,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
     fn connect(&mut self, index: u32, to: SocketAddr) -> Result<(), SessionError> {
         let started = self.opener.tcp_options(index).and_then(|options| {
             let socket = linux::tcp::start_connect(to, &options)?;
-            self.epoll.watch(&socket, Interest::Writable, index.into())?;
+            self.epoll.add(&socket, Interest::Writable, index.into())?;
             Ok(socket)
         });
         match started {
@@ -188,7 +188,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
     fn greet(&mut self, index: u32) -> Result<(), SessionError> {
         let failed = |error| SessionError::OpenStream { id: stream_id(index), error };
         let socket = self.opener.udp_socket(index).map_err(failed)?;
-        self.epoll.watch(&socket, Interest::Readable, index.into()).map_err(failed)?;
+        self.epoll.add(&socket, Interest::Readable, index.into()).map_err(failed)?;
         let pause = self.opener.first_pause();
         self.say_hello(index, socket, pause, dataplane::now())
     }
@@ -287,7 +287,7 @@ impl<'o, 'a> Crowd<'o, 'a> {
         let mut others = vec![self.epoll.as_fd()];
         others.extend(self.opener.interrupts.map(AsFd::as_fd));
         self.opener.control.wait(&others, until).map_err(SessionError::system("poll"))?;
-        if self.opener.interrupts.is_some_and(Interrupts::came) {
+        if self.opener.interrupts.is_some_and(StopSignals::arrived) {
             return Err(SessionError::Interrupted);
         }
         Ok(())

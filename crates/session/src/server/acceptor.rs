@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use linux::epoll::{Epoll, Events, Interest};
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{Peer, Timestamp, Transport};
 use portable_atomic::Ordering::Relaxed;
@@ -63,18 +63,18 @@ pub(super) struct Acceptor {
 
 impl Acceptor {
     /// Serves until it is told to stop and all tests have ended.
-    pub(super) fn serve(&mut self, interrupts: Option<&Interrupts>) -> io::Result<()> {
-        self.epoll.watch(&self.tcp, Interest::Readable, TCP)?;
-        self.epoll.watch(self.udp_handshake.listener(), Interest::Readable, UDP)?;
-        self.epoll.watch(self.registry.changed(), Interest::Readable, CHANGED)?;
+    pub(super) fn serve(&mut self, interrupts: Option<&StopSignals>) -> io::Result<()> {
+        self.epoll.add(&self.tcp, Interest::Readable, TCP)?;
+        self.epoll.add(self.udp_handshake.listener(), Interest::Readable, UDP)?;
+        self.epoll.add(self.registry.changed(), Interest::Readable, CHANGED)?;
         if let Some(interrupts) = interrupts {
-            self.epoll.watch(interrupts, Interest::Readable, SIGNAL)?;
+            self.epoll.add(interrupts, Interest::Readable, SIGNAL)?;
         }
         let mut events = Events::with_capacity(MOST_EVENTS);
         let mut ready = Vec::with_capacity(MOST_EVENTS);
         loop {
             self.epoll.wait(&mut events, self.timeout(), |token| ready.push(token))?;
-            if interrupts.is_some_and(Interrupts::came) && self.is_told_to_stop() {
+            if interrupts.is_some_and(StopSignals::arrived) && self.is_told_to_stop() {
                 return Ok(());
             }
             self.registry.changed().clear();
@@ -149,7 +149,7 @@ impl Acceptor {
         if self.registry.tests() > 0 {
             (self.tidy, self.idle_since) = (true, dataplane::now());
         } else if self.tidies_at().is_some_and(|at| dataplane::now() >= at) {
-            linux::heap::return_unused();
+            linux::heap::trim();
             self.tidy = false;
         }
     }
@@ -200,7 +200,7 @@ impl Acceptor {
             let number = self.next;
             self.next += 1;
             // The client does without one that cannot be watched.
-            if self.epoll.watch(extra_port.listener(), Interest::Readable, number).is_ok() {
+            if self.epoll.add(extra_port.listener(), Interest::Readable, number).is_ok() {
                 self.extra_ports.add(extra_port);
             }
         }
@@ -246,7 +246,7 @@ impl Acceptor {
             let number = self.next;
             self.next += 1;
             // One that cannot be watched can wait for its deadline only.
-            _ = self.epoll.watch(connection.as_fd(), Interest::Readable, number);
+            _ = self.epoll.add(connection.as_fd(), Interest::Readable, number);
             self.pending.put(number, connection);
             if let Some(connection) = self.pending.take_surplus(self.most_pending) {
                 self.forget_pending(&connection);
@@ -321,7 +321,7 @@ impl Acceptor {
     /// Nothing of what comes on it is the acceptor's business any more.
     fn forget(&self, fd: impl std::os::fd::AsFd) {
         // At worst the acceptor is woken for nothing.
-        _ = self.epoll.forget(fd);
+        _ = self.epoll.delete(fd);
     }
 
     /// A extra port is for the streams of its test: nobody asks for a test there.
@@ -435,7 +435,7 @@ impl Acceptor {
         let of_table = u32::try_from(self.most_pending / pending_table::SHARES).unwrap_or(u32::MAX);
         match transport {
             Transport::Tcp => {
-                (linux::tcp::backlog() / 2).min(of_table / 2).clamp(1, MOST_UNDER_WAY)
+                (linux::tcp::max_backlog() / 2).min(of_table / 2).clamp(1, MOST_UNDER_WAY)
             }
             Transport::Udp => HANDSHAKES_UNDER_WAY,
         }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use linux::event::Wake;
+use linux::event::EventFd;
 use measurement::StreamOptions;
 use protocol::iperf3::{Cookie, Hello, HelloToken, Place, Server};
 
@@ -50,7 +50,7 @@ pub(super) struct Registry {
     partings: Mutex<Vec<Parting>>,
     /// Extra ports that tests have opened and the acceptor does not watch yet.
     extra_ports: Mutex<Vec<ExtraPort>>,
-    changed: Wake,
+    changed: EventFd,
     served: AtomicUsize,
     leaving: AtomicBool,
     stopping: AtomicBool,
@@ -73,7 +73,7 @@ struct Entry {
     /// What its streams need; none: it waits for no streams.
     opening: Option<Opening>,
     arrivals: Sender<Arrival>,
-    wake: Arc<Wake>,
+    wake: Arc<EventFd>,
 }
 
 /// The streams that a test waits for.
@@ -122,7 +122,7 @@ impl Registry {
             tests: Mutex::new(tests),
             partings: Mutex::default(),
             extra_ports: Mutex::default(),
-            changed: Wake::new()?,
+            changed: EventFd::new()?,
             served: AtomicUsize::new(0),
             leaving: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
@@ -130,7 +130,7 @@ impl Registry {
     }
 
     /// Becomes readable when a test has ended.
-    pub(super) const fn changed(&self) -> &Wake {
+    pub(super) const fn changed(&self) -> &EventFd {
         &self.changed
     }
 
@@ -162,7 +162,7 @@ impl Registry {
         cost: Cost,
         seat: Seat,
     ) -> Result<Ticket, Refusal> {
-        let wake = Arc::new(Wake::new().map_err(|_| Refusal::Descriptors)?);
+        let wake = Arc::new(EventFd::new().map_err(|_| Refusal::Descriptors)?);
         let client = client.to_canonical();
         let mut tests = self.lock();
         // A test asked for twice, or two hosts of one name whose iperf3 is older than 3.2.
@@ -390,7 +390,7 @@ pub(super) struct Ticket {
     number: u64,
     client: IpAddr,
     arrivals: Receiver<Arrival>,
-    wake: Arc<Wake>,
+    wake: Arc<EventFd>,
     began: AtomicBool,
     /// It has given its place up.
     has_left: bool,
@@ -488,7 +488,7 @@ impl Ticket {
     }
 
     /// Becomes readable when a stream came, a turn has come or the server stops.
-    pub(super) fn wake(&self) -> &Wake {
+    pub(super) fn wake(&self) -> &EventFd {
         &self.wake
     }
 

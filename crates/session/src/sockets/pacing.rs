@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, TcpStream, UdpSocket};
 
-use linux::netlink::Route;
+use linux::netlink::RouteSocket;
 use measurement::{ByteSize, Pacing, PacingWay, StreamOptions};
 
 use super::{Opened, StreamSocket};
@@ -35,7 +35,7 @@ pub(crate) fn arrange(options: &StreamOptions, block: ByteSize, opened: &[Opened
 fn pace_tcp(socket: &TcpStream, options: &StreamOptions) -> bool {
     let Some(rate) = options.rate else { return false };
     let rate = rate.bits_per_second() / 8;
-    linux::packets::pace(socket, rate.saturating_add(rate / 5).max(1)).is_ok()
+    linux::packets::set_max_pacing_rate(socket, rate.saturating_add(rate / 5).max(1)).is_ok()
 }
 
 /// The kernel spaces datagrams only where they leave through fq (tc-fq(8)): those of one
@@ -46,13 +46,13 @@ fn pace_udp(socket: &UdpSocket, options: &StreamOptions, block: ByteSize) -> boo
         return false;
     }
     let bytes = on_wire(rate.bits_per_second() / 8, block.bytes(), peer.ip());
-    linux::packets::pace(socket, bytes.saturating_add(bytes / 20).max(1)).is_ok()
+    linux::packets::set_max_pacing_rate(socket, bytes.saturating_add(bytes / 20).max(1)).is_ok()
 }
 
 fn leaves_through_fq(peer: IpAddr) -> io::Result<bool> {
-    let mut route = Route::open()?;
-    let interface = route.egress_to(peer)?;
-    Ok(route.root_discipline(interface)?.as_deref() == Some("fq"))
+    let mut route = RouteSocket::open()?;
+    let interface = route.output_interface(peer)?;
+    Ok(route.root_qdisc(interface)?.as_deref() == Some("fq"))
 }
 
 /// What `payload` bytes in datagrams of `block` are with their headers (Ethernet, RFC 791,

@@ -60,13 +60,13 @@ pub(super) fn gate(flags: &Iperf3Flags) -> Result<Option<Arc<dyn Gate>>, Failure
     let private = PrivateKey::from_pem(&read(key)?).map_err(|error| wrong_file(key, &error))?;
     // A file that cannot be used is better known now than when somebody comes.
     load_users(users).map_err(Failure::Usage)?;
-    let gate = authentication::Gate::new(private, skew, padding(flags));
+    let gate = authentication::TokenVerifier::new(private, skew, padding(flags));
     Ok(Some(Arc::new(Doorkeeper { gate, users: users.clone() })))
 }
 
 /// Reads the file of users again for each client, so that it can change.
 struct Doorkeeper {
-    gate: authentication::Gate,
+    gate: authentication::TokenVerifier,
     users: PathBuf,
 }
 
@@ -74,7 +74,7 @@ impl Gate for Doorkeeper {
     fn admit(&self, token: Option<&Token>) -> Result<(), String> {
         let users = load_users(&self.users)?;
         let token = token.map(|token| token.0.as_str());
-        match self.gate.admit(token, now_seconds(), &users) {
+        match self.gate.verify(token, now_seconds(), &users) {
             Ok(_) => Ok(()),
             Err(refusal) => Err(refusal.to_string()),
         }
@@ -92,7 +92,7 @@ const fn padding(flags: &Iperf3Flags) -> Padding {
 }
 
 fn now_seconds() -> u64 {
-    linux::clock::wall_millis() / 1000
+    linux::clock::realtime_millis() / 1000
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

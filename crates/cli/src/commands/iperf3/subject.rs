@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-use linux::event::Interrupts;
+use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{ByteSize, TestRecord};
 use report::iperf3::{Contact, PeerWord, Role, ServerSaid};
@@ -38,16 +38,16 @@ pub(super) enum End {
 /// The signals that end this process, and whether anybody was told.
 #[derive(Clone)]
 pub(super) struct Signals {
-    interrupts: Arc<Interrupts>,
+    interrupts: Arc<StopSignals>,
     told: Arc<AtomicBool>,
 }
 
 impl Signals {
-    pub(super) fn new(interrupts: Interrupts) -> Self {
+    pub(super) fn new(interrupts: StopSignals) -> Self {
         Self { interrupts: Arc::new(interrupts), told: Arc::default() }
     }
 
-    pub(super) fn interrupts(&self) -> &Interrupts {
+    pub(super) fn interrupts(&self) -> &StopSignals {
         &self.interrupts
     }
 
@@ -134,7 +134,7 @@ impl Subject {
             cookie: introduction.cookie,
             mss_asked: introduction.parameters.plan.options.mss,
             mss_default: introduction.segment,
-            wall_millis: linux::clock::wall_millis(),
+            wall_millis: linux::clock::realtime_millis(),
         }
     }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::anyhow;
-use linux::privileges::{Keep, User};
-use linux::seal::Sealed;
+use linux::landlock::Restriction;
+use linux::privileges::{KeptCapabilities, User};
 
 use crate::exit::UsageError;
 
@@ -32,8 +32,8 @@ impl<'name> Confinement<'name> {
     /// Gives up everything that a server does not need which has bound `port` and will
     /// bind it again for streams. To be called before there are threads.
     pub(super) fn give_up(&self, port: u16) -> anyhow::Result<()> {
-        let keep = Keep::for_port(port);
-        let reduced = linux::privileges::reduce(self.user.map(|(_, user)| user), keep);
+        let keep = KeptCapabilities::for_port(port);
+        let reduced = linux::privileges::drop_privileges(self.user.map(|(_, user)| user), keep);
         reduced.map_err(|error| {
             let why = session::reason(&error);
             match self.user {
@@ -53,20 +53,20 @@ fn unknown(name: &str) -> anyhow::Error {
 /// Shuts the file system, but for the removal of `ready_file`. To be called before there
 /// are threads.
 pub(super) fn seal(ready_file: Option<&Path>) -> Seal {
-    Seal(linux::seal::seal(ready_file.map(super::readiness::directory)))
+    Seal(linux::landlock::restrict(ready_file.map(super::readiness::directory)))
 }
 
 /// How far the file system is shut, in words for the log.
-pub(super) struct Seal(Sealed);
+pub(super) struct Seal(Restriction);
 
 impl fmt::Display for Seal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Sealed::Wholly => f.write_str("writes no files from now on (Landlock)"),
-            Sealed::Partly => f.write_str(
+            Restriction::Full => f.write_str("writes no files from now on (Landlock)"),
+            Restriction::Partial => f.write_str(
                 "writes no files from now on, as far as this kernel's Landlock can tell",
             ),
-            Sealed::Not { why } => write!(f, "may go on writing files: {why}"),
+            Restriction::Absent { reason } => write!(f, "may go on writing files: {reason}"),
         }
     }
 }

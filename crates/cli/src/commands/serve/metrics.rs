@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use linux::event::Wake;
-use linux::poll::{Watch, wait};
+use linux::event::EventFd;
+use linux::poll::{PollFd, wait};
 use session::server::ServerMetrics;
 
 mod exchange;
@@ -51,7 +51,7 @@ impl MetricsListener {
 
     /// Answers from now on, on a thread that inherits what this one may do.
     pub(super) fn start(self, counts: Arc<ServerMetrics>) -> anyhow::Result<Metrics> {
-        let wake = Arc::new(Wake::new().context("cannot start the metrics' thread")?);
+        let wake = Arc::new(EventFd::new().context("cannot start the metrics' thread")?);
         let desk = Desk {
             listener: self.listener,
             over: Arc::clone(&wake),
@@ -67,7 +67,7 @@ impl MetricsListener {
 
 /// Metrics that are served as long as this value lives.
 pub(super) struct Metrics {
-    over: Arc<Wake>,
+    over: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -82,7 +82,7 @@ impl Drop for Metrics {
 /// The thread that takes whoever asks.
 struct Desk {
     listener: TcpListener,
-    over: Arc<Wake>,
+    over: Arc<EventFd>,
     pages: Pages,
     /// The oldest first.
     exchanges: Vec<Exchange>,
@@ -110,10 +110,10 @@ impl Desk {
     fn wait(&mut self) -> io::Result<bool> {
         let now = linux::clock::monotonic();
         self.rests_until = self.rests_until.filter(|until| *until > now);
-        let mut watches = vec![Watch::readable(self.over.as_fd())];
+        let mut watches = vec![PollFd::readable(self.over.as_fd())];
         watches.extend(self.exchanges.iter().map(Exchange::watch));
         if self.rests_until.is_none() {
-            watches.push(Watch::readable(self.listener.as_fd()));
+            watches.push(PollFd::readable(self.listener.as_fd()));
         }
         let deadlines = self.exchanges.iter().map(Exchange::deadline).chain(self.rests_until);
         let left = deadlines.min().map(|deadline| deadline.saturating_sub(now));

@@ -91,7 +91,7 @@ impl Gathering {
         }
         // Where none can be watched, the client's patience must do.
         if let Some(epoll) = &self.hellos {
-            _ = epoll.watch(&**socket, Interest::Readable, opened.len() as u64 - 1);
+            _ = epoll.add(&**socket, Interest::Readable, opened.len() as u64 - 1);
         }
     }
 

@@ -59,7 +59,7 @@ impl Conversation<'_> {
                 && plan.options.window.is_none()
             {
                 // Nobody reads what a client sends there, and it must not fill the memory.
-                _ = linux::udp::refuse_arrivals(socket);
+                _ = linux::udp::minimize_receive_buffer(socket);
             }
             let wanted = plan.streams_in_all();
             self.opened.push(Opened { id: stream_id(index), sender, socket });

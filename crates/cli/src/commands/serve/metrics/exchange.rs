@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use linux::poll::Watch;
+use linux::poll::PollFd;
 
 use super::http::{Answer, Request};
 use super::pages::Pages;
@@ -51,10 +51,10 @@ impl Exchange {
     }
 
     /// What it waits for.
-    pub(super) fn watch(&self) -> Watch<'_> {
+    pub(super) fn watch(&self) -> PollFd<'_> {
         match self.state {
-            State::Answering(..) => Watch::writable(self.socket.as_fd()),
-            State::Asking(_) | State::Leaving => Watch::readable(self.socket.as_fd()),
+            State::Answering(..) => PollFd::writable(self.socket.as_fd()),
+            State::Asking(_) | State::Leaving => PollFd::readable(self.socket.as_fd()),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Exposition(Registry);
 impl Exposition {
     /// From now on: this is the time at which the server started.
     pub(super) fn new(counts: Arc<ServerMetrics>) -> Self {
-        let started = linux::clock::wall_millis() as f64 / 1000.0;
+        let started = linux::clock::realtime_millis() as f64 / 1000.0;
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Counts { counts, started }));
         Self(registry)

@@ -9,13 +9,13 @@ use crate::token::Fingerprint;
 
 /// Tokens that were admitted, with the times of their stamps.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct ReplayCache {
     stamped_seconds: BTreeMap<Fingerprint, u64>,
 }
 
 /// What the memory says of a token.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Recollection {
+pub(crate) enum Lookup {
     /// It is new, and remembered from now on.
     New,
     /// It was admitted before.
@@ -24,24 +24,24 @@ pub(crate) enum Recollection {
     Full(usize),
 }
 
-impl Memory {
+impl ReplayCache {
     /// Forgets what no longer matters, and remembers a token.
     pub(crate) fn remember(
         &mut self,
         token: Fingerprint,
         stamped_seconds: u64,
         oldest_seconds: u64,
-    ) -> Recollection {
+    ) -> Lookup {
         self.stamped_seconds.retain(|_, stamped| *stamped >= oldest_seconds);
         let remembered = self.stamped_seconds.len();
         if self.stamped_seconds.contains_key(&token) {
-            return Recollection::Known;
+            return Lookup::Known;
         }
         if remembered >= MOST_TOKENS {
-            return Recollection::Full(remembered);
+            return Lookup::Full(remembered);
         }
         self.stamped_seconds.insert(token, stamped_seconds);
-        Recollection::New
+        Lookup::New
     }
 }
 
@@ -60,21 +60,21 @@ mod tests {
 
     #[test]
     fn a_token_is_new_once_until_it_is_too_old() {
-        let mut memory = Memory::default();
-        assert_eq!(memory.remember(token(1), 100, 90), Recollection::New);
-        assert_eq!(memory.remember(token(1), 100, 100), Recollection::Known);
-        assert_eq!(memory.remember(token(2), 105, 101), Recollection::New);
+        let mut memory = ReplayCache::default();
+        assert_eq!(memory.remember(token(1), 100, 90), Lookup::New);
+        assert_eq!(memory.remember(token(1), 100, 100), Lookup::Known);
+        assert_eq!(memory.remember(token(2), 105, 101), Lookup::New);
         assert_eq!(memory.stamped_seconds.len(), 1);
     }
 
     #[test]
     fn a_full_memory_admits_nothing_until_it_forgets() {
-        let mut memory = Memory::default();
+        let mut memory = ReplayCache::default();
         memory.stamped_seconds.extend((0..MOST_TOKENS).map(|number| (token(number), 100)));
         let next = token(MOST_TOKENS);
-        assert_eq!(memory.remember(next, 105, 95), Recollection::Full(MOST_TOKENS));
-        assert_eq!(memory.remember(token(7), 100, 95), Recollection::Known);
-        assert_eq!(memory.remember(next, 105, 101), Recollection::New);
+        assert_eq!(memory.remember(next, 105, 95), Lookup::Full(MOST_TOKENS));
+        assert_eq!(memory.remember(token(7), 100, 95), Lookup::Known);
+        assert_eq!(memory.remember(next, 105, 101), Lookup::New);
         assert_eq!(memory.stamped_seconds.len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 /// Why no samples can be taken, and what helps.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum PerfError {
     /// The kernel's settings do not let this user look (`kernel.perf_event_paranoid`).
     NotPermitted,
     /// Something filters the call itself (seccomp(2)), as containers do.
@@ -16,7 +16,7 @@ pub enum Refusal {
     Failed(io::Error),
 }
 
-impl Refusal {
+impl PerfError {
     pub(super) fn of(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EACCES) => Self::NotPermitted,
@@ -27,7 +27,7 @@ impl Refusal {
     }
 }
 
-impl Display for Refusal {
+impl Display for PerfError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotPermitted => {
@@ -45,4 +45,4 @@ impl Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for PerfError {}

@@ -11,33 +11,33 @@ use landlock::{
 
 /// How far the kernel went along.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sealed {
+pub enum Restriction {
     /// All the way.
-    Wholly,
+    Full,
     /// As far as this kernel can.
-    Partly,
+    Partial,
     /// Not at all.
-    Not {
+    Absent {
         /// Why not.
-        why: String,
+        reason: String,
     },
 }
 
 /// From now on this process makes, writes, removes and executes no file, binds no TCP
 /// port but what the kernel chooses, and opens no TCP connection. It may still remove files in `directory`, if one is
 /// given. An older kernel does part of this or nothing, which is no error.
-pub fn seal(directory: Option<&Path>) -> Sealed {
-    match restrict(directory) {
-        Ok(RulesetStatus::FullyEnforced) => Sealed::Wholly,
-        Ok(RulesetStatus::PartiallyEnforced) => Sealed::Partly,
-        Ok(RulesetStatus::NotEnforced) => {
-            Sealed::Not { why: "this kernel has no Landlock, or it is switched off".to_owned() }
-        }
-        Err(error) => Sealed::Not { why: error.to_string() },
+pub fn restrict(directory: Option<&Path>) -> Restriction {
+    match apply(directory) {
+        Ok(RulesetStatus::FullyEnforced) => Restriction::Full,
+        Ok(RulesetStatus::PartiallyEnforced) => Restriction::Partial,
+        Ok(RulesetStatus::NotEnforced) => Restriction::Absent {
+            reason: "this kernel has no Landlock, or it is switched off".to_owned(),
+        },
+        Err(error) => Restriction::Absent { reason: error.to_string() },
     }
 }
 
-fn restrict(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
+fn apply(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
     let forbidden = AccessFs::from_write(NEWEST) | AccessFs::Execute;
     let mut rules = Ruleset::default()
         .handle_access(forbidden)?
@@ -75,9 +75,9 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
             let address = listener.local_addr().expect("an address");
 
-            let sealed = seal(Some(&directory));
-            if let Sealed::Not { why } = &sealed {
-                return eprintln!("skipped: {why}");
+            let sealed = restrict(Some(&directory));
+            if let Restriction::Absent { reason } = &sealed {
+                return eprintln!("skipped: {reason}");
             }
             let refused = |result: io::Result<()>| {
                 assert_eq!(result.map_err(|e| e.kind()), Err(io::ErrorKind::PermissionDenied));
@@ -86,7 +86,7 @@ mod tests {
             refused(fs::write(directory.join("other"), "text"));
             refused(fs::create_dir(directory.join("inner")));
             refused(process::Command::new("/bin/true").status().map(drop));
-            if sealed == Sealed::Wholly {
+            if sealed == Restriction::Full {
                 refused(TcpStream::connect(address).map(drop));
                 refused(TcpListener::bind(("127.0.0.1", 5201)).map(drop));
                 TcpListener::bind("127.0.0.1:0").expect("what the kernel chooses");

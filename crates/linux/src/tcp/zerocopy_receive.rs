@@ -9,24 +9,24 @@ use std::ptr::NonNull;
 
 /// Room in memory where a socket's pages come to lie.
 #[derive(Debug)]
-pub struct Window {
+pub struct ReceiveMapping {
     start: NonNull<libc::c_void>,
     length: usize,
 }
 
 // SAFETY: the window owns its mapping alone, and is only read.
-unsafe impl Send for Window {}
+unsafe impl Send for ReceiveMapping {}
 
 /// What one look at the socket brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mapped {
+pub struct MappedBytes {
     /// Bytes that lie in the window.
     pub bytes: usize,
     /// Bytes that come next and cannot be mapped: they have to be read.
     pub to_read: usize,
 }
 
-impl Window {
+impl ReceiveMapping {
     /// A window of about `length` bytes for what comes over `stream`.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Window {
     /// What getsockopt(2) reports, e.g. `EINVAL` where the kernel does not have it; or the
     /// stream's own error. At the stream's end there is nothing, as before anything comes:
     /// a read tells which.
-    pub fn receive(&mut self, stream: &TcpStream) -> io::Result<Mapped> {
+    pub fn receive(&mut self, stream: &TcpStream) -> io::Result<MappedBytes> {
         let mut request = Request {
             address: self.start.as_ptr() as u64,
             length: u32::try_from(self.length).unwrap_or(u32::MAX),
@@ -71,17 +71,17 @@ impl Window {
             let error = io::Error::last_os_error();
             // So it tells of the stream's end.
             let is_over = error.raw_os_error() == Some(libc::EIO);
-            return if is_over { Ok(Mapped::default()) } else { Err(error) };
+            return if is_over { Ok(MappedBytes::default()) } else { Err(error) };
         }
         if request.error != 0 {
             return Err(io::Error::from_raw_os_error(-request.error));
         }
         let size = |bytes: u32| usize::try_from(bytes).unwrap_or(0);
-        Ok(Mapped { bytes: size(request.length), to_read: size(request.skip_hint) })
+        Ok(MappedBytes { bytes: size(request.length), to_read: size(request.skip_hint) })
     }
 }
 
-impl Drop for Window {
+impl Drop for ReceiveMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nobody has a reference to it.
         unsafe { libc::munmap(self.start.as_ptr(), self.length) };
@@ -119,10 +119,10 @@ mod tests {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listens");
         let mut near = TcpStream::connect(listener.local_addr().expect("bound")).expect("connects");
         let (far, _) = listener.accept().expect("accepts");
-        let mut window = Window::new(&far, 1 << 16).expect("mapped");
-        assert_eq!(window.receive(&far).expect("asked"), Mapped::default());
+        let mut window = ReceiveMapping::new(&far, 1 << 16).expect("mapped");
+        assert_eq!(window.receive(&far).expect("asked"), MappedBytes::default());
         near.write_all(b"0123456789").expect("written");
-        assert_eq!(window.receive(&far).expect("asked"), Mapped { bytes: 0, to_read: 10 });
+        assert_eq!(window.receive(&far).expect("asked"), MappedBytes { bytes: 0, to_read: 10 });
         std::io::Read::read_exact(&mut &far, &mut [0; 10]).expect("read");
         // Pages of network cards are mapped; those of another process's memory, as they come
         // over loopback, are not.
@@ -133,6 +133,6 @@ mod tests {
         std::io::Read::read_exact(&mut &far, &mut vec![0; rest]).expect("read");
         near.shutdown(Shutdown::Write).expect("shut");
         std::thread::sleep(std::time::Duration::from_millis(5));
-        assert_eq!(window.receive(&far).expect("asked"), Mapped::default());
+        assert_eq!(window.receive(&far).expect("asked"), MappedBytes::default());
     }
 }

@@ -8,14 +8,14 @@ use crate::process::thread_id;
 
 #[test]
 fn a_frequency_is_neither_nothing_nor_too_much() {
-    assert_eq!(Hertz::new(0), None);
-    assert_eq!(Hertz::new(MOST_HERTZ + 1), None);
-    assert_eq!(Hertz::new(997).map(Hertz::per_second), Some(997));
+    assert_eq!(SampleFrequency::new(0), None);
+    assert_eq!(SampleFrequency::new(MOST_HERTZ + 1), None);
+    assert_eq!(SampleFrequency::new(997).map(SampleFrequency::per_second), Some(997));
 }
 
 #[test]
 fn a_thread_that_works_is_found_at_it() {
-    let hertz = Hertz::new(997).expect("a frequency");
+    let hertz = SampleFrequency::new(997).expect("a frequency");
     let mut sampler = match Sampler::new(hertz, &[thread_id()]) {
         Ok(sampler) => sampler,
         Err(refusal) => return eprintln!("skipped: {refusal}"),
@@ -36,7 +36,7 @@ fn a_thread_that_works_is_found_at_it() {
 
 #[test]
 fn a_ring_that_nobody_reads_loses_and_counts_and_goes_on() {
-    let hertz = Hertz::new(4999).expect("a frequency");
+    let hertz = SampleFrequency::new(4999).expect("a frequency");
     let attributes = Attributes::of(Event::CpuClock, hertz);
     let Ok(file) = attributes.open(thread_id(), ANY) else {
         return eprintln!("skipped: not permitted here");
@@ -59,7 +59,7 @@ fn a_ring_that_nobody_reads_loses_and_counts_and_goes_on() {
 
 #[test]
 fn a_refusal_says_what_helps() {
-    let of = |number| Refusal::of(io::Error::from_raw_os_error(number)).to_string();
+    let of = |number| PerfError::of(io::Error::from_raw_os_error(number)).to_string();
     assert!(of(libc::EACCES).contains("kernel.perf_event_paranoid=1"));
     assert!(of(libc::EPERM).contains("CAP_PERFMON"));
     assert!(of(libc::ENOENT).contains("CONFIG_PERF_EVENTS"));

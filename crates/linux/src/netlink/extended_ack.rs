@@ -11,25 +11,25 @@ use super::message::{HEADER_BYTES, Reply, aligned, attribute, u32_at};
 ///
 /// It is the inner error of an [`io::Error`] with the kind of its `errno`.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ExtendedAck {
     errno: i32,
     explanation: String,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ExtendedAck {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let error = io::Error::from_raw_os_error(self.errno);
         write!(formatter, "{}: {error}", self.explanation)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ExtendedAck {}
 
 /// The `errno` behind an error, whether or not the kernel explained it.
 ///
 /// [`io::Error::raw_os_error`] is `None` for an explained one.
 pub fn errno(error: &io::Error) -> Option<i32> {
-    let explained = || Some(error.get_ref()?.downcast_ref::<Refusal>()?.errno);
+    let explained = || Some(error.get_ref()?.downcast_ref::<ExtendedAck>()?.errno);
     error.raw_os_error().or_else(explained)
 }
 
@@ -48,7 +48,7 @@ fn error(errno: i32, explanation: Option<String>) -> io::Error {
     let plain = io::Error::from_raw_os_error(errno);
     match explanation {
         None => plain,
-        Some(explanation) => io::Error::new(plain.kind(), Refusal { errno, explanation }),
+        Some(explanation) => io::Error::new(plain.kind(), ExtendedAck { errno, explanation }),
     }
 }
 

@@ -3,28 +3,28 @@
 use std::fmt;
 use std::io;
 
-use super::Route;
+use super::RouteSocket;
 use super::kernel::{self, TrafficControlMessage};
 use super::message::{attribute, text, u32_at, u64_at};
 
 /// A queueing discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discipline {
+pub struct Qdisc {
     /// The interface that it queues for.
     pub index: u32,
     /// Its handle: `0:` of those that the kernel attached.
-    pub handle: Handle,
+    pub handle: QdiscHandle,
     /// Where it is attached.
-    pub parent: Parent,
+    pub parent: QdiscParent,
     /// Its kind, e.g. `fq_codel`.
     pub kind: String,
     /// What it counted; none: it does not tell.
-    pub statistics: Option<DisciplineStatistics>,
+    pub statistics: Option<QdiscStatistics>,
 }
 
 /// `struct gnet_stats_basic` and `struct gnet_stats_queue`, `linux/gen_stats.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DisciplineStatistics {
+pub struct QdiscStatistics {
     /// Bytes that left it.
     pub bytes: u64,
     /// Packets that left it.
@@ -43,9 +43,9 @@ pub struct DisciplineStatistics {
 
 /// The name of a discipline or of a class, as tc(8) writes it: `8001:` or `1:10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Handle(pub u32);
+pub struct QdiscHandle(pub u32);
 
-impl fmt::Display for Handle {
+impl fmt::Display for QdiscHandle {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (major, minor) = (self.0 >> 16, self.0 & 0xffff);
         match minor {
@@ -57,16 +57,16 @@ impl fmt::Display for Handle {
 
 /// Where a discipline is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parent {
+pub enum QdiscParent {
     /// It gets all that is sent.
     Root,
     /// It gets all that is received (`ingress`, `clsact`).
     Ingress,
     /// It gets what a class of another discipline lets through.
-    Class(Handle),
+    Class(QdiscHandle),
 }
 
-impl fmt::Display for Parent {
+impl fmt::Display for QdiscParent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => formatter.write_str("root"),
@@ -76,37 +76,37 @@ impl fmt::Display for Parent {
     }
 }
 
-impl Route {
+impl RouteSocket {
     /// All queueing disciplines of the namespace.
     ///
     /// # Errors
     /// What the kernel reports.
-    pub fn disciplines(&mut self) -> io::Result<Vec<Discipline>> {
+    pub fn qdiscs(&mut self) -> io::Result<Vec<Qdisc>> {
         let body = TrafficControlMessage { index: 0, parent: 0 };
         self.dump(libc::RTM_GETQDISC, &body.encode(), entry)
     }
 }
 
-fn entry(message: &[u8]) -> Option<Discipline> {
+fn entry(message: &[u8]) -> Option<Qdisc> {
     let attributes = message.get(TrafficControlMessage::BYTES..)?;
-    Some(Discipline {
+    Some(Qdisc {
         index: u32_at(message, TrafficControlMessage::INDEX)?,
-        handle: Handle(u32_at(message, TrafficControlMessage::HANDLE)?),
+        handle: QdiscHandle(u32_at(message, TrafficControlMessage::HANDLE)?),
         parent: match u32_at(message, TrafficControlMessage::PARENT)? {
-            kernel::TC_H_ROOT => Parent::Root,
-            kernel::TC_H_INGRESS => Parent::Ingress,
-            class => Parent::Class(Handle(class)),
+            kernel::TC_H_ROOT => QdiscParent::Root,
+            kernel::TC_H_INGRESS => QdiscParent::Ingress,
+            class => QdiscParent::Class(QdiscHandle(class)),
         },
         kind: text(attribute(attributes, kernel::TCA_KIND)?)?,
         statistics: attribute(attributes, kernel::TCA_STATS2).and_then(statistics),
     })
 }
 
-fn statistics(nested: &[u8]) -> Option<DisciplineStatistics> {
+fn statistics(nested: &[u8]) -> Option<QdiscStatistics> {
     let basic = attribute(nested, kernel::TCA_STATS_BASIC)?;
     let queue = attribute(nested, kernel::TCA_STATS_QUEUE)?;
     let packets = || attribute(nested, kernel::TCA_STATS_PKT64).and_then(|all| u64_at(all, 0..8));
-    Some(DisciplineStatistics {
+    Some(QdiscStatistics {
         bytes: u64_at(basic, 0..8)?,
         packets: match packets() {
             // There where 32 bits do not hold them (Linux 5.5).
@@ -148,8 +148,8 @@ mod tests {
                 .attribute(kernel::TCA_STATS_QUEUE, &numbers(&[1, 2, 3, 4, 5]))
         });
         let discipline = entry(&message).expect("a discipline");
-        assert_eq!((discipline.index, discipline.parent), (4, Parent::Root));
-        let expected = DisciplineStatistics {
+        assert_eq!((discipline.index, discipline.parent), (4, QdiscParent::Root));
+        let expected = QdiscStatistics {
             bytes: 1_000_000,
             packets: 900,
             drops: 3,
@@ -172,17 +172,17 @@ mod tests {
 
     #[test]
     fn handles_read_as_tc_writes_them() {
-        assert_eq!(Handle(0x8001_0000).to_string(), "8001:");
-        assert_eq!(Parent::Class(Handle(0x0001_0010)).to_string(), "1:10");
-        assert_eq!(Handle(0).to_string(), "0:");
+        assert_eq!(QdiscHandle(0x8001_0000).to_string(), "8001:");
+        assert_eq!(QdiscParent::Class(QdiscHandle(0x0001_0010)).to_string(), "1:10");
+        assert_eq!(QdiscHandle(0).to_string(), "0:");
     }
 
     #[test]
     fn the_disciplines_of_this_namespace_are_told() {
-        let mut route = Route::open().expect("netlink is there");
+        let mut route = RouteSocket::open().expect("netlink is there");
         let indices: Vec<u32> =
             route.links().expect("asked").iter().map(|link| link.index).collect();
-        let disciplines = route.disciplines().expect("asked");
+        let disciplines = route.qdiscs().expect("asked");
         assert!(disciplines.iter().all(|one| indices.contains(&one.index)), "{disciplines:?}");
     }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::random::Random;
-use super::{Impairment, Tally};
+use super::{Impairment, RelayCounters};
 
 /// Frames on their way, each with the time at which it leaves.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct Direction {
     impairment: Impairment,
     random: Random,
     /// By time, and then in the order in which they came.
@@ -16,10 +16,10 @@ pub(super) struct Lane {
     accepted: u64,
     /// When the last one has left that the rate let pass.
     free_at: Duration,
-    tally: Tally,
+    counters: RelayCounters,
 }
 
-impl Lane {
+impl Direction {
     pub(super) const fn new(impairment: Impairment, seed: u64) -> Self {
         Self {
             impairment,
@@ -27,23 +27,23 @@ impl Lane {
             waiting: BTreeMap::new(),
             accepted: 0,
             free_at: Duration::ZERO,
-            tally: Tally { passed: 0, lost: 0, refused: 0 },
+            counters: RelayCounters { forwarded: 0, lost: 0, queue_drops: 0 },
         }
     }
 
     /// A frame came; its virtual header does not take time on a wire.
     pub(super) fn accept(&mut self, now: Duration, frame: &[u8]) {
         if self.random.happens(self.impairment.loss) {
-            self.tally.lost += 1;
+            self.counters.lost += 1;
             return;
         }
         let Some(sent) = self.transmitted(now, frame.len().saturating_sub(VIRTUAL_HEADER)) else {
-            self.tally.refused += 1;
+            self.counters.queue_drops += 1;
             return;
         };
         let mut due = sent + self.impairment.delay;
         if self.random.happens(self.impairment.reorder) {
-            due += self.impairment.held;
+            due += self.impairment.reorder_delay;
         }
         self.put(due, frame.to_vec());
         if self.random.happens(self.impairment.duplicate) {
@@ -57,7 +57,7 @@ impl Lane {
         if first.key().0 > now {
             return None;
         }
-        self.tally.passed += 1;
+        self.counters.forwarded += 1;
         Some(first.remove())
     }
 
@@ -67,15 +67,15 @@ impl Lane {
     }
 
     /// What became of the frames so far.
-    pub(super) const fn tally(&self) -> Tally {
-        self.tally
+    pub(super) const fn counters(&self) -> RelayCounters {
+        self.counters
     }
 
     /// When the last bit of so many bytes has left; none: the queue before it is full.
     fn transmitted(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         let Some(rate) = self.impairment.rate else { return Some(now) };
         let start = self.free_at.max(now);
-        if start.saturating_sub(now) > self.impairment.queue {
+        if start.saturating_sub(now) > self.impairment.queue_limit {
             return None;
         }
         let seconds = bytes as f64 * 8.0 / rate.bits_per_second() as f64;
@@ -103,55 +103,57 @@ mod tests {
         vec![name; VIRTUAL_HEADER + 1_000]
     }
 
-    fn names(lane: &mut Lane, now: Duration) -> Vec<u8> {
-        std::iter::from_fn(|| lane.due(now)).map(|frame| frame[0]).collect()
+    fn names(direction: &mut Direction, now: Duration) -> Vec<u8> {
+        std::iter::from_fn(|| direction.due(now)).map(|frame| frame[0]).collect()
     }
 
-    fn lane(impairment: Impairment) -> Lane {
-        Lane::new(impairment, 1)
+    fn direction(impairment: Impairment) -> Direction {
+        Direction::new(impairment, 1)
     }
 
     #[test]
     fn a_frame_leaves_after_the_delay_and_not_before() {
-        let mut lane = lane(Impairment { delay: 10 * MILLI, ..Impairment::default() });
-        lane.accept(MILLI, &frame(1));
-        lane.accept(2 * MILLI, &frame(2));
-        assert_eq!(names(&mut lane, 10 * MILLI), []);
-        assert_eq!(lane.next(), Some(11 * MILLI));
-        assert_eq!(names(&mut lane, 12 * MILLI), [1, 2]);
-        assert_eq!(lane.next(), None);
+        let mut direction = direction(Impairment { delay: 10 * MILLI, ..Impairment::default() });
+        direction.accept(MILLI, &frame(1));
+        direction.accept(2 * MILLI, &frame(2));
+        assert_eq!(names(&mut direction, 10 * MILLI), []);
+        assert_eq!(direction.next(), Some(11 * MILLI));
+        assert_eq!(names(&mut direction, 12 * MILLI), [1, 2]);
+        assert_eq!(direction.next(), None);
     }
 
     #[test]
     fn what_is_held_back_is_overtaken() {
-        let held = Impairment { reorder: 1.0, held: 5 * MILLI, ..Impairment::default() };
-        let mut lane = lane(held);
-        lane.accept(MILLI, &frame(1));
-        lane.impairment.reorder = 0.0;
-        lane.accept(2 * MILLI, &frame(2));
-        assert_eq!(names(&mut lane, 9 * MILLI), [2, 1]);
+        let reorder_delay =
+            Impairment { reorder: 1.0, reorder_delay: 5 * MILLI, ..Impairment::default() };
+        let mut direction = direction(reorder_delay);
+        direction.accept(MILLI, &frame(1));
+        direction.impairment.reorder = 0.0;
+        direction.accept(2 * MILLI, &frame(2));
+        assert_eq!(names(&mut direction, 9 * MILLI), [2, 1]);
     }
 
     #[test]
     fn a_rate_spaces_frames_and_its_queue_is_finite() {
         let rate = Rate::from_bits_per_second(8_000_000);
-        let mut lane = lane(Impairment { rate, queue: 2 * MILLI, ..Impairment::default() });
+        let mut direction =
+            direction(Impairment { rate, queue_limit: 2 * MILLI, ..Impairment::default() });
         for name in 1..=9 {
-            lane.accept(MILLI, &frame(name));
+            direction.accept(MILLI, &frame(name));
         }
         // A thousand bytes take a millisecond: one is sent, three wait, no longer than 2 ms.
-        assert_eq!(names(&mut lane, 2 * MILLI), [1]);
-        assert_eq!(names(&mut lane, 99 * MILLI), [2, 3]);
-        assert_eq!(lane.tally(), Tally { passed: 3, lost: 0, refused: 6 });
+        assert_eq!(names(&mut direction, 2 * MILLI), [1]);
+        assert_eq!(names(&mut direction, 99 * MILLI), [2, 3]);
+        assert_eq!(direction.counters(), RelayCounters { forwarded: 3, lost: 0, queue_drops: 6 });
     }
 
     #[test]
     fn the_same_seed_loses_the_same_frames() {
         let lossy = Impairment { loss: 0.3, duplicate: 0.1, ..Impairment::default() };
         let survivors = || {
-            let mut lane = lane(lossy);
-            (0..=u8::MAX).for_each(|name| lane.accept(MILLI, &frame(name)));
-            names(&mut lane, MILLI)
+            let mut direction = direction(lossy);
+            (0..=u8::MAX).for_each(|name| direction.accept(MILLI, &frame(name)));
+            names(&mut direction, MILLI)
         };
         assert_eq!(survivors(), survivors());
         assert!((150..256).contains(&survivors().len()));

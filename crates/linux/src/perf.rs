@@ -4,8 +4,8 @@
 //! functions are another's work.
 
 mod attributes;
+mod error;
 mod records;
-mod refusal;
 mod ring;
 
 use std::fs;
@@ -16,14 +16,14 @@ use crate::topology::parse_list;
 use attributes::Attributes;
 use ring::Ring;
 
+pub use error::PerfError;
 pub use records::{Mode, Sample};
-pub use refusal::Refusal;
 
 /// How often a second each CPU is looked at, from 1 to 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hertz(u32);
+pub struct SampleFrequency(u32);
 
-impl Hertz {
+impl SampleFrequency {
     /// None: more than 10,000, or none at all.
     pub const fn new(times: u32) -> Option<Self> {
         if times >= 1 && times <= MOST_HERTZ { Some(Self(times)) } else { None }
@@ -35,7 +35,7 @@ impl Hertz {
     }
 }
 
-impl Default for Hertz {
+impl Default for SampleFrequency {
     /// No round number, so that it does not keep in step with timers.
     fn default() -> Self {
         Self(199)
@@ -76,7 +76,7 @@ pub struct Sampler {
     rings: Vec<Ring>,
     event: Event,
     scope: Scope,
-    hertz: Hertz,
+    hertz: SampleFrequency,
     lost: u64,
     text: Vec<u8>,
 }
@@ -87,8 +87,8 @@ impl Sampler {
     ///
     /// # Errors
     /// Why neither can be.
-    pub fn new(hertz: Hertz, threads: &[i32]) -> Result<Self, Refusal> {
-        let hertz = Hertz(hertz.0.min(most_allowed()));
+    pub fn new(hertz: SampleFrequency, threads: &[i32]) -> Result<Self, PerfError> {
+        let hertz = SampleFrequency(hertz.0.min(most_allowed()));
         let cpus = online_cpus();
         let of_cpu = |cpu: &i32| Target { thread: ANY, cpu: *cpu };
         let refused = match Self::open(hertz, Scope::Cpus, &targets(&cpus, of_cpu)) {
@@ -100,15 +100,15 @@ impl Sampler {
         Self::open(hertz, Scope::Threads, &targets(threads, of_thread)).map_err(|_| refused)
     }
 
-    fn open(hertz: Hertz, scope: Scope, targets: &[Target]) -> Result<Self, Refusal> {
-        let mut refused = Refusal::Absent;
+    fn open(hertz: SampleFrequency, scope: Scope, targets: &[Target]) -> Result<Self, PerfError> {
+        let mut refused = PerfError::Absent;
         for event in [Event::Cycles, Event::CpuClock] {
             match open_all(&Attributes::of(event, hertz), hertz, targets) {
                 Ok(rings) => {
                     let (lost, text) = (0, Vec::new());
                     return Ok(Self { rings, event, scope, hertz, lost, text });
                 }
-                Err(error) => refused = Refusal::of(error),
+                Err(error) => refused = PerfError::of(error),
             }
         }
         Err(refused)
@@ -125,7 +125,7 @@ impl Sampler {
     }
 
     /// How often: what was asked, or what the host allows.
-    pub const fn hertz(&self) -> Hertz {
+    pub const fn hertz(&self) -> SampleFrequency {
         self.hertz
     }
 
@@ -172,7 +172,11 @@ fn targets(numbers: &[i32], target: impl Fn(&i32) -> Target) -> Vec<Target> {
 }
 
 /// As many as there are; what ended meanwhile is left out.
-fn open_all(attributes: &Attributes, hertz: Hertz, targets: &[Target]) -> io::Result<Vec<Ring>> {
+fn open_all(
+    attributes: &Attributes,
+    hertz: SampleFrequency,
+    targets: &[Target],
+) -> io::Result<Vec<Ring>> {
     let mut rings = Vec::with_capacity(targets.len());
     for target in targets {
         let opened = attributes.open(target.thread, target.cpu);
@@ -191,7 +195,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Bytes of a ring: a second of the longest samples, within bounds.
-fn room(hertz: Hertz) -> usize {
+fn room(hertz: SampleFrequency) -> usize {
     (hertz.0 as usize * records::LONGEST).clamp(LEAST_ROOM, MOST_ROOM)
 }
 

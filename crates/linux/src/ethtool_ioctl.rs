@@ -8,15 +8,15 @@ use std::os::fd::AsRawFd;
 
 use socket2::{Domain, Socket, Type};
 
-use crate::netlink::ethtool::{Amount, Coalescing, EnergyEfficiency, Pause};
+use crate::netlink::ethtool::{Coalescing, EnergyEfficiency, Parameter, Pause};
 
 /// A socket of the network namespace in which the calling thread was when it opened it.
 #[derive(Debug)]
-pub struct EthtoolCalls {
+pub struct EthtoolIoctl {
     socket: Socket,
 }
 
-impl EthtoolCalls {
+impl EthtoolIoctl {
     /// Opens the socket; it is connected to nothing and sends nothing.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl EthtoolCalls {
     ///
     /// # Errors
     /// What the kernel reports.
-    pub fn rings(&self, interface: &str) -> io::Result<Vec<Amount>> {
+    pub fn rings(&self, interface: &str) -> io::Result<Vec<Parameter>> {
         let words: [u32; 9] = self.ask(interface, GRINGPARAM)?;
         Ok(amounts(&words, ["rx", "rx-mini", "rx-jumbo", "tx"]))
     }
@@ -49,7 +49,7 @@ impl EthtoolCalls {
     ///
     /// # Errors
     /// What the kernel reports.
-    pub fn channels(&self, interface: &str) -> io::Result<Vec<Amount>> {
+    pub fn channels(&self, interface: &str) -> io::Result<Vec<Parameter>> {
         let words: [u32; 9] = self.ask(interface, GCHANNELS)?;
         Ok(amounts(&words, ["rx", "tx", "other", "combined"]))
     }
@@ -111,13 +111,13 @@ impl EthtoolCalls {
     }
 }
 
-fn amounts(words: &[u32; 9], names: [&'static str; 4]) -> Vec<Amount> {
-    let amount = |(place, name): (usize, &'static str)| Amount {
+fn amounts(words: &[u32; 9], names: [&'static str; 4]) -> Vec<Parameter> {
+    let amount = |(place, name): (usize, &'static str)| Parameter {
         name,
         current: words[5 + place],
-        most: Some(words[1 + place]),
+        max: Some(words[1 + place]),
     };
-    let has = |amount: &Amount| amount.current > 0 || amount.most > Some(0);
+    let has = |amount: &Parameter| amount.current > 0 || amount.max > Some(0);
     names.into_iter().enumerate().map(amount).filter(has).collect()
 }
 
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_not_there_or_has_no_rings_says_so() {
-        let calls = EthtoolCalls::open().expect("a socket");
+        let calls = EthtoolIoctl::open().expect("a socket");
         let absent = calls.driver("no-such-name").expect_err("absent");
         assert_eq!(absent.raw_os_error(), Some(libc::ENODEV));
         let refused = calls.rings("lo").expect_err("no rings");
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn both_ways_tell_the_same() {
         let Ok(mut ethtool) = crate::netlink::ethtool::Ethtool::open() else { return };
-        let calls = EthtoolCalls::open().expect("a socket");
-        let mut route = crate::netlink::Route::open().expect("a socket");
+        let calls = EthtoolIoctl::open().expect("a socket");
+        let mut route = crate::netlink::RouteSocket::open().expect("a socket");
         for entry in std::fs::read_dir("/sys/class/net").expect("interfaces") {
             let name = entry.expect("readable").file_name().into_string().expect("a name");
             // Tests beside this one make and delete interfaces.

@@ -22,7 +22,7 @@ pub struct Completions {
 ///
 /// # Errors
 /// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.14.
-pub fn allow_zero_copy(stream: &TcpStream) -> io::Result<()> {
+pub fn enable_zerocopy(stream: &TcpStream) -> io::Result<()> {
     let on: libc::c_int = 1;
     option::set(stream, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &on)
 }
@@ -33,7 +33,7 @@ pub fn allow_zero_copy(stream: &TcpStream) -> io::Result<()> {
 /// # Errors
 /// What send(2) reports: `ENOBUFS` if too many sends have not been completed, or if
 /// `net.core.optmem_max` is used up.
-pub fn send_in_place(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+pub fn send_zerocopy(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_ZEROCOPY | libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: pointer and length describe `bytes`, which the kernel only reads.
     let sent = unsafe { libc::send(stream.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
@@ -45,7 +45,7 @@ pub fn send_in_place(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
 ///
 /// # Errors
 /// What recvmsg(2) reports. The stream's own errors are not in that queue.
-pub fn completions(stream: &TcpStream) -> io::Result<Option<Completions>> {
+pub fn read_completions(stream: &TcpStream) -> io::Result<Option<Completions>> {
     let mut space = ControlSpace::default();
     // SAFETY: a header of all zeroes says that there is nothing.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -118,16 +118,16 @@ mod tests {
             let listener = TcpListener::bind((ip, 0)).expect("listens");
             let near = TcpStream::connect(listener.local_addr().expect("bound")).expect("connects");
             let (mut far, _) = listener.accept().expect("accepts");
-            allow_zero_copy(&near).expect("the kernel knows it");
-            assert_eq!(completions(&near).expect("read"), None);
+            enable_zerocopy(&near).expect("the kernel knows it");
+            assert_eq!(read_completions(&near).expect("read"), None);
             let bytes = vec![7; 100_000];
             for _ in 0..3 {
-                let sent = send_in_place(&near, &bytes).expect("sent");
+                let sent = send_zerocopy(&near, &bytes).expect("sent");
                 far.read_exact(&mut vec![0; sent]).expect("read");
             }
             let mut sum = Completions::default();
             for _ in 0..1_000 {
-                while let Some(more) = completions(&near).expect("read") {
+                while let Some(more) = read_completions(&near).expect("read") {
                     sum.done += more.done;
                     sum.copied += more.copied;
                 }

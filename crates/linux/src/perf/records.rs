@@ -15,14 +15,14 @@ pub struct Sample<'a> {
     /// In which mode it ran.
     pub mode: Mode,
     /// The instruction at which it was found.
-    pub place: u64,
+    pub address: u64,
     /// Words of the chain of calls, the innermost first.
     chain: &'a [u8],
 }
 
 impl<'a> Sample<'a> {
     /// Places in the kernel from which it was called, the innermost first; the first is the
-    /// place itself if that is in the kernel.
+    /// address itself if that is in the kernel.
     pub fn chain(&self) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.chain.chunks_exact(8).filter_map(|word| word.try_into().ok());
         // What tells of a change of mode is above all addresses (`PERF_CONTEXT_MAX`).
@@ -38,7 +38,7 @@ pub enum Mode {
     /// That of programs.
     User,
     /// A guest ran, or a hypervisor.
-    Elsewhere,
+    Virtual,
 }
 
 /// Hands over each sample of `text`; returns how many the kernel says were lost.
@@ -65,7 +65,7 @@ impl Header {
         match self.misc & MODES {
             1 => Mode::Kernel,
             2 => Mode::User,
-            _ => Mode::Elsewhere,
+            _ => Mode::Virtual,
         }
     }
 }
@@ -85,7 +85,7 @@ fn sample(mode: Mode, body: &[u8]) -> Option<Sample<'_>> {
     let chain = body.get(32..)?;
     let length = count.checked_mul(8)?;
     Some(Sample {
-        place: long(&body[..8]),
+        address: long(&body[..8]),
         process: word(&body[8..12]).cast_signed(),
         thread: word(&body[12..16]).cast_signed(),
         cpu: word(&body[16..20]),
@@ -137,7 +137,7 @@ mod tests {
         text.extend(record(KIND_SAMPLE, 2, &[9, 0, 0, 0]));
         let mut found = Vec::new();
         let mut take = |sample: &Sample<'_>| {
-            found.push((sample.mode, sample.place, sample.chain().collect::<Vec<_>>()));
+            found.push((sample.mode, sample.address, sample.chain().collect::<Vec<_>>()));
         };
         assert_eq!(each(&text, &mut take), 12);
         assert_eq!(each(&text[whole..text.len() - 1], &mut take), 0);

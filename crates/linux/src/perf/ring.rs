@@ -28,7 +28,7 @@ impl Ring {
         let head_room = page_size();
         let room = room.next_multiple_of(head_room).next_power_of_two();
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at a place that the kernel chooses touches nothing of ours.
+        // SAFETY: a new mapping at a address that the kernel chooses touches nothing of ours.
         let page = unsafe {
             let length = head_room + room;
             libc::mmap(std::ptr::null_mut(), length, access, libc::MAP_SHARED, file.as_raw_fd(), 0)

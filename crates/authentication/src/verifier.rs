@@ -7,25 +7,25 @@ use std::time::Duration;
 use crate::claim::Claim;
 use crate::credentials::UserName;
 use crate::key::{Padding, PrivateKey};
-use crate::memory::{Memory, Recollection};
 use crate::refusal::{Clock, Refusal};
-use crate::token::Sealed;
+use crate::replay_cache::{Lookup, ReplayCache};
+use crate::token::EncryptedToken;
 use crate::users::Users;
 
-/// Admits who shows a token of about now that was not shown before. One gate serves all
+/// Admits who shows a token of about now that was not shown before. One verifier serves all
 /// threads of a server.
-pub struct Gate {
+pub struct TokenVerifier {
     key: PrivateKey,
     skew_seconds: u64,
     padding: Padding,
-    memory: Mutex<Memory>,
+    replay_cache: Mutex<ReplayCache>,
 }
 
-impl Gate {
-    /// A gate for tokens that were sealed for this key, in this way, and whose stamp differs
+impl TokenVerifier {
+    /// A verifier for tokens that were sealed for this key, in this way, and whose stamp differs
     /// from the server's clock by at most `skew`, in whole seconds.
     pub fn new(key: PrivateKey, skew: Duration, padding: Padding) -> Self {
-        Self { key, skew_seconds: skew.as_secs(), padding, memory: Mutex::default() }
+        Self { key, skew_seconds: skew.as_secs(), padding, replay_cache: Mutex::default() }
     }
 
     /// Judges the token of one client at `now_seconds` since the epoch. A token is admitted
@@ -33,7 +33,7 @@ impl Gate {
     ///
     /// The order matters: what only the private key can tell ends in one answer, and the stamp
     /// and the memory are looked at only for who knows a password.
-    pub fn admit(
+    pub fn verify(
         &self,
         token: Option<&str>,
         now_seconds: u64,
@@ -43,8 +43,9 @@ impl Gate {
         if token.is_empty() {
             return Err(Refusal::EmptyToken);
         }
-        let sealed = Sealed::read(token, self.key.bytes()).ok_or(Refusal::Malformed)?;
-        let claim = self.believe(&sealed, users).ok_or(Refusal::WrongPassword)?;
+        let sealed = EncryptedToken::read(token, self.key.bytes()).ok_or(Refusal::Malformed)?;
+        let claim =
+            self.decrypt_and_check_password(&sealed, users).ok_or(Refusal::WrongPassword)?;
         self.check_stamp(&claim, now_seconds)?;
         self.check_first_use(&sealed, &claim, now_seconds)?;
         Ok(claim.user)
@@ -52,10 +53,10 @@ impl Gate {
 
     /// What the token claims, if it is true. The users are asked even where nothing could be
     /// read.
-    fn believe(&self, sealed: &Sealed, users: &Users) -> Option<Claim> {
-        let form = self.key.open(sealed, self.padding);
+    fn decrypt_and_check_password(&self, sealed: &EncryptedToken, users: &Users) -> Option<Claim> {
+        let form = self.key.decrypt(sealed, self.padding);
         let claim = form.and_then(|form| Claim::read(&form));
-        let is_known = users.know(claim.as_ref().unwrap_or(&Claim::decoy()));
+        let is_known = users.verify_password(claim.as_ref().unwrap_or(&Claim::decoy()));
         claim.filter(|_| is_known)
     }
 
@@ -75,28 +76,28 @@ impl Gate {
 
     fn check_first_use(
         &self,
-        sealed: &Sealed,
+        sealed: &EncryptedToken,
         claim: &Claim,
         now_seconds: u64,
     ) -> Result<(), Refusal> {
         let oldest_seconds = now_seconds.saturating_sub(self.skew_seconds);
         let fingerprint = sealed.fingerprint();
         let user = claim.user.clone();
-        match self.memory().remember(fingerprint, claim.stamped_seconds, oldest_seconds) {
-            Recollection::New => Ok(()),
-            Recollection::Known => Err(Refusal::Replay { user }),
-            Recollection::Full(admitted) => Err(Refusal::Full { user, admitted }),
+        match self.replay_cache().remember(fingerprint, claim.stamped_seconds, oldest_seconds) {
+            Lookup::New => Ok(()),
+            Lookup::Known => Err(Refusal::Replay { user }),
+            Lookup::Full(admitted) => Err(Refusal::ReplayCacheFull { user, admitted }),
         }
     }
 
     /// A thread that panicked cannot have left a token half remembered.
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn replay_cache(&self) -> MutexGuard<'_, ReplayCache> {
+        self.replay_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for TokenVerifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").finish_non_exhaustive()
+        f.debug_struct("TokenVerifier").finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-use super::{Event, Hertz};
+use super::{Event, SampleFrequency};
 
 /// The structure as it was in Linux 4.8; newer kernels take the rest to be zero.
 #[repr(C)]
@@ -32,8 +32,8 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Samples with process, place, CPU and the kernel's chain of calls.
-    pub(super) fn of(event: Event, hertz: Hertz) -> Self {
+    /// Samples with process, address, CPU and the kernel's chain of calls.
+    pub(super) fn of(event: Event, hertz: SampleFrequency) -> Self {
         let (kind, config) = match event {
             Event::Cycles => (TYPE_HARDWARE, COUNT_HW_CPU_CYCLES),
             Event::CpuClock => (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK),
