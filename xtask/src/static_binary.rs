@@ -143,12 +143,12 @@ const TESTS: [&str; 9] = [
     "--tcp --send -t 500ms",
     "--tcp --receive -t 500ms",
     "--udp -b 100M -t 500ms",
-    "--tcp --bidir -n 8M --engine sendfile,truncate",
+    "--tcp --bidir -n 8M --engine sendfile,msg-trunc",
     "--tcp --bidir -n 8M --engine vmsplice,splice",
-    "--tcp --bidir -n 8M --engine zerocopy,map",
+    "--tcp --bidir -n 8M --engine zerocopy,zerocopy-receive",
     "--tcp --bidir -n 8M --engine uring,uring-multishot",
     "--tcp --bidir -n 8M --engine uring-zerocopy,read",
-    "--udp -b 100M -t 500ms -l 1000 --engine segment,coalesce",
+    "--udp -b 100M -t 500ms -l 1000 --engine gso,gro",
 ];
 
 #[cfg(test)]

@@ -358,7 +358,7 @@ fn stream(transport: Transport) -> StreamRecord {
         mss: (transport == Transport::Tcp).then_some(1_448),
         congestion: None,
         arrivals: None,
-        engine: "any".to_owned(),
+        engine: "any".into(),
         worker: 0,
         cpu: None,
     }

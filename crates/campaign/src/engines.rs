@@ -7,15 +7,15 @@
 
 use std::time::Duration;
 
-use measurement::engine::EngineTrial;
-use measurement::{BitRate, End, TestPlan, TestRecord};
-use session::{Engine, SessionError};
+use measurement::engine::{EngineName, EngineRole, EngineTrial};
+use measurement::{BitRate, End, Engine, TestPlan, TestRecord};
+use session::SessionError;
 
 /// What the trials came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     /// The engines to use.
-    pub engines: Vec<String>,
+    pub engines: Vec<EngineName>,
     /// What was tried, in order.
     pub trials: Vec<EngineTrial>,
 }
@@ -38,15 +38,12 @@ pub fn choose_engines(
     plan: &TestPlan,
     run: impl FnMut(&TestPlan) -> Result<TestRecord, SessionError>,
 ) -> Result<Choice, SessionError> {
-    let of = |sends: bool| -> Vec<Engine> {
-        let fits = |engine: &Engine| engine.transport == plan.transport && engine.sends == sends;
-        session::engines().filter(fits).collect()
-    };
+    let all_for = |role| -> Vec<_> { Engine::all_for(plan.transport, role).collect() };
     let mut probe = Probe { plan, run, trials: Vec::new(), is_told: [true; 2] };
-    let (senders, receivers) = (of(true), of(false));
+    let (senders, receivers) = (all_for(EngineRole::Sender), all_for(EngineRole::Receiver));
     let sender = probe.best(&senders, receivers[0])?;
     let receiver = probe.best(&receivers, sender)?;
-    let engines = [sender, receiver].map(|engine| engine.name.to_owned()).to_vec();
+    let engines = [sender, receiver].map(EngineName::from).to_vec();
     Ok(Choice { engines, trials: probe.trials })
 }
 
@@ -60,14 +57,18 @@ struct Probe<'a, R> {
 
 impl<R: FnMut(&TestPlan) -> Result<TestRecord, SessionError>> Probe<'_, R> {
     /// The best of `rivals`, the usual one first, together with `partner`.
-    fn best(&mut self, rivals: &[Engine], partner: Engine) -> Result<Engine, SessionError> {
+    fn best(
+        &mut self,
+        rivals: &[&'static Engine],
+        partner: &'static Engine,
+    ) -> Result<&'static Engine, SessionError> {
         let mut scores = vec![Some(0); rivals.len()];
         // In turns, so that whatever else the machine does hits them alike.
         for _ in 0..ROUNDS {
             for (rival, score) in rivals.iter().zip(&mut scores) {
                 let Some(best) = *score else { continue };
-                let rate = self.try_out(*rival, partner)?;
-                if !self.is_told[usize::from(rival.sends)] {
+                let rate = self.try_out(rival, partner)?;
+                if !self.is_told[usize::from(rival.role == EngineRole::Sender)] {
                     // It is the peer's to choose, and that one knows nothing of engines.
                     return Ok(rivals[0]);
                 }
@@ -78,9 +79,14 @@ impl<R: FnMut(&TestPlan) -> Result<TestRecord, SessionError>> Probe<'_, R> {
     }
 
     /// The rate with these engines; none: they cannot be used.
-    fn try_out(&mut self, one: Engine, other: Engine) -> Result<Option<BitRate>, SessionError> {
-        let (sender, receiver) = if one.sends { (one, other) } else { (other, one) };
-        let engines = [sender.name, receiver.name].map(str::to_owned).to_vec();
+    fn try_out(
+        &mut self,
+        one: &'static Engine,
+        other: &'static Engine,
+    ) -> Result<Option<BitRate>, SessionError> {
+        let (sender, receiver) =
+            if one.role == EngineRole::Sender { (one, other) } else { (other, one) };
+        let engines = [sender, receiver].map(EngineName::from).to_vec();
         let (rate, error) = match (self.run)(&short(self.plan, &engines)) {
             Err(SessionError::Engine { reason, .. }) => (None, Some(reason)),
             Err(error) => return Err(error),
@@ -107,7 +113,7 @@ fn winner(scores: &[Option<u64>]) -> usize {
 }
 
 /// `plan` for a short while, by `engines`.
-fn short(plan: &TestPlan, engines: &[String]) -> TestPlan {
+fn short(plan: &TestPlan, engines: &[EngineName]) -> TestPlan {
     let mut draft = (**plan).clone();
     draft.end = End::Time(TRIAL);
     draft.omit = Duration::ZERO;

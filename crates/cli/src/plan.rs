@@ -81,7 +81,7 @@ fn draft(flags: &TestFlags, transport: Transport, direction: Direction) -> PlanD
             mss: stream.mss.filter(|_| transport == Transport::Tcp),
             congestion: stream.congestion.clone().filter(|_| transport == Transport::Tcp),
             no_delay: stream.no_delay && transport == Transport::Tcp,
-            engines: engines::of(&stream.engine, transport),
+            engines: engines::for_transport(&stream.engine, transport),
             ..StreamOptions::default()
         },
         exchange: None,

@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-mod catalogue;
 mod counters;
 mod exchange;
 mod histogram;
@@ -24,14 +23,13 @@ pub mod tcp;
 pub mod udp;
 
 pub use budget::{Budget, Goal};
-pub use catalogue::{Entry, catalogue, open_ahead};
 pub use counters::Counters;
 pub use exchange::{Asking, Link, MOST_CALLS, RoundTripTally, answerer, asker, callee, caller};
 pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
 pub use scratch::{Filling, Kind, Memory, Scratch, segments};
 pub use stream::{Step, Stream};
-pub use supplies::Supplies;
+pub use supplies::{Supplies, open_ahead};
 
 /// The time of the monotonic clock.
 pub fn now() -> measurement::Timestamp {

@@ -61,3 +61,9 @@ impl Supplies {
         Ok(Arc::clone(self.region.get_or_init(|| Arc::new(region))))
     }
 }
+
+/// Opens what engines need and what a process that gives up its rights to files cannot open
+/// later. An engine for which that fails says so when it is made.
+pub fn open_ahead() {
+    _ = linux::splice::dev_null();
+}

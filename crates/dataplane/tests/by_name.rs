@@ -7,6 +7,7 @@ use std::time::Duration;
 use linerate_dataplane::tcp::{Incoming, Outgoing, RECEIVERS, ReceiveEngine, SENDERS, SendEngine};
 use linerate_dataplane::{Budget, Filling, Kind, Pacer, Pool, Supplies, udp};
 use measurement::BitRate;
+use measurement::engine::{self, Engine};
 use protocol::iperf3::CounterWidth;
 
 #[expect(dead_code, reason = "what is for single engines")]
@@ -17,12 +18,14 @@ use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
 /// Not a whole number of blocks.
 const BYTES: u64 = 20_000_003;
 const DATAGRAMS: u64 = 3_001;
+/// The senders that ask the kernel not to copy, and hear whether it did.
+const IN_PLACE: [&Engine; 2] = [&engine::ZEROCOPY, &engine::URING_ZEROCOPY];
 
 #[test]
 fn whatever_sends_and_whatever_receives_agree_to_the_byte() {
     for sender in SENDERS {
         for receiver in RECEIVERS {
-            let pair = format!("{} to {}", sender.name, receiver.name);
+            let pair = format!("{} to {}", sender.engine.name, receiver.engine.name);
             let supplies = supplies();
             let budget = Some(Arc::new(Budget::new(BYTES)));
             let pool = joined(&supplies, sender, receiver, budget, None);
@@ -39,11 +42,11 @@ fn what_is_in_flight_when_the_sending_stops_is_counted() {
     for sender in SENDERS {
         let supplies = supplies();
         let pool = joined(&supplies, sender, &RECEIVERS[0], None, None);
-        eventually(sender.name, || counters(&pool, 2).bytes > BYTES);
+        eventually(sender.engine.name, || counters(&pool, 2).bytes > BYTES);
         pool.stop_sending();
-        eventually(sender.name, || counters(&pool, 2).bytes == counters(&pool, 1).bytes);
+        eventually(sender.engine.name, || counters(&pool, 2).bytes == counters(&pool, 1).bytes);
         std::thread::sleep(Duration::from_millis(30));
-        assert_eq!(counters(&pool, 2).bytes, counters(&pool, 1).bytes, "{}", sender.name);
+        assert_eq!(counters(&pool, 2).bytes, counters(&pool, 1).bytes, "{}", sender.engine.name);
     }
 }
 
@@ -56,7 +59,7 @@ fn every_sender_keeps_its_pace() {
         std::thread::sleep(Duration::from_millis(200));
         // 2.5 MB in that time; a busy machine may take longer to look.
         let sent = counters(&pool, 1).bytes;
-        assert!((500_000..25_000_000).contains(&sent), "{}: {sent}", sender.name);
+        assert!((500_000..25_000_000).contains(&sent), "{}: {sent}", sender.engine.name);
     }
 }
 
@@ -71,23 +74,23 @@ fn a_receiver_hears_of_the_end_and_of_a_reset() {
                 Setup::tcp().stream(false, |counters| built(receiver, far, counters)).start();
             end(&near);
             drop(near);
-            eventually(receiver.name, || pool.is_stuck());
-            assert_eq!(pool.stream_error().is_some(), is_error, "{}", receiver.name);
+            eventually(receiver.engine.name, || pool.is_stuck());
+            assert_eq!(pool.stream_error().is_some(), is_error, "{}", receiver.engine.name);
         }
     }
 }
 
 #[test]
 fn loopback_owns_up_to_copying_what_was_sent_in_place() {
-    for sender in SENDERS.iter().filter(|sender| sender.name.contains("zerocopy")) {
+    for sender in SENDERS.iter().filter(|sender| IN_PLACE.contains(&sender.engine)) {
         let supplies = supplies();
         let budget = Some(Arc::new(Budget::new(BYTES)));
         let pool = joined(&supplies, sender, &RECEIVERS[0], budget, None);
-        eventually(sender.name, || counters(&pool, 2).bytes >= BYTES);
+        eventually(sender.engine.name, || counters(&pool, 2).bytes >= BYTES);
         drop(pool);
         let tally = supplies.in_place();
-        assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.name);
-        assert_eq!(tally.copied(), tally.done(), "{}", sender.name);
+        assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.engine.name);
+        assert_eq!(tally.copied(), tally.done(), "{}", sender.engine.name);
     }
 }
 
@@ -95,7 +98,7 @@ fn loopback_owns_up_to_copying_what_was_sent_in_place() {
 fn every_datagram_arrives_once_whatever_sends_and_receives() {
     for sender in udp::SENDERS {
         for receiver in udp::RECEIVERS {
-            let pair = format!("{} to {}", sender.name, receiver.name);
+            let pair = format!("{} to {}", sender.engine.name, receiver.engine.name);
             let (near, far) = udp_pair();
             let rate = BitRate::from_bits_per_second(50_000_000);
             let pool = Setup::of(Kind::Segments, Filling::Random)

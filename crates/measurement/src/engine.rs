@@ -1,9 +1,16 @@
-//! Which engines moved the payload, and how that went.
+//! The engines that there are ([`ENGINES`]), which of them moved the payload of a test, and
+//! how that went. Not their code.
+
+mod name;
+mod registry;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
+
+pub use name::EngineName;
+pub use registry::*;
 
 /// The engines of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +27,7 @@ pub struct Engines {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUse {
     /// Its name, e.g. `write`.
-    pub name: String,
+    pub name: EngineName,
     /// Another one had been asked for, which this end could not use.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead_of: Option<Unusable>,
@@ -36,7 +43,7 @@ pub struct EngineUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unusable {
     /// Its name.
-    pub name: String,
+    pub name: EngineName,
     /// Why, in words.
     pub reason: String,
 }
@@ -60,7 +67,7 @@ pub struct InPlace {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineTrial {
     /// The engines, by name.
-    pub engines: Vec<String>,
+    pub engines: Vec<EngineName>,
     /// The rate that was delivered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered: Option<BitRate>,
@@ -78,15 +85,23 @@ impl InPlace {
     }
 }
 
+impl From<&'static Engine> for EngineUse {
+    fn from(engine: &'static Engine) -> Self {
+        Self { name: engine.into(), ..Self::default() }
+    }
+}
+
 impl Engines {
     /// Whether a peer can have told it: numbers up to `most`, names that stay names.
     pub fn can_be(&self, most: u64) -> bool {
         let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
         [&self.send, &self.receive].into_iter().flatten().all(|one| {
-            let unusable = one.instead_of.iter().flat_map(|other| [&other.name, &other.reason]);
+            let reason = |other: &Unusable| is_text(&other.name) && is_text(&other.reason);
             let counts =
                 one.in_place.map(|one| [one.sends, one.completed, one.copied, one.written]);
-            unusable.chain([&one.name]).chain(&one.because).all(|text| is_text(text))
+            one.instead_of.iter().all(reason)
+                && is_text(&one.name)
+                && one.because.iter().all(|text| is_text(text))
                 && counts.into_iter().flatten().all(|count| count <= most)
         })
     }
@@ -103,7 +118,7 @@ mod tests {
     fn what_no_end_can_have_said_is_noticed() {
         let engine = |name: &str, copied| Engines {
             send: Some(EngineUse {
-                name: name.to_owned(),
+                name: name.into(),
                 instead_of: None,
                 because: None,
                 in_place: Some(InPlace { copied, ..InPlace::default() }),

@@ -26,7 +26,7 @@ pub mod units;
 pub mod verdict;
 
 pub use course::Course;
-pub use engine::{EngineUse, Engines, InPlace, Unusable};
+pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};
 pub use exchange::{Exchange, Way};
 pub use host::{ClockOffset, Gap, HostEvidence, Inventory, Role, Series};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::EngineName;
 use crate::exchange::Exchange;
 use crate::pacing::Pacing;
 use crate::units::{BitRate, ByteSize, group_thousands, show_duration};
@@ -143,7 +144,7 @@ pub struct StreamOptions {
     /// Engines in place of the usual ones, by name; which end and which transport each is for
     /// lies in the name.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub engines: Vec<String>,
+    pub engines: Vec<EngineName>,
     /// Sends a pattern that repeats, which a link may compress, not random bytes.
     #[serde(skip_serializing_if = "is_false", default)]
     pub repeating_payload: bool,

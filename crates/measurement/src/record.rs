@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::course::Course;
-use crate::engine::EngineTrial;
+use crate::engine::{EngineName, EngineTrial};
 use crate::environment::{Environment, Peer};
 use crate::host::HostEvidence;
 use crate::judgement::{Judgement, Pulse, Reason};
@@ -64,7 +64,7 @@ pub struct StreamRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrivals: Option<ArrivalClock>,
     /// Engine that moved the payload.
-    pub engine: String,
+    pub engine: EngineName,
     /// Worker (thread) that ran it, from 0: its place in `runtime.mpus`.
     pub worker: u32,
     /// CPU that the worker was pinned to.

@@ -1,7 +1,7 @@
 //! What a reader must know of the engines.
 
-use measurement::engine::EngineTrial;
-use measurement::{Direction, DirectionOutcome, EngineUse, TestRecord};
+use measurement::engine::{EngineName, EngineTrial, RECVMMSG, SENDMMSG};
+use measurement::{Direction, DirectionOutcome, EngineUse, TestRecord, Transport};
 
 /// Which ran where others had been asked for.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
@@ -13,13 +13,15 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
     let mut notes = Vec::new();
     if !record.plan.options.engines.is_empty() {
         let name = |engine: Option<&EngineUse>| {
-            engine.map_or_else(|| "the peer's usual engine".to_owned(), |one| one.name.clone())
+            engine.map_or_else(|| "the peer's usual engine".to_owned(), |one| one.name.to_string())
         };
         notes.push(format!("sent by {}, received by {}", name(send), name(receive)));
     }
     notes.extend(choice(&record.engine_trials, &record.plan.options.engines));
     notes.extend(unasked(send, receive));
-    notes.extend(lack_of_jitter(send, receive).map(str::to_owned));
+    if record.plan.transport == Transport::Udp {
+        notes.extend(lack_of_jitter(send, receive));
+    }
     for engine in [send, receive].into_iter().flatten() {
         if let Some(other) = &engine.instead_of {
             let (used, wanted, why) = (&engine.name, &other.name, &other.reason);
@@ -42,33 +44,38 @@ fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<Stri
     let both = [chosen(send, "sent"), chosen(receive, "received")];
     let (how, why): (Vec<_>, Vec<_>) = both.into_iter().flatten().unzip();
     let (how, why) = (how.join(" and "), why.first()?);
+    let (send, receive) = (SENDMMSG.name, RECVMMSG.name);
     Some(format!(
-        "{how}, many datagrams in one piece, as {why}; \
-         --engine sendmmsg,recvmmsg has each on its own"
+        "{how}, many datagrams in one packet, as {why}; \
+         --engine {send},{receive} has each on its own"
     ))
 }
 
 /// Why jitter is not available.
-fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<&'static str> {
-    let is = |engine: Option<&EngineUse>, name| engine.is_some_and(|engine| engine.name == name);
-    if is(receive, "coalesce") {
-        Some("no jitter: datagrams that coalesce takes in one piece have one time of arrival")
-    } else if is(send, "segment") {
-        Some("no jitter: datagrams that segment sends in one piece have one time of sending")
-    } else {
-        None
-    }
+fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<String> {
+    let why = |engine: Option<&EngineUse>, verb: &str, time: &str| {
+        let name = &engine.filter(|engine| engine.name.may_be_batched())?.name;
+        Some(match name.properties() {
+            Some(_) => {
+                format!("datagrams that {name} {verb} in one packet have one time of {time}")
+            }
+            None => format!("whether {name} gives each datagram its own time is not known"),
+        })
+    };
+    let why = why(receive, "takes", "arrival").or_else(|| why(send, "sends", "sending"));
+    why.map(|why| format!("no jitter: {why}"))
 }
 
 /// Why the `chosen` engines ran: what their best trial reached, and what the first one did.
-fn choice(trials: &[EngineTrial], chosen: &[String]) -> Option<String> {
+fn choice(trials: &[EngineTrial], chosen: &[EngineName]) -> Option<String> {
     let reached = |trial: &&EngineTrial| trial.delivered;
     let own = trials.iter().filter(|trial| trial.engines == chosen);
     let best = own.max_by_key(reached).or_else(|| trials.iter().max_by_key(reached))?;
     let usual = trials.first()?;
     let show = |trial: &EngineTrial| {
         let rate = trial.delivered.map_or_else(|| "nothing".to_owned(), |rate| rate.to_string());
-        format!("{rate} by {}", trial.engines.join(" and "))
+        let names: Vec<_> = trial.engines.iter().map(EngineName::as_str).collect();
+        format!("{rate} by {}", names.join(" and "))
     };
     let count = trials.len();
     Some(format!(

@@ -3,9 +3,9 @@
 
 use std::net::SocketAddr;
 
-use dataplane::udp::{Coalesced, Inlet, Outlet, Segmented};
+use measurement::engine::{Batching as Handling, EngineName, EngineRole};
 use measurement::plan::PlanDraft;
-use measurement::{ByteSize, Engines, Pacing, TestPlan, Transport};
+use measurement::{ByteSize, Engine, Engines, Pacing, TestPlan, Transport};
 
 use crate::client::Request;
 
@@ -51,7 +51,7 @@ impl Pieces {
 
     /// `plan` with their names, as the server hears it.
     pub(crate) fn put_into(plan: &TestPlan) -> TestPlan {
-        with_engines(plan, NAMES.map(str::to_owned).to_vec())
+        with_engines(plan, engines().map(EngineName::from).collect())
     }
 
     /// `plan` without them, for a peer that knows nothing of engines.
@@ -62,13 +62,13 @@ impl Pieces {
     /// Notes why on those that ran.
     pub(crate) fn explain(&self, used: &mut Engines) {
         let both = [&mut used.send, &mut used.receive].into_iter().flatten();
-        for engine in both.filter(|engine| NAMES.contains(&engine.name.as_str())) {
+        for engine in both.filter(|engine| engines().any(|ours| engine.name.is(ours))) {
             engine.because = Some(self.0.clone());
         }
     }
 }
 
-fn with_engines(plan: &TestPlan, engines: Vec<String>) -> TestPlan {
+fn with_engines(plan: &TestPlan, engines: Vec<EngineName>) -> TestPlan {
     let mut draft = PlanDraft::clone(plan);
     draft.options.engines = engines;
     draft.check().unwrap_or_else(|_| plan.clone())
@@ -85,13 +85,18 @@ fn reason(plan: &TestPlan, length: ByteSize, workers: u64) -> Option<String> {
     })
 }
 
+/// The usual engines for many datagrams in one packet, at both ends.
+fn engines() -> impl Iterator<Item = &'static Engine> {
+    let usual = |role| Engine::usual_for_datagrams(role, Handling::ManyInOne);
+    [EngineRole::Sender, EngineRole::Receiver].into_iter().filter_map(usual)
+}
+
 fn workers(request: &Request) -> u64 {
     let allowed = || linux::host::allowed_cpus().map_or(1, |cpus| cpus.len());
     let cpus = if request.cpus.is_empty() { allowed() } else { request.cpus.len() };
     cpus as u64
 }
 
-const NAMES: [&str; 2] = [Segmented::NAME, Coalesced::NAME];
 /// Datagrams that one worker is sure to send or receive in a second, each on its own: about
 /// half of what it does on a server of 2023 (`cargo xtask bench datagrams`).
 const SINGLE: u64 = 250_000;

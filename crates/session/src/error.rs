@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use measurement::ByteSize;
 use measurement::units::show_duration;
+use measurement::{ByteSize, EngineName};
 use protocol::iperf3::ProtocolError;
 
 use crate::preflight::Shortage;
@@ -73,7 +73,7 @@ pub enum SessionError {
     #[error("cannot use engine '{name}': {reason}; choose another with --engine")]
     Engine {
         /// Its name.
-        name: String,
+        name: EngineName,
         /// Why.
         reason: String,
     },

@@ -40,7 +40,6 @@ pub use protocol::iperf3::{
 };
 
 /// The engines that a plan can name.
-pub use dataplane::{Entry as Engine, catalogue as engines};
 
 /// The port that servers listen on unless told otherwise.
 pub use protocol::iperf3::DEFAULT_PORT;

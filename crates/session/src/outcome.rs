@@ -3,12 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use dataplane::udp::{Coalesced, Inlet, Outlet, Segmented};
 use measurement::outcome::Fairness;
 use measurement::record::PeerStream;
 use measurement::{
-    DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, StreamSample, Throughput,
-    Timestamp, Transport,
+    DatagramLedger, Direction, DirectionOutcome, Engines, StreamSample, Throughput, Timestamp,
+    Transport,
 };
 
 use crate::measured::{Measured, Side};
@@ -172,12 +171,9 @@ impl<'a> View<'a> {
     /// None too where datagrams went or came in pieces: those of one piece have one time.
     fn jitter(&self) -> Option<f64> {
         let engines = self.engines();
-        let is_used = |engine: &Option<EngineUse>, name| {
-            engine.as_ref().is_some_and(|engine| engine.name == name)
-        };
+        let mut used = [&engines.send, &engines.receive].into_iter().flatten();
         if self.measured.plan.options.segmentation_offload
-            || is_used(&engines.send, Segmented::NAME)
-            || is_used(&engines.receive, Coalesced::NAME)
+            || used.any(|engine| engine.name.may_be_batched())
         {
             return None;
         }

@@ -5,9 +5,8 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use dataplane::udp::{Coalesced, Inlet};
 use measurement::record::{ArrivalClock, StreamRecord};
-use measurement::{ByteSize, TcpSample, UdpSample};
+use measurement::{ByteSize, EngineName, TcpSample, UdpSample};
 
 mod engine_factory;
 mod exchange;
@@ -134,19 +133,21 @@ impl StreamSocket {
 }
 
 impl Opened {
-    fn arrival_clock(&self, engine: &str) -> Option<ArrivalClock> {
+    fn arrival_clock(&self, engine: &EngineName) -> Option<ArrivalClock> {
         match &self.socket {
-            StreamSocket::Udp { .. } if engine == Coalesced::NAME => Some(ArrivalClock::Coalesced),
             StreamSocket::Udp { socket } if !self.sender => {
-                let kernel = linux::udp::has_timestamps(socket);
-                Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })
+                let by_engine = engine.properties().and_then(|engine| engine.arrivals);
+                by_engine.or_else(|| {
+                    let kernel = linux::udp::has_timestamps(socket);
+                    Some(if kernel { ArrivalClock::Kernel } else { ArrivalClock::Reader })
+                })
             }
             _ => None,
         }
     }
 
     /// The stream as it is, every setting read back from the kernel.
-    pub(crate) fn record(&self, block: ByteSize, engine: &str) -> io::Result<StreamRecord> {
+    pub(crate) fn record(&self, block: ByteSize, engine: &EngineName) -> io::Result<StreamRecord> {
         let (local, peer) = self.socket.addresses()?;
         let (buffers, mss, congestion) = match &self.socket {
             StreamSocket::Tcp { socket, .. } => (
@@ -168,7 +169,7 @@ impl Opened {
             mss,
             congestion,
             arrivals: self.arrival_clock(engine),
-            engine: engine.to_owned(),
+            engine: engine.clone(),
             worker: 0,
             cpu: None,
         })

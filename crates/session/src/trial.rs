@@ -121,9 +121,9 @@ impl Trial {
         let mut records = Vec::with_capacity(opened.len());
         for (index, one) in opened.iter().enumerate() {
             let engine = if one.sender { &engines.send } else { &engines.receive };
-            let engine = engine.as_ref().map_or("", |engine| &engine.name);
+            let engine = engine.as_ref().map(|engine| engine.name.clone()).unwrap_or_default();
             let mut record =
-                one.record(block, engine).map_err(SessionError::system("a stream's settings"))?;
+                one.record(block, &engine).map_err(SessionError::system("a stream's settings"))?;
             let worker = pool.mpu_of(index);
             record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
             record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());

@@ -26,7 +26,7 @@ fn the_engines_that_were_asked_run_at_both_ends() {
     draft.options.zero_copy = true;
     draft.options.skip_receive_copy = true;
     draft.options.repeating_payload = true;
-    let expected = [["sendfile", "truncate"], ["truncate", "sendfile"]];
+    let expected = [["sendfile", "msg-trunc"], ["msg-trunc", "sendfile"]];
     assert_eq!(engines(&draft), expected);
 }
 
@@ -38,12 +38,12 @@ fn datagrams_go_and_come_in_pieces_at_both_ends() {
     let (sends, takes) = ("sendmmsg", "recvmmsg");
     assert_eq!(engines(&draft), [[sends, takes], [takes, sends]]);
     draft.options.segmentation_offload = true;
-    let (sends, takes) = ("segment", "coalesce");
+    let (sends, takes) = ("gso", "gro");
     assert_eq!(engines(&draft), [[sends, takes], [takes, sends]]);
     // A piece would hold but one.
     draft.options.block = Some(ByteSize::from_bytes(65_507));
     let [here, _] = engines(&draft);
-    assert_eq!(here, ["sendmmsg", "coalesce"]);
+    assert_eq!(here, ["sendmmsg", "gro"]);
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
     let (record, _) = Bench::default().run(&draft);
     let outcome = &record.outcome.directions[0];
     let (sent, received) = (outcome.engines.send.as_ref(), outcome.engines.receive.as_ref());
-    for (engine, name) in [(sent, "segment"), (received, "coalesce")] {
+    for (engine, name) in [(sent, "gso"), (received, "gro")] {
         let engine = engine.expect("told");
         assert_eq!(
             (engine.name.as_str(), engine.because.as_deref()),
@@ -63,7 +63,7 @@ fn datagrams_without_a_rate_go_in_pieces_unless_an_engine_is_named() {
     }
     assert_eq!(outcome.jitter_seconds, None, "pieces have one time");
     assert!(record.plan.options.engines.is_empty(), "nobody asked for them");
-    draft.options.engines = vec!["recvmmsg".to_owned()];
+    draft.options.engines = vec!["recvmmsg".into()];
     let (record, _) = Bench::default().run(&draft);
     let outcome = &record.outcome.directions[0];
     let sent = outcome.engines.send.as_ref().expect("told");
@@ -290,7 +290,7 @@ fn engines(draft: &PlanDraft) -> [Vec<String>; 2] {
 }
 
 fn names(streams: &[measurement::record::StreamRecord]) -> Vec<String> {
-    streams.iter().map(|stream| stream.engine.clone()).collect()
+    streams.iter().map(|stream| stream.engine.to_string()).collect()
 }
 
 fn dataplane_bytes(length: usize) -> Vec<u8> {

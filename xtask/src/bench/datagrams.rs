@@ -102,4 +102,4 @@ fn judge(row: &Row) -> Vec<Judged> {
 }
 
 const SEPARATE: &str = "--engine sendmmsg,recvmmsg";
-const PIECES: &str = "--engine segment,coalesce";
+const PIECES: &str = "--engine gso,gro";

@@ -141,7 +141,7 @@ fn verdict(rows: &[Row]) -> String {
 }
 
 /// As in `bench datagrams`.
-const PIECES: &str = "--engine segment,coalesce";
+const PIECES: &str = "--engine gso,gro";
 const TCP_ENGINES: [&str; 12] = [
     "write",
     "sendfile",
@@ -150,10 +150,10 @@ const TCP_ENGINES: [&str; 12] = [
     "uring",
     "uring-zerocopy",
     "read",
-    "truncate",
+    "msg-trunc",
     "splice",
-    "map",
+    "zerocopy-receive",
     "uring-multishot",
-    "vmsplice,truncate",
+    "vmsplice,msg-trunc",
 ];
-const UDP_ENGINES: [&str; 5] = ["send", "sendmmsg", "segment", "recvmmsg", "coalesce"];
+const UDP_ENGINES: [&str; 5] = ["send", "sendmmsg", "gso", "recvmmsg", "gro"];

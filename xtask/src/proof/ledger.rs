@@ -55,7 +55,7 @@ fn in_a_coalescing_socket(troupe: &Troupe, way: Way, round: u32) -> Result<Scene
     let stage = Stage::new(troupe, way)?;
     let before = socket_drops(&stage)?;
     let server = stage.serve("")?;
-    let client = stage.client(&format!("{SMALLEST_BUFFER} --engine segment,coalesce"));
+    let client = stage.client(&format!("{SMALLEST_BUFFER} --engine gso,gro"));
     // A reader that never stops may well be fast enough.
     let record = played(client, Duration::from_millis(400), || server.pause(NAP))?.record;
     let told = socket_drops(&stage)? - before;

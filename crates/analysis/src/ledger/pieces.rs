@@ -27,18 +27,20 @@ pub(super) fn most_in_one(case: &Case<'_>, place: Place) -> u64 {
     if many { (MAX_DATAGRAM / block).clamp(1, MOST_SEGMENTS) } else { 1 }
 }
 
-/// Whether datagrams leave many in one piece.
+/// Whether datagrams leave, or may leave, many in one packet.
 pub(crate) fn is_sent_in_pieces(record: &TestRecord, outcome: &DirectionOutcome) -> bool {
-    is(outcome.engines.send.as_ref(), "segment", record)
+    is_batched(outcome.engines.send.as_ref(), record)
 }
 
 fn is_taken_in_pieces(record: &TestRecord, outcome: &DirectionOutcome) -> bool {
-    is(outcome.engines.receive.as_ref(), "coalesce", record)
+    is_batched(outcome.engines.receive.as_ref(), record)
 }
 
-/// Whether an engine has that name; of one that did not tell it, whether it was asked for.
-fn is(engine: Option<&EngineUse>, name: &str, record: &TestRecord) -> bool {
-    engine.map_or(record.plan.options.segmentation_offload, |engine| engine.name == name)
+/// Whether an engine may handle many datagrams as one packet; where the record does not name the
+/// engine, whether that was asked for.
+fn is_batched(engine: Option<&EngineUse>, record: &TestRecord) -> bool {
+    let asked = record.plan.options.segmentation_offload;
+    engine.map_or(asked, |engine| engine.name.may_be_batched())
 }
 
 /// Whether no device between the ends cuts what goes in one piece.

@@ -25,7 +25,7 @@ fn assert_adds_up(ledger: &Ledger) {
 }
 
 fn by(name: &str) -> EngineUse {
-    EngineUse { name: name.to_owned(), ..EngineUse::default() }
+    EngineUse { name: name.into(), ..EngineUse::default() }
 }
 
 fn shares(ledger: &Ledger) -> Vec<(Place, u64)> {
@@ -66,7 +66,7 @@ fn one_count_of_a_socket_that_coalesces_is_up_to_many() {
     let mut record = scene::udp();
     scene::lose(&mut record, 700);
     scene::drop_in_sockets(&mut record, 20);
-    record.outcome.directions[0].engines.receive = Some(by("coalesce"));
+    record.outcome.directions[0].engines.receive = Some(by("gro"));
     let ledger = ledger(&record);
     let drop = &ledger.drops[0];
     assert_eq!((drop.counted, drop.least, drop.most, drop.datagrams), (20, 20, 700, 700));
@@ -78,7 +78,7 @@ fn a_piece_holds_what_fits_a_datagram() {
     let mut record = scene::udp();
     scene::lose(&mut record, 700);
     scene::drop_in_sockets(&mut record, 2);
-    record.outcome.directions[0].engines.receive = Some(by("coalesce"));
+    record.outcome.directions[0].engines.receive = Some(by("gro"));
     // 65,507 bytes hold 52 of 1,250.
     assert_eq!(ledger(&record).drops[0].most, 104);
 }
@@ -217,8 +217,8 @@ proptest! {
         (datagrams.sent, datagrams.received, datagrams.lost) = (told.0, told.1, told.2);
         (datagrams.late, datagrams.unaccounted) = (Some(told.3), Some(told.4));
         (datagrams.tail, datagrams.duplicate) = (Some(told.2), Some(told.4));
-        outcome.engines.send = Some(by(["sendmmsg", "segment"][engines.0]));
-        outcome.engines.receive = Some(by(["recvmmsg", "coalesce"][engines.1]));
+        outcome.engines.send = Some(by(["sendmmsg", "gso"][engines.0]));
+        outcome.engines.receive = Some(by(["recvmmsg", "gro"][engines.1]));
         record.streams[0].block = measurement::ByteSize::from_bytes(length);
         scene::drop_in_sockets(&mut record, drops);
         record.samples[10].streams[0].udp.as_mut().expect("told").drops = drops;

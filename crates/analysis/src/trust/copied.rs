@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         let with = |record: &mut measurement::TestRecord, copied| {
             let in_place = Some(InPlace { sends: 1_000, completed: 1_000, copied, written: 0 });
-            let name = "zerocopy".to_owned();
+            let name = (&measurement::engine::ZEROCOPY).into();
             let engine = EngineUse { name, in_place, ..EngineUse::default() };
             record.outcome.directions[0].engines.send = Some(engine);
         };

@@ -134,7 +134,7 @@ fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'stat
         Some(Place::ReceiverStack) => "check lengths against the path's MTU (-l), and for damage",
         Some(Place::ReceiverSocket) => {
             "use a larger buffer (-w, and net.core.rmem_max), or a reader that is faster \
-             (--engine coalesce, --cpus)"
+             (--engine gro, --cpus)"
         }
         None if ledger.receiver_told && ledger.sender_told => {
             "look at the links and the hosts between"

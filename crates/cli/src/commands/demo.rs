@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::StopSignals;
+use measurement::engine::{EngineName, RECVMMSG, SENDMMSG};
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, TestPlan, Transport};
 use session::Family;
@@ -76,7 +77,7 @@ fn acts(flags: &DemoFlags) -> Result<Vec<Act>, UsageError> {
     small.options.rate = Some(at(1, 2));
     (small.options.window, small.options.block) = (Some(SMALL_BUFFER), Some(SMALL_DATAGRAM));
     // Each datagram on its own: that is how a buffer of this size is too small.
-    small.options.engines = ["sendmmsg", "recvmmsg"].map(str::to_owned).to_vec();
+    small.options.engines = [&SENDMMSG, &RECVMMSG].map(EngineName::from).to_vec();
     let mut hasty = draft(flags, Transport::Udp, Direction::Send);
     hasty.options.rate = Some(at(10, 1));
     let act = |remark: String, plans, needs| Act { remark, plans, needs };

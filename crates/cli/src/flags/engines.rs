@@ -2,14 +2,17 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use measurement::Transport;
+use measurement::engine::{Engine, EngineName, EngineRole, choosable_engines};
 
 /// The names that there are.
 pub(crate) fn engine_names() -> PossibleValuesParser {
     let auto = PossibleValue::new(AUTO).help("The fastest ones, which short tests find out");
-    let names = session::engines().map(|engine| {
-        let way = if engine.sends { "sends" } else { "receives" };
-        let help = format!("{} {way}: {}", engine.transport, engine.summary);
-        PossibleValue::new(engine.name).help(help)
+    let names = choosable_engines().map(|engine| {
+        let way = verb(engine.role);
+        let help = format!("{} {way}s: {}", engine.transport, engine.summary);
+        let value = PossibleValue::new(engine.name).help(help);
+        // As earlier versions called it.
+        if engine.wire_name == engine.name { value } else { value.alias(engine.wire_name) }
     });
     PossibleValuesParser::new(std::iter::once(auto).chain(names))
 }
@@ -17,12 +20,17 @@ pub(crate) fn engine_names() -> PossibleValuesParser {
 /// Stands for the fastest ones.
 pub(crate) const AUTO: &str = "auto";
 
-/// Of `names` those that move bytes of `transport`.
-pub(crate) fn of(names: &[String], transport: Transport) -> Vec<String> {
-    let fits = |name: &&String| {
-        session::engines().any(|engine| engine.name == *name && engine.transport == transport)
-    };
-    names.iter().filter(fits).cloned().collect()
+const fn verb(role: EngineRole) -> &'static str {
+    match role {
+        EngineRole::Sender => "send",
+        EngineRole::Receiver => "receive",
+    }
+}
+
+/// Those of `names` that move bytes of `transport`.
+pub(crate) fn for_transport(names: &[String], transport: Transport) -> Vec<EngineName> {
+    let known = names.iter().filter_map(|name| Engine::named(name));
+    known.filter(|engine| engine.transport == transport).map(EngineName::from).collect()
 }
 
 /// What is wrong with choosing `names` for rows of `transports`.
@@ -30,18 +38,17 @@ pub(crate) fn contradiction(names: &[String], transports: &[Transport]) -> Optio
     if names.len() > 1 && names.iter().any(|name| name == AUTO) {
         return Some(format!("--engine {AUTO} chooses itself: name no others"));
     }
-    let chosen: Vec<_> =
-        session::engines().filter(|engine| names.iter().any(|name| name == engine.name)).collect();
+    let is_named = |engine: &&Engine| names.iter().any(|name| Engine::named(name) == Some(engine));
+    let chosen: Vec<_> = choosable_engines().filter(is_named).collect();
     let idle = chosen.iter().find(|engine| !transports.contains(&engine.transport));
     if let Some(engine) = idle {
         let (name, transport) = (engine.name, engine.transport);
         return Some(format!("--engine {name} is for {transport}, and no row of this test is"));
     }
     chosen.iter().enumerate().find_map(|(index, one)| {
-        let same =
-            |other: &&session::Engine| (one.transport, one.sends) == (other.transport, other.sends);
+        let same = |other: &&&Engine| (one.transport, one.role) == (other.transport, other.role);
         let other = chosen[index + 1..].iter().find(same)?;
-        let way = if one.sends { "send" } else { "receive" };
+        let way = verb(one.role);
         let (name, other, transport) = (one.name, other.name, one.transport);
         Some(format!("--engine: {name} and {other} both {way} {transport}: choose one"))
     })
@@ -57,17 +64,24 @@ mod tests {
 
     #[test]
     fn a_name_is_for_one_transport() {
-        let all = names("vmsplice,segment,truncate");
-        assert_eq!(of(&all, Transport::Tcp), names("vmsplice,truncate"));
-        assert_eq!(of(&all, Transport::Udp), names("segment"));
+        let all = names("vmsplice,gso,msg-trunc");
+        let of = |names: &[String], transport| {
+            let found = for_transport(names, transport);
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&all, Transport::Tcp), names("vmsplice,msg-trunc"));
+        assert_eq!(of(&all, Transport::Udp), names("gso"));
+        let of_earlier_versions = names("map,segment,truncate");
+        assert_eq!(of(&of_earlier_versions, Transport::Tcp), names("zerocopy-receive,msg-trunc"));
+        assert_eq!(of(&of_earlier_versions, Transport::Udp), names("gso"));
     }
 
     #[test]
     fn what_no_row_uses_and_what_does_the_same_is_told() {
         let both = [Transport::Tcp, Transport::Udp];
-        assert_eq!(contradiction(&names("vmsplice,coalesce"), &both), None);
-        let text = contradiction(&names("coalesce"), &[Transport::Tcp]).expect("told");
-        assert_eq!(text, "--engine coalesce is for UDP, and no row of this test is");
+        assert_eq!(contradiction(&names("vmsplice,gro"), &both), None);
+        let text = contradiction(&names("gro"), &[Transport::Tcp]).expect("told");
+        assert_eq!(text, "--engine gro is for UDP, and no row of this test is");
         let text = contradiction(&names("sendfile,write"), &both).expect("told");
         assert_eq!(text, "--engine: write and sendfile both send TCP: choose one");
         assert!(contradiction(&names("auto"), &both).is_none());

@@ -21,9 +21,9 @@ fn zero_copy_sends_with_sendfile() {
 #[test]
 fn a_receiver_skips_the_copy() {
     let json = report("--skip-rx-copy -R -n 8M");
-    assert_engine(&json, "truncate");
+    assert_engine(&json, "msg-trunc");
     assert!(json["end"]["sum_received"]["bytes"].as_u64() >= Some(8 << 20), "{json:#}");
-    assert_engine(&server_report("--skip-rx-copy -n 8M"), "truncate");
+    assert_engine(&server_report("--skip-rx-copy -n 8M"), "msg-trunc");
 }
 
 #[test]
@@ -34,8 +34,8 @@ fn datagrams_go_and_come_in_pieces() {
         run(client(server.port, "-u --gsro -l 1000 -k 500 -b 200M --get-server-output -J"));
     finished.assert_success();
     let json = finished.json();
-    assert_engine(&json, "segment");
-    assert_engine(&json["server_output_json"], "coalesce");
+    assert_engine(&json, "gso");
+    assert_engine(&json["server_output_json"], "gro");
     assert_eq!(json["end"]["sum"]["packets"], 500);
     // Loopback carries a piece as one packet.
     if let Some(capture) = capture {

@@ -8,11 +8,11 @@ use crate::support::{Server, json, test};
 fn every_pair_that_is_asked_for_moves_every_byte() {
     let server = Server::start();
     let pairs = [
-        ("sendfile", "truncate"),
+        ("sendfile", "msg-trunc"),
         ("vmsplice", "splice"),
-        ("zerocopy", "map"),
+        ("zerocopy", "zerocopy-receive"),
         ("write", "read"),
-        ("vmsplice", "truncate"),
+        ("vmsplice", "msg-trunc"),
     ];
     for (send, receive) in pairs {
         let record = json(&server, &format!("--tcp --bidir -n 8M --engine {send},{receive}"));
@@ -36,11 +36,11 @@ fn loopback_copies_what_was_not_to_be_copied_and_that_is_said() {
 #[test]
 fn datagrams_in_pieces_keep_the_rate_a_few_at_once() {
     let server = Server::start();
-    let options = "--udp --send -t 1s -b 50M -l 1000 --engine segment,coalesce";
+    let options = "--udp --send -t 1s -b 50M -l 1000 --engine gso,gro";
     let record = json(&server, options);
     let outcome = &directions(&record)[0];
-    assert_eq!(outcome["engines"]["send"]["name"], "segment", "{outcome}");
-    assert_eq!(outcome["engines"]["receive"]["name"], "coalesce", "{outcome}");
+    assert_eq!(outcome["engines"]["send"]["name"], "gso", "{outcome}");
+    assert_eq!(outcome["engines"]["receive"]["name"], "gro", "{outcome}");
     // Four where CPUs wake soon, and never more than a millisecond of the rate; a call holds 64.
     assert!(outcome["pacing"]["batches"]["p50"].as_u64() <= Some(6), "{outcome}");
 }
@@ -48,12 +48,12 @@ fn datagrams_in_pieces_keep_the_rate_a_few_at_once() {
 #[test]
 fn an_engine_that_cannot_be_used_is_an_error_here_and_replaced_there() {
     let server = Server::start();
-    let options = "-t 1s -b 50M -l 40000 --engine segment";
+    let options = "-t 1s -b 50M -l 40000 --engine gso";
     let finished = test(&server, &format!("--udp --send {options}"));
-    finished.assert_refusal(1, &["cannot use engine 'segment'", "a piece would hold but one"]);
+    finished.assert_refusal(1, &["cannot use engine 'gso'", "a piece would hold but one"]);
     let finished = test(&server, &format!("--udp --receive {options}"));
     finished.assert_success();
-    let note = "segment cannot be used, sendmmsg was: a piece would hold but one such datagram";
+    let note = "gso cannot be used, sendmmsg was: a piece would hold but one such datagram";
     assert!(finished.stdout.contains(note), "{finished:?}");
 }
 

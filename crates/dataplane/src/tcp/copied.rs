@@ -3,6 +3,8 @@
 use std::io::{self, Read};
 use std::net::TcpStream;
 
+use measurement::engine::{self, Engine};
+
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
 use crate::tcp::{MakeSink, Sink};
@@ -18,7 +20,7 @@ impl MakeSink for Copied {
 }
 
 impl Sink for Copied {
-    const NAME: &'static str = "read";
+    const ENGINE: &'static Engine = &engine::READ;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
         from.read(scratch.buffer())

@@ -5,6 +5,7 @@ use std::io;
 use std::net::TcpStream;
 
 use linux::splice::Pipe;
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -34,7 +35,7 @@ impl MakeSink for Emptied {
 }
 
 impl Sink for Emptied {
-    const NAME: &'static str = "splice";
+    const ENGINE: &'static Engine = &engine::SPLICE;
 
     fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {
         let taken = self.pipe.splice_from(from, self.pipe.capacity())?;

@@ -1,37 +1,18 @@
-//! The engines of byte streams that users choose from by name.
+//! An engine of byte streams as an entry of a list: its properties, and how a stream of it is
+//! built. The lists are in `tcp.rs`.
 
 use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
+
+use measurement::Engine;
 
 use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
 use crate::supplies::Supplies;
-use crate::tcp::{
-    Copied, Emptied, InPlace, Mapped, Receiver, RingReceived, RingSent, Sender, Sendfile, Sink,
-    Source, Spliced, Truncated, Written,
-};
-
-/// All that send, the usual one first.
-pub static SENDERS: &[SendEngine] = &[
-    SendEngine::of::<Written>("every byte copied by write(2)"),
-    SendEngine::of::<Sendfile>("pages of a file in memory, by sendfile(2)"),
-    SendEngine::of::<Spliced>("pages of memory through a pipe, by vmsplice(2) and splice(2)"),
-    SendEngine::of::<InPlace>("pages of memory, by send(2) with MSG_ZEROCOPY"),
-    SendEngine::of::<RingSent<false>>("every byte copied by io_uring(7)"),
-    SendEngine::of::<RingSent<true>>("pages of memory, by io_uring(7)"),
-];
-
-/// All that receive, the usual one first.
-pub static RECEIVERS: &[ReceiveEngine] = &[
-    ReceiveEngine::of::<Copied>("every byte copied by read(2)"),
-    ReceiveEngine::of::<Truncated>("dropped in the kernel, by recv(2) with MSG_TRUNC"),
-    ReceiveEngine::of::<Emptied>("pages through a pipe to nowhere, by splice(2)"),
-    ReceiveEngine::of::<Mapped>("pages mapped into memory, by TCP_ZEROCOPY_RECEIVE"),
-    ReceiveEngine::of::<RingReceived>("every byte copied by one request to io_uring(7)"),
-];
+use crate::tcp::{Receiver, Sender, Sink, Source};
 
 /// A source that can be made for any stream.
 pub trait MakeSource: Source + Sized + 'static {
@@ -54,10 +35,8 @@ pub trait MakeSink: Sink + Sized + 'static {
 /// A way to send a byte stream.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
-    /// As users and records call it.
-    pub name: &'static str,
-    /// How it sends, in a few words.
-    pub summary: &'static str,
+    /// Its properties.
+    pub engine: &'static Engine,
     build: fn(&Supplies, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
@@ -83,8 +62,9 @@ impl Outgoing {
 }
 
 impl SendEngine {
-    const fn of<S: MakeSource>(summary: &'static str) -> Self {
-        Self { name: S::NAME, summary, build: build_sender::<S> }
+    /// The engine whose bytes come from `S`.
+    pub(super) const fn from_source<S: MakeSource>() -> Self {
+        Self { engine: S::ENGINE, build: build_sender::<S> }
     }
 
     /// A sender of this kind.
@@ -107,10 +87,8 @@ fn build_sender<S: MakeSource>(
 /// A way to receive a byte stream.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
-    /// As users and records call it.
-    pub name: &'static str,
-    /// How it receives, in a few words.
-    pub summary: &'static str,
+    /// Its properties.
+    pub engine: &'static Engine,
     build: fn(&Supplies, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
@@ -132,8 +110,9 @@ impl Incoming {
 }
 
 impl ReceiveEngine {
-    const fn of<S: MakeSink>(summary: &'static str) -> Self {
-        Self { name: S::NAME, summary, build: build_receiver::<S> }
+    /// The engine whose bytes go to `S`.
+    pub(super) const fn into_sink<S: MakeSink>() -> Self {
+        Self { engine: S::ENGINE, build: build_receiver::<S> }
     }
 
     /// A receiver of this kind.

@@ -6,6 +6,8 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
 
+use measurement::engine::{self, Engine};
+
 use crate::scratch::Scratch;
 use crate::tcp::Source;
 
@@ -26,7 +28,7 @@ impl FromFile {
 }
 
 impl Source for FromFile {
-    const NAME: &'static str = "read file, write";
+    const ENGINE: &'static Engine = &engine::FILE_TO_WRITE;
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
         if self.held.is_empty() {

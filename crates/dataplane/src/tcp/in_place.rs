@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use linux::tcp::Completions;
+use measurement::engine::{self, Engine};
 use portable_atomic::AtomicU64;
 
 use crate::scratch::Scratch;
@@ -101,7 +102,7 @@ impl MakeSource for InPlace {
 }
 
 impl Source for InPlace {
-    const NAME: &'static str = "zerocopy";
+    const ENGINE: &'static Engine = &engine::ZEROCOPY;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
         Ok(most.min(scratch.payload().len()))

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::net::TcpStream;
 
 use linux::tcp::ReceiveMapping;
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -31,7 +32,7 @@ impl MakeSink for Mapped {
 }
 
 impl Sink for Mapped {
-    const NAME: &'static str = "map";
+    const ENGINE: &'static Engine = &engine::ZEROCOPY_RECEIVE;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
         let mapped = self.0.receive(from)?;

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
-use measurement::{StreamCounters, Timestamp};
+use measurement::{Engine, StreamCounters, Timestamp};
 
 use crate::budget::Goal;
 use crate::counters::Counters;
@@ -17,8 +17,8 @@ use crate::tcp::Copied;
 
 /// Where the bytes of a receiving stream go.
 pub trait Sink: Send {
-    /// The engine's name in records.
-    const NAME: &'static str;
+    /// Its entry in the list of engines.
+    const ENGINE: &'static Engine;
 
     /// Takes what has come, up to about a block; how many bytes, 0: the stream has ended.
     ///

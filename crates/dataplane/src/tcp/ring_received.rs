@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use linux::uring::ReceiveRing;
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -30,7 +31,7 @@ impl MakeSink for RingReceived {
 }
 
 impl Sink for RingReceived {
-    const NAME: &'static str = "uring-multishot";
+    const ENGINE: &'static Engine = &engine::URING_MULTISHOT;
 
     fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {
         if let Some(bytes) = self.0.reap()? {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use linux::memory::Region;
 use linux::uring::{SendCompletion, SendMode, SendRing};
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -62,7 +63,7 @@ impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
 }
 
 impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
-    const NAME: &'static str = if IN_PLACE { "uring-zerocopy" } else { "uring" };
+    const ENGINE: &'static Engine = if IN_PLACE { &engine::URING_ZEROCOPY } else { &engine::URING };
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
         Ok(most.min(self.length))

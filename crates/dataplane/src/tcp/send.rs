@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use linux::epoll::Interest;
-use measurement::{StreamCounters, Timestamp};
+use measurement::{Engine, StreamCounters, Timestamp};
 
 use crate::budget::Budget;
 use crate::counters::Counters;
@@ -18,8 +18,8 @@ use crate::tcp::Written;
 
 /// Where the bytes of a sending stream come from.
 pub trait Source: Send {
-    /// The engine's name in records.
-    const NAME: &'static str;
+    /// Its entry in the list of engines.
+    const ENGINE: &'static Engine;
 
     /// Makes up to `most` bytes ready, at least one; how many, 0: there are no more.
     ///

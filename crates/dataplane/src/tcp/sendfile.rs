@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 use linux::payload::SealedPayload;
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -29,7 +30,7 @@ impl MakeSource for Sendfile {
 }
 
 impl Source for Sendfile {
-    const NAME: &'static str = "sendfile";
+    const ENGINE: &'static Engine = &engine::SENDFILE;
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
         Ok(most.min(self.0.length()))

@@ -5,6 +5,7 @@ use std::io;
 use std::net::TcpStream;
 
 use linux::splice::Pipe;
+use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
@@ -37,7 +38,7 @@ impl MakeSource for Spliced {
 }
 
 impl Source for Spliced {
-    const NAME: &'static str = "vmsplice";
+    const ENGINE: &'static Engine = &engine::VMSPLICE;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
         if self.held == 0 {

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
+use measurement::engine::{self, Engine};
+
 use crate::scratch::Scratch;
 use crate::tcp::Sink;
 
@@ -20,7 +22,7 @@ impl ToFile {
 }
 
 impl Sink for ToFile {
-    const NAME: &'static str = "read, write file";
+    const ENGINE: &'static Engine = &engine::READ_TO_FILE;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
         let count = from.read(scratch.buffer())?;

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::TcpStream;
 
+use measurement::engine::{self, Engine};
+
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
 use crate::tcp::{MakeSink, Sink};
@@ -18,7 +20,7 @@ impl MakeSink for Truncated {
 }
 
 impl Sink for Truncated {
-    const NAME: &'static str = "truncate";
+    const ENGINE: &'static Engine = &engine::MSG_TRUNC;
 
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {
         linux::tcp::discard(from, scratch.buffer())

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::net::TcpStream;
 
+use measurement::engine::{self, Engine};
+
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
 use crate::tcp::{MakeSource, Source};
@@ -18,7 +20,7 @@ impl MakeSource for Written {
 }
 
 impl Source for Written {
-    const NAME: &'static str = "write";
+    const ENGINE: &'static Engine = &engine::WRITE;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
         Ok(most.min(scratch.payload().len()))

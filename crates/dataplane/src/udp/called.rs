@@ -5,6 +5,7 @@ use std::io;
 use std::net::UdpSocket;
 
 use linux::udp::{ReceiveBatch, Received};
+use measurement::engine::{self, Engine};
 
 use crate::udp::Inlet;
 
@@ -13,7 +14,7 @@ use crate::udp::Inlet;
 pub struct Called;
 
 impl Inlet for Called {
-    const NAME: &'static str = "recvmmsg";
+    const ENGINE: &'static Engine = &engine::RECVMMSG;
 
     fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {
         Ok(Self)

@@ -4,6 +4,7 @@ use std::io;
 use std::net::UdpSocket;
 
 use linux::udp::{ReceiveBatch, Received};
+use measurement::engine::{self, Engine};
 
 use crate::udp::{Called, Inlet};
 
@@ -12,7 +13,7 @@ use crate::udp::{Called, Inlet};
 pub struct Coalesced(Called);
 
 impl Inlet for Coalesced {
-    const NAME: &'static str = "coalesce";
+    const ENGINE: &'static Engine = &engine::GRO;
 
     fn open(socket: &UdpSocket, _: usize) -> io::Result<Self> {
         linux::udp::enable_gro(socket)?;

@@ -1,42 +1,24 @@
-//! The engines of datagrams that users choose from by name.
+//! An engine of datagrams as an entry of a list: its properties, and how a stream of it is
+//! built. The lists are in `udp.rs`.
 
 use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
 
+use measurement::Engine;
 use protocol::iperf3::CounterWidth;
 
 use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
-use crate::udp::{
-    Called, Coalesced, Inlet, Outlet, Receiver, RingReceived, RingSent, Segmented, Sender,
-    Separate, Single,
-};
-
-/// All that send, the usual one first.
-pub static SENDERS: &[SendEngine] = &[
-    SendEngine::of::<Separate>("many datagrams in a call, each on its own, by sendmmsg(2)"),
-    SendEngine::of::<Single>("one datagram in a call, by send(2)"),
-    SendEngine::of::<Segmented>("many datagrams in one piece, by UDP_SEGMENT"),
-    SendEngine::of::<RingSent>("many datagrams in a call, each on its own, by io_uring(7)"),
-];
-
-/// All that receive, the usual one first.
-pub static RECEIVERS: &[ReceiveEngine] = &[
-    ReceiveEngine::of::<Called>("many datagrams in a call, each on its own, by recvmmsg(2)"),
-    ReceiveEngine::of::<Coalesced>("many datagrams in one piece, by UDP_GRO"),
-    ReceiveEngine::of::<RingReceived>("each datagram on its own, by io_uring(7) multishot"),
-];
+use crate::udp::{Inlet, Outlet, Receiver, Sender};
 
 /// A way to send datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
-    /// As users and records call it.
-    pub name: &'static str,
-    /// How it sends, in a few words.
-    pub summary: &'static str,
+    /// Its properties.
+    pub engine: &'static Engine,
     build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
@@ -55,8 +37,9 @@ pub struct Outgoing {
 }
 
 impl SendEngine {
-    const fn of<O: Outlet + 'static>(summary: &'static str) -> Self {
-        Self { name: O::NAME, summary, build: sender::<O> }
+    /// The engine that sends through `O`.
+    pub(super) const fn through_outlet<O: Outlet + 'static>() -> Self {
+        Self { engine: O::ENGINE, build: sender::<O> }
     }
 
     /// A sender of datagrams of `length` bytes.
@@ -77,10 +60,8 @@ fn sender<O: Outlet + 'static>(length: usize, outgoing: Outgoing) -> io::Result<
 /// A way to receive datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
-    /// As users and records call it.
-    pub name: &'static str,
-    /// How it receives, in a few words.
-    pub summary: &'static str,
+    /// Its properties.
+    pub engine: &'static Engine,
     build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
@@ -97,8 +78,9 @@ pub struct Incoming {
 }
 
 impl ReceiveEngine {
-    const fn of<I: Inlet + 'static>(summary: &'static str) -> Self {
-        Self { name: I::NAME, summary, build: receiver::<I> }
+    /// The engine that receives through `I`.
+    pub(super) const fn through_inlet<I: Inlet + 'static>() -> Self {
+        Self { engine: I::ENGINE, build: receiver::<I> }
     }
 
     /// A receiver of datagrams of up to `length` bytes.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use linux::epoll::Interest;
 use linux::udp::{ReceiveBatch, Received};
-use measurement::Timestamp;
+use measurement::{Engine, Timestamp};
 use protocol::iperf3::CounterWidth;
 
 use crate::budget::Goal;
@@ -21,8 +21,8 @@ use crate::udp::naps::Naps;
 
 /// How datagrams are taken from the kernel.
 pub trait Inlet: Send + Sized {
-    /// The engine's name in records.
-    const NAME: &'static str;
+    /// Its entry in the list of engines.
+    const ENGINE: &'static Engine;
 
     /// One that takes datagrams of up to `length` bytes from a socket, which it sets up.
     ///

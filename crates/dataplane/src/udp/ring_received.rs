@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use linux::udp::{ReceiveBatch, Received};
 use linux::uring::DatagramReceiveRing;
+use measurement::engine::{self, Engine};
 
 use crate::udp::Inlet;
 
@@ -14,7 +15,7 @@ use crate::udp::Inlet;
 pub struct RingReceived(DatagramReceiveRing);
 
 impl Inlet for RingReceived {
-    const NAME: &'static str = "uring-receive";
+    const ENGINE: &'static Engine = &engine::URING_RECEIVE;
 
     fn open(_: &UdpSocket, length: usize) -> io::Result<Self> {
         Ok(Self(DatagramReceiveRing::new(length)?))

@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 
 use linux::udp::SendBatch;
 use linux::uring::DatagramSendRing;
+use measurement::engine::{self, Engine};
 
 use crate::udp::Outlet;
 
@@ -12,8 +13,7 @@ use crate::udp::Outlet;
 pub struct RingSent(DatagramSendRing);
 
 impl Outlet for RingSent {
-    const NAME: &'static str = "uring-send";
-    const TOGETHER: bool = false;
+    const ENGINE: &'static Engine = &engine::URING_SEND;
     const MOST: usize = CHAIN;
 
     fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {

@@ -5,6 +5,7 @@ use std::io;
 use std::net::UdpSocket;
 
 use linux::udp::SendBatch;
+use measurement::engine::{self, Engine};
 
 use crate::udp::Outlet;
 
@@ -13,8 +14,7 @@ use crate::udp::Outlet;
 pub struct Segmented;
 
 impl Outlet for Segmented {
-    const NAME: &'static str = "segment";
-    const TOGETHER: bool = true;
+    const ENGINE: &'static Engine = &engine::GSO;
 
     fn open(socket: &UdpSocket, length: usize) -> io::Result<Self> {
         if crate::segments(length) == 1 {

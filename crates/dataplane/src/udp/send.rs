@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use linux::epoll::Interest;
 use linux::udp::SendBatch;
-use measurement::{StreamCounters, Timestamp};
+use measurement::{Engine, StreamCounters, Timestamp};
 use protocol::iperf3::{CounterWidth, Header};
 
 use crate::budget::Budget;
@@ -21,11 +21,8 @@ use crate::udp::{Segmented, Separate};
 
 /// How a batch of datagrams is handed to the kernel.
 pub trait Outlet: Send + Sized {
-    /// The engine's name in records.
-    const NAME: &'static str;
-
-    /// Datagrams of a batch leave together, at one time.
-    const TOGETHER: bool;
+    /// Its entry in the list of engines.
+    const ENGINE: &'static Engine;
 
     /// Datagrams that it sends in one call.
     const MOST: usize = usize::MAX;
@@ -132,7 +129,7 @@ impl<O: Outlet> Sender<O> {
             let sequence = self.count.sequence + 1 + index as u64;
             // Each that leaves on its own carries its own time, or the jitter of a batch would
             // be that of its last datagram. The kernel takes them one after another.
-            let ahead = if O::TOGETHER { 0 } else { index as u64 * self.each };
+            let ahead = if O::ENGINE.is_batched() { 0 } else { index as u64 * self.each };
             let sent = Timestamp::from_nanos(first.nanos() + ahead);
             let header = Header { sent, sequence };
             header.write(self.width, scratch.outgoing.payload_mut(index));
@@ -142,7 +139,7 @@ impl<O: Outlet> Sender<O> {
 
     /// Learns how fast the kernel took the batch that it was given at `first`.
     fn learn(&mut self, first: Timestamp, sent: usize) {
-        if !O::TOGETHER && sent > 1 {
+        if !O::ENGINE.is_batched() && sent > 1 {
             let span = crate::now().since(first) / u32::try_from(sent).unwrap_or(u32::MAX);
             self.each = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MOST_EACH);
         }

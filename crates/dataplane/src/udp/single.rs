@@ -4,6 +4,7 @@ use std::io;
 use std::net::UdpSocket;
 
 use linux::udp::SendBatch;
+use measurement::engine::{self, Engine};
 
 use crate::udp::Outlet;
 
@@ -12,8 +13,7 @@ use crate::udp::Outlet;
 pub struct Single;
 
 impl Outlet for Single {
-    const NAME: &'static str = "send";
-    const TOGETHER: bool = false;
+    const ENGINE: &'static Engine = &engine::SEND;
     const MOST: usize = 1;
 
     fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {

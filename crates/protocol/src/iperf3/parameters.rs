@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use measurement::plan::{IPERF3_STREAMS, MAX_STREAMS, PlanDraft, PlanError, PlanField};
 use measurement::{
-    BitRate, ByteSize, Direction, End, Exchange, Pacing, StreamOptions, TestPlan, Transport,
+    BitRate, ByteSize, Direction, End, EngineName, Exchange, Pacing, StreamOptions, TestPlan,
+    Transport,
 };
 use serde_json::{Map, Value, json};
 
@@ -164,7 +165,8 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
         object["pacing"] = json!(options.pacing.name());
     }
     if !options.engines.is_empty() {
-        object["engines"] = json!(options.engines);
+        let names: Vec<_> = options.engines.iter().map(EngineName::on_the_wire).collect();
+        object["engines"] = json!(names);
     }
     if let Some(exchange) = plan.exchange {
         object["exchange"] = json!(exchange);
@@ -179,11 +181,11 @@ fn exchange(object: &Map<String, Value>) -> Result<Option<Exchange>, ErrorCode> 
     told.map(read).transpose().map_err(|_| ErrorCode::PARAMETERS)
 }
 
-/// The names of engines that a client optional for; too many or too long ones are none.
-fn engines(object: &Map<String, Value>) -> Vec<String> {
+/// The names of engines that a client wishes for; too many or too long ones are none.
+fn engines(object: &Map<String, Value>) -> Vec<EngineName> {
     let names = object.get("linerate").and_then(|value| value.get("engines")?.as_array());
     let names = names.filter(|names| names.len() <= MOST_ENGINES).into_iter().flatten();
-    names.filter_map(|name| name.as_str().map(|name| json::printable(name, 32))).collect()
+    names.filter_map(|name| Some(json::printable(name.as_str()?, 32).into())).collect()
 }
 
 /// More than there are roles.

@@ -11,10 +11,13 @@ use super::frame::JsonKind;
 use super::json::{self, Members};
 use super::wire::Wire;
 
+mod engines;
 mod peer_evidence;
 mod rows;
 
 pub use peer_evidence::{ClockReading, PeerEvidence};
+
+use engines::WireEngines;
 
 /// One end's results.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -100,7 +103,7 @@ impl Results {
                 shared: &self.shared,
                 pacing: self.pacing.as_deref(),
                 runtime: self.runtime.as_deref(),
-                engines: self.engines.as_deref(),
+                engines: self.engines.as_deref().map(WireEngines::from),
                 evidence: self.evidence.as_deref(),
             });
         }
@@ -190,7 +193,7 @@ impl Results {
             shared: shared.unwrap_or_default(),
             pacing: truth.and_then(plausible_pacing),
             runtime: truth.and_then(plausible_runtime),
-            engines: truth.and_then(plausible_engines),
+            engines: truth.and_then(engines::plausible),
             evidence: None,
         })
     }
@@ -308,7 +311,7 @@ struct Truth<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    engines: Option<&'a Engines>,
+    engines: Option<WireEngines<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'a PeerEvidence>,
 }
@@ -326,13 +329,6 @@ fn plausible_pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
     let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
     let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
     report.can_be(json::MOST).then_some(report)
-}
-
-/// What a peer says of its engines, if it can be true; likewise.
-fn plausible_engines(truth: &Members<'_>) -> Option<Box<Engines>> {
-    let text = truth.text("engines").filter(|text| json::most_values(text) <= MOST_OF_ENGINES)?;
-    let engines: Box<Engines> = serde_json::from_str(text).ok()?;
-    engines.can_be(json::MOST).then_some(engines)
 }
 
 /// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.
@@ -371,7 +367,6 @@ const TRUTH: [&str; 6] = ["rows", "streams", "shared", "pacing", "runtime", "eng
 /// A thousand units with their numbers, and room for more.
 const MOST_OF_RUNTIME: usize = 16 * 1024;
 const MOST_OF_PACING: usize = 256;
-const MOST_OF_ENGINES: usize = 64;
 /// What the reading of results takes at most (`tests/memory_of_results.rs`): the text, and
 /// for each of its bytes so much; a row of zeros becomes the most.
 const MEMORY_PER_BYTE: u64 = 10;
@@ -438,7 +433,7 @@ mod tests {
 
     use super::*;
 
-    fn results() -> Results {
+    pub(super) fn results() -> Results {
         let stream = StreamResult {
             id: 3,
             bytes: 1 << 50,

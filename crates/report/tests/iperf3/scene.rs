@@ -146,7 +146,7 @@ fn stream(plan: &TestPlan, sender: bool, index: u16) -> StreamRecord {
         mss: is_tcp.then_some(1448),
         congestion: is_tcp.then(|| "bbr".to_owned()),
         arrivals: None,
-        engine: "made up".to_owned(),
+        engine: "made up".into(),
         worker: 0,
         cpu: None,
     }

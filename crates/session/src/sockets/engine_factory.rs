@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::tcp::{self, FromFile, Incoming, Outgoing, Sink, Source, ToFile};
-use dataplane::udp::{self, Coalesced, Inlet, Outlet, Segmented};
+use dataplane::tcp::{self, FromFile, Incoming, Outgoing, ToFile};
+use dataplane::udp;
 use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
+use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
-    BitRate, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport, Unusable,
+    BitRate, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
+    Unusable,
 };
 use protocol::iperf3::{CounterWidth, Parameters};
 
@@ -69,9 +71,8 @@ impl EngineFactory {
 
     /// What the workers need to run the engines.
     pub(crate) fn memory(&self) -> Memory {
-        let pieces = [Segmented::NAME, Coalesced::NAME];
-        let whole =
-            self.options.segmentation_offload || pieces.iter().any(|name| self.is_asked_for(name));
+        let mut asked = self.options.engines.iter().filter_map(EngineName::properties);
+        let whole = self.options.segmentation_offload || asked.any(Engine::is_batched);
         let kind = match (self.transport, whole) {
             _ if self.exchange.is_some() => Kind::Blocks,
             (Transport::Tcp, _) => Kind::Blocks,
@@ -134,30 +135,28 @@ impl EngineFactory {
         self.exchange.as_ref().map_or_else(Vec::new, Exchanging::probes)
     }
 
-    /// Of the names of `engines` the one that was asked for, else that of iperf3's `switch`,
-    /// else the usual one; and one that was asked for and that nobody knows.
-    fn choose(&self, engines: &[&'static str], switch: Option<&'static str>) -> Choice {
-        let asked = &self.options.engines;
-        let known = engines.iter().copied().find(|name| asked.iter().any(|other| other == name));
-        let is_known =
-            |name: &&String| dataplane::catalogue().any(|entry| entry.name == name.as_str());
-        let unknown = asked.iter().find(|name| !is_known(name)).cloned();
-        let unusable = unknown
-            .filter(|_| known.is_none())
-            .map(|name| Unusable { name, reason: "this linerate has no such engine".to_owned() });
-        Choice { name: known.or(switch).unwrap_or(engines[0]), unusable }
+    /// The one of `engines` that was asked for, else that of iperf3's `switch`, else the usual
+    /// one; and one that was asked for and that is not known.
+    fn choose(&self, engines: &[&'static Engine], switch: Option<&'static Engine>) -> Choice {
+        let known = engines.iter().copied().find(|engine| self.is_asked_for(engine));
+        let unknown = self.options.engines.iter().find(|name| name.properties().is_none());
+        let unusable = unknown.filter(|_| known.is_none()).map(|name| Unusable {
+            name: name.clone(),
+            reason: "this linerate has no such engine".to_owned(),
+        });
+        Choice { engine: known.or(switch).unwrap_or(engines[0]), unusable }
     }
 
     /// What is done about an engine that cannot be used: it fails, or it is the `usual` one.
     fn forgive(
         &self,
-        name: &str,
+        engine: &'static Engine,
         error: &io::Error,
-        usual: &'static str,
+        usual: &'static Engine,
     ) -> Result<Unusable, SessionError> {
-        let (name, reason) = (name.to_owned(), crate::error::engine_reason(error));
-        let is_ours = self.fallback == FallbackPolicy::Fail && self.is_asked_for(&name);
-        if is_ours || name == usual {
+        let (name, reason) = (engine.into(), crate::error::engine_reason(error));
+        let is_ours = self.fallback == FallbackPolicy::Fail && self.is_asked_for(engine);
+        if is_ours || engine == usual {
             return Err(SessionError::Engine { name, reason });
         }
         Ok(Unusable { name, reason })
@@ -176,13 +175,13 @@ impl EngineFactory {
         };
         if let Some(path) = &self.file {
             let file = FromFile::new(open_to_read(path)?, self.supplies.block());
-            return Ok((outgoing().from(file, &self.supplies), told(FromFile::NAME)));
+            return Ok((outgoing().from(file, &self.supplies), (&engine::FILE_TO_WRITE).into()));
         }
-        let names: Vec<_> = tcp::SENDERS.iter().map(|engine| engine.name).collect();
-        let choice = self.choose(&names, self.options.zero_copy.then_some(tcp::Sendfile::NAME));
-        self.build(choice, names[0], |name| {
-            let engine = tcp::SENDERS.iter().find(|engine| engine.name == name);
-            engine.unwrap_or(&tcp::SENDERS[0]).build(&self.supplies, outgoing())
+        let engines: Vec<_> = tcp::SENDERS.iter().map(|entry| entry.engine).collect();
+        let choice = self.choose(&engines, self.options.zero_copy.then_some(&engine::SENDFILE));
+        self.build(choice, engines[0], |engine| {
+            let entry = tcp::SENDERS.iter().find(|entry| entry.engine == engine);
+            entry.unwrap_or(&tcp::SENDERS[0]).build(&self.supplies, outgoing())
         })
     }
 
@@ -198,13 +197,13 @@ impl EngineFactory {
         };
         if let Some(path) = &self.file {
             let file = ToFile::new(open_to_write(path)?);
-            return Ok((incoming().into(file), told(ToFile::NAME)));
+            return Ok((incoming().into(file), (&engine::READ_TO_FILE).into()));
         }
-        let names: Vec<_> = tcp::RECEIVERS.iter().map(|engine| engine.name).collect();
-        let switch = self.options.skip_receive_copy.then_some(tcp::Truncated::NAME);
-        self.build(self.choose(&names, switch), names[0], |name| {
-            let engine = tcp::RECEIVERS.iter().find(|engine| engine.name == name);
-            engine.unwrap_or(&tcp::RECEIVERS[0]).build(&self.supplies, incoming())
+        let engines: Vec<_> = tcp::RECEIVERS.iter().map(|entry| entry.engine).collect();
+        let switch = self.options.skip_receive_copy.then_some(&engine::MSG_TRUNC);
+        self.build(self.choose(&engines, switch), engines[0], |engine| {
+            let entry = tcp::RECEIVERS.iter().find(|entry| entry.engine == engine);
+            entry.unwrap_or(&tcp::RECEIVERS[0]).build(&self.supplies, incoming())
         })
     }
 
@@ -212,19 +211,19 @@ impl EngineFactory {
     fn build(
         &self,
         choice: Choice,
-        usual: &'static str,
-        make: impl Fn(&'static str) -> io::Result<Box<dyn Stream>>,
+        usual: &'static Engine,
+        make: impl Fn(&'static Engine) -> io::Result<Box<dyn Stream>>,
     ) -> Result<Told, SessionError> {
-        let Choice { mut name, mut unusable } = choice;
-        let stream = match make(name) {
+        let Choice { mut engine, mut unusable } = choice;
+        let stream = match make(engine) {
             Ok(stream) => stream,
             Err(error) => {
-                unusable = Some(self.forgive(name, &error, usual)?);
-                name = usual;
-                make(name).map_err(SessionError::system("a stream's engine"))?
+                unusable = Some(self.forgive(engine, &error, usual)?);
+                engine = usual;
+                make(engine).map_err(SessionError::system("a stream's engine"))?
             }
         };
-        Ok((stream, EngineUse { instead_of: unusable, ..told(name) }))
+        Ok((stream, EngineUse { instead_of: unusable, ..engine.into() }))
     }
 
     fn udp_sender(
@@ -233,13 +232,13 @@ impl EngineFactory {
         counters: &Arc<Counters>,
     ) -> Result<Told, SessionError> {
         let length = self.supplies.block();
-        let names: Vec<_> = udp::SENDERS.iter().map(|engine| engine.name).collect();
-        let switch = self.options.segmentation_offload.then_some(Segmented::NAME);
-        self.build(self.choose(&names, switch), names[0], |name| {
-            let engine = udp::SENDERS.iter().find(|engine| engine.name == name);
+        let engines: Vec<_> = udp::SENDERS.iter().map(|entry| entry.engine).collect();
+        let switch = self.switch_for_batches(EngineRole::Sender);
+        self.build(self.choose(&engines, switch), engines[0], |engine| {
+            let entry = udp::SENDERS.iter().find(|entry| entry.engine == engine);
             // As iperf3 does it a piece is a burst; who asks for pieces by name keeps the rate
             // as without them, a few datagrams at once.
-            let is_burst = name == Segmented::NAME && !self.is_asked_for(name);
+            let is_burst = engine.is_batched() && !self.is_asked_for(engine);
             let together = if is_burst { dataplane::segments(length) } else { 1 };
             let outgoing = udp::Outgoing {
                 socket: Arc::clone(socket),
@@ -248,7 +247,7 @@ impl EngineFactory {
                 budget: self.amount.budget.clone(),
                 pacer: self.pacer(Pacer::of_datagrams, together),
             };
-            engine.unwrap_or(&udp::SENDERS[0]).build(length, outgoing)
+            entry.unwrap_or(&udp::SENDERS[0]).build(length, outgoing)
         })
     }
 
@@ -257,24 +256,29 @@ impl EngineFactory {
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
     ) -> Result<Told, SessionError> {
-        let names: Vec<_> = udp::RECEIVERS.iter().map(|engine| engine.name).collect();
-        let switch = self.options.segmentation_offload;
-        let switch = switch.then_some(Coalesced::NAME);
-        self.build(self.choose(&names, switch), names[0], |name| {
-            let engine = udp::RECEIVERS.iter().find(|engine| engine.name == name);
+        let engines: Vec<_> = udp::RECEIVERS.iter().map(|entry| entry.engine).collect();
+        let switch = self.switch_for_batches(EngineRole::Receiver);
+        self.build(self.choose(&engines, switch), engines[0], |engine| {
+            let entry = udp::RECEIVERS.iter().find(|entry| entry.engine == engine);
             let incoming = udp::Incoming {
                 socket: Arc::clone(socket),
                 width: self.width,
                 counters: Arc::clone(counters),
                 goal: self.amount.goal.clone(),
             };
-            engine.unwrap_or(&udp::RECEIVERS[0]).build(self.supplies.block(), incoming)
+            entry.unwrap_or(&udp::RECEIVERS[0]).build(self.supplies.block(), incoming)
         })
     }
 
+    /// The engine that iperf3's `--gsro` stands for.
+    fn switch_for_batches(&self, role: EngineRole) -> Option<&'static Engine> {
+        let usual = || Engine::usual_for_datagrams(role, Batching::ManyInOne);
+        self.options.segmentation_offload.then(usual).flatten()
+    }
+
     /// Whether the plan names that engine.
-    fn is_asked_for(&self, name: &str) -> bool {
-        self.options.engines.iter().any(|other| other == name)
+    fn is_asked_for(&self, engine: &Engine) -> bool {
+        self.options.engines.iter().any(|name| name.is(engine))
     }
 
     /// The pacer as the plan has it, for a sender that sends `together` blocks at once.
@@ -292,13 +296,9 @@ impl EngineFactory {
 
 /// Which engine is to be used.
 struct Choice {
-    name: &'static str,
+    engine: &'static Engine,
     /// One that was asked for instead.
     unusable: Option<Unusable>,
-}
-
-fn told(name: &str) -> EngineUse {
-    EngineUse { name: name.to_owned(), ..EngineUse::default() }
 }
 
 fn open_to_read(path: &Path) -> Result<File, SessionError> {

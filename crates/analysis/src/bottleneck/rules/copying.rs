@@ -14,7 +14,7 @@ const PAGE: Page = Page {
                `__arch_copy_to_user`, `__asm_copy_from_user`, `memcpy` and their like; time of \
                the CPUs.",
     remedy: "Sending: engines without copies (`--fastest` finds them, `--engine sendfile` is one). \
-             Receiving: `--engine truncate` shows what is left without the copy; a newer kernel has \
+             Receiving: `--engine msg-trunc` shows what is left without the copy; a newer kernel has \
              faster copies. A larger MTU and GRO make fewer, longer ones.",
     source: "Documentation/networking/msg_zerocopy.rst",
 };
@@ -36,7 +36,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
 const RECEIVING: &str =
-    "--engine truncate shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
+    "--engine msg-trunc shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.25;
 

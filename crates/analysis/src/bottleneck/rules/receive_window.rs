@@ -22,7 +22,7 @@ const PAGE: Page = Page {
                that read nothing for whole steps of 100 ms.",
     remedy: "A small buffer: leave `-w` out, or raise the third number of `net.ipv4.tcp_rmem` above \
              twice the rate times the round trip. A slow reader: a CPU of its own, fewer programs \
-             beside it, `--engine truncate` to see what reading costs.",
+             beside it, `--engine msg-trunc` to see what reading costs.",
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
 };
 

@@ -63,7 +63,6 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 fn refuse(record: &mut measurement::TestRecord, written: u64) {
     use measurement::{EngineUse, InPlace};
     let in_place = InPlace { sends: 1_000, completed: 1_000, copied: 0, written };
-    let engine =
-        EngineUse { name: "zerocopy".to_owned(), in_place: Some(in_place), ..EngineUse::default() };
+    let engine = EngineUse { in_place: Some(in_place), ..(&measurement::engine::ZEROCOPY).into() };
     record.outcome.directions[0].engines.send = Some(engine);
 }

@@ -6,12 +6,11 @@ use std::fmt;
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
-use measurement::{
-    Engines, PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp,
-};
+use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
+use super::engines::WireEngines;
 use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
 
 /// The results as they travel.
@@ -38,7 +37,7 @@ struct Table<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     runtime: Option<&'a Runtime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    engines: Option<&'a Engines>,
+    engines: Option<WireEngines<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'a PeerEvidence>,
 }
@@ -87,7 +86,7 @@ impl<'a> Document<'a> {
                 shared: if beside { &results.shared } else { &[] },
                 pacing: results.pacing.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
-                engines: results.engines.as_deref().filter(|_| beside),
+                engines: results.engines.as_deref().filter(|_| beside).map(WireEngines::from),
                 evidence: results.evidence.as_deref().filter(|_| detail == Detail::All),
             },
         }

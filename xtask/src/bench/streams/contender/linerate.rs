@@ -114,8 +114,8 @@ mod tests {
     fn engines_are_named_as_on_the_command_line() {
         let mut record = record();
         record["outcome"]["directions"][0]["engines"] =
-            json!({"send": {"name": "vmsplice"}, "receive": {"name": "truncate"}});
-        assert_eq!(engines(&record).as_deref(), Some("vmsplice,truncate"));
+            json!({"send": {"name": "vmsplice"}, "receive": {"name": "msg-trunc"}});
+        assert_eq!(engines(&record).as_deref(), Some("vmsplice,msg-trunc"));
     }
 
     #[test]

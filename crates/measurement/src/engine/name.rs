@@ -1,0 +1,146 @@
+//! The name of an engine as it stands in a plan, in a record or in a peer's message.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Engine;
+
+/// The name of an engine, with the properties of the engine where it is a known one.
+///
+/// Names of earlier versions become today's when they are read. Any other text is kept as it
+/// is: a newer peer may have engines that this version does not know.
+#[derive(Clone, PartialEq, Eq)]
+pub enum EngineName {
+    /// An engine of [`super::ENGINES`].
+    Known(&'static Engine),
+    /// Any other name; nothing is known of the engine.
+    Unknown(String),
+}
+
+impl EngineName {
+    /// The name as text, as users and records have it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(engine) => engine.name,
+            Self::Unknown(name) => name,
+        }
+    }
+
+    /// The name on the wire (clause 13.17 of docs/protocol/iperf3.md).
+    pub fn on_the_wire(&self) -> &str {
+        match self {
+            Self::Known(engine) => engine.wire_name,
+            Self::Unknown(name) => name,
+        }
+    }
+
+    /// The properties of the engine; none: they are not known.
+    pub const fn properties(&self) -> Option<&'static Engine> {
+        match self {
+            Self::Known(engine) => Some(engine),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// Whether it is the name of `engine`.
+    pub fn is(&self, engine: &Engine) -> bool {
+        self.as_str() == engine.name
+    }
+
+    /// Whether many datagrams are, or may be, one packet to the kernel: of an engine that is not
+    /// known nothing can be excluded.
+    pub fn may_be_batched(&self) -> bool {
+        self.properties().is_none_or(Engine::is_batched)
+    }
+}
+
+impl Default for EngineName {
+    fn default() -> Self {
+        Self::Unknown(String::new())
+    }
+}
+
+impl From<&'static Engine> for EngineName {
+    fn from(engine: &'static Engine) -> Self {
+        Self::Known(engine)
+    }
+}
+
+impl From<&str> for EngineName {
+    fn from(name: &str) -> Self {
+        Engine::named(name).map_or_else(|| Self::Unknown(name.to_owned()), Self::Known)
+    }
+}
+
+impl From<String> for EngineName {
+    fn from(name: String) -> Self {
+        Engine::named(&name).map_or(Self::Unknown(name), Self::Known)
+    }
+}
+
+impl Deref for EngineName {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+impl Serialize for EngineName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'a> Deserialize<'a> for EngineName {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl JsonSchema for EngineName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "EngineName".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::GRO;
+
+    #[test]
+    fn a_record_of_an_earlier_version_gets_todays_names_and_unknown_ones_stay() {
+        let read = |text: &str| serde_json::from_str::<EngineName>(text).expect("a string");
+        assert_eq!(read("\"coalesce\""), EngineName::from(&GRO));
+        assert_eq!(serde_json::to_string(&read("\"coalesce\"")).expect("text"), "\"gro\"");
+        let newer = read("\"af-xdp\"");
+        assert_eq!((newer.as_str(), newer.properties()), ("af-xdp", None));
+        assert!(newer.may_be_batched());
+        assert_eq!((newer.on_the_wire(), read("\"gro\"").on_the_wire()), ("af-xdp", "coalesce"));
+    }
+}

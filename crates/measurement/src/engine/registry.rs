@@ -1,0 +1,248 @@
+//! The ways to move payload that linerate knows, with what the rest of the program asks of
+//! them: one line each. Not the code that moves it; that is a file each in `dataplane`.
+
+use crate::plan::Transport;
+use crate::record::ArrivalClock;
+
+use PayloadHandling::{Discarded, ZeroCopy};
+
+/// The properties of one engine. `dataplane` implements it, `session` chooses it, `analysis`
+/// and `report` ask what its numbers mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engine {
+    /// The name on the command line and in records. No other engine has it.
+    pub name: &'static str,
+    /// The name on the wire (clause 13.17 of docs/protocol/iperf3.md). It is also understood
+    /// wherever a name is read; for most engines it is `name`.
+    pub wire_name: &'static str,
+    /// How it moves bytes, in a few words.
+    pub summary: &'static str,
+    /// The transport whose payload it moves.
+    pub transport: Transport,
+    /// The end at which it runs.
+    pub role: EngineRole,
+    /// How users choose it.
+    pub choice: EngineChoice,
+    /// What is done with the payload bytes in the kernel.
+    pub payload: PayloadHandling,
+    /// How many datagrams the kernel handles as one packet.
+    pub batching: Batching,
+    /// UDP receivers: the clock of the arrival times, where the engine decides it; none: it is
+    /// read back from the socket.
+    pub arrivals: Option<ArrivalClock>,
+    /// Whether the packets pass the kernel's network stack, whose counters then count them.
+    pub stack: NetworkStack,
+}
+
+/// The end at which an engine runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineRole {
+    /// It sends.
+    Sender,
+    /// It receives.
+    Receiver,
+}
+
+/// How users choose an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// By its name, or with `auto`.
+    ByName,
+    /// By naming a file as source or target of the payload.
+    ByFile,
+}
+
+/// What is done with the payload bytes between the program and the socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadHandling {
+    /// They are copied.
+    Copied,
+    /// The pages that hold them are passed on; the kernel may copy all the same.
+    ZeroCopy,
+    /// They are discarded in the kernel.
+    Discarded,
+}
+
+/// How many datagrams the kernel handles as one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batching {
+    /// One, however many go in one system call.
+    PerDatagram,
+    /// Many: GSO or GRO. They share one time of sending or of arrival, and one count of a
+    /// kernel counter may stand for all of them.
+    ManyInOne,
+}
+
+/// Whether packets pass the kernel's network stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetworkStack {
+    /// They do.
+    Kernel,
+    /// They do not (AF_XDP and the like): the counters of the IP and UDP layers miss them.
+    Bypassed,
+}
+
+impl Engine {
+    /// The engine called `name` on the command line, in a record or by a peer, now or in an
+    /// earlier version.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ENGINES.iter().copied().find(|engine| name == engine.name || name == engine.wire_name)
+    }
+
+    /// The engines for `transport` at the end of `role` that users choose by name, the usual
+    /// one first.
+    pub fn all_for(transport: Transport, role: EngineRole) -> impl Iterator<Item = &'static Self> {
+        let fits = move |engine: &&Self| (engine.transport, engine.role) == (transport, role);
+        choosable_engines().filter(fits)
+    }
+
+    /// The engine for datagrams at the end of `role` that handles them with that `batching`
+    /// where none is named.
+    pub fn usual_for_datagrams(role: EngineRole, batching: Batching) -> Option<&'static Self> {
+        Self::all_for(Transport::Udp, role).find(|engine| engine.batching == batching)
+    }
+
+    /// Whether many datagrams are one packet to the kernel.
+    pub const fn is_batched(&self) -> bool {
+        matches!(self.batching, Batching::ManyInOne)
+    }
+
+    const fn new(
+        (name, summary): (&'static str, &'static str),
+        transport: Transport,
+        role: EngineRole,
+    ) -> Self {
+        Self {
+            name,
+            wire_name: name,
+            summary,
+            transport,
+            role,
+            choice: EngineChoice::ByName,
+            payload: PayloadHandling::Copied,
+            batching: Batching::PerDatagram,
+            arrivals: None,
+            stack: NetworkStack::Kernel,
+        }
+    }
+
+    const fn tcp_sender(name: &'static str, summary: &'static str) -> Self {
+        Self::new((name, summary), Transport::Tcp, EngineRole::Sender)
+    }
+
+    const fn tcp_receiver(name: &'static str, summary: &'static str) -> Self {
+        Self::new((name, summary), Transport::Tcp, EngineRole::Receiver)
+    }
+
+    const fn udp_sender(name: &'static str, summary: &'static str) -> Self {
+        Self::new((name, summary), Transport::Udp, EngineRole::Sender)
+    }
+
+    const fn udp_receiver(name: &'static str, summary: &'static str) -> Self {
+        Self::new((name, summary), Transport::Udp, EngineRole::Receiver)
+    }
+
+    const fn payload(self, payload: PayloadHandling) -> Self {
+        Self { payload, ..self }
+    }
+
+    /// Many datagrams are one packet; those that arrive so have the arrival time of the packet.
+    const fn batched(self) -> Self {
+        let arrivals = match self.role {
+            EngineRole::Sender => None,
+            EngineRole::Receiver => Some(ArrivalClock::Coalesced),
+        };
+        Self { batching: Batching::ManyInOne, arrivals, ..self }
+    }
+
+    const fn by_file(self) -> Self {
+        Self { choice: EngineChoice::ByFile, ..self }
+    }
+
+    const fn wire_name(self, wire_name: &'static str) -> Self {
+        Self { wire_name, ..self }
+    }
+}
+
+/// The engines that users choose by name; for each transport and role the usual one first.
+pub fn choosable_engines() -> impl Iterator<Item = &'static Engine> {
+    ENGINES.iter().copied().filter(|engine| engine.choice == EngineChoice::ByName)
+}
+
+/// Declares an engine as a static of its own and as an entry of [`ENGINES`].
+macro_rules! engines {
+    ($($NAME:ident = $make:ident($name:literal, $summary:literal)$(.$with:ident($($value:expr)?))*;)+) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $summary, ".")]
+            pub static $NAME: Engine = Engine::$make($name, $summary)$(.$with($($value)?))*;
+        )+
+
+        /// Every engine; for each transport and role the usual one first.
+        pub static ENGINES: &[&Engine] = &[$(&$NAME),+];
+    };
+}
+
+engines! {
+    WRITE = tcp_sender("write", "every byte copied by write(2)");
+    SENDFILE = tcp_sender("sendfile", "pages of a file in memory, by sendfile(2)").payload(ZeroCopy);
+    VMSPLICE = tcp_sender("vmsplice", "pages of memory through a pipe, by vmsplice(2) and splice(2)").payload(ZeroCopy);
+    ZEROCOPY = tcp_sender("zerocopy", "pages of memory, by send(2) with MSG_ZEROCOPY").payload(ZeroCopy);
+    URING = tcp_sender("uring", "every byte copied by io_uring(7)");
+    URING_ZEROCOPY = tcp_sender("uring-zerocopy", "pages of memory, by io_uring(7)").payload(ZeroCopy);
+    FILE_TO_WRITE = tcp_sender("read file, write", "a file, block by block").by_file();
+
+    READ = tcp_receiver("read", "every byte copied by read(2)");
+    MSG_TRUNC = tcp_receiver("msg-trunc", "dropped in the kernel, by recv(2) with MSG_TRUNC").payload(Discarded).wire_name("truncate");
+    SPLICE = tcp_receiver("splice", "pages through a pipe to nowhere, by splice(2)").payload(ZeroCopy);
+    ZEROCOPY_RECEIVE = tcp_receiver("zerocopy-receive", "pages mapped into memory, by TCP_ZEROCOPY_RECEIVE").payload(ZeroCopy).wire_name("map");
+    URING_MULTISHOT = tcp_receiver("uring-multishot", "every byte copied by one request to io_uring(7)");
+    READ_TO_FILE = tcp_receiver("read, write file", "into a file, as bytes come").by_file();
+
+    SENDMMSG = udp_sender("sendmmsg", "many datagrams in a call, each on its own, by sendmmsg(2)");
+    SEND = udp_sender("send", "one datagram in a call, by send(2)");
+    GSO = udp_sender("gso", "many datagrams in one packet, by UDP_SEGMENT").batched().wire_name("segment");
+    URING_SEND = udp_sender("uring-send", "many datagrams in a call, each on its own, by io_uring(7)");
+
+    RECVMMSG = udp_receiver("recvmmsg", "many datagrams in a call, each on its own, by recvmmsg(2)");
+    GRO = udp_receiver("gro", "many datagrams in one packet, by UDP_GRO").batched().wire_name("coalesce");
+    URING_RECEIVE = udp_receiver("uring-receive", "each datagram on its own, by io_uring(7) multishot");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_engines_share_a_name() {
+        let mut names: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
+        let renamed = ENGINES.iter().filter(|engine| engine.wire_name != engine.name);
+        names.extend(renamed.map(|engine| engine.wire_name));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn each_role_has_a_usual_engine_for_each_kind_of_datagram_handling() {
+        let usual =
+            |role, batching| Engine::usual_for_datagrams(role, batching).map(|engine| engine.name);
+        let both = |role| [usual(role, Batching::PerDatagram), usual(role, Batching::ManyInOne)];
+        assert_eq!(both(EngineRole::Sender), ["sendmmsg", "gso"].map(Some));
+        assert_eq!(both(EngineRole::Receiver), ["recvmmsg", "gro"].map(Some));
+    }
+
+    #[test]
+    fn names_of_earlier_versions_are_understood() {
+        let now = ["segment", "coalesce", "truncate", "map"].map(Engine::named);
+        let names = now.map(|engine| engine.map(|engine| engine.name));
+        assert_eq!(names, ["gso", "gro", "msg-trunc", "zerocopy-receive"].map(Some));
+        assert_eq!(Engine::named("af-xdp"), None);
+    }
+
+    #[test]
+    fn names_fit_the_wire() {
+        // Clause 13.17: 32 characters at most.
+        assert!(ENGINES.iter().all(|engine| engine.wire_name.len() <= 32));
+    }
+}
