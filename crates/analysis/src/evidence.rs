@@ -1,50 +1,30 @@
-//! A record as rules look at it: its hosts by their roles, the window of the result, and
-//! what each direction shows.
+//! A record, prepared: its hosts by their roles, each through the window of the result.
 
 use std::collections::HashSet;
 
-use measurement::{
-    Direction, DirectionAccount, DirectionOutcome, Role, Runtime, TestRecord, Transport,
-};
-
-use crate::words::is_short;
+use measurement::{Direction, Role, Runtime, TestRecord, Transport};
 
 mod host;
+mod pieces;
 mod senders;
 mod traffic;
-pub(crate) mod turned_away;
-mod workers;
 
 pub(crate) use host::Host;
+pub(crate) use pieces::{is_sent_in_pieces, is_taken_in_pieces};
 pub(crate) use senders::senders;
 pub(crate) use traffic::{Flowing, Foreign, Traffic};
-pub(crate) use workers::{AT_ITS_LIMIT, run_delay, worker_at_its_limit};
 
-/// A record, prepared for rules.
+/// What a record shows.
 pub(crate) struct Evidence<'a> {
     pub(crate) record: &'a TestRecord,
     pub(crate) hosts: Vec<Host<'a>>,
-    /// Each direction, in the order of the outcome's.
-    pub(crate) flows: Vec<Flow<'a>>,
-}
-
-/// One direction: what it came to, and what it shows.
-pub(crate) struct Flow<'a> {
-    pub(crate) outcome: &'a DirectionOutcome,
-    pub(crate) account: DirectionAccount,
 }
 
 impl<'a> Evidence<'a> {
-    /// Of `record`.
-    pub(crate) fn of(record: &'a TestRecord) -> Self {
-        let hosts: Vec<_> = record.hosts.iter().map(|host| Host::of(record, host)).collect();
-        let flows = record.outcome.directions.iter();
-        let flows = flows.map(|outcome| {
-            let account = crate::accounts::of(record, &hosts, outcome);
-            Flow { outcome, account }
-        });
-        let flows = flows.collect();
-        Self { record, hosts, flows }
+    /// The evidence of a record.
+    pub(crate) fn from_record(record: &'a TestRecord) -> Self {
+        let hosts = record.hosts.iter().map(|host| Host::of(record, host));
+        Self { record, hosts: hosts.collect() }
     }
 
     /// The host in a role, if it told.
@@ -77,47 +57,6 @@ impl<'a> Evidence<'a> {
 
     pub(crate) fn is_udp(&self) -> bool {
         self.record.plan.transport == Transport::Udp
-    }
-
-    /// Every direction kept the rate that was asked, lost nothing, and no times were taken:
-    /// what a host had to do beside that did it no harm.
-    pub(crate) fn is_at_ease(&self) -> bool {
-        self.record.outcome.latency.is_none()
-            && !self.flows.is_empty()
-            && self.flows.iter().all(|flow| flow.outcome.asked.is_some() && flow.is_kept())
-    }
-
-    /// What a sentence on one of two directions begins with.
-    pub(crate) fn prefix(&self, flow: &Flow<'_>) -> String {
-        let both = self.record.plan.direction == Direction::Both;
-        if both { format!("{}: ", flow.outcome.direction) } else { String::new() }
-    }
-}
-
-impl Flow<'_> {
-    /// Who sends.
-    pub(crate) fn sender(&self) -> Role {
-        sender(self.outcome.direction)
-    }
-
-    /// Who receives.
-    pub(crate) fn receiver(&self) -> Role {
-        receiver(self.outcome.direction)
-    }
-
-    /// The rate asked was sent, and arrived; as much as goes always is.
-    pub(crate) fn is_kept(&self) -> bool {
-        let outcome = self.outcome;
-        let is_sent = match (outcome.asked, outcome.offered) {
-            (Some(asked), Some(offered)) => {
-                !is_short(offered.rate.bits_per_second(), asked.bits_per_second())
-            }
-            _ => true,
-        };
-        let is_lost = outcome.offered.zip(outcome.delivered).is_some_and(|(sent, got)| {
-            is_short(got.bytes, sent.bytes) || outcome.datagrams.is_some_and(|all| all.lost > 0)
-        });
-        is_sent && !is_lost
     }
 }
 

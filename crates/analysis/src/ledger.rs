@@ -20,12 +20,10 @@ mod socket;
 mod tests;
 mod way;
 
-pub(crate) use pieces::is_sent_in_pieces;
-
 use allotment::Allotment;
 
 /// One direction, and the hosts that may tell of it.
-pub(crate) struct Case<'a> {
+pub(crate) struct DirectionEvidence<'a> {
     pub(crate) record: &'a TestRecord,
     pub(crate) outcome: &'a DirectionOutcome,
     pub(crate) sender: Option<&'a Host<'a>>,
@@ -35,14 +33,14 @@ pub(crate) struct Case<'a> {
 }
 
 /// The ledger of a direction; none: it has no datagrams, or the receiver's word is missing.
-pub(crate) fn of(case: &Case<'_>) -> Option<Ledger> {
-    let mut ledger = opened(case.outcome.datagrams.as_ref()?);
-    ledger.sender_told = case.sender.is_some_and(|host| host.tells(Family::SNMP));
+pub(crate) fn of(ends: &DirectionEvidence<'_>) -> Option<Ledger> {
+    let mut ledger = opened(ends.outcome.datagrams.as_ref()?);
+    ledger.sender_told = ends.sender.is_some_and(|host| host.tells(Family::SNMP));
     ledger.receiver_told =
-        case.receiver.is_some_and(|host| host.tells(Family::SNMP)) || socket::own(case).is_some();
-    let mut candidates = sending::candidates(case);
-    candidates.extend(way::candidates(case));
-    candidates.extend(receiving::candidates(case));
+        ends.receiver.is_some_and(|host| host.tells(Family::SNMP)) || socket::own(ends).is_some();
+    let mut candidates = sending::candidates(ends);
+    candidates.extend(way::candidates(ends));
+    candidates.extend(receiving::candidates(ends));
     let Allotment { drops, remainder, least, most } = allotment::allot(ledger.lost(), candidates);
     (ledger.drops, ledger.remainder) = (drops, remainder);
     (ledger.remainder_least, ledger.remainder_most) = (least, most);

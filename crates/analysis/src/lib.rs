@@ -9,6 +9,7 @@ mod accounts;
 mod attribution;
 mod bottleneck;
 mod evidence;
+mod facts;
 mod ledger;
 #[cfg(test)]
 mod scene;
@@ -21,20 +22,20 @@ mod words;
 pub use attribution::of_profile as attribute;
 pub use spread::spread;
 
+use accounts::Test;
 use bottleneck::Case;
-use evidence::Evidence;
 
 /// Where everything of a test went, whether to believe it, and what limits it.
 pub fn judge(record: &TestRecord) -> Judgement {
-    let evidence = Evidence::of(record);
-    let (reasons, unchecked) = trust::check(&evidence);
+    let test = Test::from_record(record);
+    let (reasons, unchecked) = trust::check(&test);
     let attributions = attribution::of(record);
-    let verdict = bottleneck::verdict(&evidence, &Case::of_test(&evidence, &attributions));
+    let verdict = bottleneck::verdict(&test, &Case::of_test(&test, &attributions));
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),
         reasons,
         unchecked,
-        directions: evidence.flows.into_iter().map(|flow| flow.account).collect(),
+        directions: test.flows.into_iter().map(|flow| flow.account).collect(),
         attributions,
         verdict,
     }

@@ -15,7 +15,7 @@ use measurement::{
     Transport, UdpSample, Work,
 };
 
-use crate::evidence::Evidence;
+use crate::accounts::Test;
 use crate::trust::{Finding, Rule};
 
 /// UDP to the server, at the rate asked; all of it arrived.
@@ -259,7 +259,7 @@ fn attribution(role: Role, profile: &Profile) -> Attribution {
 
 /// What one rule finds.
 pub(crate) fn found(rule: &Rule, record: &TestRecord) -> Vec<Finding> {
-    rule.found(&Evidence::of(record))
+    rule.found(&Test::from_record(record))
 }
 
 /// The text of the only note.

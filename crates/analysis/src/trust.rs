@@ -8,7 +8,7 @@
 
 use measurement::{Gap, Page, Reason, Role, Stamp};
 
-use crate::evidence::Evidence;
+use crate::accounts::Test as Evidence;
 
 mod buffer;
 mod bursts;

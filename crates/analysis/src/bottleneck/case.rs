@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use measurement::{Attribution, HostEvidence, Role, Transport};
 
-use crate::evidence::{Evidence, Flow, Host};
+use crate::accounts::{Flow, Test};
+use crate::evidence::Host;
 
 mod blame;
 pub(crate) mod cpu;
@@ -20,14 +21,14 @@ pub(crate) struct Case<'a> {
     /// Each host, through the window of the result; without a test all that was read.
     pub(crate) hosts: Vec<Host<'a>>,
     /// The test; none: only hosts were looked at.
-    pub(crate) test: Option<&'a Evidence<'a>>,
+    pub(crate) test: Option<&'a Test<'a>>,
     /// Where CPU time of the hosts went that told.
     pub(crate) attributions: &'a [Attribution],
 }
 
 impl<'a> Case<'a> {
     /// Of a test.
-    pub(crate) fn of_test(test: &'a Evidence<'a>, attributions: &'a [Attribution]) -> Self {
+    pub(crate) fn of_test(test: &'a Test<'a>, attributions: &'a [Attribution]) -> Self {
         Self { hosts: test.hosts.clone(), test: Some(test), attributions }
     }
 

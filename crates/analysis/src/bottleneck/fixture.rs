@@ -4,7 +4,7 @@ use measurement::{Certainty, Conclusion, TestRecord};
 
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
-use crate::evidence::Evidence;
+use crate::accounts::Test;
 use crate::scene;
 
 /// What shows that a rule works.
@@ -22,7 +22,7 @@ impl Fixture {
     fn found(&self, spoil: fn(&mut TestRecord)) -> Vec<Found> {
         let mut record = (self.scene)();
         spoil(&mut record);
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         let attributions = scene::attributions(&record);
         (self.rule.check)(&Case::of_test(&test, &attributions))
     }
@@ -65,7 +65,7 @@ fn what_is_sure_is_the_headline() {
         if !is_sure {
             continue;
         }
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         let attributions = scene::attributions(&record);
         let case = Case::of_test(&test, &attributions);
         let verdict = verdict(&test, &case).expect("something was measured");
@@ -77,7 +77,7 @@ fn what_is_sure_is_the_headline() {
 #[test]
 fn nothing_is_found_in_what_is_clean() {
     for record in [scene::udp(), scene::udp_received(), scene::tcp_at_a_rate()] {
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         let verdict = verdict(&test, &Case::of_test(&test, &[])).expect("something was measured");
         assert_eq!((verdict.conclusion, verdict.findings), (Conclusion::Delivered, vec![]));
     }

@@ -10,7 +10,7 @@ use measurement::{Attribution, ProfileRow, Role, Task, Work};
 use super::case::cpu;
 use super::{Case, Found};
 use crate::evidence::Host;
-use crate::trust::{others_cpu, worker_busy};
+use crate::facts::{others_cpu, workers};
 use crate::words::{self, percent, share};
 
 /// A CPU of an end that has no time left, and what it did.
@@ -149,7 +149,7 @@ fn fullness(case: &Case<'_>, host: &Host<'_>) -> f64 {
 /// A worker of an end had no time left, or its thread ran or waited for a CPU nearly all the
 /// time.
 fn never_pauses(case: &Case<'_>, host: &Host<'_>) -> bool {
-    let worker = case.test.and_then(|test| worker_busy::busiest(test, host.role()));
+    let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
     let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
     let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
@@ -218,7 +218,7 @@ fn stated(host: &Host<'_>) -> Option<Load> {
 /// A CPU that others keep busy, or that spins until a datagram is due, does not limit.
 fn is_of_the_test(case: &Case<'_>, host: &Host<'_>, load: &Load) -> bool {
     let Some(test) = case.test else { return false };
-    if worker_busy::busiest(test, host.role()).is_some() {
+    if workers::limiting(test, host.role()).is_some() {
         return true;
     }
     let spun = test

@@ -4,10 +4,10 @@ use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
 use super::{Case, Rule, deciding, findings};
-use crate::evidence::Evidence;
+use crate::accounts::Test;
 
 /// What limits `test`.
-pub(crate) fn verdict(test: &Evidence<'_>, case: &Case<'_>) -> Option<Verdict> {
+pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
     if test.flows.is_empty() {
         return None;
     }
@@ -41,7 +41,7 @@ pub(crate) fn verdict(test: &Evidence<'_>, case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// Every rate that was asked arrived.
-fn is_delivered(test: &Evidence<'_>) -> bool {
+fn is_delivered(test: &Test<'_>) -> bool {
     test.flows.iter().all(|flow| flow.outcome.asked.is_some() && flow.is_kept())
 }
 

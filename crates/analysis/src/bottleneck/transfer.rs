@@ -8,7 +8,8 @@ use measurement::units::show_duration;
 use measurement::{Role, TcpSample};
 
 use super::Case;
-use crate::evidence::{Flow, Host, senders};
+use crate::accounts::Flow;
+use crate::evidence::{Host, senders};
 use crate::words::share;
 
 /// One direction.

@@ -105,6 +105,18 @@ impl<'a> Host<'a> {
         &self.evidence.interfaces
     }
 
+    /// Interfaces that carried the test; of a host that does not report which, all but its
+    /// loopback.
+    pub(crate) fn carriers(&self) -> Vec<&'a str> {
+        let carried = self.interfaces();
+        if carried.is_empty() {
+            let all = self.evidence.inventory.interfaces.iter();
+            let real = all.filter(|one| one.kind.as_deref() != Some("loopback"));
+            return real.map(|one| one.name.as_str()).collect();
+        }
+        carried.iter().map(String::as_str).collect()
+    }
+
     /// What is known of one.
     pub(crate) fn interface(&self, name: &str) -> Option<&'a Interface> {
         self.evidence.inventory.interfaces.iter().find(|one| one.name == name)

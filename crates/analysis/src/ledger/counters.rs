@@ -4,8 +4,9 @@ use measurement::host::{Counter, counter};
 use measurement::judgement::Place;
 
 use super::allotment::{Candidate, Whose};
-use super::{Case, pieces, socket};
+use super::{DirectionEvidence, pieces, socket};
 use crate::evidence::{Flowing, Host, Traffic};
+use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::share;
 
 /// A counter that grew.
@@ -50,11 +51,16 @@ impl DropCounter {
     }
 
     /// As an explanation of what `host` dropped.
-    pub(super) fn explains(self, case: &Case<'_>, host: &Host<'_>, spot: Spot<'_>) -> Candidate {
-        let traffic = Traffic::with_passed(case.record, passed(case, host, spot));
+    pub(super) fn explains(
+        self,
+        ends: &DirectionEvidence<'_>,
+        host: &Host<'_>,
+        spot: Spot<'_>,
+    ) -> Candidate {
+        let traffic = Traffic::with_passed(ends.record, passed(ends, host, spot));
         let foreign = traffic.foreign(host, spot.interface, spot.flowing);
         let alone = foreign.is_some_and(|all| all.is_none_to_speak_of()) && !self.is_mixed;
-        let most = self.grew.saturating_mul(pieces::most_in_one(case, spot.place));
+        let most = self.grew.saturating_mul(pieces::most_in_one(ends, spot.place));
         // Who shares a queue loses in proportion.
         let ours = foreign.map_or(1.0, |all| 1.0 - share(all.least, all.total).min(1.0));
         Candidate {
@@ -70,40 +76,31 @@ impl DropCounter {
 }
 
 /// Datagrams that passed an interface of an end, by its own counters.
-fn passed(case: &Case<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 {
-    let Some(told) = case.outcome.datagrams else { return 0 };
+fn passed(ends: &DirectionEvidence<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 {
+    let Some(told) = ends.outcome.datagrams else { return 0 };
     let is = |end: Option<&Host<'_>>| end.is_some_and(|end| end.role() == host.role());
-    let is_exact = |place| pieces::most_in_one(case, place) == 1;
+    let is_exact = |place| pieces::most_in_one(ends, place) == 1;
     let kind = host.interface(spot.interface).and_then(|one| one.kind.as_deref());
     match spot.flowing {
         // There all directions pass.
         _ if kind == Some("loopback") => 0,
-        Flowing::Out if is(case.sender) && is_exact(Place::SenderQueue) => {
+        Flowing::Out if is(ends.sender) && is_exact(Place::SenderQueue) => {
             let queue = queue(host, spot.interface).grew;
             told.sent.saturating_sub(queue).saturating_sub(unsent(host, spot.interface).grew)
         }
-        Flowing::In if is(case.receiver) && is_exact(Place::ReceiverSocket) => {
-            told.received.saturating_add(socket::own(case).unwrap_or(0))
+        Flowing::In if is(ends.receiver) && is_exact(Place::ReceiverSocket) => {
+            told.received.saturating_add(socket::own(ends).unwrap_or(0))
         }
         _ => 0,
     }
 }
 
-/// What the queueing disciplines of an interface dropped.
-///
-/// A root counts what its children drop as well (`qdisc_tree_reduce_backlog`,
-/// `net/sched/sch_api.c`), so that the largest number is that of all.
+/// What the queueing disciplines of an interface dropped of what was to be sent.
 pub(super) fn queue(host: &Host<'_>, interface: &str) -> DropCounter {
-    let all = host.evidence.series.each(counter::QDISC_DROPS.within(interface));
-    let leaving = all.filter(|(queue, _)| {
-        !queue.contains('.') && !queue.starts_with("ingress") && !queue.starts_with("clsact")
-    });
-    let grown = leaving.map(|(queue, drops)| (host.growth(drops).unwrap_or(0), queue, drops));
-    let most = grown.max_by_key(|(grew, queue, _)| (*grew, *queue));
-    let Some((grew, queue, drops)) = most else { return DropCounter::default() };
-    let inside = host.growth_inside(drops);
-    let name = format!("qdisc {} of {interface}", queue.replace('@', " "));
-    DropCounter { name, grew, inside, is_mixed: false }
+    let Some(most) = queue_drops::sending(host, interface) else { return DropCounter::default() };
+    let drops = counter::QDISC_DROPS.within(interface).on(most.name);
+    let name = format!("qdisc {} of {interface}", most.name.replace('@', " "));
+    DropCounter::sum(host, &[drops], name)
 }
 
 /// What an interface did not send. A veth that finds the other end's backlog full counts
@@ -116,18 +113,10 @@ pub(super) fn unsent(host: &Host<'_>, interface: &str) -> DropCounter {
     if kind == Some("veth") { counter.beyond(&backlog(host)) } else { counter }
 }
 
-/// What the device dropped for want of buffers. Drivers use these three names for the same
-/// thing, and some use several (`Documentation/networking/statistics.rst`).
+/// What the device dropped for want of buffers.
 pub(super) fn missed(host: &Host<'_>, interface: &str) -> DropCounter {
-    let names = [
-        counter::INTERFACE_RX_MISSED_ERRORS,
-        counter::INTERFACE_RX_FIFO_ERRORS,
-        counter::INTERFACE_RX_OVER_ERRORS,
-    ];
-    let counters = names.map(|each| {
-        DropCounter::sum(host, &[each.on(interface)], format!("{} of {interface}", each.field()))
-    });
-    counters.into_iter().rev().max_by_key(|counter| counter.grew).unwrap_or_default()
+    let Some(most) = missed_frames::missed(host, interface) else { return DropCounter::default() };
+    DropCounter::sum(host, &[most.counter], format!("{} of {interface}", most.name))
 }
 
 /// What came and was not worked on, beyond what the backlog dropped, which both count
@@ -140,8 +129,7 @@ pub(super) fn refused(host: &Host<'_>, interface: &str) -> DropCounter {
 
 /// What the backlogs of all CPUs dropped.
 pub(super) fn backlog(host: &Host<'_>) -> DropCounter {
-    let all = host.evidence.series.each(counter::SOFTNET_DROPPED);
-    let names: Vec<_> = all.map(|(_, dropped)| dropped).collect();
+    let names = backlog_drops::counters(host);
     DropCounter::sum(host, &names, "dropped of softnet".to_owned())
 }
 

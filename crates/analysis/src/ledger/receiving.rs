@@ -6,17 +6,17 @@ use measurement::judgement::Place;
 
 use super::allotment::Candidate;
 use super::counters::{DropCounter, Spot, backlog, missed, refused};
-use super::{Case, socket};
+use super::{DirectionEvidence, socket};
 use crate::evidence::{Flowing, Host};
 
 /// The explanations that it offers.
-pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    let mut found: Vec<_> = socket::candidate(case).into_iter().collect();
-    let Some(host) = case.receiver else { return found };
+pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
+    let mut found: Vec<_> = socket::candidate(ends).into_iter().collect();
+    let Some(host) = ends.receiver else { return found };
     let is_told = !found.is_empty();
     let mut add = |counter: DropCounter, place, interface| {
         let spot = Spot { place, interface, flowing: Flowing::In };
-        found.push(counter.explains(case, host, spot));
+        found.push(counter.explains(ends, host, spot));
     };
     for interface in host.interfaces() {
         add(missed(host, interface), Place::ReceiverInterface, interface);
@@ -24,7 +24,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     }
     let interface = host.interfaces().first().map_or("", String::as_str);
     add(backlog(host), Place::ReceiverBacklog, interface);
-    for (name, keys) in stack(case, host) {
+    for (name, keys) in stack(ends, host) {
         add(named(host, name, keys), Place::ReceiverStack, interface);
     }
     if !is_told {
@@ -42,8 +42,8 @@ fn named(host: &Host<'_>, name: &str, counters: Both) -> DropCounter {
 /// A counter's name in a ledger, and what its sum is made of: IPv4 and IPv6.
 type Named = (&'static str, Both);
 
-fn stack(case: &Case<'_>, host: &Host<'_>) -> Vec<Named> {
-    let block = case.record.streams.first().map_or(0, |stream| stream.block.bytes());
+fn stack(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Vec<Named> {
+    let block = ends.record.streams.first().map_or(0, |stream| stream.block.bytes());
     let mtus = host.interfaces().iter().filter_map(|name| host.interface(name));
     let mtu = mtus.map(|one| u64::from(one.mtu)).min().unwrap_or(0);
     let is_whole = block.saturating_add(HEADERS) <= mtu;

@@ -3,15 +3,15 @@
 use measurement::host::{Family, counter};
 use measurement::judgement::Place;
 
-use super::Case;
+use super::DirectionEvidence;
 use super::allotment::Candidate;
 use super::counters::{DropCounter, Spot, queue, unsent};
 use crate::evidence::{Flowing, Host};
 
 /// The explanations that it offers.
-pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    let Some(host) = case.sender else { return Vec::new() };
-    let mut found: Vec<_> = kernel(case, host).into_iter().collect();
+pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
+    let Some(host) = ends.sender else { return Vec::new() };
+    let mut found: Vec<_> = kernel(ends, host).into_iter().collect();
     for interface in host.interfaces() {
         let flowing = Flowing::Out;
         let places = [
@@ -19,7 +19,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
             (unsent(host, interface), Place::SenderInterface),
         ];
         found.extend(places.map(|(counter, place)| {
-            counter.explains(case, host, Spot { place, interface, flowing })
+            counter.explains(ends, host, Spot { place, interface, flowing })
         }));
     }
     found
@@ -30,7 +30,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 /// `SndbufErrors` counts what a queueing discipline dropped, and as well what the socket did
 /// not take since it was full (`udp_sendmsg`, `net/ipv4/udp.c`), which was sent later or
 /// never counted as sent. So it says nothing where the queues are known.
-fn kernel(case: &Case<'_>, host: &Host<'_>) -> Option<Candidate> {
+fn kernel(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Option<Candidate> {
     let interface = host.interfaces().first().map_or("", String::as_str);
     if host.tells(Family::QDISC) {
         return None;
@@ -39,7 +39,7 @@ fn kernel(case: &Case<'_>, host: &Host<'_>) -> Option<Candidate> {
     let counter = DropCounter::sum(host, &names, "SndbufErrors of UDP".to_owned());
     let counter = DropCounter { is_mixed: true, ..counter };
     Some(counter.explains(
-        case,
+        ends,
         host,
         Spot { place: Place::Sender, interface, flowing: Flowing::Out },
     ))

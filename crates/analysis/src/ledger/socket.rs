@@ -4,13 +4,13 @@ use measurement::judgement::Place;
 use measurement::{Role, StreamSample};
 
 use super::allotment::{Candidate, Whose};
-use super::{Case, pieces};
+use super::{DirectionEvidence, pieces};
 use crate::evidence::{receiver, streams};
 
 /// Packets that they dropped during the result; none: they do not tell.
-pub(super) fn own(case: &Case<'_>) -> Option<u64> {
-    let record = case.record;
-    if receiver(case.outcome.direction) == Role::Here {
+pub(super) fn own(ends: &DirectionEvidence<'_>) -> Option<u64> {
+    let record = ends.record;
+    if receiver(ends.outcome.direction) == Role::Here {
         let (base, last) = (record.samples.get(record.base)?, record.samples.last()?);
         let pairs = base.streams.iter().zip(&last.streams).zip(&record.streams);
         let own = pairs.filter(|(_, stream)| !stream.sender);
@@ -29,9 +29,9 @@ fn sum(mut drops: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 }
 
 /// They as an explanation.
-pub(super) fn candidate(case: &Case<'_>) -> Option<Candidate> {
-    let counted = own(case)?;
-    let most = counted.saturating_mul(pieces::most_in_one(case, Place::ReceiverSocket));
+pub(super) fn candidate(ends: &DirectionEvidence<'_>) -> Option<Candidate> {
+    let counted = own(ends)?;
+    let most = counted.saturating_mul(pieces::most_in_one(ends, Place::ReceiverSocket));
     Some(Candidate {
         place: Place::ReceiverSocket,
         counter: "drops of the test's sockets (SO_MEMINFO)".to_owned(),

@@ -175,6 +175,22 @@ fn what_an_iperf3_left_on_the_way_is_not_lost() {
     assert_eq!((ledger.in_flight, ledger.late, ledger.lost()), (60, 30, 10));
 }
 
+#[test]
+fn what_only_the_driver_counts_is_the_interfaces_in_the_ledger_and_in_the_verdict() {
+    let mut record = scene::udp();
+    scene::lose(&mut record, 5_000);
+    let host = scene::host(&mut record, &Role::Peer);
+    host.series.note_read(Family::NIC);
+    scene::grow(host, counter::driver("eth0").on("rx_no_buffer_count"), 5_000);
+    let drops = ledger(&record).drops;
+    let places: Vec<_> = drops.iter().map(|drop| (drop.place, drop.datagrams)).collect();
+    assert_eq!(places, [(Place::ReceiverInterface, 5_000)]);
+    assert_eq!(drops[0].counter, "rx_no_buffer_count of eth0");
+    let verdict = judge(&record).verdict.expect("something was measured");
+    assert_eq!(verdict.findings[0].host, Some(Role::Peer));
+    assert!(verdict.sentence.starts_with("eth0 of the server drops frames"), "{verdict:?}");
+}
+
 /// Counters that a ledger looks at, at both ends and on the way.
 fn counters<'a>() -> [Counter<'a>; COUNTERS] {
     [

@@ -6,7 +6,7 @@ use measurement::units::show_duration;
 use measurement::{BitRate, PacingReport, PacingWay};
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {

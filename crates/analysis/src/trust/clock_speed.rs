@@ -2,6 +2,7 @@
 
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
+use crate::facts::clock_speed;
 use crate::words::{self, count, counted, share};
 use measurement::host::{EachCounter, Family, counter};
 
@@ -44,7 +45,7 @@ fn of(host: &Host<'_>) -> Vec<Finding> {
 }
 
 fn throttled(host: &Host<'_>) -> Option<String> {
-    let times = host.sum(counter::THROTTLE_CORE).filter(|times| *times > 0)?;
+    let times = Some(clock_speed::throttled(host)).filter(|times| *times > 0)?;
     let times = counted(times, "time");
     Some(format!(
         "the CPUs of {} were throttled {times} as they were hot",
@@ -55,17 +56,14 @@ fn throttled(host: &Host<'_>) -> Option<String> {
 fn slowed(host: &Host<'_>) -> Option<String> {
     let speeds = host.gauges(counter::FREQUENCY_KHZ).into_iter();
     let busy = speeds.filter(|(cpu, _)| is_busy(host, cpu));
-    let ranges = busy.filter_map(|(cpu, khz)| {
-        let (least, most) = (*khz.iter().min()?, *khz.iter().max()?);
-        let kept = least.max(0) as f64 / most.max(1) as f64;
-        (kept < STEADY).then(|| (cpu, least.max(0).unsigned_abs(), most.max(0).unsigned_abs()))
-    });
-    let (cpu, least, most) = ranges.min_by_key(|(_, least, _)| *least)?;
+    let speeds = busy.filter_map(|(cpu, _)| Some((cpu, clock_speed::speed(host, cpu)?)));
+    let fell = speeds.filter(|(_, speed)| speed.fell());
+    let (cpu, speed) = fell.min_by_key(|(_, speed)| speed.least_khz)?;
     Some(format!(
         "CPU {cpu} of {} went down from {} to {} MHz while it was busy",
         words::host(host.role()),
-        count(most / 1_000),
-        count(least / 1_000)
+        count(speed.most_khz / 1_000),
+        count(speed.least_khz / 1_000)
     ))
 }
 
@@ -90,9 +88,6 @@ fn cooled(host: &Host<'_>) -> Option<String> {
     let host = words::host(host.role());
     Some(format!("cooling device {device} of {host} went from state {first} to {most}"))
 }
-
-/// Share of the largest frequency of the run. To be calibrated.
-const STEADY: f64 = 0.95;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! C15: the two ends contradict each other.
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{Flow, streams};
+use crate::accounts::Flow;
+use crate::evidence::streams;
 
 pub(crate) const PAGE: Page = Page {
     id: "C15",

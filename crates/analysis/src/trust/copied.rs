@@ -1,7 +1,7 @@
 //! C27: sends that were not to be copied were copied.
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {

@@ -1,8 +1,9 @@
 //! T8: somebody else used the test's interface.
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{Flowing, Foreign, Host, Traffic};
-use crate::words::{self, percent, share};
+use crate::evidence::{Flowing, Host};
+use crate::facts::foreign_traffic;
+use crate::words::{self, percent};
 use measurement::ByteSize;
 use measurement::host::Family;
 
@@ -30,7 +31,7 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
     }
     let own = host.interfaces().iter().filter(|name| !is_told_already(evidence, host, name));
     own.filter_map(|name| {
-        let (flowing, foreign) = most(evidence, host, name)?;
+        let (flowing, foreign) = foreign_traffic::most(evidence, host, name)?;
         let way = match flowing {
             Flowing::In => "received",
             Flowing::Out => "sent",
@@ -39,25 +40,12 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
             "at least {} ({}) that {name} of {} {way} meanwhile was not the test's; stop what uses it, \
              or repeat it then",
             ByteSize::from_bytes(foreign.least).expanded(),
-            percent(share(foreign.least, foreign.total)),
+            percent(foreign_traffic::part(&foreign)),
             words::host(host.role())
         );
         Some(Finding::suspect(Some(host.role()), text))
     })
     .collect()
-}
-
-/// The way with the larger share of it.
-pub(crate) fn most(
-    evidence: &Evidence<'_>,
-    host: &Host<'_>,
-    name: &str,
-) -> Option<(Flowing, Foreign)> {
-    let traffic = Traffic::of(evidence.record);
-    let ways = [Flowing::Out, Flowing::In].into_iter();
-    let foreign = ways.filter_map(|way| Some((way, traffic.foreign(host, name, way)?)));
-    let much = foreign.filter(|(_, foreign)| foreign.is_much());
-    much.max_by_key(|(_, foreign)| foreign.least)
 }
 
 /// Both ends on one loopback see the same.

@@ -4,7 +4,7 @@ use measurement::Role;
 use measurement::record::ArrivalClock;
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{count, host};
 
 pub(crate) const PAGE: Page = Page {

@@ -1,7 +1,8 @@
 //! C23: the kernel was asked to space datagrams, and nothing there does.
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{Flow, Host};
+use crate::accounts::Flow;
+use crate::evidence::Host;
 use crate::words;
 
 pub(crate) const PAGE: Page = Page {

@@ -6,7 +6,8 @@ use measurement::judgement::{Drop, Place};
 use measurement::{ByteSize, Ledger, Role};
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{Flow, turned_away};
+use crate::accounts::Flow;
+use crate::facts::firewall;
 use crate::words::{self, count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
@@ -51,7 +52,7 @@ fn in_words(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
         }
     };
     let greatest = drops.first().filter(|drop| drop.datagrams >= ledger.remainder);
-    let is_turned_away = is_turned_away(evidence, flow, ledger);
+    let is_turned_away = firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger);
     let remedy = remedy(greatest.map(|drop| drop.place), ledger, is_turned_away);
     Some(format!("{where_to}; {remedy}"))
 }
@@ -90,7 +91,7 @@ fn buffer(evidence: &Evidence<'_>, flow: &Flow<'_>) -> String {
 }
 
 fn remainder(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
-    if is_turned_away(evidence, flow, ledger) {
+    if firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger) {
         let receiver = words::host(&flow.receiver());
         return format!(
             "came into {receiver} and reached no socket, most likely by a rule of its firewall (as \
@@ -108,12 +109,6 @@ fn remainder(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Strin
         return format!("were lost {unknown}");
     }
     format!("were probably lost {unknown}: {} to {}", count(least), count(most))
-}
-
-/// Whether as many packets as are missing came into the receiver and reached nobody there.
-pub(crate) fn is_turned_away(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> bool {
-    let turned_away = evidence.host(&flow.receiver()).map_or(0, turned_away::by_its_rules);
-    ledger.remainder_least > 0 && turned_away >= ledger.remainder_least / 10 * 9
 }
 
 fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'static str {

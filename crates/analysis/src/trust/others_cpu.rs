@@ -1,10 +1,11 @@
 //! T7: other processes took CPU time.
 
 use measurement::Role;
-use measurement::host::{Family, counter};
+use measurement::host::Family;
 
-use super::{Evidence, Finding, Page, Rule, software_path};
+use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
+use crate::facts::others_cpu;
 use crate::words::{self, percent};
 
 pub(crate) const PAGE: Page = Page {
@@ -38,70 +39,23 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
         };
         return Some(Finding::unchecked(what, why));
     }
-    let span = (host.span().as_nanos() as f64).max(1.0);
-    let others = others(evidence, host) as f64 / span;
-    let waited = host.growth(counter::PRESSURE_CPU.some).unwrap_or(0) as f64 * 1e3 / span;
-    (others > MUCH_TIME && waited > MUCH_WAITING).then(|| {
+    let crowd = others_cpu::crowd(evidence, host)?;
+    crowd.severity().map(|_| {
         let text = format!(
             "other processes on {} took {} of a CPU, and tasks waited {} of the time for one; stop \
              them, or repeat it when they are done",
             words::host(host.role()),
-            percent(others),
-            percent(waited)
+            percent(crowd.taken),
+            percent(crowd.waited)
         );
         Finding::suspect(Some(host.role()), text)
     })
 }
 
-/// Whether a host says that others ran for so little that they harmed nobody.
-pub(super) fn are_few(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
-    taken(evidence, host).is_some_and(|taken| taken <= MUCH_TIME)
-}
-
-/// CPUs that processes other than linerate's took, in CPUs; none: the host does not tell.
-pub(crate) fn taken(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<f64> {
-    let is_told = [Family::CPU, Family::PROCESS].into_iter().all(|family| host.tells(family));
-    let span = (host.span().as_nanos() as f64).max(1.0);
-    is_told.then(|| others(evidence, host) as f64 / span)
-}
-
-/// Nanoseconds that processes other than linerate's ran.
-fn others(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
-    let time = |state| host.each(state).into_iter().map(|(_, nanos)| nanos);
-    let all =
-        [counter::CPU_USER, counter::CPU_NICE, counter::CPU_SYSTEM].into_iter().flat_map(time);
-    let own = evidence
-        .hosts
-        .iter()
-        .filter(|other| std::ptr::eq(*other, host) || other.is_same_kernel(host));
-    let own = own.flat_map(|end| {
-        [counter::PROCESS_USER, counter::PROCESS_SYSTEM].map(|name| end.growth(name).unwrap_or(0))
-    });
-    let own = own.fold(silent_end(evidence, host), u64::saturating_add);
-    all.fold(0, u64::saturating_add).saturating_sub(own)
-}
-
-/// What a server on the same kernel says of its CPU use, in nanoseconds of the result.
-fn silent_end(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
-    let is_here = *host.role() == Role::Here && evidence.host(&Role::Peer).is_none();
-    let shares = is_here && software_path::kind(evidence).is_some();
-    let told = evidence.record.outcome.peer_cpu.filter(|_| shares);
-    let percent = told.map_or(0.0, |cpu| cpu.total.clamp(0.0, MOST_PERCENT));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-    let nanos = (host.span().as_nanos() as f64 * percent / 100.0) as u64;
-    nanos
-}
-
-/// Of one CPU. To be calibrated.
-const MUCH_TIME: f64 = 0.05;
-/// Of the time. To be calibrated.
-const MUCH_WAITING: f64 = 0.05;
-/// Of a thousand CPUs.
-const MOST_PERCENT: f64 = 100_000.0;
-
 #[cfg(test)]
 mod tests {
     use measurement::host::Family;
+    use measurement::host::counter;
     use measurement::outcome::CpuUse;
 
     use super::*;

@@ -1,12 +1,11 @@
 //! T5: a control group's quota stopped the test.
 
-use measurement::host::{Family, counter};
-use std::time::Duration;
-
+use measurement::host::Family;
 use measurement::units::show_duration;
 
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
+use crate::facts::quota;
 use crate::words::{self, counted};
 
 pub(crate) const PAGE: Page = Page {
@@ -30,14 +29,13 @@ fn of(host: &Host<'_>) -> Option<Finding> {
         let what = format!("whether a quota stopped linerate on {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it tells nothing of control groups for CPU time"));
     }
-    let times = host.growth(counter::CGROUP_THROTTLED).filter(|times| *times > 0)?;
-    let micros = host.growth(counter::CGROUP_THROTTLED_TIME).unwrap_or(0);
+    let throttled = quota::throttled(host)?;
     let text = format!(
         "the quota of its control group stopped linerate on {} {}, for {} together; raise \
          cpu.max, or run it outside of that group",
         words::host(host.role()),
-        counted(times, "time"),
-        show_duration(Duration::from_micros(micros))
+        counted(throttled.times, "time"),
+        show_duration(throttled.time)
     );
     Some(Finding::suspect(Some(host.role()), text))
 }
@@ -45,6 +43,7 @@ fn of(host: &Host<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use measurement::Role;
+    use measurement::host::counter;
 
     use super::*;
     use crate::scene;

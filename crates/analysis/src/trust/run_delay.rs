@@ -1,9 +1,9 @@
 //! T3: a worker waited for a CPU.
 
-use super::{Evidence, Finding, Page, Rule, others_cpu, software_path};
-use crate::evidence::{Host, run_delay};
+use super::{Evidence, Finding, Page, Rule};
+use crate::evidence::Host;
+use crate::facts::run_delay;
 use crate::words::{self, percent};
-use measurement::host::counter;
 
 pub(crate) const PAGE: Page = Page {
     id: "T3",
@@ -26,48 +26,31 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
-    let Some(delay) = run_delay(evidence, host) else {
+    let Some(share) = run_delay::share(evidence, host) else {
         let what = format!("whether workers of {} waited for a CPU", words::host(host.role()));
         return Some(Finding::unchecked(what, "its kernel tells no run delay (CONFIG_SCHED_INFO)"));
     };
-    let share = delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
-    let most = if evidence.is_at_ease() { HARMLESS } else { TOLERATED };
+    let most =
+        if evidence.is_at_ease() { run_delay::HARMLESS } else { run_delay::THRESHOLDS.noticeable };
     (share > most).then(|| {
         let (name, share) = (words::host(host.role()), percent(share));
         let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
-        if is_by_the_other_end(evidence, host) {
+        if run_delay::is_by_the_other_end(evidence, host) {
             let text = format!("{fact}, as both ends share its CPUs; test between two hosts");
             return Finding::note(Some(host.role()), text);
         }
-        let quota = if is_idle(host) { ", see whether it has a quota (cpu.max)" } else { "" };
+        let quota =
+            if run_delay::is_idle(host) { ", see whether it has a quota (cpu.max)" } else { "" };
         let text = format!("{fact}; stop what else runs there{quota}, or choose CPUs (--cpus)");
         Finding::suspect(Some(host.role()), text)
     })
 }
 
-/// Nobody else was there to wait for, and CPUs had something to do.
-pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
-    software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host) && !is_idle(host)
-}
-
-/// Who waits for a CPU while most are idle is held back by something else: a quota.
-fn is_idle(host: &Host<'_>) -> bool {
-    let idle = host.each(counter::CPU_IDLE);
-    let sum = idle.iter().map(|(_, nanos)| *nanos).fold(0, u64::saturating_add) as f64;
-    sum > IDLE * idle.len() as f64 * host.span().as_nanos() as f64
-}
-
-/// Share of the time of all CPUs. To be calibrated.
-const IDLE: f64 = 0.6;
-/// Share of the time. To be calibrated.
-const TOLERATED: f64 = 0.01;
-/// The same where the rate was kept and nothing was lost.
-const HARMLESS: f64 = 0.10;
-
 #[cfg(test)]
 mod tests {
     use measurement::Role;
     use measurement::host::Family;
+    use measurement::host::counter;
 
     use super::*;
     use crate::scene;

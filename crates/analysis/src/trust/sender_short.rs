@@ -1,12 +1,11 @@
 //! T1: the sender did not send the rate that was asked.
 
 use measurement::host::counter;
-use std::time::Duration;
-
-use measurement::{DirectionOutcome, Role, Stamp, TestRecord};
+use measurement::{Role, Stamp};
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{Flow, run_delay, senders, worker_at_its_limit};
+use crate::accounts::Flow;
+use crate::facts::{run_delay, send_blocked, workers};
 use crate::words::{self, percent, share};
 
 pub(crate) const PAGE: Page = Page {
@@ -31,7 +30,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
-    if kept >= KEPT || is_by_a_block(evidence.record, flow.outcome) {
+    if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(evidence.record, flow.outcome) {
         return None;
     }
     let role = flow.sender();
@@ -74,18 +73,15 @@ fn cause(evidence: &Evidence<'_>, flow: &Flow<'_>, role: &Role, missing: f64) ->
     if evidence.record.outcome.broken.is_some() {
         return Cause::Broken;
     }
-    if blocked(evidence, flow) > missing * MOST_OF_IT {
+    if send_blocked::share(evidence, flow.outcome.direction) > missing * MOST_OF_IT {
         let chosen = evidence.record.plan.options.window.is_some();
         return if chosen { Cause::Buffer } else { Cause::Link };
     }
-    if let Some((_, worker)) = worker_at_its_limit(evidence, role) {
+    if let Some((_, worker)) = workers::at_its_limit(evidence, role) {
         return Cause::Worker(worker.utilisation);
     }
     let host = evidence.host(role);
-    let waited = host.and_then(|host| {
-        let delay = run_delay(evidence, host)?;
-        Some(delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE))
-    });
+    let waited = host.and_then(|host| run_delay::share(evidence, host));
     if let Some(waited) = waited.filter(|waited| *waited > LONG_WAIT.max(missing * MOST_OF_IT)) {
         return Cause::Cpu(waited);
     }
@@ -98,17 +94,6 @@ fn cause(evidence: &Evidence<'_>, flow: &Flow<'_>, role: &Role, missing: f64) ->
         _ if stalled > LONG_WAIT => Cause::Stalls(stalled),
         _ => Cause::Hidden,
     }
-}
-
-/// Share of the time in which the sender's sockets had no room, mean over its streams; zero if
-/// the sender does not tell.
-pub(crate) fn blocked(evidence: &Evidence<'_>, flow: &Flow<'_>) -> f64 {
-    let senders = senders(evidence.record, flow.outcome.direction);
-    let shares = senders.iter().map(|(one, span)| {
-        let blocked = Duration::from_nanos(one.counters.blocked_nanos).as_secs_f64();
-        blocked / span.as_secs_f64().max(f64::MIN_POSITIVE)
-    });
-    shares.sum::<f64>() / senders.len().max(1) as f64
 }
 
 impl Cause {
@@ -149,17 +134,6 @@ impl Cause {
     }
 }
 
-/// Whether it is only a block or two of each stream, which a short time or a low rate has
-/// too few of.
-pub(crate) fn is_by_a_block(record: &TestRecord, outcome: &DirectionOutcome) -> bool {
-    let (Some(asked), Some(offered)) = (outcome.asked, outcome.offered) else { return false };
-    let due = asked.bits_per_second() as f64 / 8.0 * offered.span.as_secs_f64();
-    let block = record.streams.first().map_or(0, |stream| stream.block.bytes());
-    due - (offered.bytes as f64) < 2.0 * block as f64 * f64::from(record.plan.streams)
-}
-
-/// Below this share of the rate asked it was not kept. Clocks and the last block explain the rest.
-const KEPT: f64 = 0.98;
 /// Below this it was another load.
 const ANOTHER_LOAD: f64 = 0.90;
 /// What explains less than this part of what is missing is not the cause.
@@ -169,6 +143,10 @@ const LONG_WAIT: f64 = 0.01;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use measurement::TestRecord;
+
     use super::*;
     use crate::scene;
 

@@ -17,7 +17,7 @@ pub(crate) const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let of = |flow: &crate::evidence::Flow<'_>| {
+    let of = |flow: &crate::accounts::Flow<'_>| {
         let tcp = flow.account.tcp.as_ref()?;
         let spurious = tcp.spurious_segments.min(tcp.retransmitted_segments);
         let part = share(spurious, tcp.retransmitted_segments);

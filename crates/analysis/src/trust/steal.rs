@@ -1,10 +1,11 @@
 //! T4: the hypervisor took CPU time away.
 
 use measurement::Role;
-use measurement::host::{Family, counter};
+use measurement::host::Family;
 
 use super::{Evidence, Finding, Page, Rule};
 use crate::evidence::Host;
+use crate::facts::steal;
 use crate::words::{self, percent};
 
 pub(crate) const PAGE: Page = Page {
@@ -29,32 +30,30 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
         let what = format!("time that a hypervisor took from {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it does not tell how its CPUs spent their time"));
     }
-    let (cpu, nanos) = host.each(counter::CPU_STEAL).into_iter().max_by_key(|(_, nanos)| *nanos)?;
-    let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
+    let stolen = steal::stolen(host)?;
     let is_observed = matches!(host.role(), Role::Observed(_));
-    let most = if evidence.is_at_ease() && !is_observed { HARMLESS } else { TOLERATED };
-    (share > most && nanos >= LEAST_NANOS).then(|| {
+    let most = if evidence.is_at_ease() && !is_observed {
+        steal::HARMLESS
+    } else {
+        steal::THRESHOLDS.noticeable
+    };
+    (stolen.share > most).then(|| {
         let text = format!(
-            "a hypervisor took {} of the time of CPU {cpu} of {}; repeat it, or use a machine that \
-             is not shared",
-            percent(share),
+            "a hypervisor took {} of the time of CPU {} of {}; repeat it, or use a machine that is \
+             not shared",
+            percent(stolen.share),
+            stolen.cpu,
             words::host(host.role())
         );
         Finding::suspect(Some(host.role()), text)
     })
 }
 
-/// Share of the time of the CPU that lost most. To be calibrated.
-const TOLERATED: f64 = 0.01;
-/// The same where the rate was kept and nothing was lost.
-const HARMLESS: f64 = 0.10;
-/// Three ticks of 10 ms (`USER_HZ`, proc_stat(5)).
-const LEAST_NANOS: u64 = 30_000_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scene;
+    use measurement::host::counter;
 
     #[test]
     fn stolen_time_makes_it_suspect() {

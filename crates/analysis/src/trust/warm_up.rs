@@ -4,7 +4,7 @@ use measurement::Steady;
 use measurement::units::show_duration;
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 
 pub(crate) const PAGE: Page = Page {
     id: "C7",

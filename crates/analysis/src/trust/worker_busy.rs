@@ -3,7 +3,8 @@
 use measurement::{DirectionOutcome, MpuUse, Role, Stamp};
 
 use super::{Evidence, Finding, Page, Rule};
-use crate::evidence::{AT_ITS_LIMIT, Flow, worker_at_its_limit};
+use crate::accounts::Flow;
+use crate::facts::workers;
 use crate::words::{self, is_short};
 
 pub(crate) const PAGE: Page = Page {
@@ -28,9 +29,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
 }
 
 fn of(evidence: &Evidence<'_>, role: &Role) -> Option<Finding> {
-    let task = Task::of(evidence, role);
-    let workers = (0..).zip(&evidence.runtime(role)?.mpus);
-    let busy = workers.filter(|(_, mpu)| mpu.utilisation >= AT_ITS_LIMIT && task.is_told_by(mpu));
+    let busy = workers::all_limiting(evidence, role);
     let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
     let is_asked = evidence.flows.iter().any(|flow| is_missed(flow, role));
     let text = format!(
@@ -57,37 +56,6 @@ fn could_be_more(outcome: &DirectionOutcome) -> bool {
         || outcome.delivered.is_some_and(|delivered| is_short(delivered.bytes, offered.bytes))
 }
 
-/// The busiest worker of an end that had no time left, where that may be what limits.
-pub(crate) fn busiest<'a>(evidence: &Evidence<'a>, role: &Role) -> Option<(u32, &'a MpuUse)> {
-    let task = Task::of(evidence, role);
-    worker_at_its_limit(evidence, role).filter(|(_, mpu)| task.is_told_by(mpu))
-}
-
-/// What the workers of one end do.
-#[derive(Clone, Copy)]
-enum Task {
-    /// Nothing but send as much as goes.
-    SendFreely,
-    /// Receive, or keep a rate.
-    Other,
-}
-
-impl Task {
-    fn of(evidence: &Evidence<'_>, role: &Role) -> Self {
-        let is_free = |flow: &Flow<'_>| flow.sender() == *role && flow.outcome.asked.is_none();
-        if evidence.flows.iter().all(is_free) { Self::SendFreely } else { Self::Other }
-    }
-
-    /// Whether a busy worker may be the limit. Who sends as much as goes sleeps only when the
-    /// kernel takes no more: that is the limit then, however little time is left.
-    const fn is_told_by(self, mpu: &MpuUse) -> bool {
-        match self {
-            Self::SendFreely => mpu.sleeps <= mpu.turns / FEW_SLEEPS,
-            Self::Other => true,
-        }
-    }
-}
-
 fn in_words(busy: &[(u32, &MpuUse)], host: &str) -> Option<String> {
     let names: Vec<_> = busy.iter().take(MOST_NAMED).map(|(index, _)| index.to_string()).collect();
     let names = match busy.len() - names.len() {
@@ -103,8 +71,6 @@ fn in_words(busy: &[(u32, &MpuUse)], host: &str) -> Option<String> {
     }
 }
 
-/// One sleep in so many turns is none.
-const FEW_SLEEPS: u64 = 1000;
 /// Workers that are named.
 const MOST_NAMED: usize = 4;
 

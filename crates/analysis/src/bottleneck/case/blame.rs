@@ -3,7 +3,8 @@
 use measurement::{Certainty, Role};
 
 use super::Case;
-use crate::evidence::{Flow, Flowing, Host};
+use crate::accounts::Flow;
+use crate::evidence::{Flowing, Host};
 use crate::words::share;
 
 /// What drops explain.

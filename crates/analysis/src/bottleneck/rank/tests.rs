@@ -6,7 +6,7 @@ use measurement::{ByteSize, Conclusion, Role, TestRecord, Verdict, Work};
 
 use super::super::Case;
 use super::verdict;
-use crate::evidence::Evidence;
+use crate::accounts::Test;
 use crate::scene;
 
 /// A fault, as the evidence shows it.
@@ -271,7 +271,7 @@ fn ask(record: &mut TestRecord, bytes: u64) {
 }
 
 fn judged(record: &TestRecord) -> Verdict {
-    let test = Evidence::of(record);
+    let test = Test::from_record(record);
     let attributions = scene::attributions(record);
     verdict(&test, &Case::of_test(&test, &attributions)).expect("something was measured")
 }

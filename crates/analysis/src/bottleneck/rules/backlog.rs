@@ -2,7 +2,9 @@
 
 use super::{Case, Found, Page, Rule};
 use crate::evidence::{Flowing, Host};
+use crate::facts::backlog_drops;
 use crate::words::{self, count, percent};
+#[cfg(test)]
 use measurement::host::counter;
 
 const PAGE: Page = Page {
@@ -25,10 +27,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
-    let dropped = host.sum(counter::SOFTNET_DROPPED)?;
-    let blame = case.blame(host, Flowing::In, dropped)?;
-    let each = host.each(counter::SOFTNET_DROPPED);
-    let (cpu, most) = each.into_iter().max_by_key(|(_, dropped)| *dropped)?;
+    let dropped = backlog_drops::dropped(host)?;
+    let blame = case.blame(host, Flowing::In, dropped.packets)?;
+    let cpu = dropped.cpu;
     let longer = host.setting("net.core.netdev_max_backlog").unwrap_or(1_000).saturating_mul(5);
     let name = words::host(host.role());
     Some(
@@ -37,9 +38,9 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
             .explaining(blame.share)
             .seen(format!(
                 "{} packets dropped before the stack, {} of what is missing; {} of them on CPU {cpu}",
-                count(dropped),
+                count(dropped.packets),
                 percent(blame.share),
-                count(most)
+                count(dropped.most)
             ))
             .remedy(format!(
                 "sysctl -w net.core.netdev_max_backlog={longer}; where CPU {cpu} is full, more \

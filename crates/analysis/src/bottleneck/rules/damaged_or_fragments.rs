@@ -3,7 +3,7 @@
 use measurement::judgement::Place;
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 
 const PAGE: Page = Page {

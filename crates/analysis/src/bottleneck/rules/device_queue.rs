@@ -79,7 +79,7 @@ fn limit(record: &mut measurement::TestRecord, bytes: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::accounts::Test;
     use crate::scene;
 
     #[test]
@@ -90,7 +90,7 @@ mod tests {
             let host = scene::host(&mut record, &measurement::Role::Here);
             let sent = host.series.at.iter().map(|_| before).collect();
             host.series.put(counter::INTERFACE_TX_PACKETS.on("eth0"), sent);
-            check(&Case::of_test(&Evidence::of(&record), &[])).len()
+            check(&Case::of_test(&Test::from_record(&record), &[])).len()
         };
         assert_eq!((found(0), found(50_000)), (0, 1));
     }

@@ -2,8 +2,9 @@
 
 use super::{Case, Found, Rule};
 use crate::evidence::{Flowing, Host};
-use crate::trust::foreign_traffic::{PAGE, most};
-use crate::words::{self, percent, share};
+use crate::facts::{Severity, foreign_traffic, send_blocked};
+use crate::trust::foreign_traffic::PAGE;
+use crate::words::{self, percent};
 use measurement::ByteSize;
 #[cfg(test)]
 use measurement::host::counter;
@@ -27,17 +28,16 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, host: &Host<'_>, name: &str) -> Option<Found> {
-    let (flowing, foreign) = most(case.test?, host, name)?;
-    let part = share(foreign.least, foreign.total);
-    if part < NOTICED {
-        return None;
-    }
+    let (flowing, foreign) = foreign_traffic::most(case.test?, host, name)?;
+    let part = foreign_traffic::part(&foreign);
+    let severity = foreign_traffic::THRESHOLDS.grade(part)?;
     let way = match flowing {
         Flowing::In => "received",
         Flowing::Out => "sent",
     };
     let text = format!("traffic of others takes a part of {name} of {}", words::host(host.role()));
-    let found = if is_path_the_limit(case) { Found::limit(text) } else { Found::candidate(text) };
+    let is_limit = severity == Severity::Limiting && is_path_the_limit(case);
+    let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let found = found
         .at(host.role())
         .explaining(part)
@@ -58,14 +58,15 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
         let account = &flow.account;
         let waits = account.tcp.as_ref().and_then(|tcp| tcp.shares);
         let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
-        let is_full =
-            case.test.is_some_and(|test| crate::trust::sender_short::blocked(test, flow) > NOTICED);
+        let is_full = case
+            .test
+            .is_some_and(|test| send_blocked::share(test, flow.outcome.direction) > BLOCKED);
         waits.is_some_and(|shares| shares.congestion_window >= 0.5) || loses || is_full
     })
 }
 
-/// Of the interface's bytes. To be calibrated.
-const NOTICED: f64 = 0.10;
+/// Share of the time in which the sender's sockets had no room. To be calibrated.
+const BLOCKED: f64 = 0.10;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -3,8 +3,8 @@
 use measurement::{BitRate, TestRecord, Transport};
 
 use super::{Case, Found, Page, Rule};
+use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
-use crate::evidence::Flow;
 use crate::words::{counted, percent};
 
 const PAGE: Page = Page {

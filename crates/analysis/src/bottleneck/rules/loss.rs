@@ -2,9 +2,9 @@
 
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::evidence::Host;
+use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
-use measurement::host::{EachCounter, counter};
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "H5",
@@ -67,14 +67,16 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 
 /// Drops of both ends that can have been this direction's.
 fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
-    let sum = |host: Option<&Host<'_>>, counters: &[EachCounter<'_>]| -> u64 {
-        let Some(host) = host else { return 0 };
-        counters.iter().filter_map(|each| host.sum(*each)).fold(0, u64::saturating_add)
-    };
-    let sent =
-        sum(case.host(&transfer.sender()), &[counter::QDISC_DROPS, counter::INTERFACE_TX_DROPPED]);
-    let host = case.host(&transfer.receiver());
-    let received = sum(host, &[counter::SOFTNET_DROPPED, counter::INTERFACE_RX_MISSED_ERRORS]);
+    let (sender, receiver) = (transfer.sender(), transfer.receiver());
+    let sent = case.host(&sender).map_or(0, |host| {
+        let unsent = host.sum(counter::INTERFACE_TX_DROPPED).unwrap_or(0);
+        queue_drops::of_all(host).saturating_add(unsent)
+    });
+    let host = case.host(&receiver);
+    let unfetched = host.map_or(0, |host| {
+        let backlog = backlog_drops::dropped(host).map_or(0, |dropped| dropped.packets);
+        missed_frames::of_all(host).saturating_add(backlog)
+    });
     let names = [
         counter::TCP_BACKLOG_DROP,
         counter::TCP_RCV_Q_DROP,
@@ -83,7 +85,7 @@ fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     ];
     let refused = transfer::grown(host, &names);
     let refused = refused.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
-    sent.saturating_add(received).saturating_add(refused)
+    sent.saturating_add(unfetched).saturating_add(refused)
 }
 
 /// What Reno's window reaches with that loss (Mathis): MSS / RTT * 1.22 / sqrt(p).

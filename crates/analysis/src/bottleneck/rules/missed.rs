@@ -3,8 +3,10 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
+use crate::facts::missed_frames;
 use crate::words::{count, percent};
-use measurement::host::{EachCounter, counter};
+#[cfg(test)]
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "N1",
@@ -26,14 +28,15 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let (name, missed) = missed(device)?;
-    let blame = case.blame(device.host, Flowing::In, missed)?;
+    let missed = missed_frames::missed(device.host, &device.interface.name)?;
+    let blame = case.blame(device.host, Flowing::In, missed.frames)?;
     let interface = device.name();
     let found =
         Found::new(blame.certainty, format!("{interface} drops frames that nobody fetches"));
     let found = found.at(device.host.role()).explaining(blame.share).seen(format!(
-        "{name} of {interface} grew by {}, {} of what is missing",
-        count(missed),
+        "{} of {interface} grew by {}, {} of what is missing",
+        missed.name,
+        count(missed.frames),
         percent(blame.share)
     ));
     Some(
@@ -49,31 +52,11 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     )
 }
 
-/// The counter that has most: drivers use several for the same frames.
-pub(super) fn missed(device: &Device<'_, '_>) -> Option<(String, u64)> {
-    let kernel = COUNTERS.map(|each| (each.field().to_owned(), device.growth(each)));
-    let driver = device.driver_growth(is_missed).into_iter();
-    let all = kernel.into_iter().chain(driver.map(|(name, grown)| (name.to_owned(), grown)));
-    all.filter(|(_, grown)| *grown > 0).max_by_key(|(_, grown)| *grown)
-}
-
 /// The next step: the double, for large rings cost cache.
 pub(super) const fn larger(current: u64, most: u64) -> u64 {
     let double = current.saturating_mul(2);
     if double < most { double } else { most }
 }
-
-fn is_missed(name: &str) -> bool {
-    let name = name.to_lowercase();
-    name.contains("rx") && WORDS.iter().any(|word| name.contains(word))
-}
-
-const COUNTERS: [EachCounter<'static>; 3] = [
-    counter::INTERFACE_RX_MISSED_ERRORS,
-    counter::INTERFACE_RX_FIFO_ERRORS,
-    counter::INTERFACE_RX_OVER_ERRORS,
-];
-const WORDS: [&str; 5] = ["no_buf", "out_of_buffer", "discard", "no_dma", "missed"];
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

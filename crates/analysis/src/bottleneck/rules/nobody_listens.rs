@@ -1,7 +1,7 @@
 //! U4: datagrams reached a host on which nobody listened.
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 use measurement::host::counter;
 

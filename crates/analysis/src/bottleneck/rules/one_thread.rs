@@ -4,7 +4,7 @@ use measurement::Role;
 
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::load;
-use crate::trust::worker_busy;
+use crate::facts::workers;
 use crate::words::{self, counted, percent};
 
 const PAGE: Page = Page {
@@ -29,7 +29,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
     let test = case.test?;
-    let (number, worker) = worker_busy::busiest(test, role)?;
+    let (number, worker) = workers::limiting(test, role)?;
     let idle = load::idle_ones(case, case.host(role)?);
     let is_alone = test.record.plan.streams == 1 && case.flows().len() == 1;
     (is_alone && idle > 0).then(|| {

@@ -1,11 +1,14 @@
 //! T7: other processes take the CPU that the test needs.
 
 use super::{Case, Found, Rule};
-use crate::evidence::{Host, run_delay};
-use crate::trust::others_cpu::{PAGE, taken};
+use crate::evidence::Host;
+use crate::facts::{Severity, others_cpu, run_delay};
+use crate::trust::others_cpu::PAGE;
 use crate::words::{self, percent};
 #[cfg(test)]
+#[cfg(test)]
 use measurement::host::Family;
+#[cfg(test)]
 use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
@@ -17,30 +20,21 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let test = case.test?;
-    let others = taken(test, host)?;
-    let span = (host.span().as_nanos() as f64).max(1.0);
-    let waited = host.growth(counter::PRESSURE_CPU.some)? as f64 * 1e3 / span;
-    if others < NOTICED || waited < NOTICED {
-        return None;
-    }
+    let crowd = others_cpu::crowd(test, host)?;
+    let severity = crowd.severity()?;
     let fact = format!("other processes take CPU time of {}", words::host(host.role()));
-    // Who tells how long its own threads waited is judged by that.
-    let is_known = run_delay(test, host).is_some();
-    let is_much = !is_known && others >= MUCH && waited >= MUCH;
-    let found = if is_much { Found::limit(fact) } else { Found::candidate(fact) };
+    // A host that reports how long its own threads waited is judged by that.
+    let is_known = run_delay::share(test, host).is_some();
+    let severity = if is_known { Severity::Noticeable } else { severity };
+    let found = Found::new(severity.into(), fact);
     let found = found
         .at(host.role())
-        .explaining(waited.min(others))
-        .seen(format!("they took {} of a CPU", percent(others)))
-        .seen(format!("some task waited for a CPU {} of the time", percent(waited)))
+        .explaining(crowd.waited.min(crowd.taken))
+        .seen(format!("they took {} of a CPU", percent(crowd.taken)))
+        .seen(format!("some task waited for a CPU {} of the time", percent(crowd.waited)))
         .remedy("stop them, or choose CPUs that are free (--cpus)");
     Some(found)
 }
-
-/// Of one CPU, and of the time. To be calibrated.
-const NOTICED: f64 = 0.10;
-/// To be calibrated.
-const MUCH: f64 = 0.30;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

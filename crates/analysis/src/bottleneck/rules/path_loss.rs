@@ -3,8 +3,8 @@
 use measurement::{Ledger, Role};
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
-use crate::trust::loss_place;
+use crate::accounts::Flow;
+use crate::facts::firewall;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
@@ -34,8 +34,9 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         return None;
     }
     let part = share(ledger.remainder, ledger.lost());
-    let is_turned_away =
-        case.test.is_some_and(|test| loss_place::is_turned_away(test, flow, ledger));
+    let is_turned_away = case
+        .test
+        .is_some_and(|test| firewall::dropped_the_rest(test, flow.outcome.direction, ledger));
     let found = if is_turned_away {
         let receiver = flow.receiver();
         let name = words::host(&receiver);

@@ -94,14 +94,14 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::accounts::Test;
     use crate::scene;
 
     #[test]
     fn a_tunnel_on_the_way_is_told() {
         let mut record = scene::tcp();
         scene::sent(&mut record).path_mtu = 1_400;
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].evidence, ["path MTU 1,400 bytes, eth0 of this host has 1,500"]);
     }

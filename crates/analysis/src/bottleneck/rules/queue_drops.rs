@@ -3,8 +3,10 @@
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
+use crate::facts::queue_drops::{self, Discipline};
 use crate::words::{count, percent, share};
-use measurement::host::{EachCounter, counter};
+#[cfg(test)]
+use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: "Q1",
@@ -26,40 +28,13 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     case.devices().filter_map(|device| disciplines(case, &device)).collect()
 }
 
-/// What one discipline did.
-struct Discipline<'a> {
-    kind: &'a str,
-    handle: &'a str,
-    drops: u64,
-    overlimits: u64,
-    packets: u64,
-}
-
 fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let series = &device.host.evidence.series;
-    let mut names: Vec<&str> = [counter::QDISC_DROPS, counter::QDISC_OVERLIMITS]
-        .into_iter()
-        .flat_map(|each| series.each(each.within(&device.interface.name)))
-        .map(|(name, _)| name)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let all: Vec<_> = names.iter().filter_map(|name| read(device, name)).collect();
-    let shaped =
-        all.iter().filter(|one| is_shaper(one.kind)).find_map(|one| shaped(case, device, one));
+    let all = queue_drops::disciplines(device.host, &device.interface.name);
+    let mut shapers = all.iter().filter(|one| is_shaper(one.kind));
+    let shaped = shapers.find_map(|one| shaped(case, device, one));
     // A root counts what its children drop as well: the largest number is that of all.
     let most = all.iter().max_by_key(|one| one.drops);
     shaped.or_else(|| most.and_then(|one| dropped(case, device, one)))
-}
-
-fn read<'a>(device: &Device<'_, '_>, name: &'a str) -> Option<Discipline<'a>> {
-    let (kind, handle) = name.split_once('@')?;
-    let grown = |each: EachCounter<'_>| {
-        let counter = each.within(&device.interface.name).on(name);
-        device.host.growth(counter).unwrap_or(0)
-    };
-    let (drops, overlimits) = (grown(counter::QDISC_DROPS), grown(counter::QDISC_OVERLIMITS));
-    Some(Discipline { kind, handle, drops, overlimits, packets: grown(counter::QDISC_PACKETS) })
 }
 
 /// A shaper that had to wait for its rate again and again.
@@ -84,7 +59,7 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
 }
 
 fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
-    let is_policer = POLICERS.contains(&one.kind);
+    let is_policer = one.is_policer();
     let flowing = if is_policer { Flowing::In } else { Flowing::Out };
     let blame = case.blame(device.host, flowing, one.drops)?;
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
@@ -125,8 +100,6 @@ fn is_shaper(kind: &str) -> bool {
 
 /// Disciplines that hold to a rate (tc(8)).
 const SHAPERS: [&str; 5] = ["tbf", "htb", "hfsc", "cake", "cbq"];
-/// What stands where packets come in.
-const POLICERS: [&str; 2] = ["ingress", "clsact"];
 /// With fewer it is a burst. To be calibrated.
 const ENOUGH: u64 = 100;
 /// Waits for each packet, that may be up to 45 segments. To be calibrated.
@@ -150,7 +123,7 @@ fn shape(record: &mut measurement::TestRecord, overlimits: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::accounts::Test;
     use crate::scene;
 
     #[test]
@@ -160,7 +133,7 @@ mod tests {
         let host = scene::host(&mut record, &measurement::Role::Here);
         scene::grow(host, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 4_000);
         scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].certainty, measurement::Certainty::Limit);
@@ -173,7 +146,7 @@ mod tests {
         scene::lose(&mut record, 5_000);
         let host = scene::host(&mut record, &measurement::Role::Peer);
         scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         assert_eq!(check(&Case::of_test(&test, &[])), []);
     }
 }

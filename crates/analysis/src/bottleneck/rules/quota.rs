@@ -1,12 +1,12 @@
 //! T5: a control group's quota is the limit.
 
+#[cfg(test)]
 use measurement::host::counter;
-use std::time::Duration;
-
 use measurement::units::show_duration;
 
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
+use crate::facts::{Severity, quota};
 use crate::trust::quota::PAGE;
 use crate::words::{self, counted, percent};
 
@@ -18,26 +18,21 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let times = host.growth(counter::CGROUP_THROTTLED)?;
-    let micros = host.growth(counter::CGROUP_THROTTLED_TIME).unwrap_or(0);
-    let share = micros as f64 / (host.span().as_micros() as f64).max(1.0);
-    (share > TOLERATED).then(|| {
+    let throttled = quota::throttled(host)?;
+    (throttled.severity() == Severity::Limiting).then(|| {
         let name = words::host(host.role());
-        let stopped = show_duration(Duration::from_micros(micros));
+        let (share, stopped) = (throttled.share, show_duration(throttled.time));
         Found::limit(format!("the CPU quota of linerate's control group on {name} is the limit"))
             .at(host.role())
             .explaining(share)
             .seen(format!(
                 "stopped {}, for {stopped} together, {} of the time",
-                counted(times, "time"),
+                counted(throttled.times, "time"),
                 percent(share)
             ))
             .remedy("raise cpu.max, or run it outside of that group")
     })
 }
-
-/// Share of the time, over all threads. To be calibrated.
-const TOLERATED: f64 = 0.02;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -1,10 +1,10 @@
 //! T1: the sender cannot send the rate that was asked.
 
 use super::{Case, Found, Rule};
+use crate::accounts::Flow;
 use crate::bottleneck::load;
-use crate::evidence::Flow;
-use crate::trust::sender_short::{PAGE, blocked, is_by_a_block};
-use crate::trust::worker_busy;
+use crate::facts::{send_blocked, workers};
+use crate::trust::sender_short::PAGE;
 use crate::words::{self, percent, share};
 
 pub(super) const RULE: Rule =
@@ -18,16 +18,16 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let test = case.test?;
     let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
-    if kept >= KEPT || is_by_a_block(test.record, flow.outcome) {
+    if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(test.record, flow.outcome) {
         return None;
     }
     let missing = 1.0 - kept;
     // What is behind the sender takes no more: other rules say what that is.
-    if case.is_tcp() || blocked(test, flow) > missing / 2.0 {
+    if case.is_tcp() || send_blocked::share(test, flow.outcome.direction) > missing / 2.0 {
         return None;
     }
     let sender = flow.sender();
-    let worker = worker_busy::busiest(test, &sender);
+    let worker = workers::limiting(test, &sender);
     let full = load::full(case).into_iter().find(|full| full.role == sender);
     let fact = format!("{} cannot send the rate that was asked", words::host(&sender));
     let is_shown = worker.is_some() || full.is_some();
@@ -53,9 +53,6 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     }
     Some(found)
 }
-
-/// Clocks and the last block explain the rest.
-const KEPT: f64 = 0.98;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

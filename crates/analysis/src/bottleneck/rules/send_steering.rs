@@ -85,7 +85,7 @@ mod tests {
     use measurement::{Attribution, ProfileSource, Role};
 
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::accounts::Test;
     use crate::scene;
 
     fn found(locks: f64) -> Vec<Found> {
@@ -101,7 +101,7 @@ mod tests {
             cpus: Vec::new(),
             what_if: Vec::new(),
         };
-        let test = Evidence::of(&record);
+        let test = Test::from_record(&record);
         check(&Case::of_test(&test, &[attribution]))
     }
 

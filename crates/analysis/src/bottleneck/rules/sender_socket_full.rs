@@ -1,8 +1,8 @@
 //! U3: the sender's socket had no room: what is behind it takes no more.
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
-use crate::trust::sender_short::blocked;
+use crate::accounts::Flow;
+use crate::facts::send_blocked;
 use crate::words::{self, counted, percent};
 use measurement::host::counter;
 
@@ -30,7 +30,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sender = flow.sender();
-    let blocked = blocked(case.test?, flow);
+    let blocked = send_blocked::share(case.test?, flow.outcome.direction);
     let host = case.host(&sender);
     let refused = host.and_then(|host| host.growth(counter::UDP_SNDBUF_ERRORS.v4)).unwrap_or(0);
     let text = format!("the queue or the link of {} takes no more datagrams", words::host(&sender));

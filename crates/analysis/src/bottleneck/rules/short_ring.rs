@@ -1,9 +1,10 @@
 //! N2: the ring of an interface is too short for bursts.
 
-use super::missed::{larger, missed};
+use super::missed::larger;
 use super::{Case, Found, Page, Rule};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
+use crate::facts::missed_frames;
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
@@ -28,11 +29,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let ring = device.interface.rings.get("rx")?;
     let most = ring.most.filter(|most| ring.current < *most)?;
-    let (name, missed) = missed(device)?;
+    let missed = missed_frames::missed(device.host, &device.interface.name)?;
     if cpu::taken_by_interrupts(device.host).is_some() {
         return None;
     }
-    let blame = case.blame(device.host, Flowing::In, missed)?;
+    let blame = case.blame(device.host, Flowing::In, missed.frames)?;
     let interface = device.name();
     let text = format!("the receive ring of {interface} is too short for bursts");
     Some(
@@ -45,8 +46,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
                 count(most)
             ))
             .seen(format!(
-                "{name} grew by {}, {} of what is missing, and no core was full",
-                count(missed),
+                "{} grew by {}, {} of what is missing, and no core was full",
+                missed.name,
+                count(missed.frames),
                 percent(blame.share)
             ))
             .remedy(format!(

@@ -3,8 +3,10 @@
 use super::{Case, Found, Rule};
 use crate::bottleneck::load;
 use crate::evidence::Host;
+use crate::facts::clock_speed;
 use crate::trust::clock_speed::PAGE;
 use crate::words::{self, count, counted, percent};
+#[cfg(test)]
 use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T1", "T2", "K13", "K14"] };
@@ -15,33 +17,28 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
-    let khz = host.gauge(counter::FREQUENCY_KHZ.on(cpu));
-    let (least, most) = (*khz.iter().min()?, *khz.iter().max()?);
-    let kept = least.max(0) as f64 / most.max(1) as f64;
-    let throttled = host.sum(counter::THROTTLE_CORE).unwrap_or(0);
-    if kept >= STEADY && throttled == 0 {
+    let speed = clock_speed::speed(host, cpu)?;
+    let throttled = clock_speed::throttled(host);
+    if !speed.fell() && throttled == 0 {
         return None;
     }
     let text =
         format!("CPU {cpu} of {} was slowed down while it was full", words::host(host.role()));
     let found = if throttled > 0 { Found::limit(text) } else { Found::candidate(text) };
-    let megahertz = |khz: i64| count(khz.max(0).unsigned_abs() / 1_000);
+    let megahertz = |khz: u64| count(khz / 1_000);
     let found = found
         .at(host.role())
-        .explaining(1.0 - kept)
+        .explaining(1.0 - speed.kept())
         .seen(format!(
             "from {} to {} MHz ({}), throttled {}",
-            megahertz(most),
-            megahertz(least),
-            percent(kept),
+            megahertz(speed.most_khz),
+            megahertz(speed.least_khz),
+            percent(speed.kept()),
             counted(throttled, "time")
         ))
         .remedy("cool it, and fix its frequency (cpupower frequency-set -g performance)");
     Some(found)
 }
-
-/// Share of the largest frequency of the run. To be calibrated.
-const STEADY: f64 = 0.90;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -1,5 +1,6 @@
 //! K15: the program of an end stood still.
 
+#[cfg(test)]
 use measurement::host::counter;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use measurement::units::show_duration;
 
 use super::{Case, Found, Page, Rule};
 use crate::evidence::Host;
+use crate::facts::stopped;
 use crate::words::{self, percent};
 
 const PAGE: Page = Page {
@@ -34,10 +36,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
-    let stood = stood_still(case, host)?;
+    let stood = stopped::time(case.test?, host)?;
     let span = case.result_span().filter(|span| !span.is_zero())?;
     let share = stood.as_secs_f64() / span.as_secs_f64();
-    (share >= LEAST).then(|| {
+    (share >= stopped::LIMITING).then(|| {
         let name = words::host(host.role());
         Found::limit(format!("linerate on {name} stands still again and again"))
             .at(host.role())
@@ -53,30 +55,9 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     })
 }
 
-/// How long an end stood still, and not since a hypervisor had its CPU.
-fn stood_still(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
-    let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
-    let stood = asleep.max(in_turns(case, host))?;
-    let stolen = host.each(counter::CPU_STEAL).into_iter().map(|(_, nanos)| nanos).max();
-    Some(stood.saturating_sub(Duration::from_nanos(stolen.unwrap_or(0))))
-}
-
-/// How long the busiest worker of an end was in its turns without a CPU and without waiting
-/// for one.
-fn in_turns(case: &Case<'_>, host: &Host<'_>) -> Option<Duration> {
-    let runtime = case.test?.runtime(host.role())?;
-    let turns = runtime.mpus.iter().map(|mpu| mpu.run_seconds).fold(0.0, f64::max);
-    let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max();
-    let accounted = most(counter::TASK_RUN)?.saturating_add(most(counter::TASK_WAIT).unwrap_or(0));
-    Duration::try_from_secs_f64(turns - accounted as f64 / 1e9).ok()
-}
-
 fn whole_millis(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
-
-/// Share of the time. To be calibrated.
-const LEAST: f64 = 0.10;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
@@ -102,14 +83,14 @@ mod tests {
     use measurement::Role;
 
     use super::*;
-    use crate::evidence::Evidence;
+    use crate::accounts::Test;
     use crate::scene;
 
     #[test]
     fn one_that_is_stopped_in_its_sleep_stands_still_and_one_whose_cpu_is_taken_does_not() {
         let mut record = scene::tcp();
         let found = |record: &measurement::TestRecord| {
-            let test = Evidence::of(record);
+            let test = Test::from_record(record);
             check(&Case::of_test(&test, &[])).len()
         };
         scene::host(&mut record, &Role::Peer).still_seconds = 3.0;

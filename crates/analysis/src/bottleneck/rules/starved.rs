@@ -1,9 +1,9 @@
 //! T3: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule};
-use crate::evidence::{Host, run_delay};
-use crate::trust::others_cpu;
-use crate::trust::run_delay::{PAGE, is_by_the_other_end};
+use crate::evidence::Host;
+use crate::facts::{others_cpu, run_delay};
+use crate::trust::run_delay::PAGE;
 use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
@@ -20,30 +20,25 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let test = case.test?;
-    let delay = run_delay(test, host)?;
-    let share = delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
-    if share < NOTICED || is_by_the_other_end(test, host) {
+    let share = run_delay::share(test, host)?;
+    let severity = run_delay::THRESHOLDS.grade(share)?;
+    if run_delay::is_by_the_other_end(test, host) {
         return None;
     }
     let name = words::host(host.role());
     let fact = format!("linerate has to wait for a CPU on {name}");
-    let found = if share >= LONG { Found::limit(fact) } else { Found::candidate(fact) };
-    let found = found
+    let found = Found::new(severity.into(), fact)
         .at(host.role())
         .explaining(share)
         .seen(format!("a worker could have run and did not for {} of the time", percent(share)))
         .remedy("stop what else runs there, or choose CPUs that are free (--cpus)");
-    let others = others_cpu::taken(test, host).filter(|others| *others > NOTICED);
+    let others =
+        others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
     Some(match others {
         Some(others) => found.seen(format!("other processes took {} of a CPU", percent(others))),
         None => found,
     })
 }
-
-/// Share of the time. To be calibrated.
-const NOTICED: f64 = 0.05;
-/// To be calibrated.
-const LONG: f64 = 0.15;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -2,8 +2,10 @@
 
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
+use crate::facts::steal;
 use crate::trust::steal::PAGE;
 use crate::words::{self, percent};
+#[cfg(test)]
 use measurement::host::counter;
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
@@ -14,26 +16,17 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let (cpu, nanos) = host.each(counter::CPU_STEAL).into_iter().max_by_key(|(_, nanos)| *nanos)?;
-    let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
+    let stolen = steal::stolen(host)?;
+    let severity = steal::THRESHOLDS.grade(stolen.share)?;
     let text = format!("a hypervisor takes CPU time of {} away", words::host(host.role()));
-    let found = match share {
-        _ if share < NOTICED => return None,
-        _ if share < LONG => Found::candidate(text),
-        _ => Found::limit(text),
-    };
-    let found = found
+    let (cpu, share) = (stolen.cpu, stolen.share);
+    let found = Found::new(severity.into(), text)
         .at(host.role())
         .explaining(share)
         .seen(format!("{} of the time of CPU {cpu} was stolen", percent(share)))
         .remedy("repeat it, or use a machine that is not shared");
     Some(found)
 }
-
-/// Share of the time of the CPU that lost most. To be calibrated.
-const NOTICED: f64 = 0.03;
-/// To be calibrated.
-const LONG: f64 = 0.15;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -1,7 +1,7 @@
 //! U2: the memory that all UDP sockets share ran out.
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 use measurement::host::counter;
 

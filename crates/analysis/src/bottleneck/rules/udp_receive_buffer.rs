@@ -3,7 +3,7 @@
 use measurement::judgement::{Drop, Place};
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {

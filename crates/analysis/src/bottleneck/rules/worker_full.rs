@@ -3,7 +3,8 @@
 use measurement::Role;
 
 use super::{Case, Found, Rule};
-use crate::trust::worker_busy::{PAGE, busiest};
+use crate::facts::workers;
+use crate::trust::worker_busy::PAGE;
 use crate::words::{self, percent};
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H4"] };
@@ -16,7 +17,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
-    let (number, worker) = busiest(case.test?, role)?;
+    let (number, worker) = workers::limiting(case.test?, role)?;
     let name = words::host(role);
     let text = format!("worker {number} of linerate on {name} has no time left");
     let found = Found::limit(text)

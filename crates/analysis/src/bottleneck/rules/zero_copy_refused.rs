@@ -1,7 +1,7 @@
 //! M2: the kernel has no room to note sends without a copy.
 
 use super::{Case, Found, Page, Rule};
-use crate::evidence::Flow;
+use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {

@@ -1,13 +1,26 @@
-//! Packets that came into a host and reached nobody there, though no counter of drops has them:
+//! Packets that came into a host and reached no socket, though no counter of drops has them:
 //! rules of a firewall (`iptables`, `nft`) count for themselves alone.
 
 use measurement::host::counter::{self, Both};
 
-use super::Host;
+use measurement::{Direction, Ledger};
 
-/// How many; 0 where the host does not tell. Of all traffic of the host, and a packet that was
-/// joined of several counts once.
-pub(crate) fn by_its_rules(host: &Host<'_>) -> u64 {
+use crate::evidence::{Evidence, Host, receiver};
+
+/// Whether as many packets as no counter explains came into the receiver and reached nothing
+/// there.
+pub(crate) fn dropped_the_rest(
+    evidence: &Evidence<'_>,
+    direction: Direction,
+    ledger: &Ledger,
+) -> bool {
+    let turned_away = evidence.host(&receiver(direction)).map_or(0, by_its_rules);
+    ledger.remainder_least > 0 && turned_away >= ledger.remainder_least / 10 * 9
+}
+
+/// How many packets; 0 where the host does not report it. Of all traffic of the host, and a
+/// packet that was joined of several counts once.
+fn by_its_rules(host: &Host<'_>) -> u64 {
     let both = |counters: Both| -> u64 {
         let grown = counters.each().into_iter().filter_map(|counter| host.growth(counter));
         grown.fold(0, u64::saturating_add)
@@ -55,7 +68,7 @@ mod tests {
             scene::grow(host, counters.v4, by);
         }
         scene::grow(host, counter::IP_REASM_OKS.v4, 10);
-        let test = crate::evidence::Evidence::of(&record);
+        let test = Evidence::from_record(&record);
         let host = test.host(&Role::Peer).expect("it is there");
         assert_eq!(by_its_rules(host), 140);
     }

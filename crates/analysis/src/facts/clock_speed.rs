@@ -1,0 +1,44 @@
+//! CPUs that ran slower than before in the same run (cpufreq, thermal throttling).
+
+use measurement::host::counter;
+
+use crate::evidence::Host;
+
+/// The clock speed of one CPU during the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Speed {
+    /// The lowest that was read, in kHz.
+    pub(crate) least_khz: u64,
+    /// The highest, in kHz.
+    pub(crate) most_khz: u64,
+}
+
+impl Speed {
+    /// Share of the highest speed that was kept.
+    pub(crate) fn kept(&self) -> f64 {
+        self.least_khz as f64 / self.most_khz.max(1) as f64
+    }
+
+    /// Whether it fell by more than governors and readings waver.
+    pub(crate) fn fell(&self) -> bool {
+        self.kept() < STEADY
+    }
+}
+
+/// The clock speed of one CPU; none: the host does not report it.
+pub(crate) fn speed<'a>(host: &Host<'a>, cpu: impl Into<counter::Item<'a>>) -> Option<Speed> {
+    let khz = host.gauge(counter::FREQUENCY_KHZ.on(cpu));
+    let in_khz = |value: &i64| value.max(&0).unsigned_abs();
+    Some(Speed {
+        least_khz: khz.iter().min().map(in_khz)?,
+        most_khz: khz.iter().max().map(in_khz)?,
+    })
+}
+
+/// How often cores were throttled as they were hot; zero: never, or it is not known.
+pub(crate) fn throttled(host: &Host<'_>) -> u64 {
+    host.sum(counter::THROTTLE_CORE).unwrap_or(0)
+}
+
+/// Share of the highest speed of the run. To be calibrated.
+const STEADY: f64 = 0.95;

@@ -1,0 +1,33 @@
+//! The hypervisor took CPU time away (`steal` of `/proc/stat`).
+
+use std::time::Duration;
+
+use measurement::host::counter;
+
+use super::Thresholds;
+use crate::evidence::Host;
+
+/// What was taken from the CPU that lost most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stolen<'a> {
+    pub(crate) cpu: &'a str,
+    pub(crate) time: Duration,
+    /// Of the time of the result.
+    pub(crate) share: f64,
+}
+
+/// What the hypervisor took from a host; none: nothing, or too few ticks to tell.
+pub(crate) fn stolen<'a>(host: &Host<'a>) -> Option<Stolen<'a>> {
+    let all = host.each(counter::CPU_STEAL).into_iter();
+    let (cpu, nanos) = all.max_by_key(|(_, nanos)| *nanos)?;
+    let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);
+    let time = Duration::from_nanos(nanos);
+    (time >= LEAST).then_some(Stolen { cpu, time, share })
+}
+
+/// Shares of the time of one CPU. To be calibrated.
+pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.01, limiting: 0.15 };
+/// What a run that kept its rate and lost nothing was not harmed by.
+pub(crate) const HARMLESS: f64 = 0.10;
+/// Three ticks of 10 ms (`USER_HZ`, proc_stat(5)).
+const LEAST: Duration = Duration::from_millis(30);
