@@ -1,4 +1,4 @@
-//! The clocks of this host: the only place that reads them.
+//! The clocks of this host. No other crate reads a clock.
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -9,20 +9,22 @@ pub fn monotonic() -> Duration {
     ask(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time that the calling thread took so far, in user space and in the kernel
-/// (`CLOCK_THREAD_CPUTIME_ID`, clock_gettime(2)).
+/// CPU time that the calling thread has used since it began, in user space and in the
+/// kernel (`CLOCK_THREAD_CPUTIME_ID`, clock_gettime(2)).
 pub fn thread_cpu() -> Duration {
     ask(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// How long the calling thread waited for a CPU so far, of `/proc/thread-self/schedstat`
-/// (Documentation/scheduler/sched-stats.rst). None: this kernel does not tell.
+/// How long the calling thread has been runnable but waited for a CPU since it began: the
+/// second number of `/proc/thread-self/schedstat`
+/// (Documentation/scheduler/sched-stats.rst). `None` if the kernel has no scheduler
+/// statistics (`CONFIG_SCHED_INFO`).
 pub fn thread_run_delay() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Asks a clock that exists on every Linux.
+/// Reads a clock that exists on every Linux, so that the call cannot fail.
 fn ask(clock: libc::clockid_t) -> Duration {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
     // SAFETY: the pointer is valid for a write of one timespec; an all-zero one is valid
@@ -34,13 +36,13 @@ fn ask(clock: libc::clockid_t) -> Duration {
     span(&time)
 }
 
-/// A kernel time as a span; its fields are 32 bits wide on some hosts.
+/// Converts a kernel time to a [`Duration`]; its fields are 32 bits wide on some hosts.
 pub(crate) fn span(time: &libc::timespec) -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The time of day in UTC as RFC 3339 writes it, to the second.
+/// The current time in UTC in the form of RFC 3339, to the second.
 pub fn utc_rfc3339() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let seconds = libc::time_t::try_from(seconds).unwrap_or(0);
@@ -62,14 +64,14 @@ pub fn utc_rfc3339() -> String {
     )
 }
 
-/// Milliseconds since the epoch, on the clock of the time of day.
+/// Milliseconds since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)).
 pub fn realtime_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The local time of day as `format` of strftime(3) wants it, at most 255 bytes of it.
-/// A format that has a zero byte, or whose result is longer, gives nothing.
+/// The current local time, formatted by strftime(3) with `format`. The result is empty if
+/// `format` contains a zero byte or if the text would be longer than 255 bytes.
 pub fn local_time(format: &str) -> String {
     let Ok(format) = CString::new(format) else { return String::new() };
     let seconds = libc::time_t::try_from(realtime_millis() / 1000).unwrap_or(0);

@@ -1,7 +1,7 @@
-//! What the driver of an interface counts, as `ethtool -S` shows it.
+//! Counters of a network driver, as `ethtool -S` prints them.
 //!
-//! Only ioctl(2) tells them (`SIOCETHTOOL`, [linux/ethtool.h]): generic netlink has the
-//! counters that standards name, and no others.
+//! Only the ioctl(2) `SIOCETHTOOL` reads them ([linux/ethtool.h]); ethtool over netlink has
+//! standardised counters only.
 //!
 //! [linux/ethtool.h]: https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/ethtool.h
 
@@ -14,9 +14,10 @@ use socket2::{Domain, Socket, Type};
 
 use guarded::Guarded;
 
-/// The counters of one interface's driver.
+/// The driver counters of one interface.
 ///
-/// It speaks for the network namespace in which the calling thread was when it was opened.
+/// The interface is looked up in the network namespace in which the calling thread was when
+/// this was opened.
 #[derive(Debug)]
 pub struct DriverStatistics {
     interface: Interface,
@@ -26,11 +27,11 @@ pub struct DriverStatistics {
 }
 
 impl DriverStatistics {
-    /// Asks the driver of an interface for the names of what it counts.
+    /// Reads the names of the driver's counters (`ETHTOOL_GSTRINGS`).
     ///
     /// # Errors
-    /// What the kernel reports: `ENODEV` if there is no such interface, `EOPNOTSUPP` if its
-    /// driver counts nothing of its own.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if its driver has no counters
+    /// of its own, `InvalidInput` if the name is too long for an interface.
     pub fn open(interface: &str) -> io::Result<Self> {
         let interface = Interface::open(interface)?;
         let count = interface.count()?;
@@ -42,16 +43,17 @@ impl DriverStatistics {
         Ok(Self { interface, names, values: Vec::new(), buffer })
     }
 
-    /// What it counts, by the driver's own words.
+    /// The names of the counters, as the driver spells them.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The counters now, in the order of [`Self::names`].
+    /// Reads all counters, in the order of [`Self::names`] (`ETHTOOL_GSTATS`).
     ///
     /// # Errors
-    /// What the kernel reports; `InvalidData` if the driver counts something else by now, as
-    /// after a change of its queues: then it has to be opened again.
+    /// `InvalidData` if the number of counters has changed, as after a change of the number
+    /// of queues: then the statistics have to be opened again. `ENODEV` if the interface is
+    /// gone.
     pub fn read(&mut self) -> io::Result<&[u64]> {
         let count = self.names.len();
         let header = [ETHTOOL_GSTATS, narrow(count)];
@@ -66,7 +68,7 @@ impl DriverStatistics {
     }
 }
 
-/// An interface that can be asked.
+/// A socket and the name of the interface that is asked about.
 #[derive(Debug)]
 struct Interface {
     socket: Socket,
@@ -89,7 +91,7 @@ impl Interface {
         Ok(Self { socket, name })
     }
 
-    /// How many counters it has.
+    /// The number of counters (`ETHTOOL_GSSET_INFO`).
     fn count(&self) -> io::Result<usize> {
         // `struct ethtool_sset_info`: command, padding, a set of 64 bits, then a number for
         // each bit that stayed.
@@ -116,7 +118,7 @@ impl Interface {
         Ok(names.map(name).collect())
     }
 
-    /// Writes `header` into the buffer and has the kernel answer there.
+    /// Writes `header` into the buffer and lets the kernel write its answer behind it.
     fn ask(&self, header: &[u32], buffer: &mut Guarded) -> io::Result<()> {
         for (to, number) in buffer.chunks_mut(4).zip(header) {
             to.copy_from_slice(&number.to_ne_bytes());
@@ -144,7 +146,7 @@ fn number_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// A count that is at most [`MOST_COUNTERS`].
+/// Converts a count, which is at most [`MOST_COUNTERS`].
 #[expect(clippy::cast_possible_truncation, reason = "far below")]
 fn narrow(count: usize) -> u32 {
     count as u32
@@ -156,10 +158,11 @@ const ETHTOOL_GSTATS: u32 = 0x1d;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETH_SS_STATS: u32 = 1;
 const ETH_GSTRING_LEN: usize = 32;
-/// `struct ethtool_gstrings` and `struct ethtool_stats` without what follows.
+/// Size of `struct ethtool_gstrings` and `struct ethtool_stats` without the data that
+/// follows.
 const STRINGS_HEADER: usize = 12;
 const STATISTICS_HEADER: usize = 8;
-/// A card with a thousand queues has some 20,000.
+/// Upper bound on the number of counters; a card with a thousand queues has some 20,000.
 const MOST_COUNTERS: usize = 1 << 17;
 
 #[cfg(test)]

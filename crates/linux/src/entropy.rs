@@ -5,17 +5,17 @@ use std::io;
 /// `N` random bytes.
 ///
 /// # Errors
-/// What getrandom(2) reports; on a booted system it does not fail.
+/// The errors of getrandom(2); it does not fail once the system has booted.
 pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Fills `bytes` with random ones.
+/// Fills `bytes` with random bytes.
 ///
 /// # Errors
-/// What getrandom(2) reports.
+/// The errors of getrandom(2); it does not fail once the system has booted.
 pub fn fill(bytes: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {

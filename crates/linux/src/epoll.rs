@@ -1,31 +1,31 @@
-//! Readiness of many descriptors (epoll(7)), edge-triggered.
+//! Readiness of many descriptors, edge-triggered (epoll(7)).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// What a descriptor is watched for.
+/// The readiness that a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Data, a connection or an end of stream.
+    /// Data, a pending connection or an end of stream (`EPOLLIN`, `EPOLLRDHUP`).
     Readable,
-    /// Room in the send buffer.
+    /// Room in the send buffer (`EPOLLOUT`).
     Writable,
-    /// Either.
+    /// Readable or writable.
     Both,
 }
 
-/// A set of watched descriptors. Each reports its token when it *becomes* ready,
-/// so its owner must use it until it would block.
+/// An epoll instance. Each descriptor reports its token when it *becomes* ready
+/// (`EPOLLET`), so that its owner must use it until it would block.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
 impl Epoll {
-    /// An empty set.
+    /// An instance that watches nothing.
     ///
     /// # Errors
-    /// What epoll_create1(2) reports, e.g. too many open files.
+    /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (epoll_create1(2)).
     pub fn new() -> io::Result<Self> {
         // SAFETY: the call takes no pointer; a non-negative result is a descriptor
         // that nobody else owns.
@@ -39,19 +39,21 @@ impl Epoll {
         }
     }
 
-    /// Watches `fd`, which leaves the set when it is closed.
+    /// Watches `fd` and reports `token` for it (`EPOLL_CTL_ADD`). The kernel removes it
+    /// when it is closed.
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports.
+    /// `EEXIST` if it is watched already, `ENOSPC` beyond `fs.epoll.max_user_watches`,
+    /// `EPERM` for a file that cannot be polled (epoll_ctl(2)).
     pub fn add(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
     }
 
-    /// Watches `fd`, which is watched already, under another token; if it is ready now, it
-    /// reports that once more.
+    /// Changes interest and token of a watched descriptor (`EPOLL_CTL_MOD`). If it is ready
+    /// now, it is reported once more.
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    /// `ENOENT` if it is not watched (epoll_ctl(2)).
     pub fn modify(&self, fd: impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, interest, token)
     }
@@ -76,10 +78,10 @@ impl Epoll {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Watches `fd` no more.
+    /// Stops watching `fd` (`EPOLL_CTL_DEL`).
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    /// `ENOENT` if it is not watched (epoll_ctl(2)).
     pub fn delete(&self, fd: impl AsFd) -> io::Result<()> {
         let fd = fd.as_fd().as_raw_fd();
         // SAFETY: both descriptors are open for the call; this operation reads no event.
@@ -89,12 +91,12 @@ impl Epoll {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Waits until something is ready or `timeout` passed (none: for ever), to the
-    /// nanosecond where the kernel can (epoll_pwait2(2), Linux 5.11), else to the next
-    /// millisecond. A signal ends the wait early. What is ready then stands in `events`.
+    /// Waits until a descriptor is ready or `timeout` has passed (`None`: without limit),
+    /// to the nanosecond where the kernel can (epoll_pwait2(2), Linux 5.11), else to the
+    /// next millisecond. A signal ends the wait early. `events` then holds what is ready.
     ///
     /// # Errors
-    /// What the calls report, but not `EINTR`.
+    /// The errors of epoll_wait(2) and epoll_pwait2(2), but not `EINTR`; none is expected.
     pub fn poll(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         let is_whole = timeout.is_none_or(|timeout| timeout.subsec_nanos() % 1_000_000 == 0);
         let count = if is_whole || HAS_NO_PWAIT2.load(Relaxed) {
@@ -138,11 +140,12 @@ impl Epoll {
         libc::c_int::try_from(count).unwrap_or(-1)
     }
 
-    /// Waits until something is ready or `timeout` passed (none: for ever), and
-    /// hands each token to `ready`. A signal ends the wait early.
+    /// Waits until a descriptor is ready or `timeout` has passed (`None`: without limit;
+    /// rounded up to milliseconds), and calls `ready` with each token. A signal ends the
+    /// wait early.
     ///
     /// # Errors
-    /// What epoll_wait(2) reports, but not `EINTR`.
+    /// The errors of epoll_wait(2), but not `EINTR`; none is expected.
     pub fn wait(
         &self,
         events: &mut Events,
@@ -161,7 +164,7 @@ impl Epoll {
     }
 }
 
-/// A span as epoll_pwait2(2) takes it on every machine (linux/time_types.h,
+/// A timeout in the layout that epoll_pwait2(2) takes on every machine (linux/time_types.h,
 /// `__kernel_timespec`).
 #[repr(C)]
 struct Limit {
@@ -169,38 +172,38 @@ struct Limit {
     nanos: i64,
 }
 
-/// The kernel is older than Linux 5.11.
+/// Set once the kernel has answered `ENOSYS`: it is older than Linux 5.11.
 static HAS_NO_PWAIT2: AtomicBool = AtomicBool::new(false);
 
 impl AsFd for Epoll {
-    /// Readable while one of the watched has become ready and was not reported.
+    /// Readable while a watched descriptor has become ready and has not been reported.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Room for the events of one wait, allocated once.
+/// A buffer for the events of one wait, allocated once.
 #[derive(Debug)]
 pub struct Events {
     list: Vec<libc::epoll_event>,
-    /// How many of the list the last wait filled.
+    /// Number of entries that the last wait filled.
     count: usize,
 }
 
 impl Events {
-    /// Room for `capacity` events, at least one.
+    /// A buffer for `capacity` events, at least one.
     pub fn with_capacity(capacity: usize) -> Self {
         let list = vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)];
         Self { list, count: 0 }
     }
 
-    /// The tokens of what was ready at the last [`Epoll::poll`].
+    /// The tokens of the descriptors that the last [`Epoll::poll`] found ready.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         self.list[..self.count].iter().map(|event| event.u64)
     }
 }
 
-/// Milliseconds for poll(2) and epoll_wait(2), rounded up; -1: for ever.
+/// A timeout in milliseconds for poll(2) and epoll_wait(2), rounded up; -1: without limit.
 pub(crate) fn millis(timeout: Option<Duration>) -> i32 {
     timeout.map_or(-1, |timeout| {
         i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX)

@@ -1,7 +1,7 @@
-//! The older way to ask a network device: `SIOCETHTOOL`, ioctl(2).
+//! Queries of a network device by ioctl(2) (`SIOCETHTOOL`).
 //!
-//! For kernels before 5.6, whose ethtool does not speak netlink ([`crate::netlink::ethtool`]),
-//! and for what it never told there: the driver's name.
+//! It serves kernels before 5.6, whose ethtool has no netlink
+//! ([`crate::netlink::ethtool`]), and the driver's name, which netlink does not report.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -10,25 +10,26 @@ use socket2::{Domain, Socket, Type};
 
 use crate::netlink::ethtool::{Coalescing, EnergyEfficiency, Parameter, Pause};
 
-/// A socket of the network namespace in which the calling thread was when it opened it.
+/// A socket for ethtool's ioctl(2), in the network namespace in which the calling thread
+/// was when it was opened.
 #[derive(Debug)]
 pub struct EthtoolIoctl {
     socket: Socket,
 }
 
 impl EthtoolIoctl {
-    /// Opens the socket; it is connected to nothing and sends nothing.
+    /// Opens the socket. It is not connected and sends nothing.
     ///
     /// # Errors
-    /// What socket(2) reports.
+    /// `EMFILE` or `ENFILE` if too many files are open (socket(2)).
     pub fn open() -> io::Result<Self> {
         Ok(Self { socket: Socket::new(Domain::IPV4, Type::DGRAM, None)? })
     }
 
-    /// The driver of an interface, by its name (`ETHTOOL_GDRVINFO`).
+    /// The name of the interface's driver (`ETHTOOL_GDRVINFO`).
     ///
     /// # Errors
-    /// `ENODEV` without such an interface, `EOPNOTSUPP` if it has no driver.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if it has no driver.
     pub fn driver(&self, interface: &str) -> io::Result<String> {
         let words: [u32; DRIVER_WORDS] = self.ask(interface, GDRVINFO)?;
         let bytes: Vec<u8> = words[1..=8].iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -36,29 +37,34 @@ impl EthtoolIoctl {
         Ok(String::from_utf8_lossy(name).into_owned())
     }
 
-    /// As [`crate::netlink::ethtool::Ethtool::rings`] (`ETHTOOL_GRINGPARAM`).
+    /// Sizes of the descriptor rings (`ETHTOOL_GRINGPARAM`): `rx`, `rx-mini`, `rx-jumbo`
+    /// and `tx`, as [`crate::netlink::ethtool::Ethtool::rings`] reports them.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no rings.
     pub fn rings(&self, interface: &str) -> io::Result<Vec<Parameter>> {
         let words: [u32; 9] = self.ask(interface, GRINGPARAM)?;
         Ok(amounts(&words, ["rx", "rx-mini", "rx-jumbo", "tx"]))
     }
 
-    /// As [`crate::netlink::ethtool::Ethtool::channels`] (`ETHTOOL_GCHANNELS`).
+    /// Numbers of queues (`ETHTOOL_GCHANNELS`): `rx`, `tx`, `other` and `combined`, as
+    /// [`crate::netlink::ethtool::Ethtool::channels`] reports them.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn channels(&self, interface: &str) -> io::Result<Vec<Parameter>> {
         let words: [u32; 9] = self.ask(interface, GCHANNELS)?;
         Ok(amounts(&words, ["rx", "tx", "other", "combined"]))
     }
 
-    /// As [`crate::netlink::ethtool::Ethtool::coalescing`] (`ETHTOOL_GCOALESCE`); what the
-    /// device does not have is told as 0.
+    /// Interrupt coalescing (`ETHTOOL_GCOALESCE`), as
+    /// [`crate::netlink::ethtool::Ethtool::coalescing`] reports it; parameters that the
+    /// device does not have are 0 here.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn coalescing(&self, interface: &str) -> io::Result<Coalescing> {
         let words: [u32; 23] = self.ask(interface, GCOALESCE)?;
         Ok(Coalescing {
@@ -71,26 +77,30 @@ impl EthtoolIoctl {
         })
     }
 
-    /// As [`crate::netlink::ethtool::Ethtool::pause`] (`ETHTOOL_GPAUSEPARAM`).
+    /// Flow control by pause frames (`ETHTOOL_GPAUSEPARAM`), as
+    /// [`crate::netlink::ethtool::Ethtool::pause`] reports it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn pause(&self, interface: &str) -> io::Result<Pause> {
         let [_, negotiated, receive, send]: [u32; 4] = self.ask(interface, GPAUSEPARAM)?;
         let switch = |word| Some(word != 0);
         Ok(Pause { negotiated: switch(negotiated), receive: switch(receive), send: switch(send) })
     }
 
-    /// As [`crate::netlink::ethtool::Ethtool::energy_efficiency`] (`ETHTOOL_GEEE`).
+    /// Energy Efficient Ethernet (`ETHTOOL_GEEE`), as
+    /// [`crate::netlink::ethtool::Ethtool::energy_efficiency`] reports it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn energy_efficiency(&self, interface: &str) -> io::Result<EnergyEfficiency> {
         let words: [u32; 10] = self.ask(interface, GEEE)?;
         Ok(EnergyEfficiency { active: Some(words[4] != 0), enabled: Some(words[5] != 0) })
     }
 
-    /// Has the kernel fill the structure that belongs to `command`, as its words.
+    /// Lets the kernel fill the structure of `command`; returns it as 32-bit words.
     fn ask<const WORDS: usize>(
         &self,
         interface: &str,
@@ -121,7 +131,7 @@ fn amounts(words: &[u32; 9], names: [&'static str; 4]) -> Vec<Parameter> {
     names.into_iter().enumerate().map(amount).filter(has).collect()
 }
 
-/// The name as the kernel takes it, with a zero at its end.
+/// The interface's name as the kernel takes it, terminated by a zero byte.
 fn name(interface: &str) -> io::Result<[libc::c_char; libc::IFNAMSIZ]> {
     let mut name = [0; libc::IFNAMSIZ];
     if interface.len() >= name.len() {
@@ -133,7 +143,7 @@ fn name(interface: &str) -> io::Result<[libc::c_char; libc::IFNAMSIZ]> {
     Ok(name)
 }
 
-/// A command and the size of its structure in words (`linux/ethtool.h`).
+/// A command and the size of its structure in 32-bit words (`linux/ethtool.h`).
 #[derive(Clone, Copy)]
 struct Command<const WORDS: usize>(u32);
 
@@ -142,11 +152,11 @@ const DRIVER_WORDS: usize = 1 + 5 * 8 + 3 + 5;
 const GDRVINFO: Command<DRIVER_WORDS> = Command(0x03);
 /// `struct ethtool_coalesce`.
 const GCOALESCE: Command<23> = Command(0x0e);
-/// `struct ethtool_ringparam`: command, four at most, four as they are.
+/// `struct ethtool_ringparam`: the command, four maxima and four current values.
 const GRINGPARAM: Command<9> = Command(0x10);
 /// `struct ethtool_pauseparam`.
 const GPAUSEPARAM: Command<4> = Command(0x12);
-/// `struct ethtool_channels`, in the order of rings.
+/// `struct ethtool_channels`: the command, four maxima and four current values.
 const GCHANNELS: Command<9> = Command(0x3c);
 /// `struct ethtool_eee`.
 const GEEE: Command<10> = Command(0x44);

@@ -1,5 +1,4 @@
-//! Descriptors that wake a sleeping thread: by another thread, at a time, by a
-//! signal.
+//! Descriptors that wake a sleeping thread: eventfd(2), timerfd_create(2) and signalfd(2).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -7,28 +6,29 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Wakes whoever waits for it to become readable (eventfd(2)).
+/// A descriptor that becomes readable when [`Self::notify`] is called (eventfd(2)).
 #[derive(Debug)]
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// One that nobody has notified.
+    /// A descriptor that is not readable yet.
     ///
     /// # Errors
-    /// What eventfd(2) reports, e.g. too many open files.
+    /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (eventfd(2)).
     pub fn new() -> io::Result<Self> {
         // SAFETY: the call takes no pointer; the result is checked by `owned`.
         unsafe { owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }.map(Self)
     }
 
-    /// Makes it readable. Never blocks, never fails: a full counter is readable too.
+    /// Makes it readable. The call never blocks and never fails: a full counter is readable
+    /// too.
     pub fn notify(&self) {
         let one: u64 = 1;
         // SAFETY: the pointer is valid for the eight bytes that are written.
         unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
-    /// Takes the notifications back.
+    /// Makes it unreadable until the next [`Self::notify`].
     pub fn clear(&self) {
         // An eventfd gives all its notifications at once.
         _ = read::<8>(&self.0);
@@ -41,25 +41,27 @@ impl AsFd for EventFd {
     }
 }
 
-/// Becomes readable at a given time of the monotonic clock (timerfd_create(2)).
+/// A descriptor that becomes readable at a given time of `CLOCK_MONOTONIC`
+/// (timerfd_create(2)).
 #[derive(Debug)]
 pub struct TimerFd(OwnedFd);
 
 impl TimerFd {
-    /// One that is not set.
+    /// A timer that is not set.
     ///
     /// # Errors
-    /// What timerfd_create(2) reports, e.g. too many open files.
+    /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (timerfd_create(2)).
     pub fn new() -> io::Result<Self> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         // SAFETY: the call takes no pointer; the result is checked by `owned`.
         unsafe { owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }.map(Self)
     }
 
-    /// Sets it to `at` after the clock's epoch; a time that has passed fires at once.
+    /// Sets the timer to `at` since the epoch of `CLOCK_MONOTONIC`; a time that has passed
+    /// fires at once.
     ///
     /// # Errors
-    /// What timerfd_settime(2) reports.
+    /// The errors of timerfd_settime(2); none is expected.
     pub fn set(&self, at: Duration) -> io::Result<()> {
         // Zero would switch the timer off.
         let at = at.max(Duration::from_nanos(1));
@@ -84,12 +86,12 @@ impl AsFd for TimerFd {
     }
 }
 
-/// Becomes readable when the user wants the program to stop: SIGINT, SIGTERM or
-/// SIGHUP (signalfd(2)); or when another thread does.
+/// Becomes readable when the program is asked to stop: by SIGINT, SIGTERM or SIGHUP
+/// (signalfd(2)), or by another thread that calls [`Self::notify`].
 #[derive(Debug)]
 pub struct StopSignals {
     fd: Source,
-    /// Number of the signal that came last; 0: none.
+    /// Number of the last signal that was read; 0: none.
     last: AtomicU32,
 }
 
@@ -100,26 +102,28 @@ enum Source {
 }
 
 impl StopSignals {
-    /// One that only [`Self::notify`] interrupts.
+    /// A handle that no signal, but only [`Self::notify`] makes readable.
     ///
     /// # Errors
-    /// What eventfd(2) reports.
+    /// `EMFILE` or `ENFILE` if too many files are open (eventfd(2)).
     pub fn manual() -> io::Result<Self> {
         Ok(Self { fd: Source::Notice(EventFd::new()?), last: AtomicU32::new(0) })
     }
 
-    /// StopSignals whoever uses this one, unless it comes by signals.
+    /// Makes a handle of [`Self::manual`] readable. It has no effect on one that reads
+    /// signals.
     pub fn notify(&self) {
         if let Source::Notice(wake) = &self.fd {
             wake.notify();
         }
     }
 
-    /// Takes these signals from now on. To be called before other threads start,
-    /// since it blocks the signals for the calling thread and its later children.
+    /// Blocks SIGINT, SIGTERM and SIGHUP for the calling thread and opens a descriptor that
+    /// reports them. It must be called before other threads start: only threads that are
+    /// started later inherit the blocked signals.
     ///
     /// # Errors
-    /// What pthread_sigmask(3) or signalfd(2) report.
+    /// `EMFILE` or `ENFILE` if too many files are open (signalfd(2)).
     pub fn open() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: the set is made by sigemptyset before it is used; the result is
@@ -138,7 +142,7 @@ impl StopSignals {
         }
     }
 
-    /// Whether such a signal, or notice, came since the last call.
+    /// Whether a stop signal, or a call of [`Self::notify`], came since the last call.
     pub fn arrived(&self) -> bool {
         let mut came = false;
         let fd = match &self.fd {
@@ -154,7 +158,7 @@ impl StopSignals {
         came
     }
 
-    /// The signal that [`Self::arrived`] saw last, by its number (signal(7)).
+    /// The number of the last signal that [`Self::arrived`] saw (signal(7)).
     pub fn last(&self) -> Option<u32> {
         Some(self.last.load(Relaxed)).filter(|number| *number != 0)
     }
@@ -169,7 +173,7 @@ impl AsFd for StopSignals {
     }
 }
 
-/// Reads one record of `N` bytes; none: nothing is there.
+/// Reads one record of `N` bytes; `None` if there is none.
 fn read<const N: usize>(fd: &OwnedFd) -> Option<[u8; N]> {
     let mut bytes = [0_u8; N];
     // SAFETY: pointer and length describe the buffer; the descriptor does not block.
@@ -178,7 +182,7 @@ fn read<const N: usize>(fd: &OwnedFd) -> Option<[u8; N]> {
 }
 
 /// # Safety
-/// `fd` is a result of a call that makes a descriptor: nobody else owns it.
+/// `fd` is the result of a call that creates a descriptor, and it has no other owner.
 unsafe fn owned(fd: i32) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());

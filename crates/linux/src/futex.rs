@@ -1,11 +1,11 @@
-//! Threads that sleep on a word of memory, and are woken by it (futex(2)).
+//! Threads that sleep until a word of memory changes (futex(2)).
 
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Sleeps while `word` holds `expected`, until somebody calls [`wake`], a signal comes or
-/// `timeout` (on the monotonic clock) has passed. It may also return for no reason, so
-/// that the caller looks at the word again.
+/// Sleeps while `word` holds `expected`, until another thread calls [`wake`], a signal
+/// comes or `timeout` (of the monotonic clock) has passed. It may also return without a
+/// reason, so that the caller must read the word again (`FUTEX_WAIT`).
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     let limit = timeout.map(Timeout::new);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -14,7 +14,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, limit) };
 }
 
-/// Wakes up to `count` threads that sleep on `word`.
+/// Wakes at most `count` threads that sleep on `word` (`FUTEX_WAKE`).
 pub fn wake(word: &AtomicU32, count: u32) {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
@@ -22,8 +22,8 @@ pub fn wake(word: &AtomicU32, count: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, count) };
 }
 
-/// The time as `SYS_futex` takes it: two words of the machine's size, whatever the C
-/// library makes of `time_t` (linux/time.h, `__kernel_old_timespec`).
+/// A timeout in the layout that `SYS_futex` takes: two words of the machine's size,
+/// whatever `time_t` is in the C library (linux/time.h, `__kernel_old_timespec`).
 #[repr(C)]
 struct Timeout {
     seconds: libc::c_long,

@@ -1,8 +1,9 @@
-//! The memory that the C library keeps for this process.
+//! The heap of the C library (malloc(3)).
 
-/// Lets large blocks come from the system and go back to it one by one, however many of
-/// them were freed before (`M_MMAP_THRESHOLD`, mallopt(3)). Elsewhere than in the GNU C
-/// library nothing has to be done for that.
+/// Makes malloc(3) map every block of 128 KiB or more with mmap(2), so that it goes back to
+/// the kernel when it is freed (`M_MMAP_THRESHOLD`, mallopt(3)). The GNU C library would
+/// otherwise raise this threshold as large blocks are freed; other C libraries need
+/// nothing.
 pub fn fix_mmap_threshold() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes two numbers; a refusal leaves everything as it is.
@@ -11,7 +12,8 @@ pub fn fix_mmap_threshold() {
     }
 }
 
-/// Gives back to the system what was freed (malloc_trim(3)); it may take milliseconds.
+/// Returns free memory of the heap to the kernel (malloc_trim(3)). It may take
+/// milliseconds. It does nothing without the GNU C library.
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     // SAFETY: the call takes one number, and touches only memory that is free.
@@ -20,6 +22,7 @@ pub fn trim() {
     }
 }
 
-/// Bytes; the library's own limit before it begins to adapt it.
+/// Bytes; the threshold of the GNU C library before it adapts it
+/// (`DEFAULT_MMAP_THRESHOLD`).
 #[cfg(target_env = "gnu")]
 const LARGE: libc::c_int = 128 * 1024;

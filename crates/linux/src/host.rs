@@ -1,26 +1,27 @@
-//! What this host and this process are: names, CPUs, CPU time.
+//! Properties of this host and limits of this process: names, CPUs, CPU time, open files,
+//! threads, memory.
 
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// Names of the system (uname(2)).
+/// The names that uname(2) reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemNames {
-    /// Name of the operating system.
+    /// Name of the operating system (`sysname`).
     pub system: String,
-    /// Node name.
+    /// Name of the host (`nodename`).
     pub host: String,
-    /// Kernel release.
+    /// Release of the kernel (`release`).
     pub kernel: String,
-    /// Build of that release.
+    /// Build of the kernel (`version`).
     pub build: String,
-    /// Machine, e.g. `riscv64`.
+    /// Architecture of the machine (`machine`), e.g. `riscv64`.
     pub architecture: String,
 }
 
-/// Asks for the names of the system.
+/// Reads the names of the system (uname(2)).
 pub fn system_names() -> SystemNames {
     let mut names = MaybeUninit::<libc::utsname>::zeroed();
     // SAFETY: the pointer is valid for the call, which fails only for bad ones;
@@ -43,10 +44,10 @@ pub fn system_names() -> SystemNames {
     }
 }
 
-/// CPUs that this process may run on (sched_getaffinity(2)), in order.
+/// The CPUs that this process may run on, in ascending order (sched_getaffinity(2)).
 ///
 /// # Errors
-/// What the kernel reports, e.g. more CPUs than the set holds (1,024).
+/// `EINVAL` if the kernel supports more CPUs than the set holds (1,024).
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
     let size = std::mem::size_of::<libc::cpu_set_t>();
@@ -64,7 +65,7 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
 /// Pins the calling thread to one CPU (sched_setaffinity(2)).
 ///
 /// # Errors
-/// `EINVAL` if the CPU is not there or not allowed to this process.
+/// `EINVAL` if the CPU does not exist, is offline, or is not in the cpuset of this process.
 pub fn pin_thread(cpu: usize) -> io::Result<()> {
     let size = std::mem::size_of::<libc::cpu_set_t>();
     if cpu >= size * 8 {
@@ -80,16 +81,16 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// CPU time that this process used so far.
+/// CPU time that this process has used since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// In user space.
     pub user: Duration,
-    /// In the kernel, on this process's behalf.
+    /// In the kernel on behalf of this process.
     pub system: Duration,
 }
 
-/// Asks for the CPU time of all threads of this process (getrusage(2)).
+/// Reads the CPU time of all threads of this process (`RUSAGE_SELF`, getrusage(2)).
 pub fn cpu_time() -> CpuTime {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for the call; an all-zero rusage is a valid one.
@@ -104,21 +105,22 @@ pub fn cpu_time() -> CpuTime {
     CpuTime { user: span(usage.ru_utime), system: span(usage.ru_stime) }
 }
 
-/// The unit in which the kernel tells CPU time (`USER_HZ`; `_SC_CLK_TCK`, sysconf(3)): so
-/// many in a second, on nearly every machine 100.
+/// Clock ticks per second: the unit in which `/proc` counts CPU time (`USER_HZ`;
+/// `_SC_CLK_TCK`, sysconf(3)). 100 on nearly every machine.
 pub fn ticks_per_second() -> u64 {
     // SAFETY: this takes one number and touches no memory.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
 }
 
-/// Raises the limit of open files to what this process may have (setrlimit(2)).
+/// Raises the soft limit of open files to the hard limit (`RLIMIT_NOFILE`, setrlimit(2)).
 pub fn raise_file_limit() {
     raise_file_limit_to(0);
 }
 
-/// The same; one with `CAP_SYS_RESOURCE` goes beyond its hard limit if that is less than
-/// `wanted`.
+/// Raises the soft limit of open files to the hard limit, and a process with
+/// `CAP_SYS_RESOURCE` also the hard limit if that is below `wanted` (`RLIMIT_NOFILE`,
+/// setrlimit(2)). The limits stay as they are where the kernel refuses.
 pub fn raise_file_limit_to(wanted: usize) {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: both pointers are valid for the calls; an all-zero rlimit is a valid one,
@@ -137,8 +139,8 @@ pub fn raise_file_limit_to(wanted: usize) {
     }
 }
 
-/// Threads that this process may have: of its user (`RLIMIT_NPROC`, getrlimit(2)) and of its
-/// control group (`pids.max`, cgroups(7)), whichever is less.
+/// Number of threads that this process may have: the smaller one of the limits of its user
+/// (`RLIMIT_NPROC`, getrlimit(2)) and of its control group (`pids.max`, cgroups(7)).
 pub fn thread_limit() -> usize {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: the pointer is valid for the call; an all-zero rlimit is a valid one.
@@ -151,7 +153,7 @@ pub fn thread_limit() -> usize {
     group_threads().map_or(of_user, |of_group| of_group.min(of_user))
 }
 
-/// The limit of this process's control group; none if it has none, or does not tell.
+/// The limit of this process's control group; `None` if there is none or it cannot be read.
 fn group_threads() -> Option<usize> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let limit = |line: &str| {
@@ -168,8 +170,8 @@ fn group_threads() -> Option<usize> {
     groups.lines().filter_map(limit).min()
 }
 
-/// Bytes of memory that can be had without swapping (`MemAvailable`, proc_meminfo(5));
-/// none if the kernel does not tell.
+/// Bytes of memory that can be allocated without swapping (`MemAvailable`,
+/// proc_meminfo(5)); `None` if the kernel does not report it.
 pub fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -177,7 +179,8 @@ pub fn available_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Files that this process may have open (`RLIMIT_NOFILE`, getrlimit(2)).
+/// Number of files that this process may have open: the soft limit (`RLIMIT_NOFILE`,
+/// getrlimit(2)).
 pub fn file_limit() -> usize {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: the pointer is valid for the call; an all-zero rlimit is a valid one.
@@ -189,8 +192,8 @@ pub fn file_limit() -> usize {
     if done == 0 { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 1024 }
 }
 
-/// Lets the calling thread's timers fire when they are due, instead of up to 50
-/// microseconds later (`PR_SET_TIMERSLACK`, prctl(2)).
+/// Lets the timers of the calling thread fire when they are due, not up to 50 microseconds
+/// later (`PR_SET_TIMERSLACK`, prctl(2)).
 pub fn minimize_timer_slack() {
     let least: libc::c_ulong = 1;
     // SAFETY: this option takes one number and touches no memory.

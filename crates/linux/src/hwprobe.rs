@@ -1,41 +1,43 @@
-//! What a RISC-V core can do, of what the kernel found out by trying ([riscv_hwprobe(2)]).
+//! Extensions and performance of a RISC-V core, as the kernel probed them
+//! ([riscv_hwprobe(2)]).
 //!
 //! [riscv_hwprobe(2)]: https://docs.kernel.org/arch/riscv/hwprobe.html
 
 use std::io;
 
-/// What is known of one CPU; none: the kernel is older than the question.
+/// Properties of one CPU. A field is `None` if the kernel is too old to report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardwareProbe {
-    /// Who made it (`mvendorid`).
+    /// JEDEC number of the vendor (`mvendorid`).
     pub vendor: Option<u64>,
-    /// Which core it is, by the maker's numbers (`marchid`).
+    /// The vendor's number of the core (`marchid`).
     pub architecture: Option<u64>,
-    /// Its vector extension can be used.
+    /// Whether the vector extension can be used.
     pub vector: Option<bool>,
-    /// How it takes accesses of whole words that are not aligned.
+    /// How misaligned accesses of whole words are done.
     pub misaligned: Option<Misaligned>,
 }
 
-/// How a core takes accesses that are not aligned.
+/// How a core does misaligned accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misaligned {
-    /// Nobody knows.
+    /// The kernel does not know.
     Unknown,
-    /// Software below the kernel does them: always extremely slow.
+    /// By trap and emulation, always extremely slow.
     Emulated,
-    /// Slower than single bytes.
+    /// In hardware, slower than accesses of single bytes.
     Slow,
-    /// Faster than single bytes.
+    /// In hardware, faster than accesses of single bytes.
     Fast,
-    /// Not at all.
+    /// They fault.
     Unsupported,
 }
 
-/// Asks about one CPU.
+/// Reads the properties of one CPU.
 ///
 /// # Errors
-/// `ENOSYS` before Linux 6.4, `EINVAL` for a CPU that is not online.
+/// `ENOSYS` before Linux 6.4, `EINVAL` for a CPU that is not online, `InvalidInput` for a
+/// number above 1,023.
 pub fn probe(cpu: usize) -> io::Result<HardwareProbe> {
     let mut pairs = [MVENDORID, MARCHID, IMA_EXT_0, MISALIGNED_SCALAR_PERF, CPUPERF_0]
         .map(|key| Pair { key, value: 0 });
@@ -94,10 +96,10 @@ const RISCV_HWPROBE: libc::c_long = 258;
 const MVENDORID: i64 = 0;
 const MARCHID: i64 = 1;
 const IMA_EXT_0: i64 = 4;
-/// The older form of `MISALIGNED_SCALAR_PERF`, beside other numbers.
+/// The older form of `MISALIGNED_SCALAR_PERF`, in the lowest three bits.
 const CPUPERF_0: i64 = 5;
 const MISALIGNED_SCALAR_PERF: i64 = 9;
-/// Of `IMA_EXT_0`: the vector extension.
+/// The bit of `IMA_EXT_0` for the vector extension.
 const IMA_V: u64 = 1 << 2;
 
 const MOST_CPUS: usize = 1024;

@@ -1,6 +1,7 @@
-//! A process that shuts the file system to itself (landlock(7)). What is open stays open,
-//! and reading stays allowed. For a process that has only one thread yet; later threads
-//! inherit it.
+//! Restriction of this process's access to files and network (landlock(7)).
+//!
+//! Open descriptors and reading stay allowed. It is meant for a process with a single
+//! thread; threads that are started later inherit the restriction.
 
 use std::path::Path;
 
@@ -9,23 +10,24 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 
-/// How far the kernel went along.
+/// How much of the requested restriction the kernel enforces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restriction {
-    /// All the way.
+    /// All of it.
     Full,
-    /// As far as this kernel can.
+    /// The part that this kernel's Landlock supports.
     Partial,
-    /// Not at all.
+    /// Nothing.
     Absent {
-        /// Why not.
+        /// The reason, for a log.
         reason: String,
     },
 }
 
-/// From now on this process makes, writes, removes and executes no file, binds no TCP
-/// port but what the kernel chooses, and opens no TCP connection. It may still remove files in `directory`, if one is
-/// given. An older kernel does part of this or nothing, which is no error.
+/// From now on this process creates, writes, removes and executes no file, binds no TCP
+/// port except those that the kernel chooses, and opens no TCP connection. It may still
+/// remove files in `directory`, if one is given. On an older kernel only a part is
+/// enforced, or nothing, which is not an error.
 pub fn restrict(directory: Option<&Path>) -> Restriction {
     match apply(directory) {
         Ok(RulesetStatus::FullyEnforced) => Restriction::Full,
@@ -52,8 +54,8 @@ fn apply(directory: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// What is asked for is what this version knows (Linux 6.10); a newer kernel may be able
-/// to do more, but what that would break has not been looked at.
+/// The newest ABI that is requested (Linux 6.10). Later ones may restrict more, which has
+/// not been tested.
 const NEWEST: ABI = ABI::V5;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Safe wrappers of the Linux interfaces that linerate uses.
 //!
-//! Everything unsafe that talks to the kernel lives here, behind small types
-//! whose misuse does not compile. Nothing here knows what a test is.
+//! All unsafe code of the project is here, behind small types whose misuse does not
+//! compile. This crate contains no measurement logic.
 
 pub mod clock;
 pub mod driver_statistics;
@@ -52,37 +52,38 @@ pub mod uring;
 
 pub use socket_memory::{SocketMemory, socket_memory};
 
-/// Size of `T` as socket calls want it.
+/// The size of `T` as a `socklen_t`.
 #[expect(clippy::cast_possible_truncation, reason = "no kernel structure is that large")]
 const fn length_of<T>() -> libc::socklen_t {
     size_of::<T>() as libc::socklen_t
 }
 
-/// Whether the kernel had no room for what was to be sent (`ENOBUFS`, send(2)).
+/// Whether an error is `ENOBUFS`: the kernel had no buffer for what was to be sent
+/// (send(2)).
 pub fn lacks_buffers(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-/// Whether the kernel had no memory for what was to be done, or the user must not have so much
-/// of it locked (`ENOMEM`, `RLIMIT_MEMLOCK`).
+/// Whether an error is `ENOMEM`: the kernel had no memory, or the limit of locked memory
+/// (`RLIMIT_MEMLOCK`) is reached.
 pub fn lacks_memory(error: &std::io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOMEM)
 }
 
-/// Socket buffers in effect, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
+/// Sizes of a socket's buffers, in bytes (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketBuffers {
-    /// For sending.
+    /// Size of the send buffer.
     pub send: usize,
-    /// For receiving.
+    /// Size of the receive buffer.
     pub receive: usize,
 }
 
-/// Lets calls on a socket wait for what they need, but no longer than `longest`
-/// (`SO_RCVTIMEO` and `SO_SNDTIMEO`, socket(7)); they then fail with `EAGAIN`.
+/// Makes a socket blocking, and its calls fail with `EAGAIN` after `longest` (`SO_RCVTIMEO`
+/// and `SO_SNDTIMEO`, socket(7)).
 ///
 /// # Errors
-/// What fcntl(2) and setsockopt(2) report.
+/// The errors of fcntl(2) and setsockopt(2); none is expected of an open socket.
 pub fn set_call_timeout(
     socket: &impl std::os::fd::AsFd,
     longest: std::time::Duration,
@@ -93,11 +94,11 @@ pub fn set_call_timeout(
     socket.set_nonblocking(false)
 }
 
-/// Reads a socket's buffer sizes back. The kernel doubles what is asked and limits
-/// it by `net.core.wmem_max` and `rmem_max`.
+/// Reads the sizes of a socket's buffers. The kernel doubles the size that was set and
+/// limits it by `net.core.wmem_max` and `net.core.rmem_max` (socket(7)).
 ///
 /// # Errors
-/// What getsockopt(2) reports.
+/// The errors of getsockopt(2); none is expected of an open socket.
 pub fn socket_buffers(socket: &impl std::os::fd::AsFd) -> std::io::Result<SocketBuffers> {
     let socket = socket2::SockRef::from(socket);
     Ok(SocketBuffers { send: socket.send_buffer_size()?, receive: socket.recv_buffer_size()? })

@@ -1,26 +1,27 @@
-//! What the kernel has for many connections: ports, memory of sockets, room at a listener.
+//! Limits of this network namespace for many connections: local ports, socket memory,
+//! listen backlog.
 //!
-//! Read from `/proc/sys`, as ip(7), tcp(7), udp(7) and listen(2) describe it.
+//! They are read from `/proc/sys`; ip(7), tcp(7), udp(7) and listen(2) describe them.
 
 use std::fs;
 
-/// Ports that the kernel gives to connections that ask for none, both ends included
-/// (`net.ipv4.ip_local_port_range`, which holds for IPv6 too).
+/// The local ports that the kernel assigns to sockets that ask for none, both ends included
+/// (`net.ipv4.ip_local_port_range`, which applies to IPv6 too).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
-    /// The lowest.
+    /// The lowest port.
     pub first: u16,
-    /// The highest.
+    /// The highest port.
     pub last: u16,
 }
 
 impl PortRange {
-    /// That of this network namespace; none if the kernel does not tell.
+    /// Reads the range of this network namespace; `None` if it cannot be read.
     pub fn read() -> Option<Self> {
         Self::parse(&read("ipv4/ip_local_port_range")?)
     }
 
-    /// How many ports it has.
+    /// Number of ports in the range.
     pub fn count(self) -> u32 {
         u32::from(self.last).saturating_sub(self.first.into()) + 1
     }
@@ -32,19 +33,20 @@ impl PortRange {
     }
 }
 
-/// Bytes that the buffers of all TCP sockets together may take (the third number of
-/// `net.ipv4.tcp_mem`); none if the kernel does not tell.
+/// Bytes that the buffers of all TCP sockets may use together: the third number of
+/// `net.ipv4.tcp_mem`, which counts pages (tcp(7)). `None` if it cannot be read.
 pub fn tcp_memory_limit() -> Option<u64> {
     most_pages(&read("ipv4/tcp_mem")?).map(bytes)
 }
 
-/// The same of UDP (`net.ipv4.udp_mem`).
+/// Bytes that the buffers of all UDP sockets may use together: the third number of
+/// `net.ipv4.udp_mem`, which counts pages (udp(7)). `None` if it cannot be read.
 pub fn udp_memory_limit() -> Option<u64> {
     most_pages(&read("ipv4/udp_mem")?).map(bytes)
 }
 
-/// Connections that may wait at a listener (`net.core.somaxconn`); none if the kernel does
-/// not tell.
+/// The largest backlog of a listening socket (`net.core.somaxconn`, listen(2)); `None` if
+/// it cannot be read.
 pub fn somaxconn() -> Option<u32> {
     read("core/somaxconn")?.trim().parse().ok()
 }

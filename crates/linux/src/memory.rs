@@ -1,17 +1,16 @@
-//! Memory that is used over and over, on huge pages where the kernel has some to spare.
+//! Memory for buffers that are used over and over, on huge pages where the kernel has some.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Zeroed bytes that stay where they are (mmap(2)). A large region is aligned for huge
-/// pages and asks for them (`MADV_HUGEPAGE`, madvise(2)): the kernel then needs one entry
-/// of its address cache for what else takes hundreds.
+/// Zeroed bytes at a fixed address (mmap(2)). A large region is aligned for huge pages and
+/// requests them (`MADV_HUGEPAGE`, madvise(2)): one TLB entry then covers 2 MiB.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,
     length: usize,
-    /// The whole mapping.
+    /// Start and length of the whole mapping.
     mapped: (NonNull<libc::c_void>, usize),
 }
 
@@ -24,7 +23,8 @@ impl Region {
     /// A region of `length` bytes.
     ///
     /// # Errors
-    /// What mmap(2) reports, e.g. `ENOMEM`.
+    /// `ENOMEM` if there is no memory, or the limit of mappings or of address space is
+    /// reached (mmap(2)).
     pub fn new(length: usize) -> io::Result<Self> {
         let is_large = length >= WORTH_A_HUGE_PAGE;
         let align = if is_large { HUGE_PAGE } else { 1 };
@@ -74,9 +74,9 @@ impl Drop for Region {
     }
 }
 
-/// The size of a huge page on most machines; elsewhere the advice comes to nothing.
+/// Size of a huge page on most machines; with other sizes the advice has no effect.
 const HUGE_PAGE: usize = 2 * 1024 * 1024;
-/// Less would waste most of a huge page.
+/// Smaller regions would waste most of a huge page.
 const WORTH_A_HUGE_PAGE: usize = HUGE_PAGE / 8;
 
 #[cfg(test)]

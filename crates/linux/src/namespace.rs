@@ -32,15 +32,21 @@ pub struct NetworkNamespace {
 }
 
 impl NetworkNamespace {
-    /// The namespace of the calling thread.
+    /// The network namespace of the calling thread (`/proc/thread-self/ns/net`).
+    ///
+    /// # Errors
+    /// The errors of open(2); none is expected where `/proc` is mounted.
     pub fn current() -> io::Result<Self> {
         let descriptor = Arc::new(File::open("/proc/thread-self/ns/net")?.into());
         Ok(Self { descriptor })
     }
 
-    /// A new namespace, which has only a loopback interface that is down.
+    /// Creates a network namespace, which has only a loopback interface that is down. The
+    /// calling thread does not enter it.
     ///
-    /// Needs `CAP_SYS_ADMIN` (`unshare(2)`). The calling thread stays where it is.
+    /// # Errors
+    /// `EPERM` without `CAP_SYS_ADMIN`, `EINVAL` without `CONFIG_NET_NS`, `ENOSPC` if
+    /// `user.max_net_namespaces` is reached (unshare(2)).
     pub fn create() -> io::Result<Self> {
         on_fresh_thread(|| {
             unshare(libc::CLONE_NEWNET)?;
@@ -50,25 +56,29 @@ impl NetworkNamespace {
 
     /// Moves the calling thread into this namespace (`setns(2)`).
     ///
-    /// It stays there, and threads and processes that it starts are born there.
-    /// A socket belongs for ever to the namespace in which it was opened.
-    /// Prefer [`run`](Self::run), which leaves the calling thread alone.
+    /// The thread stays there, and threads and processes that it starts inherit the
+    /// namespace. A socket belongs to the namespace in which it was opened. Prefer
+    /// [`run`](Self::run), which does not change the calling thread.
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_SYS_ADMIN`.
     pub fn enter(&self) -> io::Result<()> {
         set_network_namespace(self.as_fd())
     }
 
-    /// Runs `work` on a new thread inside this namespace and waits for it.
+    /// Runs `work` on a new thread inside this namespace and waits for it. A panic of
+    /// `work` continues in the caller.
     ///
-    /// The error is that of starting the thread or of entering the namespace.
-    /// A panic of `work` continues in the caller.
+    /// # Errors
+    /// `EAGAIN` if no thread can be started, `EPERM` if the namespace cannot be entered.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         on_fresh_thread(|| self.enter().map(|()| work()))?
     }
 
-    /// Makes the future child of `command` run in this namespace.
+    /// Makes the child process that `command` will start run in this namespace.
     ///
-    /// The namespace lives at least as long as `command`. Entering needs
-    /// `CAP_SYS_ADMIN`, so `command` must not also change its user with
+    /// The namespace lives at least as long as `command`. Entering it needs
+    /// `CAP_SYS_ADMIN`, so that `command` must not also change its user with
     /// [`CommandExt::uid`], which takes effect earlier.
     pub fn apply_to(&self, command: &mut Command) {
         let descriptor = Arc::clone(&self.descriptor);
@@ -80,8 +90,11 @@ impl NetworkNamespace {
         unsafe { command.pre_exec(enter) };
     }
 
-    /// The inode number that identifies the namespace, as in
-    /// `readlink /proc/self/ns/net` (`namespaces(7)`).
+    /// The inode number that identifies the namespace, as in `readlink /proc/self/ns/net`
+    /// (`namespaces(7)`).
+    ///
+    /// # Errors
+    /// The errors of fstat(2); none is expected.
     pub fn inode(&self) -> io::Result<u64> {
         let file = File::from(self.descriptor.try_clone()?);
         Ok(file.metadata()?.ino())
@@ -94,7 +107,7 @@ impl AsFd for NetworkNamespace {
     }
 }
 
-/// Runs `work` on a thread of its own, whose namespaces may then change freely.
+/// Runs `work` on a new thread, whose namespaces it may change.
 fn on_fresh_thread<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let handle = thread::Builder::new().spawn_scoped(scope, work)?;

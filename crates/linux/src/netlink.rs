@@ -1,15 +1,15 @@
-//! A client of `NETLINK_ROUTE`: links, addresses and queueing disciplines.
+//! A client of `NETLINK_ROUTE`: links, addresses, routes and queueing disciplines.
 //!
-//! It does what the programs `ip` and `tc` would be called for, so that neither
-//! has to be installed. It is not a general netlink library: one request is in
-//! flight at a time, and there are no notifications.
+//! It replaces calls of the programs `ip` and `tc`, so that neither has to be installed. It
+//! is not a general netlink library: one request is in flight at a time, and there are no
+//! notifications.
 //!
-//! The protocol is that of `netlink(7)` and `rtnetlink(7)`. Numbers are in host
-//! byte order, except addresses, which are in network order.
+//! The protocol is that of `netlink(7)` and `rtnetlink(7)`. Numbers are in host byte order,
+//! except addresses, which are in network order.
 //!
-//! The crate netlink-packet-route is not used: one option of a queueing discipline that it
-//! does not know costs it the whole message, and a counter that an older kernel does not have
-//! is zero there, not absent.
+//! The crate netlink-packet-route is not used: with it one unknown option of a queueing
+//! discipline makes the whole message unreadable, and a counter that an older kernel does
+//! not have is zero, not absent.
 
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
@@ -41,12 +41,12 @@ pub use shaping::TokenBucket;
 
 use message::{Message, Reply, replies};
 
-/// A socket to the routing part of the kernel.
+/// A socket to `NETLINK_ROUTE`.
 ///
-/// It speaks for the network namespace in which the calling thread was when it
-/// opened the socket, also if it is used elsewhere later.
+/// It belongs to the network namespace in which the calling thread was when it was opened,
+/// on whichever thread it is used later.
 ///
-/// An error carries the `errno` of the kernel, and its explanation if it gave
+/// An error carries the `errno` of the kernel, and the kernel's explanation if there is
 /// one: see [`ExtendedAck`] and [`errno`].
 #[derive(Debug)]
 pub struct RouteSocket {
@@ -57,11 +57,15 @@ pub struct RouteSocket {
 
 impl RouteSocket {
     /// Opens a socket in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE` if too many files are open, `EAFNOSUPPORT` or `EPROTONOSUPPORT`
+    /// without netlink (socket(2)).
     pub fn open() -> io::Result<Self> {
         Self::open_to(libc::NETLINK_ROUTE)
     }
 
-    /// The same to another part of the kernel (`NETLINK_*`), which speaks by the same rules.
+    /// Opens a socket of another netlink protocol (`NETLINK_*`).
     fn open_to(protocol: libc::c_int) -> io::Result<Self> {
         let domain = Domain::from(libc::AF_NETLINK);
         let protocol = Protocol::from(protocol);
@@ -74,20 +78,20 @@ impl RouteSocket {
         Ok(Self { socket, sequence: 0, buffer: vec![0; RECEIVE_BUFFER_BYTES] })
     }
 
-    /// Sends a request that changes something and waits for its acknowledgement.
+    /// Sends a request that changes something, and waits for its acknowledgement.
     fn request(&mut self, message: Message) -> io::Result<()> {
         self.exchange(message, |_| ())
     }
 
-    /// Sends a request for one object and returns the message that describes it.
+    /// Sends a request for one object, and returns the message that describes it.
     fn ask(&mut self, message: Message) -> io::Result<Vec<u8>> {
         let mut answer = None;
         self.exchange(message, |reply| answer = Some(reply.payload.to_vec()))?;
         answer.ok_or_else(|| io::Error::other("the kernel acknowledged without an answer"))
     }
 
-    /// Sends `message` and hands over what the kernel answers, up to the
-    /// acknowledgement: every request asks for one, so that is always the end.
+    /// Sends `message` and calls `answer` with each reply up to the acknowledgement, which
+    /// every request asks for.
     fn exchange(&mut self, message: Message, mut answer: impl FnMut(&Reply)) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
         // An unconnected netlink socket sends to the kernel.
@@ -127,6 +131,6 @@ fn enable(socket: &Socket, option: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// `netlink(7)` recommends at least 8 KiB; a link that describes its virtual
-/// functions needs more.
+/// `netlink(7)` recommends at least 8 KiB; a link that describes its virtual functions
+/// needs more.
 const RECEIVE_BUFFER_BYTES: usize = 32 * 1024;

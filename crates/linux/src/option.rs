@@ -4,11 +4,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Sets `name` of `level` to `value`, which must be what the kernel takes for it: all
-/// numbers, without gaps between them.
+/// Sets a socket option. `value` must be what the kernel takes for it: only numbers,
+/// without padding between them.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2) for this option.
 pub(crate) fn set<T: Copy>(socket: &impl AsFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: pointer and length describe the value, which the kernel only reads.
     let done = unsafe {
@@ -23,10 +23,10 @@ pub(crate) fn set<T: Copy>(socket: &impl AsFd, level: i32, name: i32, value: &T)
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Reads `name` of `level`, a number.
+/// Reads a socket option that is a number.
 ///
 /// # Errors
-/// What getsockopt(2) reports.
+/// The errors of getsockopt(2) for this option.
 pub(crate) fn number(socket: &impl AsFd, level: i32, name: i32) -> io::Result<libc::c_int> {
     let mut value = MaybeUninit::<libc::c_int>::zeroed();
     let mut length = crate::length_of::<libc::c_int>();

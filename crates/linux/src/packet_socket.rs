@@ -1,7 +1,8 @@
-//! Frames of an interface as they are (packet(7)): received whole, and sent as they stand.
+//! Raw frames of an interface (packet(7)): received and sent whole.
 //!
-//! Each has in front what segmentation and checksums are still to be done
-//! (`struct virtio_net_hdr`, `PACKET_VNET_HDR`), so that pieces of up to 64 KiB stay in one.
+//! Each frame is preceded by `struct virtio_net_hdr` (`PACKET_VNET_HDR`), which says what
+//! segmentation and checksums are still to be done. So GSO packets of up to 64 KiB are not
+//! segmented.
 
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
@@ -11,16 +12,18 @@ use socket2::{Domain, Socket, Type};
 
 use crate::option;
 
-/// Takes all frames that arrive at one interface, and sends frames by it. Those that this host
-/// itself sends are not received.
+/// Receives all frames that arrive at one interface, and sends frames through it. Frames
+/// that this host sends are not received (`PACKET_IGNORE_OUTGOING`).
 #[derive(Debug)]
 pub struct PacketSocket(Socket);
 
 impl PacketSocket {
-    /// At the interface of this index, in the network namespace of the calling thread.
+    /// Opens a socket at the interface with this index, in the network namespace of the
+    /// calling thread.
     ///
     /// # Errors
-    /// What socket(2), setsockopt(2) and bind(2) report, e.g. `EPERM` without `CAP_NET_RAW`.
+    /// `EPERM` without `CAP_NET_RAW`, `ENODEV` if there is no such interface, `ENOPROTOOPT`
+    /// before Linux 4.20.
     pub fn open(interface: u32) -> io::Result<Self> {
         // Without a protocol it receives nothing before it is bound.
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking().cloexec(), None)?;
@@ -32,11 +35,11 @@ impl PacketSocket {
         Ok(Self(socket))
     }
 
-    /// The next frame with its header in front, as bytes of `into`, which has
-    /// [`MAX_FRAME_BYTES`] of them; none: there is none at the moment.
+    /// Receives the next frame, preceded by its `virtio_net_hdr`, into `into`, which has
+    /// [`MAX_FRAME_BYTES`]. Returns its length; `None` if no frame is waiting.
     ///
     /// # Errors
-    /// What recv(2) reports, e.g. `ENETDOWN`.
+    /// `ENETDOWN` if the interface is down (recv(2)).
     pub fn receive(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.0).read(into) {
             Ok(length) => Ok(Some(length)),
@@ -45,10 +48,11 @@ impl PacketSocket {
         }
     }
 
-    /// Sends a frame with its header in front.
+    /// Sends a frame that is preceded by its `virtio_net_hdr`.
     ///
     /// # Errors
-    /// What send(2) reports: `WouldBlock` and `ENOBUFS` where there is no room.
+    /// `EAGAIN` or `ENOBUFS` if there is no room, `ENETDOWN` if the interface is down,
+    /// `EINVAL` if the header is malformed (send(2)).
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         self.0.send(frame).map(drop)
     }
@@ -60,8 +64,8 @@ impl AsFd for PacketSocket {
     }
 }
 
-/// Room for what comes while another thread has the CPU; who must not exceed `rmem_max` gets
-/// as much as that.
+/// Raises the receive buffer for frames that arrive while another thread has the CPU;
+/// without `CAP_NET_ADMIN` it is limited by `rmem_max`.
 fn make_room(socket: &Socket) -> io::Result<()> {
     let bytes: libc::c_int = RECEIVE_BUFFER;
     option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
@@ -87,7 +91,8 @@ fn bind(socket: &Socket, interface: u32) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Header, Ethernet header with a tag, and 64 KiB: the longest that a frame is without BIG TCP.
+/// Length of the longest frame without BIG TCP, in bytes: `virtio_net_hdr`, Ethernet header
+/// with a VLAN tag, and 64 KiB.
 pub const MAX_FRAME_BYTES: usize = 10 + 18 + 65_536;
 const RECEIVE_BUFFER: libc::c_int = 64 << 20;
 /// `linux/if_packet.h`, since Linux 4.20.

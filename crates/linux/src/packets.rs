@@ -1,4 +1,5 @@
-//! What a stream's socket is told about its packets, whatever it carries.
+//! Options of a socket that concern its packets, whether TCP or UDP: type of service,
+//! pacing, flow label, interface.
 
 use std::ffi::c_ulong;
 use std::io;
@@ -9,22 +10,23 @@ use socket2::SockRef;
 
 use crate::option;
 
-/// Settings of the packets of one socket.
+/// Options that concern the packets of one socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketOptions {
-    /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)); 0: left alone.
+    /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)); 0: not set.
     pub type_of_service: u8,
     /// `SO_MAX_PACING_RATE` in bytes per second (socket(7), tc-fq(8)).
     pub pacing_rate: Option<u64>,
-    /// Flow label of IPv6 (RFC 6437), for a socket that connects.
+    /// IPv6 flow label of a connecting socket (RFC 6437).
     pub flow_label: Option<u32>,
 }
 
 impl PacketOptions {
-    /// Sets what concerns packets to `peer`, but not the flow label.
+    /// Sets the options for packets to `peer`, except the flow label.
     ///
     /// # Errors
-    /// What setsockopt(2) reports.
+    /// `EINVAL` for a value that the kernel does not take, `ENOPROTOOPT` without kernel
+    /// support, `EPERM` for a type of service that is reserved (setsockopt(2)).
     pub fn apply(&self, socket: &impl AsFd, peer: IpAddr) -> io::Result<()> {
         if self.type_of_service > 0 {
             set_type_of_service(socket, peer, self.type_of_service)?;
@@ -35,11 +37,12 @@ impl PacketOptions {
         Ok(())
     }
 
-    /// `to` as a socket must be connected to it for the flow label to be in effect.
+    /// Returns the address to connect to: `to`, with the flow label if there is one, which
+    /// is requested from the kernel first (`IPV6_FLOWLABEL_MGR`).
     ///
     /// # Errors
-    /// `InvalidInput` if `to` is IPv4, which has no flow labels; else what setsockopt(2)
-    /// reports.
+    /// `InvalidInput` if `to` is IPv4, which has no flow labels; `EPERM` or `ENOBUFS` if
+    /// the label is in exclusive use or there are too many (setsockopt(2)).
     pub fn with_flow_label(&self, socket: &impl AsFd, to: SocketAddr) -> io::Result<SocketAddr> {
         match (self.flow_label, to) {
             (None, _) => Ok(to),
@@ -59,18 +62,18 @@ impl PacketOptions {
     }
 }
 
-/// Lets the kernel space what leaves a socket, at so many bytes per second
-/// (`SO_MAX_PACING_RATE`, socket(7)): always for TCP, for UDP where it leaves through fq.
+/// Limits the rate at which a socket sends, in bytes per second (`SO_MAX_PACING_RATE`,
+/// socket(7)). TCP always keeps it; UDP only if its packets leave through the qdisc fq.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn set_max_pacing_rate(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
     let rate = c_ulong::try_from(bytes_per_second).unwrap_or(c_ulong::MAX);
     option::set(socket, libc::SOL_SOCKET, SO_MAX_PACING_RATE, &rate)
 }
 
-/// An IPv6 socket may carry IPv4, whose packets heed the option of IPv4 only. Some
-/// sockets know but one of the two, so that the one in use decides.
+/// An IPv6 socket may carry IPv4, whose packets have the IPv4 option only. Some sockets
+/// support only one of the two, so that the option of the family in use decides the result.
 fn set_type_of_service(socket: &impl AsFd, peer: IpAddr, value: u8) -> io::Result<()> {
     let socket = SockRef::from(socket);
     let class = socket.set_tclass_v6(value.into());
@@ -78,10 +81,10 @@ fn set_type_of_service(socket: &impl AsFd, peer: IpAddr, value: u8) -> io::Resul
     if peer.to_canonical().is_ipv4() { service } else { class }
 }
 
-/// Binds a socket to an interface before it is bound to an address.
+/// Binds a socket to an interface, before it is bound to an address (`SO_BINDTODEVICE`).
 ///
 /// # Errors
-/// What setsockopt(2) reports, e.g. `ENODEV`.
+/// `ENODEV` if there is no such interface, `EPERM` without `CAP_NET_RAW` before Linux 5.7.
 pub(crate) fn bind_to_device(socket: &impl AsFd, device: Option<&str>) -> io::Result<()> {
     device.map_or(Ok(()), |name| SockRef::from(socket).bind_device(Some(name.as_bytes())))
 }
@@ -102,7 +105,8 @@ struct FlowLabelRequest {
 }
 
 impl FlowLabelRequest {
-    /// Asks for `label` towards `destination`, made if need be, shared with anybody.
+    /// A request for `label` towards `destination`: it is created if need be and shared
+    /// with any other socket.
     fn obtain(destination: [u8; 16], label: u32) -> Self {
         let (action, share) = (ACTION_GET, SHARE_ANY);
         Self { destination, label: label.to_be(), action, share, flags: CREATE, ..Self::default() }

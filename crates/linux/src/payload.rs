@@ -1,11 +1,11 @@
-//! A payload in memory that is sent without being copied (sendfile(2)).
+//! A payload in a memory file, sent without a copy by sendfile(2).
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// Bytes in pages that nobody can change any more (memfd_create(2)): what is on its way
-/// to the peer still points to them.
+/// Bytes in a memory file that is sealed against changes (memfd_create(2), `F_SEAL_WRITE`):
+/// packets on their way still refer to its pages.
 #[derive(Debug)]
 pub struct SealedPayload {
     file: File,
@@ -13,10 +13,11 @@ pub struct SealedPayload {
 }
 
 impl SealedPayload {
-    /// Keeps `bytes`.
+    /// Copies `bytes` into a sealed memory file.
     ///
     /// # Errors
-    /// What memfd_create(2), write(2) or fcntl(2) report.
+    /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM`, `ENOSYS` without
+    /// memfd_create(2).
     pub fn new(bytes: &[u8]) -> io::Result<Self> {
         let mut file = File::from(anonymous_file()?);
         file.write_all(bytes)?;
@@ -29,15 +30,16 @@ impl SealedPayload {
         Ok(Self { file, length: bytes.len() })
     }
 
-    /// How many bytes there are.
+    /// Number of bytes.
     pub const fn length(&self) -> usize {
         self.length
     }
 
-    /// Sends the first `count` of them; how many went.
+    /// Sends the first `count` bytes; returns how many the socket took.
     ///
     /// # Errors
-    /// What sendfile(2) reports, e.g. `EAGAIN`.
+    /// `EAGAIN` if the send buffer is full; `EPIPE` or `ECONNRESET` if the connection is
+    /// gone (sendfile(2)).
     pub fn send(&self, socket: &impl AsFd, count: usize) -> io::Result<usize> {
         let mut offset: libc::off_t = 0;
         let (to, from) = (socket.as_fd().as_raw_fd(), self.file.as_raw_fd());

@@ -1,7 +1,7 @@
-//! Samples of what CPUs do (perf_event_open(2)): at regular moments, where in which program.
+//! Samples of what CPUs execute, at a fixed frequency (perf_event_open(2)).
 //!
-//! The kernel writes them into a ring for each CPU; nobody waits for a reader. Names of
-//! functions are another's work.
+//! The kernel writes them into a ring buffer for each CPU, which never blocks it. This
+//! module does not resolve symbols.
 
 mod attributes;
 mod error;
@@ -19,40 +19,41 @@ use ring::Ring;
 pub use error::PerfError;
 pub use records::{Mode, Sample};
 
-/// How often a second each CPU is looked at, from 1 to 10,000.
+/// Samples per second and CPU, from 1 to 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleFrequency(u32);
 
 impl SampleFrequency {
-    /// None: more than 10,000, or none at all.
+    /// A frequency of `times` per second; `None` if that is 0 or above 10,000.
     pub const fn new(times: u32) -> Option<Self> {
         if times >= 1 && times <= MOST_HERTZ { Some(Self(times)) } else { None }
     }
 
-    /// Times a second.
+    /// Samples per second.
     pub const fn per_second(self) -> u32 {
         self.0
     }
 }
 
 impl Default for SampleFrequency {
-    /// No round number, so that it does not keep in step with timers.
+    /// 199 Hz: no round number, so that samples do not coincide with periodic timers.
     fn default() -> Self {
         Self(199)
     }
 }
 
-/// What makes the kernel take a sample.
+/// The event that triggers a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Cycles, counted by the CPU itself: also where interrupts are off. An idle CPU has none.
+    /// CPU cycles, counted in hardware: samples are also taken where interrupts are off. An
+    /// idle CPU has none.
     Cycles,
-    /// A timer of the kernel, on each machine; idle CPUs are looked at too.
+    /// A timer of the kernel, available on every machine. Idle CPUs are sampled too.
     CpuClock,
 }
 
 impl Event {
-    /// As perf calls it.
+    /// The name that perf(1) gives it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -61,16 +62,16 @@ impl Event {
     }
 }
 
-/// Whom the samples are of.
+/// The set of threads that is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All that runs on the CPUs.
+    /// Everything that runs on the CPUs.
     Cpus,
-    /// Threads of this process, and what the kernel does for them.
+    /// Threads of this process, in user space and in the kernel.
     Threads,
 }
 
-/// A sampler that takes none yet, or is at it; it ends with this value.
+/// A set of perf events with their ring buffers. Dropping it ends the sampling.
 #[derive(Debug)]
 pub struct Sampler {
     rings: Vec<Ring>,
@@ -82,11 +83,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Prepares to sample each CPU; where that is not allowed, `threads` of this process
-    /// (gettid(2)).
+    /// Opens an event on each CPU; if that is not permitted, one for each of `threads` of
+    /// this process (gettid(2)), at most 64. Sampling begins with [`Self::start`].
     ///
     /// # Errors
-    /// Why neither can be.
+    /// The reason why neither can be opened.
     pub fn new(hertz: SampleFrequency, threads: &[i32]) -> Result<Self, PerfError> {
         let hertz = SampleFrequency(hertz.0.min(most_allowed()));
         let cpus = online_cpus();
@@ -114,38 +115,40 @@ impl Sampler {
         Err(refused)
     }
 
-    /// What makes the kernel take a sample.
+    /// The event in use.
     pub const fn event(&self) -> Event {
         self.event
     }
 
-    /// Whom they are of.
+    /// The scope in use.
     pub const fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// How often: what was asked, or what the host allows.
+    /// The frequency in use: what was asked for, limited by
+    /// `kernel.perf_event_max_sample_rate`.
     pub const fn hertz(&self) -> SampleFrequency {
         self.hertz
     }
 
-    /// Begins to take samples.
+    /// Enables the events (`PERF_EVENT_IOC_ENABLE`).
     ///
     /// # Errors
-    /// What ioctl(2) reports.
+    /// The errors of ioctl(2); none is expected.
     pub fn start(&self) -> io::Result<()> {
         self.rings.iter().try_for_each(Ring::enable)
     }
 
-    /// Takes no more; those that were taken can still be read.
+    /// Disables the events (`PERF_EVENT_IOC_DISABLE`). Samples that were taken can still be
+    /// read.
     ///
     /// # Errors
-    /// What ioctl(2) reports.
+    /// The errors of ioctl(2); none is expected.
     pub fn stop(&self) -> io::Result<()> {
         self.rings.iter().try_for_each(Ring::disable)
     }
 
-    /// Hands over all samples that were taken since the last call.
+    /// Calls `take` with each sample that was taken since the last call.
     pub fn drain(&mut self, mut take: impl FnMut(&Sample<'_>)) {
         for ring in &mut self.rings {
             self.text.clear();
@@ -154,13 +157,13 @@ impl Sampler {
         }
     }
 
-    /// Samples so far for which the rings had no room.
+    /// Number of samples so far for which a ring buffer had no room.
     pub const fn lost(&self) -> u64 {
         self.lost
     }
 }
 
-/// One thread on any CPU, or all on one.
+/// A thread on any CPU, or all threads on one CPU.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     thread: i32,
@@ -171,7 +174,8 @@ fn targets(numbers: &[i32], target: impl Fn(&i32) -> Target) -> Vec<Target> {
     numbers.iter().map(target).collect()
 }
 
-/// As many as there are; what ended meanwhile is left out.
+/// Opens an event for each target; CPUs that went offline and threads that ended are
+/// skipped.
 fn open_all(
     attributes: &Attributes,
     hertz: SampleFrequency,
@@ -189,17 +193,18 @@ fn open_all(
     if rings.is_empty() { Err(io::Error::from_raw_os_error(libc::ENOENT)) } else { Ok(rings) }
 }
 
-/// The CPU was switched off, or the thread has ended.
+/// Whether the CPU is offline, or the thread has ended.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ESRCH))
 }
 
-/// Bytes of a ring: a second of the longest samples, within bounds.
+/// Size of a ring buffer in bytes: one second of the longest samples, within bounds.
 fn room(hertz: SampleFrequency) -> usize {
     (hertz.0 as usize * records::LONGEST).clamp(LEAST_ROOM, MOST_ROOM)
 }
 
-/// `/sys/devices/system/cpu/online`; where there is none, those that this process may use.
+/// The CPUs of `/sys/devices/system/cpu/online`; if that cannot be read, those that this
+/// process may use.
 fn online_cpus() -> Vec<i32> {
     let told = fs::read_to_string("/sys/devices/system/cpu/online").ok();
     let cpus = told.and_then(|text| parse_list(&text)).filter(|cpus| !cpus.is_empty());
@@ -207,8 +212,8 @@ fn online_cpus() -> Vec<i32> {
     cpus.into_iter().filter_map(|cpu| i32::try_from(cpu).ok()).collect()
 }
 
-/// `kernel.perf_event_max_sample_rate` (perf_event_open(2)); the kernel lowers it by itself
-/// where samples take too long.
+/// `kernel.perf_event_max_sample_rate` (perf_event_open(2)); the kernel lowers it where
+/// samples take too long.
 fn most_allowed() -> u32 {
     let told = fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok();
     let told = told.and_then(|text| text.trim().parse().ok());
@@ -217,7 +222,7 @@ fn most_allowed() -> u32 {
 
 const ANY: i32 = -1;
 const MOST_HERTZ: u32 = 10_000;
-/// Threads that are sampled one by one: each has a ring.
+/// Number of threads that are sampled one by one; each has a ring buffer.
 const MOST_THREADS: usize = 64;
 const LEAST_ROOM: usize = 64 * 1024;
 /// A user without privileges may lock 512 KiB for each CPU by default

@@ -4,15 +4,15 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// What a descriptor is ready for.
+/// The events that poll(2) reported for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Readiness(i16);
 
 impl Readiness {
-    /// Ready for reading, and for nothing else.
+    /// Readable, and nothing else.
     pub const READABLE: Self = Self(libc::POLLIN);
 
-    /// Whether reading will not block: there is data, an end or an error.
+    /// Whether reading will not block: there is data, an end of stream or an error.
     pub const fn is_readable(self) -> bool {
         self.0 & (libc::POLLIN | libc::POLLHUP | libc::POLLERR) != 0
     }
@@ -23,7 +23,7 @@ impl Readiness {
     }
 }
 
-/// One descriptor and what it is watched for.
+/// A descriptor and the events that it is watched for.
 #[repr(transparent)]
 pub struct PollFd<'fd> {
     inner: libc::pollfd,
@@ -31,22 +31,22 @@ pub struct PollFd<'fd> {
 }
 
 impl<'fd> PollFd<'fd> {
-    /// Watches for data.
+    /// Watches for readability.
     pub fn readable(fd: BorrowedFd<'fd>) -> Self {
         Self::new(fd, libc::POLLIN)
     }
 
-    /// Watches for room.
+    /// Watches for writability.
     pub fn writable(fd: BorrowedFd<'fd>) -> Self {
         Self::new(fd, libc::POLLOUT)
     }
 
-    /// Watches for data, and for room if `wants_room`.
+    /// Watches for readability, and for writability if `wants_room`.
     pub fn both(fd: BorrowedFd<'fd>, wants_room: bool) -> Self {
         Self::new(fd, libc::POLLIN | if wants_room { libc::POLLOUT } else { 0 })
     }
 
-    /// What the last wait found.
+    /// The result of the last [`wait`].
     pub const fn ready(&self) -> Readiness {
         Readiness(self.inner.revents)
     }
@@ -57,11 +57,12 @@ impl<'fd> PollFd<'fd> {
     }
 }
 
-/// Waits until one of `watches` is ready or `timeout` passed (none: for ever). A
-/// signal ends the wait early.
+/// Waits until one of `watches` is ready or `timeout` has passed (`None`: without limit;
+/// rounded up to milliseconds). A signal ends the wait early.
 ///
 /// # Errors
-/// What poll(2) reports, but not `EINTR`.
+/// `EINVAL` for more descriptors than the process may open, `ENOMEM`; never `EINTR`
+/// (poll(2)).
 pub fn wait(watches: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
     let count = libc::nfds_t::try_from(watches.len()).unwrap_or(libc::nfds_t::MAX);
     // SAFETY: `PollFd` is transparent over pollfd; pointer and count describe the

@@ -1,6 +1,8 @@
-//! What this process may do, and how it gives up what it does not need: another user,
-//! no capabilities (capabilities(7)), nothing to be gained by a program that it runs.
-//! All of this is for a process that has only one thread yet; later threads inherit it.
+//! How a process gives up privileges: another user, fewer capabilities (capabilities(7)),
+//! no new ones by exec.
+//!
+//! It is meant for a process with a single thread; threads that are started later inherit
+//! the result.
 
 use std::io;
 
@@ -8,7 +10,7 @@ use caps::{CapSet, Capability, CapsHashSet};
 use nix::sys::prctl;
 use nix::unistd::{self, Gid, Uid};
 
-/// A user of this system.
+/// A user of this system, with its primary group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     id: Uid,
@@ -16,11 +18,11 @@ pub struct User {
 }
 
 impl User {
-    /// The user of that name (getpwnam(3)) or number; a number that no name belongs to
-    /// is its own group. None: there is no such user.
+    /// Looks up a user by name (getpwnam(3)) or number. A number without a name gets the
+    /// group of the same number. `None` if there is no user of that name.
     ///
     /// # Errors
-    /// What the list of users gives, e.g. that it cannot be read.
+    /// `EIO`, `EMFILE` or `ENFILE` if the user database cannot be read.
     pub fn find(name: &str) -> io::Result<Option<Self>> {
         if let Some(known) = unistd::User::from_name(name)? {
             return Ok(Some(Self { id: known.uid, group: known.gid }));
@@ -31,12 +33,13 @@ impl User {
         Ok(Some(Self { id: Uid::from_raw(number), group }))
     }
 
-    /// Whether this process is that user already.
+    /// Whether this process runs as that user already.
     pub fn is_current(self) -> bool {
         unistd::getuid() == self.id && unistd::geteuid() == self.id
     }
 
-    /// Becomes that user, of its group alone. The permitted capabilities stay.
+    /// Changes user and group and drops all supplementary groups; the permitted
+    /// capabilities stay.
     fn become_it(self) -> io::Result<()> {
         if self.is_current() {
             return Ok(());
@@ -49,17 +52,17 @@ impl User {
     }
 }
 
-/// What is left to a process of the powers of root.
+/// The capabilities that a process keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptCapabilities {
-    /// None of them.
+    /// None.
     None,
-    /// It may bind sockets to ports that others must not (`CAP_NET_BIND_SERVICE`).
+    /// `CAP_NET_BIND_SERVICE`: the right to bind ports below `ip_unprivileged_port_start`.
     BindService,
 }
 
 impl KeptCapabilities {
-    /// What a process needs that binds sockets to `port`.
+    /// The capabilities that a process needs to bind `port`.
     pub fn for_port(port: u16) -> Self {
         if port < lowest_port_for_all() { Self::BindService } else { Self::None }
     }
@@ -72,13 +75,12 @@ impl KeptCapabilities {
     }
 }
 
-/// Becomes `user`, if one is given, and gives up all capabilities except `keep`, for
-/// good: no program that this process runs gets them back (`PR_SET_NO_NEW_PRIVS`,
-/// prctl(2)).
+/// Changes to `user`, if one is given, and drops all capabilities except `keep` for good:
+/// no program that this process executes regains them (`PR_SET_NO_NEW_PRIVS`, prctl(2)).
 ///
 /// # Errors
-/// `EPERM` if this process may not become another user; what else prctl(2), setuid(2)
-/// and capset(2) report.
+/// `EPERM` if this process may not change its user; `EAGAIN` if the user has too many
+/// processes (setuid(2)).
 pub fn drop_privileges(user: Option<User>, keep: KeptCapabilities) -> io::Result<()> {
     prctl::set_no_new_privs()?;
     let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
@@ -98,9 +100,9 @@ pub fn drop_privileges(user: Option<User>, keep: KeptCapabilities) -> io::Result
     Ok(())
 }
 
-/// Takes all but `kept` from what programs could ever get back. Neither of these sets
-/// gives a process anything that may gain no privileges, so that it is no harm where the
-/// kernel has no ambient set, or where `CAP_SETPCAP` is lacking.
+/// Drops all but `kept` from the ambient and the bounding set. Neither gives rights to a
+/// process that may gain no privileges, so that failing is harmless: an old kernel has no
+/// ambient set, and the bounding set needs `CAP_SETPCAP`.
 fn bound(kept: &CapsHashSet) {
     _ = caps::clear(None, CapSet::Ambient);
     for capability in caps::all().difference(kept) {
@@ -110,7 +112,7 @@ fn bound(kept: &CapsHashSet) {
     }
 }
 
-/// The lowest port that everybody may bind (`ip_unprivileged_port_start`, ip(7)).
+/// The lowest port that every process may bind (`ip_unprivileged_port_start`, ip(7)).
 fn lowest_port_for_all() -> u16 {
     let setting = std::fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");
     setting.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(FIRST_UNPRIVILEGED_PORT)

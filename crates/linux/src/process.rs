@@ -1,13 +1,13 @@
-//! This process among others.
+//! This process: its thread numbers, signals and daemon mode.
 
 use std::io;
 
-/// Goes on in the background: in a session of its own, with standard input and output
-/// from and to nowhere (daemon(3)); the working directory stays. To be called before
-/// there are other threads, since these do not come along.
+/// Continues in the background: in a new session, with standard streams at `/dev/null`
+/// (daemon(3)). The working directory stays. It must be called before other threads start,
+/// since fork(2) copies only the calling thread.
 ///
 /// # Errors
-/// What fork(2) reports.
+/// `EAGAIN` or `ENOMEM` if fork(2) fails.
 pub fn become_daemon() -> io::Result<()> {
     // SAFETY: the call takes two flags; the caller has no other threads, so that the
     // child has a whole copy of the process.
@@ -21,14 +21,14 @@ pub fn thread_id() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// A file that would grow beyond the limit (`RLIMIT_FSIZE`, setrlimit(2)) is an error of who
-/// writes it, and not the end of the process. Files in memory count too.
+/// Ignores SIGXFSZ: a write beyond the limit of file sizes (`RLIMIT_FSIZE`, setrlimit(2))
+/// then fails with `EFBIG` and does not end the process. Memory files count too.
 pub fn ignore_file_size_signal() {
     // SAFETY: no handler is installed, so that nothing of ours runs in a signal.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Whether a process with this number exists, whosever it is.
+/// Whether a process with this number exists, of any user.
 pub fn exists(process: i32) -> bool {
     // 0 and below mean groups of processes.
     if process <= 0 {

@@ -1,35 +1,34 @@
-//! What a socket holds, and what the kernel dropped at it (`SO_MEMINFO`,
-//! `linux/sock_diag.h`): the figures of sock_diag(7) for a socket of one's own.
+//! Buffer use and drops of a socket (`SO_MEMINFO`, `linux/sock_diag.h`), as sock_diag(7)
+//! reports them.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The array that `SO_MEMINFO` fills, `SK_MEMINFO_*`: all in bytes but the last.
+/// The array of `SO_MEMINFO` (`SK_MEMINFO_*`). All fields but the last are bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct SocketMemory {
-    /// Waits to be read, with what the kernel needs for each packet.
+    /// Bytes waiting to be read, with the kernel's overhead (`SK_MEMINFO_RMEM_ALLOC`).
     pub receive_allocated: u32,
-    /// Limit of that.
+    /// Limit of [`Self::receive_allocated`] (`SK_MEMINFO_RCVBUF`).
     pub receive_buffer: u32,
-    /// Sent and not yet through the device.
+    /// Bytes that were sent and have not left the device (`SK_MEMINFO_WMEM_ALLOC`).
     pub send_allocated: u32,
-    /// Limit of that.
+    /// Limit of [`Self::send_allocated`] (`SK_MEMINFO_SNDBUF`).
     pub send_buffer: u32,
     forward_allocated: u32,
     send_queued: u32,
     option_memory: u32,
     backlog: u32,
-    /// Packets dropped since the socket was opened.
+    /// Packets dropped since the socket was opened (`SK_MEMINFO_DROPS`).
     pub drops: u32,
 }
 
-/// Asks the kernel what a socket holds.
+/// Reads buffer use and drops of a socket.
 ///
 /// # Errors
-/// What getsockopt(2) reports: `ENOPROTOOPT` before Linux 4.12; `Unsupported` if it does not
-/// count drops.
+/// `ENOPROTOOPT` before Linux 4.12; `Unsupported` if the kernel does not report drops.
 pub fn socket_memory(socket: &impl AsFd) -> io::Result<SocketMemory> {
     let mut memory = MaybeUninit::<SocketMemory>::zeroed();
     let mut length = crate::length_of::<SocketMemory>();
@@ -52,7 +51,7 @@ pub fn socket_memory(socket: &impl AsFd) -> io::Result<SocketMemory> {
     if is_whole { Ok(memory) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
-/// `asm-generic/socket.h`, and those that number options in their own way.
+/// `asm-generic/socket.h`, and the architectures that number socket options differently.
 const SO_MEMINFO: libc::c_int =
     if cfg!(any(target_arch = "sparc", target_arch = "sparc64")) { 0x0039 } else { 55 };
 

@@ -1,12 +1,12 @@
-//! Bytes that move between memory, sockets and files without being copied (splice(2),
-//! vmsplice(2)): a pipe holds the pages on their way.
+//! Moving bytes between memory, sockets and files without a copy: splice(2) and vmsplice(2)
+//! through a pipe.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// A pipe that does not block.
+/// A non-blocking pipe.
 #[derive(Debug)]
 pub struct Pipe {
     read: OwnedFd,
@@ -15,11 +15,11 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A pipe with room for about `wanted` bytes, as far as `fs.pipe-max-size` and the pages
-    /// that the user may have in pipes allow it (pipe(7)).
+    /// A pipe with room for about `wanted` bytes, as far as `fs.pipe-max-size` and the
+    /// user's limit of pages in pipes allow (pipe(7)).
     ///
     /// # Errors
-    /// What pipe2(2) or fcntl(2) report.
+    /// `EMFILE` or `ENFILE` if too many files are open (pipe2(2)).
     pub fn new(wanted: usize) -> io::Result<Self> {
         let mut ends = [-1; 2];
         // SAFETY: there is room for two descriptors, which nobody else owns then.
@@ -40,17 +40,17 @@ impl Pipe {
         Ok(Self { read, write, capacity })
     }
 
-    /// How many bytes it holds at the most, if they fill their pages.
+    /// Number of bytes that it holds if they fill their pages (`F_GETPIPE_SZ`).
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Puts the pages of `bytes` in; how many bytes went. They must stay as they are for as
-    /// long as they are on their way, which outlasts the call: what is changed meanwhile
-    /// arrives changed.
+    /// Maps the pages of `bytes` into the pipe (vmsplice(2)); returns how many bytes fit.
+    /// The bytes must not change until the peer has them, which outlasts the call: else the
+    /// changed bytes are sent.
     ///
     /// # Errors
-    /// What vmsplice(2) reports, e.g. `EAGAIN` if the pipe is full.
+    /// `EAGAIN` if the pipe is full, `ENOMEM`.
     pub fn put(&self, bytes: &[u8]) -> io::Result<usize> {
         let vector =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -61,19 +61,20 @@ impl Pipe {
         usize::try_from(put).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Moves up to `most` bytes out of it to `target`; how many went.
+    /// Moves up to `most` bytes from the pipe to `target` (splice(2)); returns how many.
     ///
     /// # Errors
-    /// What splice(2) reports, e.g. `EAGAIN` if the target takes nothing now.
+    /// `EAGAIN` if the target takes nothing now; `EPIPE` or `ECONNRESET` if a connection is
+    /// gone.
     pub fn splice_to(&self, target: &impl AsFd, most: usize) -> io::Result<usize> {
         splice(&self.read, target, most)
     }
 
-    /// Moves up to `most` bytes from `source` into it; how many came, 0: the source has
-    /// ended.
+    /// Moves up to `most` bytes from `source` into the pipe (splice(2)); returns how many,
+    /// 0 at the end of the source.
     ///
     /// # Errors
-    /// What splice(2) reports, e.g. `EAGAIN` if the source has nothing now.
+    /// `EAGAIN` if the source has nothing now, or the pipe is full; the error of a socket.
     pub fn splice_from(&self, source: &impl AsFd, most: usize) -> io::Result<usize> {
         splice(source, &self.write, most)
     }
@@ -95,11 +96,11 @@ fn splice(from: &impl AsFd, to: &impl AsFd, most: usize) -> io::Result<usize> {
     usize::try_from(moved).map_err(|_| io::Error::last_os_error())
 }
 
-/// Where bytes go that nobody wants (null(4)): opened once, since a process that has given
-/// up its rights to files cannot do that later.
+/// `/dev/null`, which discards what is written (null(4)). It is opened once, since a
+/// process that has given up its rights to files cannot open it later.
 ///
 /// # Errors
-/// What open(2) reports.
+/// `EMFILE` or `ENFILE` if too many files are open, `EACCES` or `ENOENT` (open(2)).
 pub fn dev_null() -> io::Result<&'static File> {
     if let Some(file) = NOWHERE.get() {
         return Ok(file);

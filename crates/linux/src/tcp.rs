@@ -1,4 +1,4 @@
-//! TCP sockets: how they are made, set up and asked about.
+//! TCP sockets: creation, options, state.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -19,14 +19,14 @@ pub use msg_zerocopy::{Completions, enable_zerocopy, read_completions, send_zero
 pub use multipath::{is_multipath, mptcp_bytes_acked};
 pub use zerocopy_receive::{MappedBytes, ReceiveMapping};
 
-/// What is set on a stream's socket before it is connected.
+/// Options that are set on a stream's socket before it connects.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOptions {
-    /// Address to send from; port 0: any.
+    /// Local address to bind; port 0 lets the kernel choose.
     pub bind: Option<SocketAddr>,
-    /// Interface that the socket is bound to (`SO_BINDTODEVICE`, socket(7)).
+    /// Interface to bind the socket to (`SO_BINDTODEVICE`, socket(7)).
     pub device: Option<String>,
-    /// Asks for Multipath TCP, which the peer may decline (RFC 8684).
+    /// Whether to request Multipath TCP, which the peer may decline (RFC 8684).
     pub multipath: bool,
     /// `SO_SNDBUF` and `SO_RCVBUF` in bytes (socket(7)).
     pub window: Option<usize>,
@@ -36,17 +36,20 @@ pub struct TcpOptions {
     pub congestion: Option<String>,
     /// `TCP_NODELAY` (tcp(7)).
     pub no_delay: bool,
-    /// How long sent bytes may stay without acknowledgement (`TCP_USER_TIMEOUT`, tcp(7)).
+    /// How long sent bytes may stay unacknowledged before the connection is closed
+    /// (`TCP_USER_TIMEOUT`, tcp(7)).
     pub send_timeout: Option<Duration>,
-    /// What its packets bear.
+    /// Options that concern its packets.
     pub packets: PacketOptions,
 }
 
-/// Begins to connect. The socket does not block; it is connected, or has failed,
-/// when it becomes writable: see [`connect_result`].
+/// Starts to connect a non-blocking socket. It becomes writable when it is connected or has
+/// failed: see [`connect_result`].
 ///
 /// # Errors
-/// What the kernel reports at once, e.g. an unreachable network.
+/// `ENETUNREACH` or `EHOSTUNREACH` without a route, `EADDRINUSE` or `EADDRNOTAVAIL` for the
+/// local address, `ENODEV` without the interface, `ENOENT` without the congestion control,
+/// `EMFILE` or `ENFILE` if too many files are open.
 pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStream> {
     let protocol = if options.multipath { Protocol::MPTCP } else { Protocol::TCP };
     let socket = Socket::new(Domain::for_address(to), Type::STREAM.nonblocking(), Some(protocol))?;
@@ -71,25 +74,25 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
     }
 }
 
-/// The result of a connect that was begun.
+/// The result of a connect that was started (`SO_ERROR`).
 ///
 /// # Errors
-/// Why it failed, e.g. `ECONNREFUSED`.
+/// The reason of the failure: `ECONNREFUSED`, `ETIMEDOUT`, `EHOSTUNREACH`, `ENETUNREACH`.
 pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
     stream.take_error()?.map_or(Ok(()), Err)
 }
 
-/// Connections that may wait at a listener of this host.
+/// The backlog to ask listen(2) for: `net.core.somaxconn`, or 4,096 if that cannot be read.
 pub fn max_backlog() -> u32 {
     let most = BACKLOG.unsigned_abs();
     crate::limits::somaxconn().map_or(most, |limit| limit.min(most))
 }
 
-/// Sets the options of an accepted stream; those that concern its connecting have no
-/// meaning there.
+/// Sets the options of an accepted stream, except those that concern connecting.
 ///
 /// # Errors
-/// What setsockopt(2) reports, e.g. `ENOENT` for a congestion control that is not there.
+/// `ENOENT` if the congestion control is not available, `EPERM` if it is not allowed,
+/// `EINVAL` for a maximum segment size that the kernel does not take (setsockopt(2)).
 pub fn configure(stream: &TcpStream, options: &TcpOptions) -> io::Result<()> {
     apply(&SockRef::from(stream), options)?;
     options.packets.apply(stream, stream.peer_addr()?.ip())
@@ -115,19 +118,21 @@ fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// A listener on `address` whose accepted connections do not block. An IPv6
-/// listener takes IPv4 too if `dual`, and any takes Multipath TCP where the kernel has it.
+/// A listener on `address` whose accepted connections do not block. With `dual` an IPv6
+/// listener accepts IPv4 too. It accepts Multipath TCP where the kernel supports that.
 ///
 /// # Errors
-/// What the kernel reports, e.g. `EADDRINUSE`.
+/// `EADDRINUSE` if the port is in use, `EADDRNOTAVAIL` if the address is not local,
+/// `EACCES` for a privileged port.
 pub fn listen(address: SocketAddr, dual: bool) -> io::Result<TcpListener> {
     listen_on(None, address, dual)
 }
 
-/// As [`listen`], on one interface if `device` names one (`SO_BINDTODEVICE`, socket(7)).
+/// Like [`listen`], restricted to one interface if `device` names one (`SO_BINDTODEVICE`,
+/// socket(7)).
 ///
 /// # Errors
-/// As for [`listen`]; `ENODEV` if there is no such interface.
+/// The errors of [`listen`]; `ENODEV` if there is no such interface.
 pub fn listen_on(device: Option<&str>, address: SocketAddr, dual: bool) -> io::Result<TcpListener> {
     let socket = multipath::socket_for_all(Domain::for_address(address))?;
     bind_to_device(&socket, device)?;
@@ -140,11 +145,12 @@ pub fn listen_on(device: Option<&str>, address: SocketAddr, dual: bool) -> io::R
     Ok(socket.into())
 }
 
-/// The next connection that waits at `listener`, which does not block, and neither will
-/// the connection (accept4(2)).
+/// Accepts the next pending connection of a non-blocking listener. The connection does not
+/// block either (accept4(2)).
 ///
 /// # Errors
-/// What accept4(2) reports, e.g. `EAGAIN` if there is none.
+/// `EAGAIN` if no connection is pending, `EMFILE` or `ENFILE` if too many files are open,
+/// `ECONNABORTED` if the connection was reset.
 pub fn accept(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     // SAFETY: storage and length are what the call expects; a result that is no error is
     // a descriptor that nobody else owns.
@@ -159,22 +165,22 @@ pub fn accept(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     Ok((stream, from))
 }
 
-/// How a connection finds out that its peer is gone (tcp(7)).
+/// Parameters by which a connection detects that its peer is gone (tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
-    /// Silence before the first probe (`TCP_KEEPIDLE`).
+    /// Idle time before the first keepalive probe (`TCP_KEEPIDLE`).
     pub idle: Duration,
     /// Time between two probes (`TCP_KEEPINTVL`).
     pub interval: Duration,
-    /// Probes without an answer before the connection is dead (`TCP_KEEPCNT`).
+    /// Number of unanswered probes after which the connection is closed (`TCP_KEEPCNT`).
     pub probes: u32,
-    /// How long sent bytes may stay without acknowledgement (`TCP_USER_TIMEOUT`).
+    /// How long sent bytes may stay unacknowledged (`TCP_USER_TIMEOUT`).
     pub user_timeout: Duration,
 }
 
 impl Default for Keepalive {
-    /// A peer that vanished is noticed within nine seconds: after the user timeout, which
-    /// stands above the number of probes, at the next probe.
+    /// Detects a peer that is gone within nine seconds: at the first probe after the user
+    /// timeout, which takes precedence over the number of probes.
     fn default() -> Self {
         Self {
             idle: Duration::from_secs(2),
@@ -185,10 +191,10 @@ impl Default for Keepalive {
     }
 }
 
-/// Makes a control connection quick to send and quick to notice a vanished peer.
+/// Sets up a control connection: `TCP_NODELAY` and keepalive.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn prepare_control(stream: &TcpStream, keepalive: &Keepalive) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     stream.set_nodelay(true)?;
@@ -201,19 +207,20 @@ pub fn prepare_control(stream: &TcpStream, keepalive: &Keepalive) -> io::Result<
     socket.set_tcp_user_timeout(Some(keepalive.user_timeout))
 }
 
-/// Throws away what is unsent when the stream is closed (`SO_LINGER` with time 0).
+/// Makes close(2) reset the connection and discard unsent bytes (`SO_LINGER` with time 0).
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn abort_on_close(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_linger(Some(Duration::ZERO))
 }
 
-/// Sends the last bytes of a stream and its end, if they fit in one segment (`MSG_MORE`,
+/// Sends `bytes` and shuts down the sending side, in one segment if they fit (`MSG_MORE`,
 /// send(2)).
 ///
 /// # Errors
-/// What send(2) reports, or shutdown(2); `WriteZero` if the kernel did not take all of them.
+/// `WriteZero` if the kernel did not take all bytes, `EAGAIN` if it took none, `EPIPE` or
+/// `ECONNRESET` if the connection is gone.
 pub fn send_and_shutdown(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     let flags = libc::MSG_MORE | libc::MSG_NOSIGNAL;
     // SAFETY: pointer and length describe `bytes`.
@@ -225,11 +232,11 @@ pub fn send_and_shutdown(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.shutdown(std::net::Shutdown::Write)
 }
 
-/// Takes up to as many bytes as `room` has from a stream, and throws them away without
-/// copying them (`MSG_TRUNC`, tcp(7)); how many there were, 0: the stream has ended.
+/// Receives at most `room.len()` bytes and discards them in the kernel without a copy
+/// (`MSG_TRUNC`, tcp(7)). Returns how many; 0 at the end of the stream.
 ///
 /// # Errors
-/// What recv(2) reports, e.g. `EAGAIN`.
+/// `EAGAIN` if nothing has arrived, `ECONNRESET` if the connection is gone.
 pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
     // SAFETY: pointer and length describe `room`, should a kernel write there after all.
     let taken = unsafe {
@@ -238,18 +245,18 @@ pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
     usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
-/// Congestion control in effect.
+/// Name of the congestion control in use (`TCP_CONGESTION`).
 ///
 /// # Errors
-/// What getsockopt(2) reports.
+/// The errors of getsockopt(2); none is expected of a TCP socket.
 pub fn congestion(stream: &TcpStream) -> io::Result<String> {
     let name = SockRef::from(stream).tcp_congestion()?;
     let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
-/// `struct tcp_info` of `linux/tcp.h` up to the fields of kernel 5.4. Fields that
-/// a kernel does not know are zero.
+/// `struct tcp_info` of `linux/tcp.h` up to the fields of Linux 5.4. Fields that the kernel
+/// does not fill are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpInfo {
@@ -261,14 +268,15 @@ pub struct TcpInfo {
     /// `TCPI_OPT_*`.
     pub options: u8,
     window_scales: u8,
-    /// `tcpi_delivery_rate_app_limited` in the lowest bit (little endian) or the highest.
+    /// `tcpi_delivery_rate_app_limited` is the lowest bit on little-endian machines, the
+    /// highest on big-endian ones.
     flags: u8,
     rto: u32,
     ato: u32,
-    /// Segment size for sending in bytes.
+    /// Maximum segment size for sending, in bytes.
     pub snd_mss: u32,
     rcv_mss: u32,
-    /// Segments not mptcp_bytes_acked.
+    /// Segments sent and not acknowledged.
     pub unacked: u32,
     sacked: u32,
     lost: u32,
@@ -283,17 +291,17 @@ pub struct TcpInfo {
     rcv_ssthresh: u32,
     /// Smoothed round-trip time in microseconds.
     pub rtt: u32,
-    /// Its variation in microseconds.
+    /// Variation of the round-trip time in microseconds (RFC 6298).
     pub rttvar: u32,
     snd_ssthresh: u32,
     /// Congestion window in segments.
     pub snd_cwnd: u32,
     advmss: u32,
-    /// Reordering that is allowed for before a segment counts as lost, in segments.
+    /// Reordering that is tolerated before a segment counts as lost, in segments.
     pub reordering: u32,
     rcv_rtt: u32,
     rcv_space: u32,
-    /// Segments retransmitted since the connection opened.
+    /// Segments retransmitted since the connection was opened.
     pub total_retrans: u32,
     pacing_rate: u64,
     max_pacing_rate: u64,
@@ -303,9 +311,9 @@ pub struct TcpInfo {
     pub bytes_received: u64,
     segs_out: u32,
     segs_in: u32,
-    /// Bytes written and not sent.
+    /// Bytes written by the application and not yet sent.
     pub notsent_bytes: u32,
-    /// Least round-trip time in microseconds.
+    /// Minimum round-trip time in microseconds.
     pub min_rtt: u32,
     data_segs_in: u32,
     data_segs_out: u32,
@@ -313,20 +321,20 @@ pub struct TcpInfo {
     pub delivery_rate: u64,
     /// Time with data outstanding, in microseconds.
     pub busy_time: u64,
-    /// Part of it limited by the receiver's window, in microseconds.
+    /// Part of `busy_time` limited by the receiver's window, in microseconds.
     pub rwnd_limited: u64,
-    /// Part of it limited by the send buffer, in microseconds.
+    /// Part of `busy_time` limited by the send buffer, in microseconds.
     pub sndbuf_limited: u64,
     delivered: u32,
-    /// Segments delivered with a mark of congestion (RFC 3168).
+    /// Segments delivered with a congestion mark (CE, RFC 3168).
     pub delivered_ce: u32,
-    /// Bytes sent, those sent again included.
+    /// Bytes sent, including retransmissions.
     pub bytes_sent: u64,
     /// Bytes retransmitted.
     pub bytes_retrans: u64,
-    /// Duplicate SACKs (RFC 2883).
+    /// Duplicate SACKs received (RFC 2883).
     pub dsack_dups: u32,
-    /// Reorderings seen.
+    /// Reordering events.
     pub reord_seen: u32,
     rcv_ooopack: u32,
     /// The receiver's window in bytes.
@@ -334,7 +342,8 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Whether [`Self::delivery_rate`] was measured while the application sent too little.
+    /// Whether [`Self::delivery_rate`] was limited by the application, which sent too
+    /// little.
     pub const fn is_application_limited(&self) -> bool {
         // A bit field: its first bit is the lowest one on little-endian machines.
         let first = if cfg!(target_endian = "big") { 0x80 } else { 0x01 };
@@ -342,11 +351,11 @@ impl TcpInfo {
     }
 }
 
-/// Asks the kernel about a connection (`TCP_INFO`, tcp(7)).
+/// Reads `TCP_INFO` of a connection (tcp(7)).
 ///
 /// # Errors
-/// What getsockopt(2) reports; `Unsupported` if it does not count mptcp_bytes_acked bytes,
-/// as before Linux 4.1 and in some emulators.
+/// `Unsupported` if the kernel does not count acknowledged bytes: before Linux 4.1, and in
+/// some emulators. `ENOPROTOOPT` or `EOPNOTSUPP` if it is no TCP socket.
 pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
     let mut info = MaybeUninit::<TcpInfo>::zeroed();
     let mut length = crate::length_of::<TcpInfo>();
@@ -369,7 +378,7 @@ pub fn info(stream: impl AsFd) -> io::Result<TcpInfo> {
     if has_counters { Ok(info) } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
-/// As long as the kernel allows (`net.core.somaxconn`).
+/// The value if `net.core.somaxconn` cannot be read: its default since Linux 5.4.
 const BACKLOG: i32 = 4096;
 const USER_TIMEOUT: Duration = Duration::from_secs(8);
 

@@ -1,13 +1,13 @@
-//! Which CPUs share a core or a cache, and which of them serve a network interface.
+//! CPU topology: which CPUs share a core or a cache, and which serve a network interface.
 //!
-//! Read from `/sys/devices/system/cpu` (sysfs(5)), `/proc/interrupts` and `/proc/irq`
+//! It is read from `/sys/devices/system/cpu` (sysfs(5)), `/proc/interrupts` and `/proc/irq`
 //! (proc(5)).
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
-/// The CPUs of `allowed` that share a core with `cpu`, itself among them; a kernel that
-/// does not tell has cores of one CPU.
+/// The CPUs of `allowed` that share a core with `cpu`, including itself. A kernel that does
+/// not report it is taken to have cores of one CPU.
 pub fn siblings(cpu: usize, allowed: &[usize]) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let told = fs::read_to_string(path).ok().and_then(|text| parse_list(&text));
@@ -26,8 +26,8 @@ fn first_of_each(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> V
     allowed.iter().copied().filter(is_first).collect()
 }
 
-/// The part of a CPU's second-level cache that is its own, in bytes: its size by the number
-/// of CPUs that share it. None: the kernel does not tell (`/sys/devices/system/cpu`).
+/// A CPU's part of its second-level cache in bytes: the cache's size divided by the number
+/// of CPUs that share it. `None` if the kernel does not report it.
 pub fn second_level_cache(cpu: usize) -> Option<usize> {
     let read = |index: usize, file: &str| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{file}");
@@ -40,11 +40,11 @@ pub fn second_level_cache(cpu: usize) -> Option<usize> {
     Some(kibibytes * 1024 / shared.map_or(1, |cpus| cpus.len().max(1)))
 }
 
-/// The CPUs that serve interrupts of a network interface; none of them: it has no
-/// interrupts of its own, as `lo` and veth(4).
+/// The CPUs that serve the interrupts of a network interface. Empty if it has none, as `lo`
+/// and veth(4).
 ///
 /// # Errors
-/// What the kernel reports, e.g. that it does not tell of interrupts.
+/// The errors of reading `/proc/interrupts`, e.g. `ENOENT` without interrupts (`s390`).
 pub fn irq_cpus(interface: &str) -> io::Result<Vec<usize>> {
     let mut names = vec![interface.to_owned()];
     // Some drivers name their interrupts after the device, e.g. virtio0-input.0.
@@ -57,7 +57,8 @@ pub fn irq_cpus(interface: &str) -> io::Result<Vec<usize>> {
     Ok(cpus)
 }
 
-/// Where an interrupt is delivered: what is in effect, else what was asked.
+/// The CPUs to which an interrupt is delivered: `effective_affinity_list`, else
+/// `smp_affinity_list`.
 fn affinity(number: u32) -> Vec<usize> {
     let read = |name: &str| fs::read_to_string(format!("/proc/irq/{number}/{name}")).ok();
     let list = |text: String| parse_list(&text).filter(|cpus| !cpus.is_empty());
@@ -88,7 +89,7 @@ fn interrupts(table: impl BufRead, names: &[String]) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// CPUs as the kernel lists them: `0,2-3`.
+/// Parses a list of CPUs such as `0,2-3`.
 pub(crate) fn parse_list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {

@@ -1,4 +1,4 @@
-//! UDP sockets and batches of datagrams (sendmmsg(2), recvmmsg(2)).
+//! UDP sockets: creation, options, receiving.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -20,20 +20,21 @@ pub use offload::{
 };
 pub use origin::{Origin, enable_packet_info, receive_with_origin};
 
-/// A socket that does not block, bound to `local`. With `shared`, more sockets may
-/// be bound to the same address (`SO_REUSEADDR`, socket(7)). An IPv6 socket takes
-/// IPv4 too if `dual`.
+/// A non-blocking socket bound to `local`. With `shared` further sockets may bind the same
+/// address (`SO_REUSEADDR`, socket(7)). With `dual` an IPv6 socket takes IPv4 too.
 ///
 /// # Errors
-/// What the kernel reports, e.g. `EADDRINUSE`.
+/// `EADDRINUSE` if the port is in use, `EADDRNOTAVAIL` if the address is not local,
+/// `EACCES` for a privileged port.
 pub fn bind(local: SocketAddr, shared: bool, dual: bool) -> io::Result<UdpSocket> {
     bind_on(None, local, shared, dual)
 }
 
-/// As [`bind`], on one interface if `device` names one (`SO_BINDTODEVICE`, socket(7)).
+/// Like [`bind`], restricted to one interface if `device` names one (`SO_BINDTODEVICE`,
+/// socket(7)).
 ///
 /// # Errors
-/// As for [`bind`]; `ENODEV` if there is no such interface.
+/// The errors of [`bind`]; `ENODEV` if there is no such interface.
 pub fn bind_on(
     device: Option<&str>,
     local: SocketAddr,
@@ -53,21 +54,23 @@ pub fn bind_on(
     Ok(socket.into())
 }
 
-/// Asks for socket buffers of `bytes`. The kernel may give less (`net.core.rmem_max`
-/// and `wmem_max`): read them back.
+/// Sets both socket buffers to `bytes` (`SO_SNDBUF`, `SO_RCVBUF`). The kernel may grant
+/// less (`net.core.rmem_max`, `net.core.wmem_max`): read them back with
+/// [`crate::socket_buffers`].
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn set_buffers(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let socket = SockRef::from(socket);
     socket.set_send_buffer_size(bytes)?;
     socket.set_recv_buffer_size(bytes)
 }
 
-/// Asks for a receive buffer of `bytes`, and takes what it gets.
+/// Raises the receive buffer to `bytes` as far as `net.core.rmem_max` allows; never lowers
+/// it.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn request_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let socket = SockRef::from(socket);
     if socket.recv_buffer_size()? < bytes {
@@ -76,50 +79,51 @@ pub fn request_receive_buffer(socket: &UdpSocket, bytes: usize) -> io::Result<()
     Ok(())
 }
 
-/// Gives what arrives as little room as the kernel allows (`SO_RCVBUF`, socket(7)).
+/// Sets the receive buffer to the smallest size that the kernel allows, so that hardly
+/// anything is queued (`SO_RCVBUF`, socket(7)).
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn minimize_receive_buffer(socket: &UdpSocket) -> io::Result<()> {
     SockRef::from(socket).set_recv_buffer_size(1)
 }
 
-/// Lets no datagram to an IPv4 peer be fragmented, here or on its way
-/// (`IP_MTU_DISCOVER`, ip(7)).
+/// Sets the Don't Fragment bit of datagrams to IPv4 peers, and forbids fragmentation on
+/// this host (`IP_MTU_DISCOVER`, ip(7)).
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     option::set(socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
 }
 
-/// Lets each datagram carry the time at which the kernel received it
-/// (`SO_TIMESTAMPNS`, socket(7)), on the clock of the time of day.
+/// Reports with each datagram the time at which the kernel received it (`SO_TIMESTAMPNS`,
+/// socket(7)), by `CLOCK_REALTIME`.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn enable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
-/// The opposite of [`enable_timestamps`], for those whom that time would cost more than it tells.
+/// Undoes [`enable_timestamps`], where the cost of time stamps outweighs their use.
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn disable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     option::set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &0_i32)
 }
 
-/// Whether datagrams carry the time at which the kernel received them.
+/// Whether datagrams carry the time at which the kernel received them (`SO_TIMESTAMPNS`).
 pub fn has_timestamps(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS).is_ok_and(|on| on != 0)
 }
 
-/// Receives a datagram over a connected socket, as far as `room` goes; how long it was in truth
-/// (`MSG_TRUNC`, udp(7)).
+/// Receives a datagram into `room` over a connected socket. Returns its full length, which
+/// may be more than `room` holds (`MSG_TRUNC`, udp(7)).
 ///
 /// # Errors
-/// What recv(2) reports, e.g. `EAGAIN`.
+/// `EAGAIN` if none is waiting, `ECONNREFUSED` if the peer's port is closed (recv(2)).
 pub fn receive(socket: &UdpSocket, room: &mut [u8]) -> io::Result<usize> {
     let (fd, flags) = (socket.as_raw_fd(), libc::MSG_TRUNC);
     // SAFETY: pointer and length describe `room`.
@@ -127,7 +131,8 @@ pub fn receive(socket: &UdpSocket, room: &mut [u8]) -> io::Result<usize> {
     usize::try_from(length).map_err(|_| io::Error::last_os_error())
 }
 
-/// An address of the family of `like`, with a port that the kernel chooses.
+/// The unspecified address of the family of `like`, with port 0: the kernel chooses the
+/// port.
 pub fn any_port_of_family(like: SocketAddr) -> SocketAddr {
     let ip: IpAddr = match like {
         SocketAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
@@ -141,17 +146,17 @@ fn set_flag(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<()> {
     option::set(&fd, level, name, &on)
 }
 
-/// One control message of a received datagram (cmsg(3)).
+/// A control message of a received datagram (cmsg(3)).
 enum Control {
     Arrival(Duration),
     Destination4(libc::in_pktinfo),
     Destination6(libc::in6_pktinfo),
-    /// Length of the datagrams of one piece.
+    /// `UDP_GRO`: length of the datagrams that were coalesced.
     Segment(libc::c_int),
     Other,
 }
 
-/// Calls `each` with every control message that the kernel put into `header`.
+/// Calls `each` with every control message in `header`.
 ///
 /// # Safety
 /// `header` was filled by recvmsg(2) or recvmmsg(2), and its control buffer is alive.

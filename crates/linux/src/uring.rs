@@ -1,5 +1,5 @@
-//! Sending and receiving with io_uring(7): the kernel is asked ahead of time, and tells of
-//! many results without a system call each.
+//! Sending and receiving with io_uring(7): requests are submitted ahead of time, and many
+//! completions are read without a system call each.
 
 mod buffers;
 mod receive;
@@ -18,8 +18,8 @@ use std::io;
 
 use io_uring::{IoUring, cqueue, squeue};
 
-/// Makes a ring that takes so many `requests` at a time and has room for `results`. The kernel brings
-/// them when this thread asks for them.
+/// Creates a ring with room for `requests` submissions and `results` completions. The
+/// kernel posts completions when this thread enters it.
 fn ring(requests: u32, results: u32) -> io::Result<IoUring> {
     // Results are then worked on when the thread waits for them, not in between; a kernel
     // before 5.19 does without.
@@ -37,10 +37,10 @@ fn ring(requests: u32, results: u32) -> io::Result<IoUring> {
     })
 }
 
-/// Puts `entry` in and tells the kernel.
+/// Adds `entry` to the submission queue and submits it.
 ///
 /// # Safety
-/// What the entry points to lives until its last result has come.
+/// What the entry points to must live until its last completion has been read.
 unsafe fn submit(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<()> {
     // SAFETY: by the caller's promise.
     let pushed = unsafe { ring.submission().push(entry) };
@@ -48,11 +48,11 @@ unsafe fn submit(ring: &mut IoUring, entry: &squeue::Entry) -> io::Result<()> {
     ring.submit().map(drop)
 }
 
-/// The next result, if one has come.
+/// The next completion, if there is one.
 ///
-/// The kernel keeps those for which the ring has no room until it is asked for them, and
-/// tells of nothing more before: who only waited for a ring to become readable would wait for
-/// ever.
+/// The kernel holds back completions for which the ring has no room until it is entered,
+/// and then the ring does not become readable: waiting for readability alone would block
+/// for ever.
 fn next(ring: &mut IoUring) -> io::Result<Option<cqueue::Entry>> {
     let next = ring.completion().next();
     if next.is_some() || !ring.submission().cq_overflow() {

@@ -1,4 +1,4 @@
-//! What stands in for io_uring(7) on machines for which its bindings are not known.
+//! Replacement for io_uring(7) on machines without bindings: no ring can be created.
 
 #[path = "uring/sent.rs"]
 mod sent;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 use crate::memory::Region;
 use crate::udp::{Received, SendBatch};
 
-/// A ring that cannot be made.
+/// A ring that cannot be created on this machine.
 pub struct SendRing(Infallible);
 
-/// A ring that cannot be made.
+/// A ring that cannot be created on this machine.
 pub struct ReceiveRing(Infallible);
 
-/// A ring that cannot be made.
+/// A ring that cannot be created on this machine.
 pub struct DatagramSendRing(Infallible);
 
-/// A ring that cannot be made.
+/// A ring that cannot be created on this machine.
 pub struct DatagramReceiveRing(Infallible);
 
 impl SendRing {

@@ -1,11 +1,11 @@
-//! Memory with a page behind it that nobody can write: for answers whose length is the
-//! kernel's word, which may change between two questions.
+//! A buffer followed by an inaccessible page: the kernel decides how many bytes it writes
+//! into it, and that number may grow between the query of the size and the read.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Zeroed bytes, and at most a page behind them one without access (mmap(2)).
+/// Zeroed bytes, followed after less than a page by a page without access (mmap(2)).
 #[derive(Debug)]
 pub(super) struct Guarded {
     start: NonNull<u8>,

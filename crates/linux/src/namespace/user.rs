@@ -1,9 +1,9 @@
-//! User namespaces: how an unprivileged process obtains a network of its own.
+//! User namespaces: how an unprivileged process gets network namespaces of its own.
 //!
-//! Inside a new user namespace a process holds every capability over the
-//! namespaces that it creates from there, and none over the host
-//! (`user_namespaces(7)`). Many systems forbid it, some of them only half way,
-//! hence [`try_in_fork`].
+//! Inside a new user namespace a process holds every capability over the namespaces that it
+//! creates from there, and none over the host (`user_namespaces(7)`). Many systems forbid
+//! user namespaces, and some permit their creation but not their use; [`try_in_fork`] finds
+//! out.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -11,16 +11,17 @@ use std::panic::{self, AssertUnwindSafe};
 
 use super::unshare;
 
-/// Moves the process into a new user namespace, in which it is root, and into
-/// a new network namespace that belongs to it.
+/// Moves the process into a new user namespace, in which it is root, and into a new network
+/// namespace that belongs to it.
 ///
-/// The process leaves the network that it had: it keeps its open sockets, but
-/// new ones see only a loopback interface that is down. The user inside is 0,
-/// the user and the rights towards files outside are what they were.
+/// The process keeps its open sockets, but new ones see only a loopback interface that is
+/// down. Its user outside, and its rights to files, stay the same.
 ///
-/// Must be called while the process has one thread, else the kernel answers
-/// `EINVAL` (`unshare(2)`). After an error the process may already have left
-/// its network; [`try_in_fork`] first to learn whether this succeeds.
+/// # Errors
+/// `EINVAL` if the process has more than one thread, `EPERM` if the system forbids user
+/// namespaces, `ENOSPC` beyond `user.max_user_namespaces` (`unshare(2)`). After an error
+/// the process may already have left its network namespace; try it in a fork first
+/// ([`try_in_fork`]).
 pub fn enter_user_namespace() -> io::Result<()> {
     // SAFETY: geteuid and getegid take nothing, touch no memory and never fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -32,20 +33,22 @@ pub fn enter_user_namespace() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Whether the calling thread has `CAP_NET_ADMIN` and `CAP_SYS_ADMIN` in effect.
-///
-/// A security module or a seccomp filter may still refuse the work itself.
+/// Whether the effective capabilities of the calling thread contain `CAP_NET_ADMIN` and
+/// `CAP_SYS_ADMIN`. A security module or a seccomp filter may still forbid the work itself.
 pub fn may_administrate_network() -> bool {
     let needed = 1 << CAP_NET_ADMIN | 1 << CAP_SYS_ADMIN;
     effective_capabilities().is_ok_and(|effective| effective & needed == needed)
 }
 
-/// Tries `act` in a forked copy of the process, which then exits.
+/// Runs `act` in a forked copy of the process, which then exits.
 ///
-/// What `act` does to the process, such as entering a namespace, happens to the
-/// copy alone. Its `Err` text is handed over as [`io::ErrorKind::Other`], as is
-/// a panic. Refused unless the process has a single thread, because other
-/// threads, and the locks that they hold, do not survive a fork in working order.
+/// What `act` does to the process, such as entering a namespace, happens to the copy only.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] unless the process has a single thread: other threads,
+/// and the locks that they hold, do not survive a fork in working order.
+/// [`io::ErrorKind::Other`] with the text of `act`'s `Err` or of its panic. `EAGAIN` or
+/// `ENOMEM` if fork(2) fails.
 pub fn try_in_fork(act: impl FnOnce() -> Result<(), String>) -> io::Result<()> {
     require_single_thread()?;
     let (reader, writer) = io::pipe()?;
@@ -67,7 +70,7 @@ pub fn try_in_fork(act: impl FnOnce() -> Result<(), String>) -> io::Result<()> {
     }
 }
 
-/// Runs `act` in the forked copy, reports to the parent and exits.
+/// Runs `act` in the forked copy, writes the result to the parent and exits.
 fn perform(act: impl FnOnce() -> Result<(), String>, mut writer: PipeWriter) -> ! {
     let outcome = panic::catch_unwind(AssertUnwindSafe(act))
         .unwrap_or_else(|_| Err("the rehearsal panicked".to_owned()));
@@ -123,7 +126,7 @@ fn effective_capabilities() -> io::Result<u64> {
 #[repr(C)]
 struct CapabilityHeader {
     version: u32,
-    /// 0 is the calling thread.
+    /// The thread's number; 0 is the calling thread.
     process: libc::c_int,
 }
 

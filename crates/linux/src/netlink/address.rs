@@ -1,4 +1,4 @@
-//! Addresses of links.
+//! Addresses of links: adding them, and whether they are ready.
 
 use std::io;
 use std::net::IpAddr;
@@ -10,8 +10,12 @@ use super::message::Message;
 impl RouteSocket {
     /// Adds an address to a link; `prefix_length` is the network part in bits.
     ///
-    /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which
-    /// would keep it unusable for about a second.
+    /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which would keep
+    /// it unusable for about a second.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such link, `EEXIST` if it has the address, `EPERM` without
+    /// `CAP_NET_ADMIN`, `EOPNOTSUPP` or `EACCES` where IPv6 is off.
     pub fn add_address(
         &mut self,
         name: &str,
@@ -22,11 +26,13 @@ impl RouteSocket {
         self.request(address_request(index, address, prefix_length))
     }
 
-    /// Whether `address`, taken to be one of this link, is delivered to this
-    /// host itself. The errno is `ENETUNREACH` if there is no route at all.
+    /// Whether `address`, assumed to be one of this link, is delivered to this host itself.
+    /// The kernel finishes adding an IPv6 address in the background; this reports when it
+    /// has.
     ///
-    /// The kernel finishes adding an IPv6 address in the background; this tells
-    /// when it is done.
+    /// # Errors
+    /// `ENETUNREACH` if there is no route to the address, `ENODEV` if there is no such
+    /// link.
     pub fn is_local(&mut self, name: &str, address: IpAddr) -> io::Result<bool> {
         let index = self.interface_index(name)?;
         let route = RouteMessage {
@@ -56,7 +62,7 @@ fn address_request(index: u32, address: IpAddr, prefix_length: u8) -> Message {
         .attribute(kernel::IFA_ADDRESS, &octets)
 }
 
-/// The address family; both constants fit the one byte that they get.
+/// The address family as the byte of the kernel's structures.
 #[expect(clippy::cast_possible_truncation, reason = "AF_INET is 2, AF_INET6 is 10")]
 pub(super) fn family(address: IpAddr) -> u8 {
     match address {
@@ -72,7 +78,7 @@ fn scope(address: IpAddr) -> u8 {
     }
 }
 
-/// The address that an attribute holds: the length tells the family.
+/// The address in an attribute: 4 bytes are IPv4, 16 bytes IPv6.
 pub(super) fn address(octets: &[u8]) -> Option<IpAddr> {
     let four = || <[u8; 4]>::try_from(octets).ok().map(IpAddr::from);
     four().or_else(|| <[u8; 16]>::try_from(octets).ok().map(IpAddr::from))

@@ -1,4 +1,4 @@
-//! All addresses of a namespace.
+//! All addresses of a network namespace.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,19 +11,19 @@ use super::message::{attribute, u32_at};
 /// An address of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressEntry {
-    /// The link's index.
+    /// Index of the link.
     pub index: u32,
-    /// The address itself, also where the link has a peer.
+    /// The local address, also where the link has a peer address.
     pub address: IpAddr,
-    /// Its network part in bits.
+    /// Length of the network part in bits.
     pub prefix_length: u8,
 }
 
 impl RouteSocket {
-    /// All addresses of the namespace, of IPv4 and IPv6.
+    /// Lists all IPv4 and IPv6 addresses of the namespace.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.
     pub fn addresses(&mut self) -> io::Result<Vec<AddressEntry>> {
         // No family is all of them, also others than these two: the length tells.
         let body = IfAddressMessage { family: 0, prefix_length: 0, flags: 0, scope: 0, index: 0 };

@@ -1,4 +1,4 @@
-//! Dumps: questions for all objects of a kind.
+//! Dumps: requests for all objects of a kind (`NLM_F_DUMP`).
 
 use std::io::{self, Read};
 
@@ -6,8 +6,9 @@ use super::message::{Message, Reply, replies};
 use super::{RouteSocket, extended_ack, kernel};
 
 impl RouteSocket {
-    /// Asks for all objects of a kind, and returns what `entry` makes of the description of
-    /// each. What changed while the kernel went through them is asked for again.
+    /// Requests all objects of a kind, and returns what `entry` makes of each description.
+    /// If something changed during the dump, it is requested again, up to [`ATTEMPTS`]
+    /// times.
     pub(super) fn dump<T>(
         &mut self,
         kind: u16,
@@ -27,7 +28,7 @@ impl RouteSocket {
         Ok(entries)
     }
 
-    /// Sends `message` and hands over what comes up to the end of the dump.
+    /// Sends `message` and calls the callback with each object up to the end of the dump.
     fn go_through(
         &mut self,
         message: Message,
@@ -56,21 +57,21 @@ impl RouteSocket {
     }
 }
 
-/// A kernel that has nothing to say at the end says nothing.
+/// Reads the errno in `NLMSG_DONE`; an older kernel sends none.
 fn done(reply: &Reply) -> io::Result<()> {
     if reply.payload.is_empty() { Ok(()) } else { extended_ack::parse(reply) }
 }
 
-/// What the kernel says of a dump (`NLM_F_DUMP_INTR`).
+/// Whether a dump is consistent (`NLM_F_DUMP_INTR`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// As it was at one time.
+    /// Nothing changed during the dump.
     Whole,
-    /// Something changed meanwhile: an object may be missing, or be there twice.
+    /// Something changed during the dump: an object may be missing, or listed twice.
     Changed,
 }
 
-/// On a host whose links come and go all the time the last answer has to do.
+/// On a host whose links change all the time the last answer is used as it is.
 const ATTEMPTS: usize = 3;
 
 #[cfg(test)]

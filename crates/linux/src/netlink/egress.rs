@@ -1,4 +1,4 @@
-//! Which way packets leave this host, and what queues them there.
+//! The interface by which packets to an address leave, and its root qdisc.
 
 use std::ffi::CStr;
 use std::io;
@@ -10,7 +10,9 @@ use super::kernel::{self, RouteMessage, TrafficControlMessage};
 use super::message::{Message, attribute, u32_at};
 
 impl RouteSocket {
-    /// The index of the interface by which packets to `address` leave. The errno is
+    /// The index of the interface by which packets to `address` leave (`RTM_GETROUTE`).
+    ///
+    /// # Errors
     /// `ENETUNREACH` if there is no route.
     pub fn output_interface(&mut self, address: IpAddr) -> io::Result<u32> {
         let address = address.to_canonical();
@@ -18,8 +20,11 @@ impl RouteSocket {
         egress(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The kind of the queueing discipline at the root of an interface, e.g. `fq`; none: the
-    /// kernel does not tell, as of an interface that never was up.
+    /// The kind of the root qdisc of the interface `index`, e.g. `fq`. `None` if the kernel
+    /// reports none, as for an interface that never was up.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such interface.
     pub fn root_qdisc(&mut self, index: u32) -> io::Result<Option<String>> {
         let index = i32::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?;
         let mut kind = None;

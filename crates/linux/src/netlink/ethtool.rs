@@ -1,7 +1,6 @@
-//! What a network device can and does, as the program `ethtool` asks for it.
+//! Settings and state of a network device by ethtool over netlink ([ethtool-netlink]).
 //!
-//! The protocol is that of [ethtool-netlink], which Linux has since 5.6; an older kernel has
-//! no such family. Everything here only asks.
+//! Linux has this protocol since 5.6. Everything here reads; nothing is set.
 //!
 //! [ethtool-netlink]: https://docs.kernel.org/networking/ethtool-netlink.html
 
@@ -17,11 +16,11 @@ mod link_modes;
 pub use features::{Feature, features};
 pub use link_modes::{Duplex, LinkModes};
 
-/// A socket to the kernel's ethtool.
+/// A socket to the generic netlink family `ethtool`.
 ///
-/// It speaks for the network namespace in which the calling thread was when it opened the
-/// socket. Interfaces are meant by their indices. What a device does not have is refused
-/// with the errno `EOPNOTSUPP`.
+/// It belongs to the network namespace in which the calling thread was when it was opened.
+/// Interfaces are given by index. A query fails with `EOPNOTSUPP` if the device does not
+/// have the setting.
 #[derive(Debug)]
 pub struct Ethtool {
     family: Family,
@@ -31,55 +30,59 @@ impl Ethtool {
     /// Opens a socket in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// What the kernel reports; `ENOENT` if it is older than 5.6.
+    /// `ENOENT` before Linux 5.6; `EMFILE` or `ENFILE` if too many files are open.
     pub fn open() -> io::Result<Self> {
         Ok(Self { family: Family::open("ethtool")? })
     }
 
-    /// What the link runs at, and the fastest that it can (`ethtool IF`).
+    /// The speeds and duplex of the link: current, supported, advertised (`ethtool IF`).
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no link
+    /// modes.
     pub fn link_modes(&mut self, index: u32) -> io::Result<LinkModes> {
         self.ask(LINKMODES_GET, index).map(|answer| LinkModes::read(&answer))
     }
 
-    /// Offloads (`ethtool -k`), by the kernel's names.
+    /// The offloads (`ethtool -k`), by the kernel's names.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface.
     pub fn features(&mut self, index: u32) -> io::Result<Vec<Feature>> {
         self.ask(FEATURES_GET, index).map(|answer| features(&answer))
     }
 
-    /// Rings in descriptors (`ethtool -g`): `rx`, `rx-mini`, `rx-jumbo` and `tx`.
+    /// Sizes of the descriptor rings (`ethtool -g`): `rx`, `rx-mini`, `rx-jumbo` and `tx`.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no rings.
     pub fn rings(&mut self, index: u32) -> io::Result<Vec<Parameter>> {
         self.ask(RINGS_GET, index).map(|answer| rings(&answer))
     }
 
-    /// Queues that the device runs (`ethtool -l`): `rx`, `tx`, `other` and `combined`.
+    /// Numbers of queues (`ethtool -l`): `rx`, `tx`, `other` and `combined`.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn channels(&mut self, index: u32) -> io::Result<Vec<Parameter>> {
         self.ask(CHANNELS_GET, index).map(|answer| channels(&answer))
     }
 
-    /// How interrupts are held back (`ethtool -c`).
+    /// Interrupt coalescing (`ethtool -c`).
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn coalescing(&mut self, index: u32) -> io::Result<Coalescing> {
         self.ask(COALESCE_GET, index).map(|answer| Coalescing::read(&answer))
     }
 
-    /// Flow control (`ethtool -a`).
+    /// Flow control by pause frames (`ethtool -a`).
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn pause(&mut self, index: u32) -> io::Result<Pause> {
         self.ask(PAUSE_GET, index).map(|answer| Pause::read(&answer))
     }
@@ -87,12 +90,14 @@ impl Ethtool {
     /// Energy Efficient Ethernet (`ethtool --show-eee`).
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// `ENODEV` if there is no such interface, `EOPNOTSUPP` if the device has no such
+    /// setting.
     pub fn energy_efficiency(&mut self, index: u32) -> io::Result<EnergyEfficiency> {
         self.ask(EEE_GET, index).map(|answer| EnergyEfficiency::read(&answer))
     }
 
-    /// Every kind of question has a header with the interface as its first attribute.
+    /// Sends a request; every kind has a header that names the interface as its first
+    /// attribute.
     fn ask(&mut self, command: u8, index: u32) -> io::Result<Vec<u8>> {
         self.family.ask(command, |message| {
             message.nested(HEADER | NESTED, |header| {
@@ -102,29 +107,31 @@ impl Ethtool {
     }
 }
 
-/// A number of something that can be set.
+/// A number that can be set on a device, such as the size of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Of what.
+    /// The name that ethtool(8) gives it.
     pub name: &'static str,
-    /// As it is.
+    /// The current value.
     pub current: u32,
-    /// What the device can; none: it does not tell.
+    /// The largest value that the device supports; `None` if it does not report one.
     pub max: Option<u32>,
 }
 
-/// Reads the attributes of an answer about rings; what the device does not have is left out.
+/// Decodes `ETHTOOL_A_RINGS_*`: sizes of descriptor rings. Rings that the device does not
+/// have are left out.
 pub fn rings(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("rx-mini", 7, 3), ("rx-jumbo", 8, 4), ("tx", 9, 5)])
 }
 
-/// The same of an answer about channels.
+/// Decodes `ETHTOOL_A_CHANNELS_*`: numbers of queues. Kinds of queues that the device does
+/// not have are left out.
 pub fn channels(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("tx", 7, 3), ("other", 8, 4), ("combined", 9, 5)])
 }
 
-/// By names, with the attributes of what is (`ETHTOOL_A_RINGS_RX`) and what can be at max
-/// (`ETHTOOL_A_RINGS_RX_MAX`).
+/// Decodes pairs of attributes: name, attribute of the current value (`ETHTOOL_A_RINGS_RX`)
+/// and of the maximum (`ETHTOOL_A_RINGS_RX_MAX`).
 fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Parameter> {
     let amount = |(name, current, max): &(&'static str, u16, u16)| {
         let max = number(answer, *max);
@@ -134,25 +141,25 @@ fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Parameter> 
     kinds.iter().filter_map(amount).filter(has).collect()
 }
 
-/// How interrupts are held back; none: the device does not have it.
+/// Interrupt coalescing. A field is `None` if the device does not have the parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Time after a received frame, in microseconds.
+    /// Microseconds from a received frame to its interrupt (`rx-usecs`).
     pub receive_micros: Option<u32>,
-    /// Received frames.
+    /// Received frames up to an interrupt (`rx-frames`).
     pub receive_frames: Option<u32>,
-    /// Time after a sent frame, in microseconds.
+    /// Microseconds from a sent frame to its interrupt (`tx-usecs`).
     pub send_micros: Option<u32>,
-    /// Sent frames.
+    /// Sent frames up to an interrupt (`tx-frames`).
     pub send_frames: Option<u32>,
-    /// The driver adapts it to what is received.
+    /// Whether the driver adapts coalescing of received frames to the load (`adaptive-rx`).
     pub adaptive_receive: Option<bool>,
-    /// The driver adapts it to what is sent.
+    /// Whether the driver adapts coalescing of sent frames to the load (`adaptive-tx`).
     pub adaptive_send: Option<bool>,
 }
 
 impl Coalescing {
-    /// Reads the attributes of an answer (`ETHTOOL_A_COALESCE_*`).
+    /// Decodes `ETHTOOL_A_COALESCE_*`.
     pub fn read(answer: &[u8]) -> Self {
         Self {
             receive_micros: number(answer, 2),
@@ -165,42 +172,43 @@ impl Coalescing {
     }
 }
 
-/// Flow control of IEEE 802.3x; none: the device does not tell.
+/// Flow control of IEEE 802.3x. A field is `None` if the device does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// It is negotiated.
+    /// Whether it is negotiated with the link partner.
     pub negotiated: Option<bool>,
-    /// It obeys pause frames.
+    /// Whether received pause frames are obeyed.
     pub receive: Option<bool>,
-    /// It sends pause frames.
+    /// Whether pause frames are sent.
     pub send: Option<bool>,
 }
 
 impl Pause {
-    /// Reads the attributes of an answer (`ETHTOOL_A_PAUSE_*`).
+    /// Decodes `ETHTOOL_A_PAUSE_*`.
     pub fn read(answer: &[u8]) -> Self {
         Self { negotiated: switch(answer, 2), receive: switch(answer, 3), send: switch(answer, 4) }
     }
 }
 
-/// Energy Efficient Ethernet (IEEE 802.3az); none: the device does not tell.
+/// Energy Efficient Ethernet (IEEE 802.3az). A field is `None` if the device does not
+/// report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EnergyEfficiency {
-    /// Both ends agreed upon it.
+    /// Whether both ends agreed on it.
     pub active: Option<bool>,
-    /// It is offered to the other end.
+    /// Whether it is advertised to the link partner.
     pub enabled: Option<bool>,
 }
 
 impl EnergyEfficiency {
-    /// Reads the attributes of an answer (`ETHTOOL_A_EEE_*`).
+    /// Decodes `ETHTOOL_A_EEE_*`.
     pub fn read(answer: &[u8]) -> Self {
         Self { active: switch(answer, 4), enabled: switch(answer, 5) }
     }
 }
 
-/// Whether a device refused since it does not have what it was asked for, has no link to
-/// tell of, or went away; in either way of asking.
+/// Whether an error of ethtool, over netlink or ioctl(2), means that there is nothing to
+/// read: the device does not have the setting, has no link, or is gone.
 pub fn is_absent(error: &io::Error) -> bool {
     let absent = [libc::EOPNOTSUPP, libc::ENODEV, libc::ENETDOWN];
     super::errno(error).is_some_and(|errno| absent.contains(&errno))

@@ -1,4 +1,5 @@
-//! What the kernel says when it acknowledges or refuses a request.
+//! Acknowledgements: success, an errno, or an errno with an explanation
+//! (`NETLINK_EXT_ACK`).
 
 use std::ffi::CStr;
 use std::fmt;
@@ -7,7 +8,7 @@ use std::io;
 use super::kernel::{NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSGERR_ATTR_MSG};
 use super::message::{HEADER_BYTES, Reply, aligned, attribute, u32_at};
 
-/// An error that the kernel explained in words (`NETLINK_EXT_ACK`).
+/// An errno with the kernel's explanation in words (`NETLINK_EXT_ACK`).
 ///
 /// It is the inner error of an [`io::Error`] with the kind of its `errno`.
 #[derive(Debug)]
@@ -25,7 +26,8 @@ impl fmt::Display for ExtendedAck {
 
 impl std::error::Error for ExtendedAck {}
 
-/// The `errno` behind an error, whether or not the kernel explained it.
+/// The errno of an error, whether or not the kernel explained it. `None` if the error is
+/// not the kernel's.
 ///
 /// [`io::Error::raw_os_error`] is `None` for an explained one.
 pub fn errno(error: &io::Error) -> Option<i32> {
@@ -33,8 +35,8 @@ pub fn errno(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(explained)
 }
 
-/// Reads a message of kind `NLMSG_ERROR`, `struct nlmsgerr` in `linux/netlink.h`:
-/// the negative errno or zero, the request or its header, then attributes.
+/// Decodes a message of kind `NLMSG_ERROR` (`struct nlmsgerr`, `linux/netlink.h`): the
+/// negative errno or zero, the request or its header, then attributes.
 pub(super) fn parse(reply: &Reply) -> io::Result<()> {
     let code = reply.payload.first_chunk().map(|bytes| i32::from_ne_bytes(*bytes));
     match code {

@@ -1,7 +1,7 @@
-//! A client of `NETLINK_GENERIC`: families of messages that the kernel numbers at run time.
+//! A client of `NETLINK_GENERIC`: message families that the kernel numbers at run time.
 //!
-//! The protocol is that of [genetlink]: behind netlink's header stands one of four bytes,
-//! the command and its version.
+//! The protocol is that of [genetlink]: a header of four bytes, with command and version,
+//! follows the netlink header.
 //!
 //! [genetlink]: https://docs.kernel.org/userspace-api/netlink/intro.html#generic-netlink
 
@@ -18,8 +18,8 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Opens a socket in the network namespace of the calling thread and asks for the number
-    /// of the family. The errno is `ENOENT` if the kernel has no such family.
+    /// Opens a socket in the network namespace of the calling thread and resolves the
+    /// number of the family. The errno is `ENOENT` if the kernel has no such family.
     pub(super) fn open(name: &str) -> io::Result<Self> {
         let mut socket = RouteSocket::open_to(libc::NETLINK_GENERIC)?;
         let mut text = name.as_bytes().to_vec();
@@ -35,8 +35,8 @@ impl Family {
         Ok(Self { socket, number })
     }
 
-    /// Sends a request with the attributes that `fill` appends, and returns those of the
-    /// answer.
+    /// Sends a request with the attributes that `fill` appends, and returns the attributes
+    /// of the answer.
     pub(super) fn ask(
         &mut self,
         command: u8,

@@ -1,7 +1,7 @@
-//! The kernel's structures and numbers, each mirrored once.
+//! Structures and constants of the kernel headers, each defined once.
 //!
-//! A structure is encoded field by field in host byte order instead of being
-//! copied from memory, so it has no padding that is not spelled out.
+//! A structure is encoded field by field in host byte order, not copied from memory: so it
+//! has no implicit padding.
 
 /// `struct ifinfomsg`, [linux/rtnetlink.h]: opens every message about a link.
 ///
@@ -18,11 +18,11 @@ pub(super) struct IfInfoMessage {
 
 impl IfInfoMessage {
     pub(super) const BYTES: usize = 16;
-    /// Where the type of the device, `ARPHRD_*`, stands in a message from the kernel.
+    /// Offset of the device type (`ARPHRD_*`).
     pub(super) const DEVICE_TYPE: std::ops::Range<usize> = 2..4;
-    /// Where `flags` stand in one.
+    /// Offset of `flags`.
     pub(super) const FLAGS: std::ops::Range<usize> = 8..12;
-    /// Where `index` stands in one.
+    /// Offset of `index`.
     pub(super) const INDEX: std::ops::Range<usize> = 4..8;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -54,9 +54,9 @@ pub(super) struct IfAddressMessage {
 
 impl IfAddressMessage {
     pub(super) const BYTES: usize = 8;
-    /// Where `prefix_length` stands in a message from the kernel.
+    /// Offset of `prefix_length`.
     pub(super) const PREFIX_LENGTH: usize = 1;
-    /// Where `index` stands in one.
+    /// Offset of `index`.
     pub(super) const INDEX: std::ops::Range<usize> = 4..8;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -71,23 +71,23 @@ impl IfAddressMessage {
 pub(super) struct RouteMessage {
     /// `AF_INET` or `AF_INET6`.
     pub(super) family: u8,
-    /// Bits of the destination that count.
+    /// Length of the destination in bits.
     pub(super) destination_length: u8,
 }
 
 impl RouteMessage {
     pub(super) const BYTES: usize = 12;
-    /// Where the family stands in a message from the kernel.
+    /// Offset of the address family.
     pub(super) const FAMILY: usize = 0;
-    /// Where the length of the destination stands in one, in bits.
+    /// Offset of the length of the destination, in bits.
     pub(super) const DESTINATION_LENGTH: usize = 1;
-    /// Where the routing table stands in one; 0 if its number is above 255.
+    /// Offset of the routing table; the field is 0 if its number is above 255.
     pub(super) const TABLE: usize = 4;
-    /// Where the origin stands in one (`RTPROT_*`).
+    /// Offset of the origin of the route (`RTPROT_*`).
     pub(super) const PROTOCOL: usize = 5;
-    /// Where `RTM_F_*` stand in one.
+    /// Offset of the flags (`RTM_F_*`).
     pub(super) const FLAGS: std::ops::Range<usize> = 8..12;
-    /// Where the `RTN_*` type stands in one.
+    /// Offset of the route's type (`RTN_*`).
     pub(super) const TYPE: usize = 7;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -102,17 +102,17 @@ impl RouteMessage {
 pub(super) struct TrafficControlMessage {
     /// Interface index.
     pub(super) index: i32,
-    /// Where the queueing discipline is attached.
+    /// The class or `TC_H_*` at which the qdisc is attached.
     pub(super) parent: u32,
 }
 
 impl TrafficControlMessage {
     pub(super) const BYTES: usize = 20;
-    /// Where `index` stands in a message from the kernel.
+    /// Offset of `index`.
     pub(super) const INDEX: std::ops::Range<usize> = 4..8;
-    /// Where the handle stands in one.
+    /// Offset of the qdisc's handle.
     pub(super) const HANDLE: std::ops::Range<usize> = 8..12;
-    /// Where `parent` stands in one.
+    /// Offset of `parent`.
     pub(super) const PARENT: std::ops::Range<usize> = 12..16;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -151,7 +151,7 @@ impl RateSpecification {
 #[derive(Debug)]
 pub(super) struct TokenBucketOptions {
     pub(super) rate: RateSpecification,
-    /// Bytes that may wait.
+    /// Largest length of the queue in bytes.
     pub(super) limit: u32,
 }
 
@@ -224,7 +224,7 @@ pub(super) const RTA_TABLE: u16 = 15;
 pub(super) const RTA_VIA: u16 = 18;
 pub(super) const RTAX_MTU: u16 = 2;
 pub(super) const RT_TABLE_MAIN: u8 = 254;
-/// `RTPROT_STATIC`: somebody set it by hand.
+/// `RTPROT_STATIC`: the administrator added the route.
 pub(super) const RTPROT_STATIC: u8 = 4;
 pub(super) const RTM_F_CLONED: u32 = 0x200;
 pub(super) const RTN_UNICAST: u8 = 1;

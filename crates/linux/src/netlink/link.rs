@@ -1,4 +1,4 @@
-//! Links: virtual Ethernet pairs, their state and their statistics.
+//! One link: creating virtual Ethernet pairs, settings, state and counters.
 
 use std::ffi::CString;
 use std::io;
@@ -8,7 +8,7 @@ use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{Message, attribute, u32_at};
 
-/// What the kernel knows about a link.
+/// State of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkState {
     /// The interface index, unique in its network namespace, and the scope of
@@ -39,17 +39,19 @@ pub struct LinkStatistics {
     pub receive_errors: u64,
     /// Packets that could not be sent.
     pub send_errors: u64,
-    /// Packets received but not processed, for want of room.
+    /// Packets received but dropped by the host for lack of buffers (`rx_dropped`).
     pub receive_drops: u64,
-    /// Packets dropped on the way to the wire.
+    /// Packets dropped on transmission (`tx_dropped`).
     pub send_drops: u64,
 }
 
 impl RouteSocket {
-    /// Creates a pair of virtual Ethernet interfaces (`veth(4)`): `name` here
+    /// Creates a pair of virtual Ethernet interfaces (`veth(4)`): `name` in this namespace
     /// and `peer_name` in `peer_namespace`. Both are down.
     ///
-    /// The errno is `EOPNOTSUPP` if the kernel has no veth (`CONFIG_VETH`).
+    /// # Errors
+    /// `EOPNOTSUPP` without veth (`CONFIG_VETH`), `EEXIST` if a name is in use, `EPERM`
+    /// without `CAP_NET_ADMIN`, `InvalidInput` if a name is too long.
     pub fn create_veth(
         &mut self,
         name: &str,
@@ -60,7 +62,10 @@ impl RouteSocket {
         self.request(veth_request(&name, &peer_name, peer_namespace.as_raw_fd()))
     }
 
-    /// Sets a link up.
+    /// Sets a link up (`IFF_UP`).
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such link, `EPERM` without `CAP_NET_ADMIN`.
     pub fn set_up(&mut self, name: &str) -> io::Result<()> {
         let link = IfInfoMessage {
             index: self.signed_index(name)?,
@@ -70,7 +75,11 @@ impl RouteSocket {
         self.request(Message::new(libc::RTM_NEWLINK, 0, &link.encode()))
     }
 
-    /// Sets the largest network-layer packet of a link, in bytes.
+    /// Sets the MTU of a link: the largest network-layer packet, in bytes.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such link, `EINVAL` if the device does not support the size,
+    /// `EPERM` without `CAP_NET_ADMIN`.
     pub fn set_mtu(&mut self, name: &str, mtu: u32) -> io::Result<()> {
         let link = self.select(name)?;
         let message = Message::new(libc::RTM_NEWLINK, 0, &link.encode())
@@ -78,13 +87,20 @@ impl RouteSocket {
         self.request(message)
     }
 
-    /// Deletes a link, and with it its peer.
+    /// Deletes a link, and the other end of a veth with it.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no such link, `EOPNOTSUPP` if it is hardware, `EPERM` without
+    /// `CAP_NET_ADMIN`.
     pub fn delete_link(&mut self, name: &str) -> io::Result<()> {
         let link = self.select(name)?;
         self.request(Message::new(libc::RTM_DELLINK, 0, &link.encode()))
     }
 
-    /// The state of a link. The errno is `ENODEV` if there is none of that name.
+    /// Reads the state of a link.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no link of that name.
     pub fn link(&mut self, name: &str) -> io::Result<LinkState> {
         let name = interface_name(name)?;
         let message = Message::new(libc::RTM_GETLINK, 0, &IfInfoMessage::default().encode())
@@ -93,12 +109,15 @@ impl RouteSocket {
         parse_link(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The index of a link by name.
+    /// The index of a link.
+    ///
+    /// # Errors
+    /// `ENODEV` if there is no link of that name.
     pub fn interface_index(&mut self, name: &str) -> io::Result<u32> {
         Ok(self.link(name)?.index)
     }
 
-    /// The index in the type that most structures of the kernel use.
+    /// The index in the signed type that most kernel structures use.
     pub(super) fn signed_index(&mut self, name: &str) -> io::Result<i32> {
         let index = self.interface_index(name)?;
         i32::try_from(index).map_err(|_| io::ErrorKind::InvalidData.into())

@@ -1,4 +1,4 @@
-//! All links of a namespace, and what they counted.
+//! All links of a network namespace, with their counters.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{attribute, text, u16_at, u32_at};
 
-/// What the kernel tells of a link; what it does not tell is none or empty.
+/// A link. What the kernel does not report is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkEntry {
     /// The interface index.
@@ -19,55 +19,57 @@ pub struct LinkEntry {
     pub flags: u32,
     /// Largest network-layer packet in bytes.
     pub mtu: u32,
-    /// What it is where software makes it, e.g. `veth` (`IFLA_INFO_KIND`).
+    /// The kind of a virtual device, e.g. `veth` (`IFLA_INFO_KIND`).
     pub kind: Option<String>,
-    /// Its state by the words of RFC 2863, e.g. `up`.
+    /// Its operational state in the words of RFC 2863, e.g. `up`.
     pub state: Option<&'static str>,
-    /// How often it got or lost its carrier (Linux 3.15).
+    /// How often the carrier changed (Linux 3.15).
     pub carrier_changes: Option<u32>,
-    /// Largest packet that segmentation offload may make, in bytes (Linux 4.17).
+    /// Largest packet that GSO may build, in bytes (`gso_max_size`, Linux 4.17).
     pub gso_max_bytes: Option<u32>,
-    /// Largest packet that receive offload may make, in bytes (Linux 5.19).
+    /// Largest packet that GRO may build, in bytes (`gro_max_size`, Linux 5.19).
     pub gro_max_bytes: Option<u32>,
-    /// Queues for sending.
+    /// Number of transmit queues.
     pub send_queues: Option<u32>,
-    /// Queues for receiving.
+    /// Number of receive queues.
     pub receive_queues: Option<u32>,
-    /// The queueing discipline at its root, e.g. `fq_codel`.
+    /// Kind of the root qdisc, e.g. `fq_codel`.
     pub qdisc: Option<String>,
-    /// Its address on the link layer.
+    /// Link-layer address.
     pub address: Vec<u8>,
-    /// The link that it belongs to: the other end of a veth, what a VLAN stands on.
+    /// Index of the related link (`IFLA_LINK`): the other end of a veth, the lower device
+    /// of a VLAN.
     pub peer: Option<u32>,
-    /// The namespace of that one where it is another (`IFLA_LINK_NETNSID`).
+    /// Number of the namespace of the related link, if it is another one
+    /// (`IFLA_LINK_NETNSID`).
     pub peer_namespace: Option<u32>,
     /// Counters in the order of [`LINK_COUNTERS`]; an older kernel has fewer.
     pub counters: Vec<u64>,
 }
 
 impl LinkEntry {
-    /// Whether somebody has set it up (`IFF_UP`).
+    /// Whether it is administratively up (`IFF_UP`).
     pub const fn is_up(&self) -> bool {
         self.flags & libc::IFF_UP.cast_unsigned() != 0
     }
 
-    /// Whether it leads to this host itself (`IFF_LOOPBACK`).
+    /// Whether it is a loopback device (`IFF_LOOPBACK`).
     pub const fn is_loopback(&self) -> bool {
         self.flags & libc::IFF_LOOPBACK.cast_unsigned() != 0
     }
 
-    /// Counters with their names.
+    /// The counters with their names.
     pub fn named_counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
         LINK_COUNTERS.into_iter().zip(self.counters.iter().copied())
     }
 }
 
 impl RouteSocket {
-    /// All links of the namespace. What `sysfs` shows belongs to who mounted it, and may be
-    /// those of another namespace.
+    /// Lists all links of the namespace. `/sys/class/net` is no substitute: it shows the
+    /// namespace of the process that mounted it.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.
     pub fn links(&mut self) -> io::Result<Vec<LinkEntry>> {
         self.dump(libc::RTM_GETLINK, &IfInfoMessage::default().encode(), entry)
     }
@@ -100,7 +102,7 @@ fn entry(message: &[u8]) -> Option<LinkEntry> {
     })
 }
 
-/// The words of `sysfs` (`operstates` in net/core/net-sysfs.c).
+/// The words of `operstates` in net/core/net-sysfs.c.
 fn state(value: &[u8]) -> Option<&'static str> {
     let number = usize::from(*value.first()?);
     STATES.get(number).copied()
@@ -109,8 +111,8 @@ fn state(value: &[u8]) -> Option<&'static str> {
 const STATES: [&str; 7] =
     ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"];
 
-/// What a link counts: the fields of `struct rtnl_link_stats64`, [linux/if_link.h], which
-/// grows at its end: the last but one is there since Linux 4.6, the last since 5.19.
+/// Names of a link's counters: the fields of `struct rtnl_link_stats64`, [linux/if_link.h].
+/// The structure grows at its end: Linux 4.6 added the last but one, Linux 5.19 the last.
 ///
 /// [linux/if_link.h]: https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/if_link.h
 pub const LINK_COUNTERS: [&str; 25] = [

@@ -1,8 +1,8 @@
-//! Netlink messages as bytes: builds requests, takes answers apart.
+//! Encoding and decoding of netlink messages.
 //!
-//! Knows headers, attributes and their alignment, and nothing of what they
-//! mean. Taking apart never fails: it ends at the first byte that makes no
-//! sense, and what is missing is then the caller's error.
+//! This module handles headers, attributes and their alignment, not their meaning. Decoding
+//! never fails: it ends at the first byte that is malformed, and the caller treats what is
+//! missing as an error.
 
 use std::ffi::CStr;
 
@@ -117,23 +117,23 @@ pub(super) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes).find(|(found, _)| *found == kind).map(|(_, value)| value)
 }
 
-/// The number at `range`, or nothing if the bytes end before it.
+/// The 32-bit number at `range`, or `None` if the bytes end before it.
 pub(super) fn u32_at(bytes: &[u8], range: Range) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
 }
 
-/// The same of 64 bits.
+/// The 64-bit number at `range`, or `None` if the bytes end before it.
 pub(super) fn u64_at(bytes: &[u8], range: Range) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
 }
 
-/// The text of an attribute: up to its zero byte.
+/// The text of an attribute, up to its zero byte.
 pub(super) fn text(bytes: &[u8]) -> Option<String> {
     let text = CStr::from_bytes_until_nul(bytes).ok()?;
     Some(text.to_string_lossy().into_owned())
 }
 
-/// The same of 16 bits.
+/// The 16-bit number at `range`, or `None` if the bytes end before it.
 pub(super) fn u16_at(bytes: &[u8], range: Range) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(range)?.try_into().ok()?))
 }
@@ -154,7 +154,7 @@ const KIND: Range = 4..6;
 const FLAGS: Range = 6..8;
 const SEQUENCE: Range = 8..12;
 
-/// `NLA_F_NESTED`, `linux/netlink.h`: protocols younger than the flag insist on it.
+/// `NLA_F_NESTED`, `linux/netlink.h`: newer protocols such as ethtool require the flag.
 pub(super) const NESTED: u16 = 0x8000;
 
 /// `struct nlattr`, `linux/netlink.h`: length including this header, then kind.

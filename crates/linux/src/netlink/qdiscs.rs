@@ -1,4 +1,4 @@
-//! All queueing disciplines of a namespace, and what they dropped.
+//! All queueing disciplines (qdiscs) of a network namespace, with their counters.
 
 use std::fmt;
 use std::io;
@@ -7,41 +7,43 @@ use super::RouteSocket;
 use super::kernel::{self, TrafficControlMessage};
 use super::message::{attribute, text, u32_at, u64_at};
 
-/// A queueing discipline.
+/// A queueing discipline (tc(8)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
-    /// The interface that it queues for.
+    /// Index of the interface that it belongs to.
     pub index: u32,
-    /// Its handle: `0:` of those that the kernel attached.
+    /// Its handle; `0:` if the kernel attached it.
     pub handle: QdiscHandle,
     /// Where it is attached.
     pub parent: QdiscParent,
     /// Its kind, e.g. `fq_codel`.
     pub kind: String,
-    /// What it counted; none: it does not tell.
+    /// Its counters; `None` if the kernel does not report them.
     pub statistics: Option<QdiscStatistics>,
 }
 
-/// `struct gnet_stats_basic` and `struct gnet_stats_queue`, `linux/gen_stats.h`.
+/// Counters and queue length of a qdisc: `struct gnet_stats_basic` and `struct
+/// gnet_stats_queue` of `linux/gen_stats.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QdiscStatistics {
-    /// Bytes that left it.
+    /// Bytes dequeued.
     pub bytes: u64,
-    /// Packets that left it.
+    /// Packets dequeued.
     pub packets: u64,
-    /// Packets that it dropped.
+    /// Packets dropped.
     pub drops: u32,
-    /// How often it had to wait, e.g. for tokens.
+    /// How often a packet had to wait, e.g. for tokens.
     pub overlimits: u32,
-    /// Packets that the device gave back.
+    /// Packets that the device could not take and that were queued again.
     pub requeues: u32,
-    /// Bytes that wait in it.
+    /// Bytes in the queue.
     pub backlog_bytes: u32,
-    /// Packets that wait in it.
+    /// Packets in the queue.
     pub backlog_packets: u32,
 }
 
-/// The name of a discipline or of a class, as tc(8) writes it: `8001:` or `1:10`.
+/// The handle of a qdisc or class, `MAJOR:MINOR` in 16 bits each, displayed as tc(8) does:
+/// `8001:` or `1:10`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QdiscHandle(pub u32);
 
@@ -55,14 +57,14 @@ impl fmt::Display for QdiscHandle {
     }
 }
 
-/// Where a discipline is attached.
+/// The point at which a qdisc is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QdiscParent {
-    /// It gets all that is sent.
+    /// The root: it gets all that the interface sends.
     Root,
-    /// It gets all that is received (`ingress`, `clsact`).
+    /// Ingress: it gets all that the interface receives (`ingress`, `clsact`).
     Ingress,
-    /// It gets what a class of another discipline lets through.
+    /// A class of another qdisc.
     Class(QdiscHandle),
 }
 
@@ -77,10 +79,10 @@ impl fmt::Display for QdiscParent {
 }
 
 impl RouteSocket {
-    /// All queueing disciplines of the namespace.
+    /// Lists all qdiscs of the namespace.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.
     pub fn qdiscs(&mut self) -> io::Result<Vec<Qdisc>> {
         let body = TrafficControlMessage { index: 0, parent: 0 };
         self.dump(libc::RTM_GETQDISC, &body.encode(), entry)

@@ -1,4 +1,4 @@
-//! The routes of a namespace's main table.
+//! The routes of a network namespace's main table.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,27 +8,27 @@ use super::address::{address, family, octets};
 use super::kernel::{self, RouteMessage};
 use super::message::{Message, attribute, u16_at, u32_at};
 
-/// A way out of a namespace.
+/// A route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
-    /// Where to, with [`Self::prefix_length`]: all zeroes and 0 are everything.
+    /// Network of the destination; with [`Self::prefix_length`] 0 it is the default route.
     pub to: IpAddr,
-    /// Bits of the destination that count.
+    /// Length of the destination's network part, in bits.
     pub prefix_length: u8,
-    /// By which router; none: the destination is on the link.
+    /// Address of the router; `None` if the destination is on the link.
     pub via: Option<IpAddr>,
-    /// By which interface.
+    /// Index of the output interface.
     pub index: u32,
-    /// Path MTU that is set on it, in bytes.
+    /// Path MTU that is set on the route, in bytes.
     pub mtu: Option<u32>,
 }
 
 impl RouteSocket {
-    /// The unicast routes of the main table. One with several next hops is there once for
-    /// each of them. A router of the whole Internet has a million routes.
+    /// Lists the unicast routes of the main table. A route with several next hops is listed
+    /// once for each. A router with the full Internet table has a million routes.
     ///
     /// # Errors
-    /// What the kernel reports.
+    /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.
     pub fn routes(&mut self) -> io::Result<Vec<RouteEntry>> {
         let body = RouteMessage { family: 0, destination_length: 0 };
         let of_each = self.dump(libc::RTM_GETROUTE, &body.encode(), entries)?;
@@ -37,11 +37,12 @@ impl RouteSocket {
 }
 
 impl RouteSocket {
-    /// Sends what goes to the network of `to` by the router `via`; `prefix_length` is the network
-    /// part in bits, 0 for everything.
+    /// Adds a route to the network of `to` by the router `via`; `prefix_length` is the
+    /// network part in bits, 0 for the default route.
     ///
     /// # Errors
-    /// What the kernel reports: `ENETUNREACH` if the router is not on a link.
+    /// `ENETUNREACH` if the router is not on a link, `EEXIST` if there is such a route,
+    /// `EPERM` without `CAP_NET_ADMIN`.
     pub fn add_route(&mut self, to: IpAddr, prefix_length: u8, via: IpAddr) -> io::Result<()> {
         self.request(new_route(to, prefix_length, via))
     }
@@ -103,7 +104,7 @@ fn gateway(attributes: &[u8]) -> Option<IpAddr> {
     attribute(attributes, kernel::RTA_GATEWAY).or_else(other).and_then(address)
 }
 
-/// `struct rtnexthop`, `linux/rtnetlink.h`: its length, flags, hops and the interface, then
+/// Decodes `struct rtnexthop`, `linux/rtnetlink.h`: length, flags, hops and interface, then
 /// attributes.
 fn next_hops(mut hops: &[u8]) -> impl Iterator<Item = (u32, Option<IpAddr>)> {
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Shaping of what a link sends, with a token bucket filter.
+//! Shaping of an interface with a token bucket filter (tc-tbf(8)).
 
 use std::io;
 
@@ -11,18 +11,20 @@ use super::message::Message;
 pub struct TokenBucket {
     /// Sustained rate in bytes per second.
     pub rate_bytes_per_second: u64,
-    /// Bytes that may leave at once after a pause. A packet that is larger is
-    /// dropped, unless it is a GSO packet, which is split.
+    /// Bytes that may leave at once after a pause. A larger packet is dropped, unless it is
+    /// a GSO packet, which is split.
     pub burst_bytes: u32,
-    /// Bytes that may wait for tokens. What comes on top is dropped.
+    /// Bytes that may wait for tokens. More are dropped.
     pub limit_bytes: u32,
 }
 
 impl RouteSocket {
-    /// Limits what a link sends; replaces the queueing discipline at its root.
+    /// Limits the rate at which a link sends: replaces its root qdisc by a token bucket
+    /// filter.
     ///
-    /// The errno is `ENOENT` if the kernel has no tbf (`CONFIG_NET_SCH_TBF`) and
-    /// `EINVAL` if the burst is zero.
+    /// # Errors
+    /// `ENOENT` without tbf (`CONFIG_NET_SCH_TBF`), `EINVAL` if the burst is zero, `ENODEV`
+    /// if there is no such link, `EPERM` without `CAP_NET_ADMIN`.
     pub fn shape_tbf(&mut self, name: &str, bucket: TokenBucket) -> io::Result<()> {
         let index = self.signed_index(name)?;
         self.request(tbf_request(index, bucket))
@@ -38,9 +40,9 @@ fn tbf_request(index: i32, bucket: TokenBucket) -> Message {
         .nested(kernel::TCA_OPTIONS, |options| tbf_options(options, bucket))
 }
 
-/// The options as `net/sched/sch_tbf.c` reads them: the burst in bytes overrides
-/// the one in ticks, and a rate that needs 64 bits goes into an attribute of
-/// its own next to a saturated 32-bit one.
+/// The options as `net/sched/sch_tbf.c` reads them: the burst in bytes overrides the one in
+/// ticks, and a rate that needs 64 bits has an attribute of its own beside a saturated
+/// 32-bit one.
 fn tbf_options(options: Message, bucket: TokenBucket) -> Message {
     let rate = bucket.rate_bytes_per_second;
     let narrow_rate = u32::try_from(rate);

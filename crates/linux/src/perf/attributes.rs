@@ -1,11 +1,13 @@
-//! What perf_event_open(2) is asked (`struct perf_event_attr`, [linux/perf_event.h]).
+//! Arguments of perf_event_open(2) (`struct perf_event_attr`, [linux/perf_event.h]).
+//!
+//! [linux/perf_event.h]: https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/perf_event.h
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use super::{Event, SampleFrequency};
 
-/// The structure as it was in Linux 4.8; newer kernels take the rest to be zero.
+/// The structure as of Linux 4.8; newer kernels take the missing fields as zero.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
@@ -32,7 +34,8 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Samples with process, address, CPU and the kernel's chain of calls.
+    /// Samples with instruction pointer, process and thread, CPU, and the kernel's call
+    /// chain.
     pub(super) fn of(event: Event, hertz: SampleFrequency) -> Self {
         let (kind, config) = match event {
             Event::Cycles => (TYPE_HARDWARE, COUNT_HW_CPU_CYCLES),
@@ -52,8 +55,8 @@ impl Attributes {
         }
     }
 
-    /// Opens the event for a thread on any CPU (`cpu` is -1), or for all on one CPU (`thread`
-    /// is -1).
+    /// Opens the event for a thread on any CPU (`cpu` is -1), or for all threads on one CPU
+    /// (`thread` is -1).
     pub(super) fn open(&self, thread: i32, cpu: i32) -> io::Result<OwnedFd> {
         let no_group = -1;
         // SAFETY: the structure is as long as it says and lives during the call, which does
@@ -76,7 +79,7 @@ impl Attributes {
     }
 }
 
-/// What a system call returned, as a file descriptor.
+/// The result of a system call as a file descriptor.
 fn narrow<N: TryInto<RawFd>>(returned: N) -> Option<RawFd> {
     returned.try_into().ok()
 }
@@ -84,13 +87,13 @@ fn narrow<N: TryInto<RawFd>>(returned: N) -> Option<RawFd> {
 /// `PERF_FLAG_FD_CLOEXEC` (perf_event_open(2)).
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// One of the structure's bit fields: a C compiler counts them from the other end where bytes
-/// are.
+/// One of the structure's bit fields: on big-endian machines a C compiler numbers them from
+/// the other end.
 const fn flag(bit: u32) -> u64 {
     if cfg!(target_endian = "big") { 1 << (63 - bit) } else { 1 << bit }
 }
 
-/// Frames of the kernel in one chain; loopback takes some fifty.
+/// Kernel frames in a call chain; loopback has some fifty.
 pub(super) const LONGEST_CHAIN: u16 = 64;
 
 /// `PERF_ATTR_SIZE_VER5`.

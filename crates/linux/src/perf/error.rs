@@ -3,16 +3,16 @@
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
-/// Why no samples can be taken, and what helps.
+/// Why no samples can be taken. The text says what to change.
 #[derive(Debug)]
 pub enum PerfError {
-    /// The kernel's settings do not let this user look (`kernel.perf_event_paranoid`).
+    /// `EACCES`: this user may not sample (`kernel.perf_event_paranoid`).
     NotPermitted,
-    /// Something filters the call itself (seccomp(2)), as containers do.
+    /// `EPERM`: the system call is filtered (seccomp(2)), as in containers.
     Filtered,
-    /// This kernel has no performance events.
+    /// `ENOENT`, `ENOSYS` or `EOPNOTSUPP`: this kernel has no such event.
     Absent,
-    /// What else the kernel reports.
+    /// Any other error of perf_event_open(2) or mmap(2).
     Failed(io::Error),
 }
 

@@ -1,28 +1,27 @@
-//! Records of a ring, in the order and the byte order of the kernel (perf_event_open(2),
-//! "MMAP layout").
+//! Decoding of perf records in the kernel's byte order (perf_event_open(2), "MMAP layout").
 
 use super::attributes::LONGEST_CHAIN;
 
-/// One look at a CPU.
+/// One sample of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// The process; 0: the idle task, or one that this namespace does not know.
+    /// Number of the process; 0: the idle task, or one outside this PID namespace.
     pub process: i32,
-    /// Its thread.
+    /// Number of the thread.
     pub thread: i32,
-    /// Which CPU.
+    /// Number of the CPU.
     pub cpu: u32,
-    /// In which mode it ran.
+    /// The CPU's mode.
     pub mode: Mode,
-    /// The instruction at which it was found.
+    /// Address of the instruction (`PERF_SAMPLE_IP`).
     pub address: u64,
-    /// Words of the chain of calls, the innermost first.
+    /// Words of the call chain, innermost first.
     chain: &'a [u8],
 }
 
 impl<'a> Sample<'a> {
-    /// Places in the kernel from which it was called, the innermost first; the first is the
-    /// address itself if that is in the kernel.
+    /// Return addresses in the kernel, innermost first (`PERF_SAMPLE_CALLCHAIN`). The first
+    /// is [`Self::address`] if that is in the kernel.
     pub fn chain(&self) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.chain.chunks_exact(8).filter_map(|word| word.try_into().ok());
         // What tells of a change of mode is above all addresses (`PERF_CONTEXT_MAX`).
@@ -30,18 +29,19 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The mode of a CPU.
+/// The mode of a CPU (`PERF_RECORD_MISC_CPUMODE_MASK`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// The kernel's.
+    /// Kernel.
     Kernel,
-    /// That of programs.
+    /// User space.
     User,
-    /// A guest ran, or a hypervisor.
+    /// A guest, or the hypervisor.
     Virtual,
 }
 
-/// Hands over each sample of `text`; returns how many the kernel says were lost.
+/// Calls `take` with each sample in `text`; returns the sum of the lost-records the kernel
+/// reports.
 pub(super) fn each(mut text: &[u8], take: &mut impl FnMut(&Sample<'_>)) -> u64 {
     let mut lost = 0;
     while let Some((header, body, rest)) = split(text) {
@@ -70,7 +70,7 @@ impl Header {
     }
 }
 
-/// A record and what follows it; none: the rest is no record.
+/// Splits off the first record; `None` if what is left is no whole record.
 fn split(text: &[u8]) -> Option<(Header, &[u8], &[u8])> {
     let kind = word(text.get(..4)?);
     let misc = u16::from_ne_bytes(text.get(4..6)?.try_into().ok()?);
@@ -79,7 +79,7 @@ fn split(text: &[u8]) -> Option<(Header, &[u8], &[u8])> {
     Some((Header { kind, misc }, body, &text[size..]))
 }
 
-/// `IP`, `TID`, `CPU` and `CALLCHAIN`, in this order.
+/// Decodes `IP`, `TID`, `CPU` and `CALLCHAIN`, in this order.
 fn sample(mode: Mode, body: &[u8]) -> Option<Sample<'_>> {
     let count = usize::try_from(long(body.get(24..32)?)).ok()?;
     let chain = body.get(32..)?;
@@ -94,17 +94,18 @@ fn sample(mode: Mode, body: &[u8]) -> Option<Sample<'_>> {
     })
 }
 
-/// Of four bytes.
+/// Decodes four bytes.
 fn word(bytes: &[u8]) -> u32 {
     bytes.try_into().map_or(0, u32::from_ne_bytes)
 }
 
-/// Of eight bytes.
+/// Decodes eight bytes.
 fn long(bytes: &[u8]) -> u64 {
     bytes.try_into().map_or(0, u64::from_ne_bytes)
 }
 
-/// Bytes of the longest sample: header, fixed part, and a chain with two marks in it.
+/// Bytes of the longest sample: header, fixed part, and a call chain with two context
+/// markers.
 pub(super) const LONGEST: usize = HEADER + 32 + (LONGEST_CHAIN as usize + 2) * 8;
 
 const HEADER: usize = 8;

@@ -1,5 +1,7 @@
-//! The ring into which the kernel writes samples (`struct perf_event_mmap_page`,
+//! The ring buffer into which the kernel writes samples (`struct perf_event_mmap_page`,
 //! [linux/perf_event.h]).
+//!
+//! [linux/perf_event.h]: https://github.com/torvalds/linux/blob/v6.12/include/uapi/linux/perf_event.h
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -7,14 +9,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// An event with its ring. What does not fit is lost and counted; nobody waits.
+/// A perf event with its ring buffer. Samples without room are lost and counted.
 #[derive(Debug)]
 pub(super) struct Ring {
     file: OwnedFd,
     page: NonNull<u8>,
-    /// Bytes of the page with head and tail; the data lie behind.
+    /// Size of the page with head and tail, in bytes; the data follow.
     head_room: usize,
-    /// Bytes for data, a power of two.
+    /// Size of the data in bytes, a power of two.
     room: usize,
     tail: usize,
 }
@@ -23,7 +25,7 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps a ring of at least `room` bytes to the event.
+    /// Maps a ring buffer of at least `room` bytes to the event.
     pub(super) fn new(file: OwnedFd, room: usize) -> io::Result<Self> {
         let head_room = page_size();
         let room = room.next_multiple_of(head_room).next_power_of_two();
@@ -52,7 +54,7 @@ impl Ring {
         if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Appends what the kernel wrote since the last call, and gives the room back.
+    /// Appends all new bytes to `into` and gives the room back to the kernel.
     pub(super) fn read(&mut self, into: &mut Vec<u8>) {
         let head = self.word(DATA_HEAD).load(Acquire);
         let length = head.wrapping_sub(self.tail).min(self.room);
@@ -76,8 +78,8 @@ impl Ring {
         }
     }
 
-    /// The lower half of a 64-bit word of the first page, as wide as the kernel counts: on
-    /// 32-bit hosts the upper half stays zero.
+    /// The lower half of a 64-bit word of the first page. On 32-bit hosts the kernel counts
+    /// in 32 bits and the upper half stays zero.
     fn word(&self, offset: usize) -> &AtomicUsize {
         // SAFETY: the offset is within the mapped page and aligned to 8 bytes (4 for the lower
         // half); both sides use it atomically, and it lives as long as this value.
@@ -106,6 +108,7 @@ const LOWER_HALF: usize =
 const ENABLE: libc::Ioctl = NO_DATA | 0x2400;
 /// `_IO('$', 1)`.
 const DISABLE: libc::Ioctl = NO_DATA | 0x2401;
+/// `_IOC_NONE`; some architectures encode it differently (asm/ioctl.h).
 const NO_DATA: libc::Ioctl = if cfg!(any(
     target_arch = "mips",
     target_arch = "mips64",

@@ -1,6 +1,6 @@
-//! Sends that leave the bytes where they are (`MSG_ZEROCOPY`, Documentation/networking/
-//! msg_zerocopy.rst): the kernel tells afterwards when it is done with them, and whether it
-//! copied them all the same.
+//! Sending without a copy (`MSG_ZEROCOPY`, Documentation/networking/msg_zerocopy.rst). The
+//! kernel reports later that it has released the pages, and whether it copied them after
+//! all.
 
 use std::io;
 use std::mem::size_of;
@@ -9,30 +9,31 @@ use std::os::fd::AsRawFd;
 
 use crate::option;
 
-/// Sends that the kernel has told of since the last look.
+/// Sends that the kernel has completed since the last read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
-    /// Sends that it is done with.
+    /// Sends whose pages are released.
     pub done: u64,
-    /// Those among them whose bytes it copied, as it does on loopback.
+    /// Those among them whose bytes were copied, as on loopback.
     pub copied: u64,
 }
 
-/// Allows sends without copying.
+/// Enables sends without a copy (`SO_ZEROCOPY`).
 ///
 /// # Errors
-/// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.14.
+/// `ENOPROTOOPT` before Linux 4.14, `EOPNOTSUPP` if the socket does not support it.
 pub fn enable_zerocopy(stream: &TcpStream) -> io::Result<()> {
     let on: libc::c_int = 1;
     option::set(stream, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &on)
 }
 
-/// Sends `bytes`, which must stay as they are until a completion has told of it: what is
-/// changed before may arrive changed. How many went; that is one send.
+/// Sends `bytes` without a copy, as one send to be completed; returns how many bytes the
+/// socket took. They must not change until the completion is reported: else the changed
+/// bytes may be sent.
 ///
 /// # Errors
-/// What send(2) reports: `ENOBUFS` if too many sends have not been completed, or if
-/// `net.core.optmem_max` is used up.
+/// `ENOBUFS` if too many sends are not completed or `net.core.optmem_max` is used up;
+/// `EAGAIN` if the send buffer is full; `EPIPE` or `ECONNRESET` if the connection is gone.
 pub fn send_zerocopy(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = libc::MSG_ZEROCOPY | libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: pointer and length describe `bytes`, which the kernel only reads.
@@ -40,11 +41,11 @@ pub fn send_zerocopy(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Takes one note of completions from the socket's error queue, if there is one. It tells
-/// of one send or of several.
+/// Reads one notification from the socket's error queue, which completes one or more sends;
+/// `None` if there is none.
 ///
 /// # Errors
-/// What recvmsg(2) reports. The stream's own errors are not in that queue.
+/// The errors of recvmsg(2); the errors of the stream are not in that queue.
 pub fn read_completions(stream: &TcpStream) -> io::Result<Option<Completions>> {
     let mut space = ControlSpace::default();
     // SAFETY: a header of all zeroes says that there is nothing.
@@ -90,7 +91,7 @@ fn tells_of_errors(message: &libc::cmsghdr) -> bool {
     )
 }
 
-/// Room for an error and the address that goes with it, aligned as cmsg(3) asks.
+/// Room for a `sock_extended_err` with its address, aligned as cmsg(3) requires.
 #[repr(C, align(8))]
 struct ControlSpace([u8; 128]);
 

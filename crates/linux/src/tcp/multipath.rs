@@ -1,4 +1,4 @@
-//! Multipath TCP (RFC 8684): a connection of several TCP flows, in the place of one.
+//! Multipath TCP (RFC 8684): one connection over several TCP subflows.
 
 use std::io;
 use std::mem::{MaybeUninit, offset_of};
@@ -7,24 +7,24 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
-/// A socket for either kind of client: to those who do not ask for multipath it is one
-/// of plain TCP, and accepts such.
+/// A socket that accepts both kinds of client: to those that do not request Multipath TCP
+/// it behaves as a plain TCP socket, and so do the connections that it accepts.
 pub(super) fn socket_for_all(domain: Domain) -> io::Result<Socket> {
     let make = |protocol| Socket::new(domain, Type::STREAM.nonblocking(), Some(protocol));
     make(Protocol::MPTCP).or_else(|_| make(Protocol::TCP))
 }
 
-/// Whether a connection may use several paths. Its peer may have declined.
+/// Whether a socket is one of Multipath TCP. Its peer may have declined it.
 pub fn is_multipath(stream: &TcpStream) -> bool {
     SockRef::from(stream).protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP))
 }
 
-/// Bytes that the peer of a multipath connection mptcp_bytes_acked, over all paths
+/// Bytes that the peer of a Multipath TCP connection has acknowledged, over all subflows
 /// (`MPTCP_INFO`, `linux/mptcp.h`).
 ///
 /// # Errors
-/// `Unsupported` before Linux 6.5; else what getsockopt(2) reports, which knows no such
-/// option of a connection whose peer declined.
+/// `Unsupported` before Linux 6.5; `EOPNOTSUPP` or `ENOPROTOOPT` if the peer declined
+/// Multipath TCP (getsockopt(2)).
 pub fn mptcp_bytes_acked(stream: impl AsFd) -> io::Result<u64> {
     let mut info = MaybeUninit::<MultipathInfo>::zeroed();
     let mut length = crate::length_of::<MultipathInfo>();
@@ -51,12 +51,12 @@ pub fn mptcp_bytes_acked(stream: impl AsFd) -> io::Result<u64> {
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct MultipathInfo {
-    /// Six counts of paths, the flags and the token.
+    /// Six numbers of subflows and addresses, the flags and the token.
     paths: [u8; 16],
     write_seq: u64,
     snd_una: u64,
     rcv_nxt: u64,
-    /// Three more bytes, and the retransmits.
+    /// Three further bytes, padding, and the number of retransmissions.
     more: [u32; 2],
     bytes_retrans: u64,
     bytes_sent: u64,
@@ -64,7 +64,7 @@ struct MultipathInfo {
     bytes_acked: u64,
 }
 
-/// From `linux/socket.h` and `linux/mptcp.h`.
+/// `linux/socket.h` and `linux/mptcp.h`.
 const SOL_MPTCP: i32 = 284;
 const MPTCP_INFO: i32 = 1;
 

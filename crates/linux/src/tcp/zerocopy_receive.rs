@@ -1,4 +1,4 @@
-//! Receiving without copying: pages of what came are mapped into memory
+//! Receiving without a copy: pages of received data are mapped into memory
 //! (`TCP_ZEROCOPY_RECEIVE`, tcp(7) and `linux/tcp.h`).
 
 use std::io;
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// Room in memory where a socket's pages come to lie.
+/// An address range into which the kernel maps the pages that a socket received.
 #[derive(Debug)]
 pub struct ReceiveMapping {
     start: NonNull<libc::c_void>,
@@ -17,20 +17,20 @@ pub struct ReceiveMapping {
 // SAFETY: the window owns its mapping alone, and is only read.
 unsafe impl Send for ReceiveMapping {}
 
-/// What one look at the socket brought.
+/// The result of one receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MappedBytes {
-    /// Bytes that lie in the window.
+    /// Bytes that are mapped.
     pub bytes: usize,
-    /// Bytes that come next and cannot be mapped: they have to be read.
+    /// Bytes that come next and cannot be mapped: they have to be read with recv(2).
     pub to_read: usize,
 }
 
 impl ReceiveMapping {
-    /// A window of about `length` bytes for what comes over `stream`.
+    /// An address range of about `length` bytes for `stream`.
     ///
     /// # Errors
-    /// What mmap(2) reports, e.g. `ENODEV` for sockets that do not have it.
+    /// `ENODEV` if the socket does not support it, `ENOMEM` (mmap(2)).
     pub fn new(stream: &TcpStream, length: usize) -> io::Result<Self> {
         let length = length.max(1).next_multiple_of(PAGES);
         let (protection, none) = (libc::PROT_READ, std::ptr::null_mut());
@@ -42,13 +42,13 @@ impl ReceiveMapping {
         Ok(Self { start: start.ok_or_else(io::Error::last_os_error)?, length })
     }
 
-    /// Maps what has come over `stream`, for which the window was made, in place of what
-    /// was in it before.
+    /// Maps what `stream`, for which the range was made, has received, and unmaps what was
+    /// there before. At the end of the stream the result is empty, as before data arrive: a
+    /// read tells them apart.
     ///
     /// # Errors
-    /// What getsockopt(2) reports, e.g. `EINVAL` where the kernel does not have it; or the
-    /// stream's own error. At the stream's end there is nothing, as before anything comes:
-    /// a read tells which.
+    /// `EINVAL` or `ENOPROTOOPT` if the kernel does not support it, or the error of the
+    /// stream.
     pub fn receive(&mut self, stream: &TcpStream) -> io::Result<MappedBytes> {
         let mut request = Request {
             address: self.start.as_ptr() as u64,
@@ -88,8 +88,8 @@ impl Drop for ReceiveMapping {
     }
 }
 
-/// `struct tcp_zerocopy_receive` of `linux/tcp.h` as of Linux 5.10, before which it ended
-/// after the third or the fifth number; the kernel looks at the length.
+/// `struct tcp_zerocopy_receive` of `linux/tcp.h` as of Linux 5.10. Older kernels end it
+/// after the third or the fifth field; the kernel checks the length.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Request {
@@ -104,7 +104,7 @@ const _: () = assert!(size_of::<Request>() == 24);
 
 /// `TCP_ZEROCOPY_RECEIVE` of `linux/tcp.h`.
 const ZEROCOPY_RECEIVE: libc::c_int = 35;
-/// The largest page that machines commonly have.
+/// Alignment: the largest page size in common use.
 const PAGES: usize = 64 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Many datagrams with one system call.
+//! Batches of datagrams: sendmmsg(2) and recvmmsg(2).
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use super::offload::Pieces;
 use super::{Control, empty_header, for_each_control};
 
-/// Slots of equal length, one behind the other, and what the kernel needs to find
-/// them. The pointers are set once: nothing here grows or moves afterwards.
+/// Buffers of equal length, contiguous, with the headers that point to them. The pointers
+/// are set once: nothing here grows or moves afterwards.
 struct Slots {
     payload: Box<[u8]>,
     length: usize,
-    /// Pointed to by the headers.
+    /// The headers point to them.
     _vectors: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
 }
@@ -46,16 +46,16 @@ impl Slots {
     }
 }
 
-/// Datagrams of one length, to be sent together.
+/// Datagrams of one length that are sent together.
 pub struct SendBatch {
     slots: Slots,
-    /// How they are cut out of larger pieces.
+    /// State for sending them with GSO.
     pub(super) pieces: Pieces,
 }
 
 impl SendBatch {
-    /// Room for `count` datagrams of `length` bytes, both at least 1, filled with
-    /// `pattern` over and over.
+    /// Room for `count` datagrams of `length` bytes, both at least 1, filled with `pattern`
+    /// repeatedly.
     pub fn new(count: usize, length: usize, pattern: &[u8]) -> Self {
         let mut slots = Slots::new(count.max(1), length.max(1));
         for chunk in slots.payload.chunks_mut(pattern.len().max(1)) {
@@ -66,12 +66,12 @@ impl SendBatch {
         Self { slots, pieces }
     }
 
-    /// How many datagrams fit.
+    /// Number of datagrams.
     pub const fn capacity(&self) -> usize {
         self.slots.headers.len()
     }
 
-    /// Bytes of each datagram.
+    /// Length of each datagram in bytes.
     pub const fn length(&self) -> usize {
         self.slots.length
     }
@@ -84,16 +84,19 @@ impl SendBatch {
         &mut self.slots.payload[index * self.slots.length..][..self.slots.length]
     }
 
-    /// The payload of the first `count` datagrams, one behind the other, and the pieces that
-    /// it may be sent in.
+    /// The payload of the first `count` datagrams, which is contiguous, and the state for
+    /// GSO.
     pub(super) fn in_pieces(&mut self, count: usize) -> (&mut [u8], &mut Pieces) {
         (&mut self.slots.payload[..count * self.slots.length], &mut self.pieces)
     }
 
-    /// Sends the first `count` datagrams over a connected socket; how many went.
+    /// Sends the first `count` datagrams over a connected socket with sendmmsg(2); returns
+    /// how many were sent.
     ///
     /// # Errors
-    /// What sendmmsg(2) reports of the first one, e.g. `EAGAIN`.
+    /// The error of the first datagram: `EAGAIN` or `ENOBUFS` if there is no room,
+    /// `EMSGSIZE` if it is longer than the path takes, `ECONNREFUSED` if the peer's port is
+    /// closed.
     ///
     /// # Panics
     /// If `count` is above the capacity.
@@ -107,38 +110,38 @@ impl SendBatch {
     }
 }
 
-/// Room for datagrams that are received together.
+/// Buffers for datagrams that are received together.
 pub struct ReceiveBatch {
     slots: Slots,
-    /// Pointed to by the headers.
+    /// The headers point to it.
     control: Box<[ControlSpace]>,
 }
 
 // SAFETY: the raw pointers lead only into the boxes that move along with them.
 unsafe impl Send for ReceiveBatch {}
 
-/// Enough for one time stamp and one length, aligned as cmsg(3) asks.
+/// Room for a time stamp and a GRO length, aligned as cmsg(3) requires.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct ControlSpace([u8; CONTROL_LENGTH]);
 
 const CONTROL_LENGTH: usize = 128;
 
-/// One datagram of a batch, or several that came in one piece.
+/// A received datagram, or several that the kernel coalesced (GRO).
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'batch> {
-    /// What arrived of it: at most the slot's length.
+    /// The received bytes: at most the length of the buffer.
     pub payload: &'batch [u8],
-    /// Length of each datagram of the piece but the last, which may be shorter; none: it
-    /// is one datagram.
+    /// Length of each coalesced datagram except the last, which may be shorter; `None` for
+    /// a single datagram.
     pub segment: Option<usize>,
-    /// When the kernel got it, since the epoch of the time of day; none if the
-    /// socket does not stamp.
+    /// When the kernel received it, since the Unix epoch; `None` if the socket has no time
+    /// stamps.
     pub arrival: Option<Duration>,
 }
 
 impl<'batch> Received<'batch> {
-    /// `payload` with what the kernel said of it.
+    /// Adds the control messages of `header` to `payload`.
     ///
     /// # Safety
     /// `header` was filled by the kernel, and its control buffer is alive.
@@ -155,7 +158,7 @@ impl<'batch> Received<'batch> {
         Received { payload, segment, arrival }
     }
 
-    /// The datagrams of which it consists: one at the least, which may be empty.
+    /// The datagrams that it consists of: at least one, which may be empty.
     pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
         let whole = self.payload.len().max(1);
         let length = self.segment.filter(|length| *length > 0).unwrap_or(whole);
@@ -176,10 +179,11 @@ impl ReceiveBatch {
         Self { slots, control }
     }
 
-    /// Receives as many datagrams as are there and fit; does not wait. How many came.
+    /// Receives as many datagrams as are waiting and fit, with recvmmsg(2), without
+    /// blocking; returns how many.
     ///
     /// # Errors
-    /// What recvmmsg(2) reports when there is none, e.g. `EAGAIN`.
+    /// `EAGAIN` if none is waiting, `ECONNREFUSED` if the peer's port is closed.
     pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
         debug_assert_eq!(self.control.len(), self.slots.headers.len());
         for header in &mut self.slots.headers {

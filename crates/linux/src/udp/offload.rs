@@ -1,4 +1,4 @@
-//! Many datagrams in one piece: `UDP_SEGMENT` and `UDP_GRO` (udp(7)).
+//! UDP segmentation and receive offload: `UDP_SEGMENT` (GSO) and `UDP_GRO` (udp(7)).
 
 use std::io;
 use std::mem::size_of;
@@ -8,26 +8,26 @@ use std::os::fd::AsRawFd;
 use super::{SendBatch, empty_header};
 use crate::option;
 
-/// Lets datagrams that came in one piece be received in one piece.
+/// Lets the kernel coalesce received datagrams (`UDP_GRO`).
 ///
 /// # Errors
-/// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 5.0.
+/// `ENOPROTOOPT` before Linux 5.0.
 pub fn enable_gro(socket: &UdpSocket) -> io::Result<()> {
     let on: libc::c_int = 1;
     option::set(socket, libc::SOL_UDP, libc::UDP_GRO, &on)
 }
 
-/// Whether datagrams that came in one piece are received so.
+/// Whether the kernel coalesces received datagrams (`UDP_GRO`).
 pub fn has_gro(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_UDP, libc::UDP_GRO).is_ok_and(|on| on != 0)
 }
 
-/// Whether the kernel can cut datagrams of `length` bytes out of one piece on the path
-/// of a connected socket.
+/// Checks whether the kernel can segment datagrams of `length` bytes on the path of a
+/// connected socket (`UDP_SEGMENT`).
 ///
 /// # Errors
-/// What getsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.18; `InvalidInput` if
-/// such datagrams are longer than the path takes: they cannot be fragments too.
+/// `ENOPROTOOPT` before Linux 4.18; `InvalidInput` if such datagrams are longer than the
+/// path MTU: GSO does not fragment.
 pub fn check_gso(socket: &UdpSocket, length: usize) -> io::Result<()> {
     option::number(socket, libc::SOL_UDP, libc::UDP_SEGMENT)?;
     if length <= longest_unfragmented(socket)? {
@@ -37,7 +37,7 @@ pub fn check_gso(socket: &UdpSocket, length: usize) -> io::Result<()> {
     }
 }
 
-/// Payload of a datagram that fits the path MTU of a connected socket.
+/// The largest payload that fits the path MTU of a connected socket, in bytes (`IP_MTU`).
 fn longest_unfragmented(socket: &UdpSocket) -> io::Result<usize> {
     // Headers of IP and UDP (RFC 791, RFC 8200, RFC 768).
     let (mtu, headers) = if socket.peer_addr()?.ip().to_canonical().is_ipv4() {
@@ -49,12 +49,13 @@ fn longest_unfragmented(socket: &UdpSocket) -> io::Result<usize> {
 }
 
 impl SendBatch {
-    /// Sends the first `count` datagrams over a connected socket in as few pieces as the
-    /// kernel takes, which it or the network card cuts, with one call; how many went.
+    /// Sends the first `count` datagrams over a connected socket with one sendmmsg(2), in
+    /// as few GSO packets as possible; the kernel or the network card segments them.
+    /// Returns how many datagrams were sent.
     ///
     /// # Errors
-    /// What sendmmsg(2) reports of the first piece, e.g. `EAGAIN`, or `EINVAL` if the
-    /// datagrams are longer than the path takes.
+    /// The error of the first GSO packet: `EAGAIN` or `ENOBUFS` if there is no room,
+    /// `EINVAL` if the datagrams are longer than the path takes.
     ///
     /// # Panics
     /// If `count` is above the capacity.
@@ -75,12 +76,12 @@ impl SendBatch {
     }
 }
 
-/// What the kernel needs to take several pieces with one call. It is filled at each call.
+/// Headers for several GSO packets per call. They are filled at each call.
 pub(super) struct Pieces {
     vectors: Box<[libc::iovec]>,
     headers: Box<[libc::mmsghdr]>,
     control: Box<[ControlSpace]>,
-    /// Datagrams that the kernel takes in one piece.
+    /// Datagrams per GSO packet that the kernel takes.
     most: usize,
 }
 
@@ -88,7 +89,7 @@ pub(super) struct Pieces {
 unsafe impl Send for Pieces {}
 
 impl Pieces {
-    /// For `bytes` of datagrams of `length`, at least one of each.
+    /// For `bytes` of datagrams of `length` bytes each, at least one.
     pub(super) fn new(bytes: usize, length: usize) -> Self {
         // As many as there are if the kernel takes but `MAX_GSO_SEGMENTS` in each.
         let least = (MAX_GSO_PAYLOAD / length).clamp(1, MAX_GSO_SEGMENTS) * length;
@@ -103,7 +104,7 @@ impl Pieces {
         }
     }
 
-    /// Sends `bytes`, datagrams of `length` each; how many went.
+    /// Sends `bytes`, datagrams of `length` each; returns how many datagrams were sent.
     fn send(&mut self, socket: &UdpSocket, bytes: &mut [u8], length: usize) -> io::Result<usize> {
         let together = (MAX_GSO_PAYLOAD / length).clamp(1, self.most);
         let chunks = bytes.chunks_mut(together * length);
@@ -146,7 +147,7 @@ unsafe fn write_segment(header: &libc::msghdr, segment: u16) {
     }
 }
 
-/// Room for one control message, aligned as cmsg(3) asks.
+/// Room for one control message, aligned as cmsg(3) requires.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, Default)]
 struct ControlSpace([u8; 32]);
@@ -157,12 +158,13 @@ const SEGMENT_LENGTH: u32 = size_of::<u16>() as u32;
 const SEGMENT_SPACE: u32 = unsafe { libc::CMSG_SPACE(SEGMENT_LENGTH) };
 const _: () = assert!(SEGMENT_SPACE as usize <= size_of::<ControlSpace>());
 
-/// Datagrams that every kernel with segmentation takes in one piece (`UDP_MAX_SEGMENTS`
-/// in `linux/udp.h`).
+/// Datagrams per GSO packet that every kernel with `UDP_SEGMENT` takes (`UDP_MAX_SEGMENTS`
+/// in `linux/udp.h` until Linux 6.8).
 pub const MAX_GSO_SEGMENTS: usize = 64;
-/// The same since Linux 6.9.
+/// Datagrams per GSO packet since Linux 6.9 (`UDP_MAX_SEGMENTS` in `linux/udp.h`).
 pub const MAX_GSO_SEGMENTS_SINCE_6_9: usize = 128;
-/// What UDP over IPv4 carries in one piece: 65,535 less the headers (RFC 791, RFC 768).
+/// Payload of the longest UDP datagram over IPv4, in bytes: 65,535 less the headers (RFC
+/// 791, RFC 768). It bounds a GSO packet too.
 pub const MAX_GSO_PAYLOAD: usize = 65_507;
 
 #[cfg(test)]

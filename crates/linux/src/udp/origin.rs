@@ -1,4 +1,5 @@
-//! Who sent a datagram, and to which of our addresses (`IP_PKTINFO`, ip(7)).
+//! Source and destination of a received datagram (`IP_PKTINFO`, ip(7); `IPV6_RECVPKTINFO`,
+//! ipv6(7)).
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -8,21 +9,21 @@ use socket2::{SockAddr, SockRef};
 
 use super::{Control, empty_header, for_each_control, set_flag};
 
-/// Where a datagram came from and where it went.
+/// Source and destination of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Bytes of its payload that fit.
+    /// Bytes of its payload that fitted into the buffer.
     pub length: usize,
-    /// The sender.
+    /// Address of the sender.
     pub source: SocketAddr,
-    /// The address of ours that it was sent to; none if the kernel did not tell.
+    /// The local address to which it was sent; `None` if the kernel did not report it.
     pub destination: Option<IpAddr>,
 }
 
-/// Lets [`receive_with_origin`] learn the destination.
+/// Makes the kernel report the destination to [`receive_with_origin`].
 ///
 /// # Errors
-/// What setsockopt(2) reports.
+/// The errors of setsockopt(2); none is expected of an open socket.
 pub fn enable_packet_info(socket: &UdpSocket) -> io::Result<()> {
     if SockRef::from(socket).domain()? == socket2::Domain::IPV6 {
         set_flag(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)
@@ -31,10 +32,10 @@ pub fn enable_packet_info(socket: &UdpSocket) -> io::Result<()> {
     }
 }
 
-/// Receives one datagram if there is one.
+/// Receives one datagram without blocking.
 ///
 /// # Errors
-/// What recvmsg(2) reports, e.g. `EAGAIN`.
+/// `EAGAIN` if none is waiting (recvmsg(2)).
 pub fn receive_with_origin(socket: &UdpSocket, payload: &mut [u8]) -> io::Result<Origin> {
     let mut control = [0_u64; 16];
     let mut vector = libc::iovec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() };

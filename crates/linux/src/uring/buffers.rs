@@ -1,5 +1,5 @@
-//! BufferRing that the kernel takes from a ring of free ones, and that come back with what it
-//! received (`IORING_REGISTER_PBUF_RING`, Linux 5.19).
+//! A ring of provided buffers: the kernel takes free ones, and they come back with received
+//! data (`IORING_REGISTER_PBUF_RING`, Linux 5.19).
 
 use std::io;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -8,21 +8,22 @@ use io_uring::{IoUring, types};
 
 use crate::memory::Region;
 
-/// BufferRing of one length. They outlive the ring that they are registered with.
+/// Buffers of one length. They outlive the ring that they are registered with.
 pub(super) struct BufferRing {
-    /// First the list of buffers that are free, then the buffers.
+    /// The list of free buffers, then the buffers.
     memory: Region,
     length: usize,
     count: u16,
-    /// How many were ever given to the kernel, in numbers that wrap.
+    /// Number of buffers given to the kernel so far; it wraps.
     given: u16,
 }
 
 impl BufferRing {
-    /// Gives `ring` so many buffers of `length` bytes; `count` is a power of two up to 4096.
+    /// Registers `count` buffers of `length` bytes with `ring`; `count` is a power of two
+    /// up to 4096.
     ///
     /// # Errors
-    /// What mmap(2) and io_uring_register(2) report, e.g. `EINVAL` before Linux 5.19.
+    /// `EINVAL` before Linux 5.19, `ENOMEM` (io_uring_register(2)).
     pub(super) fn register(ring: &IoUring, count: u16, length: usize) -> io::Result<Self> {
         let memory = Region::new(LIST + usize::from(count) * length)?;
         let mut this = Self { memory, length, count, given: 0 };
@@ -52,7 +53,7 @@ impl BufferRing {
         }
     }
 
-    /// The first `count` bytes of a buffer that the kernel has given back.
+    /// The first `count` bytes of a buffer that has come back from the kernel.
     pub(super) fn bytes(&self, number: u16, count: usize) -> &[u8] {
         &self.memory[self.start(number)..][..count.min(self.length)]
     }
@@ -62,12 +63,13 @@ impl BufferRing {
     }
 }
 
-/// Takes the buffers of `ring` from it.
+/// Unregisters the buffers of `ring`.
 pub(super) fn withdraw(ring: &IoUring) {
     _ = ring.submitter().unregister_buf_ring(GROUP);
 }
 
-/// Each ring has but this one.
+/// Buffer group; each ring has only this one.
 pub(super) const GROUP: u16 = 0;
-/// The list of buffers takes one page; of all machines that have io_uring.
+/// Bytes of the list of free buffers: one page of the largest size in use on machines with
+/// io_uring.
 const LIST: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! One request for all that comes.
+//! Receiving a TCP stream with one multishot request.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,12 +9,12 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 
-/// A ring that receives one stream into buffers of its own (`IORING_RECV_MULTISHOT` and a
-/// ring of provided buffers, Linux 6.0).
+/// A ring that receives one stream into provided buffers (`IORING_RECV_MULTISHOT`, Linux
+/// 6.0).
 pub struct ReceiveRing {
     ring: IoUring,
     buffers: BufferRing,
-    /// The request goes on.
+    /// The request is active.
     is_armed: bool,
 }
 
@@ -22,8 +22,8 @@ impl ReceiveRing {
     /// A ring with buffers of `buffer` bytes.
     ///
     /// # Errors
-    /// What io_uring_setup(2) and io_uring_register(2) report, e.g. `EPERM` where
-    /// `kernel.io_uring_disabled` forbids it, or `EINVAL` before Linux 5.19.
+    /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `EINVAL`
+    /// before Linux 5.19, `ENOMEM` if the limit of locked memory is reached.
     pub fn new(buffer: usize) -> io::Result<Self> {
         let buffer = buffer.max(1).next_multiple_of(PAGE);
         let ring = ring(1, 2 * u32::from(BUFFERS))?;
@@ -31,10 +31,10 @@ impl ReceiveRing {
         Ok(Self { ring, buffers, is_armed: false })
     }
 
-    /// Sees to it that the kernel receives from `stream`.
+    /// Submits the receive request for `stream` unless it is active.
     ///
     /// # Errors
-    /// What io_uring_enter(2) reports.
+    /// The errors of io_uring_enter(2); none is expected.
     pub fn arm(&mut self, stream: &TcpStream) -> io::Result<()> {
         if self.is_armed {
             return Ok(());
@@ -46,11 +46,11 @@ impl ReceiveRing {
         Ok(())
     }
 
-    /// How many bytes came next, 0: the stream has ended; none: nothing has come. They are
-    /// gone afterwards.
+    /// The number of bytes in the next completion, 0 at the end of the stream; `None` if
+    /// there is no completion. The bytes are discarded.
     ///
     /// # Errors
-    /// What the stream reports.
+    /// The errors of the stream, e.g. `ECONNRESET`.
     pub fn reap(&mut self) -> io::Result<Option<usize>> {
         loop {
             let Some(entry) = next(&mut self.ring)? else { return Ok(None) };
@@ -68,7 +68,7 @@ impl ReceiveRing {
 }
 
 impl AsFd for ReceiveRing {
-    /// Readable when something has come.
+    /// Readable when a completion is there.
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring lives as long as the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
@@ -85,9 +85,9 @@ impl Drop for ReceiveRing {
     }
 }
 
-/// A power of two.
+/// Number of buffers, a power of two.
 const BUFFERS: u16 = 8;
-/// Of all machines that have io_uring.
+/// Largest page size of machines with io_uring.
 const PAGE: usize = 64 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One request for all datagrams that come, each with its time of arrival.
+//! Receiving datagrams with one multishot request, each with its time of arrival.
 
 use std::io;
 use std::net::UdpSocket;
@@ -10,18 +10,18 @@ use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 use crate::udp::Received;
 
-/// A ring that receives datagrams into buffers of its own (`IORING_RECV_MULTISHOT` of
-/// recvmsg(2) and a ring of provided buffers, Linux 6.0).
+/// A ring that receives datagrams into provided buffers (`IORING_RECV_MULTISHOT` of
+/// recvmsg(2), Linux 6.0).
 pub struct DatagramReceiveRing {
     ring: IoUring,
     buffers: BufferRing,
-    /// What a datagram is received with; the kernel reads it while it is armed.
+    /// The message header of the request; the kernel reads it while the request is active.
     header: Box<libc::msghdr>,
-    /// BufferRing with what came and how much each holds, until the next call.
+    /// Buffers with received datagrams and their lengths, until the next call.
     came: Vec<(u16, usize)>,
-    /// What ended the request, if datagrams came before.
+    /// The error that ended the request, if datagrams came before it.
     failure: Option<io::Error>,
-    /// The request goes on.
+    /// The request is active.
     is_armed: bool,
 }
 
@@ -29,11 +29,11 @@ pub struct DatagramReceiveRing {
 unsafe impl Send for DatagramReceiveRing {}
 
 impl DatagramReceiveRing {
-    /// A ring with room for datagrams of up to `length` bytes.
+    /// A ring for datagrams of up to `length` bytes.
     ///
     /// # Errors
-    /// What io_uring_setup(2) and io_uring_register(2) report, e.g. `EPERM` where
-    /// `kernel.io_uring_disabled` forbids it, or `EINVAL` before Linux 5.19.
+    /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `EINVAL`
+    /// before Linux 5.19, `ENOMEM` if the limit of locked memory is reached.
     pub fn new(length: usize) -> io::Result<Self> {
         let each = (BEFORE_CONTROL + CONTROL + length.max(1)).next_multiple_of(CACHE_LINE);
         let count = (ROOM / each).clamp(FEWEST, MOST);
@@ -46,10 +46,11 @@ impl DatagramReceiveRing {
         Ok(Self { ring, buffers, header, came, failure: None, is_armed: false })
     }
 
-    /// How many datagrams came, at least one; they stay until the next call.
+    /// Reads the completions; returns the number of datagrams, at least one. They stay
+    /// until the next call.
     ///
     /// # Errors
-    /// `WouldBlock` if there is none, and what the socket reports.
+    /// `WouldBlock` if there is none; the errors of the socket, e.g. `ECONNREFUSED`.
     pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<usize> {
         self.came.drain(..).for_each(|(number, _)| self.buffers.give(number));
         loop {
@@ -86,7 +87,7 @@ impl DatagramReceiveRing {
         }
     }
 
-    /// Sees to it that the kernel receives from `socket`.
+    /// Submits the receive request for `socket`.
     fn arm(&mut self, socket: &UdpSocket) -> io::Result<()> {
         let fd = types::Fd(socket.as_raw_fd());
         let entry = opcode::RecvMsgMulti::new(fd, &raw const *self.header, GROUP).build();
@@ -120,7 +121,7 @@ impl DatagramReceiveRing {
 }
 
 impl AsFd for DatagramReceiveRing {
-    /// Readable when something has come.
+    /// Readable when a completion is there.
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring lives as long as the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
@@ -137,13 +138,13 @@ impl Drop for DatagramReceiveRing {
     }
 }
 
-/// What the kernel puts before control messages and payload (`struct io_uring_recvmsg_out` in
-/// linux/io_uring.h).
+/// Size of `struct io_uring_recvmsg_out` (linux/io_uring.h), which precedes control
+/// messages and payload.
 const BEFORE_CONTROL: usize = 16;
-/// Enough for one time stamp and one length.
+/// Room for a time stamp and a GRO length.
 const CONTROL: usize = 128;
 const CACHE_LINE: usize = 64;
-/// About the share of a second-level cache that one stream may fill.
+/// Bytes of all buffers: about the share of a second-level cache that one stream may fill.
 const ROOM: usize = 256 * 1024;
 const FEWEST: usize = 8;
 const MOST: usize = 256;

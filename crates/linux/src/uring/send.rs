@@ -1,4 +1,4 @@
-//! Sends in flight.
+//! Sending a TCP stream with several sends in flight.
 
 use std::io;
 use std::net::TcpStream;
@@ -10,14 +10,14 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::{SendCompletion, SendMode, next, result, ring, submit};
 use crate::memory::Region;
 
-/// A ring for the sends of one stream, which all send from one payload.
+/// A ring for the sends of one stream, all from one payload.
 pub struct SendRing {
     ring: IoUring,
     payload: Arc<Region>,
     mode: SendMode,
-    /// Sends whose result has not come.
+    /// Sends without a completion.
     in_flight: u32,
-    /// Releases that are yet to come and that nobody waits for: of sends that failed.
+    /// Notifications to come that belong to failed sends and are ignored.
     unheard: u32,
 }
 
@@ -25,8 +25,9 @@ impl SendRing {
     /// A ring for sends of `payload`.
     ///
     /// # Errors
-    /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
-    /// forbids it; `Unsupported` if the kernel cannot send in this mode.
+    /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `ENOMEM`
+    /// if the limit of locked memory is reached, `Unsupported` if the kernel does not
+    /// support `mode`.
     pub fn new(payload: Arc<Region>, mode: SendMode) -> io::Result<Self> {
         let ring = ring(1, RESULTS)?;
         let mut probe = io_uring::Probe::new();
@@ -41,11 +42,12 @@ impl SendRing {
         Ok(Self { ring, payload, mode, in_flight: 0, unheard: 0 })
     }
 
-    /// Sends nothing over `stream`, so that it is known whether the ring's mode is one for it:
-    /// some sockets cannot send in place, as those from a listener of Multipath TCP.
+    /// Sends nothing over `stream`, to find out whether the socket supports the ring's
+    /// mode: some do not support zero copy, such as those accepted by a Multipath TCP
+    /// listener.
     ///
     /// # Errors
-    /// What io_uring_enter(2) or send(2) report; `Unsupported` if it is not.
+    /// `Unsupported` if it does not; else the errors of send(2), e.g. `ECONNRESET`.
     pub fn probe(&mut self, stream: &TcpStream) -> io::Result<()> {
         self.send(stream, 0)?;
         let entry = loop {
@@ -64,23 +66,25 @@ impl SendRing {
         }
     }
 
-    /// Sends that have no result yet.
+    /// Number of sends without a completion.
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// Begins to send the first `count` bytes of the payload over `stream`, all of them.
+    /// Starts to send the first `count` bytes of the payload over `stream`, all of them
+    /// (`MSG_WAITALL`).
     ///
     /// # Errors
-    /// What io_uring_enter(2) reports.
+    /// The errors of io_uring_enter(2); none is expected.
     pub fn send(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
         self.send_by(self.mode, stream, count)
     }
 
-    /// The same with a copy, whatever the mode of the ring.
+    /// Starts to send the first `count` bytes of the payload over `stream` with a copy,
+    /// whatever the mode of the ring.
     ///
     /// # Errors
-    /// What io_uring_enter(2) reports.
+    /// The errors of io_uring_enter(2); none is expected.
     pub fn send_copying(&mut self, stream: &TcpStream, count: usize) -> io::Result<()> {
         self.send_by(SendMode::Copy, stream, count)
     }
@@ -104,10 +108,10 @@ impl SendRing {
         Ok(())
     }
 
-    /// The next result, if one has come.
+    /// The next completion, if there is one.
     ///
     /// # Errors
-    /// What io_uring_enter(2) reports.
+    /// The errors of io_uring_enter(2); none is expected.
     pub fn reap(&mut self) -> io::Result<Option<SendCompletion>> {
         while let Some(entry) = next(&mut self.ring)? {
             if !cqueue::notif(entry.flags()) {
@@ -123,7 +127,7 @@ impl SendRing {
         Ok(None)
     }
 
-    /// A send is over, but for its pages.
+    /// Decodes the completion of a send; its pages may be released later.
     fn end(&mut self, entry: &cqueue::Entry) -> SendCompletion {
         self.in_flight -= 1;
         match result(entry) {
@@ -135,11 +139,11 @@ impl SendRing {
         }
     }
 
-    /// Gives up what is in flight: it ends as far as it has come, and its results are there
-    /// afterwards.
+    /// Cancels all sends in flight. They end with what they have sent, and their
+    /// completions are there afterwards.
     ///
     /// # Errors
-    /// What io_uring_enter(2) reports.
+    /// The errors of io_uring_enter(2); none is expected.
     pub fn cancel(&mut self) -> io::Result<()> {
         if self.in_flight > 0 {
             // Results of sends that had just finished are as good.
@@ -150,7 +154,7 @@ impl SendRing {
 }
 
 impl AsFd for SendRing {
-    /// Readable when a result has come.
+    /// Readable when a completion is there.
     fn as_fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the ring lives as long as the borrow.
         unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
@@ -164,8 +168,8 @@ impl Drop for SendRing {
     }
 }
 
-/// As many sends as a large send buffer holds have their pages on their way; what comes of more
-/// than these at once costs a further system call.
+/// Room for completions: a large send buffer holds the pages of that many sends. More at a
+/// time cost a further system call.
 const RESULTS: u32 = 256;
 const NOT_OVER_THIS: &str = "io_uring cannot send in place over such a socket";
 /// `IORING_SEND_ZC_REPORT_USAGE` of `linux/io_uring.h` (Linux 6.2).

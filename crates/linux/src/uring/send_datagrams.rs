@@ -1,4 +1,4 @@
-//! A batch of datagrams with one system call.
+//! Sending a batch of datagrams with one system call.
 
 use std::io;
 use std::net::UdpSocket;
@@ -9,7 +9,7 @@ use io_uring::{IoUring, opcode, squeue, types};
 use super::{result, ring};
 use crate::udp::SendBatch;
 
-/// A ring for batches of datagrams, of which none is in flight between two calls.
+/// A ring for batches of datagrams. None is in flight between two calls.
 pub struct DatagramSendRing {
     ring: IoUring,
     most: usize,
@@ -19,19 +19,19 @@ impl DatagramSendRing {
     /// A ring for up to `most` datagrams at once.
     ///
     /// # Errors
-    /// What io_uring_setup(2) reports, e.g. `EPERM` where `kernel.io_uring_disabled`
-    /// forbids it.
+    /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `ENOMEM`
+    /// if the limit of locked memory is reached.
     pub fn new(most: usize) -> io::Result<Self> {
         let most = most.clamp(1, 4096);
         let requests = u32::try_from(most).unwrap_or(u32::MAX);
         Ok(Self { ring: ring(requests, 2 * requests)?, most })
     }
 
-    /// Sends the first `count` datagrams of the batch over a connected socket, in order; how
-    /// many went. It does not wait for room.
+    /// Sends the first `count` datagrams of the batch over a connected socket, in order and
+    /// without waiting for room; returns how many were sent.
     ///
     /// # Errors
-    /// What the first one met, e.g. `EAGAIN`, and what io_uring_enter(2) reports.
+    /// The error of the first datagram, e.g. `EAGAIN` or `ECONNREFUSED`.
     pub fn send(
         &mut self,
         batch: &mut SendBatch,
@@ -65,7 +65,8 @@ impl DatagramSendRing {
         first_error.filter(|_| sent == 0).map_or(Ok(sent), Err)
     }
 
-    /// Puts them in as one chain: each begins when the one before it has gone.
+    /// Submits them as a chain of linked requests: each starts when the one before it is
+    /// complete.
     fn put(&mut self, batch: &mut SendBatch, socket: &UdpSocket, count: usize) -> io::Result<()> {
         let fd = types::Fd(socket.as_raw_fd());
         let mut entries = self.ring.submission();

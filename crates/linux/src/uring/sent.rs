@@ -1,26 +1,26 @@
-//! How a ring sends, and what becomes of a send; the same where there are no rings.
+//! How a ring sends, and how a send completes. These types exist with and without io_uring.
 
 use std::io;
 
-/// Whether the bytes are copied.
+/// Whether the bytes of a send are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendMode {
-    /// They are (`IORING_OP_SEND`).
+    /// They are copied into the kernel (`IORING_OP_SEND`).
     Copy,
-    /// They are not, if that can be avoided (`IORING_OP_SEND_ZC`, Linux 6.0).
+    /// They are sent from where they are, if possible (`IORING_OP_SEND_ZC`, Linux 6.0).
     ZeroCopy,
 }
 
-/// What became of a send.
+/// A completion of a send.
 #[derive(Debug)]
 pub enum SendCompletion {
-    /// So many bytes went.
+    /// The number of bytes sent.
     Bytes(usize),
-    /// The kernel is done with the pages of a send; whether it copied them all the same.
+    /// The kernel has released the pages of a zero-copy send.
     Released {
-        /// It did.
+        /// Whether it copied the bytes after all.
         copied: bool,
     },
-    /// It failed.
+    /// The send failed.
     Failed(io::Error),
 }

@@ -1,4 +1,4 @@
-//! Sets of named bits, in the form in which the kernel names each of them.
+//! Bitsets of ethtool over netlink, in the verbose form, which names each bit.
 
 use super::super::message::{attribute, attributes};
 
@@ -7,11 +7,11 @@ use super::super::message::{attribute, attributes};
 pub(super) struct Bit {
     /// The kernel's name.
     pub(super) name: String,
-    /// Whether it is set. In a list of those that are set, without a mask, all are.
+    /// Whether it is set. In a list without a mask all listed bits are set.
     pub(super) is_set: bool,
 }
 
-/// The bits that a set names: all of its mask, or those that are set if it has none.
+/// The bits of a set: all of its mask, or those that are set if it has no mask.
 pub(super) fn bits(set: &[u8]) -> Vec<Bit> {
     let is_list = attribute(set, BITSET_NOMASK).is_some();
     let bits = attribute(set, BITSET_BITS).unwrap_or_default();

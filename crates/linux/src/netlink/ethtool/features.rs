@@ -1,7 +1,7 @@
-//! Offloads of a device, by the names that the kernel gives them.
+//! Offloads of a device, by the kernel's names.
 //!
-//! The program ethtool puts some together under older names (`tcp-segmentation-offload`);
-//! the kernel's own (`tx-tcp-segmentation`) say which one it is.
+//! The program ethtool combines some under older names (`tcp-segmentation-offload`); the
+//! kernel's names (`tx-tcp-segmentation`) are unambiguous.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::bitset::bits;
 pub struct Feature {
     /// The kernel's name, e.g. `tx-tcp-segmentation`.
     pub name: String,
-    /// It is active.
+    /// Whether it is active.
     pub on: bool,
-    /// It cannot be changed.
+    /// Whether it cannot be changed.
     pub fixed: bool,
 }
 
-/// Reads the attributes of an answer (`ETHTOOL_A_FEATURES_*`).
+/// Decodes `ETHTOOL_A_FEATURES_*`.
 pub fn features(answer: &[u8]) -> Vec<Feature> {
     let set = |kind| bits(attribute(answer, kind).unwrap_or_default());
     let names = |kind| {

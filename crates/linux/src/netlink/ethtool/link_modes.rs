@@ -1,37 +1,38 @@
-//! What a link runs at, and what it could.
+//! Speeds and duplex of a link: current, supported and advertised.
 
 use super::super::message::attribute;
 use super::bitset::bits;
 use super::{number, switch};
 
-/// What a link runs at; none: the device does not tell, or has no link.
+/// Speeds and duplex of a link. A field is `None` if the device does not report it or has
+/// no link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkModes {
-    /// In Mbit/s.
+    /// Current speed in Mbit/s.
     pub speed_mbps: Option<u32>,
-    /// The fastest that the device can, in Mbit/s.
+    /// Highest speed that the device supports, in Mbit/s.
     pub supported_mbps: Option<u32>,
-    /// The fastest that it offers to the other end, in Mbit/s.
+    /// Highest speed that the device advertises, in Mbit/s.
     pub advertised_mbps: Option<u32>,
-    /// The fastest that the other end offers, in Mbit/s.
+    /// Highest speed that the link partner advertises, in Mbit/s.
     pub peer_mbps: Option<u32>,
-    /// Whether both can send at the same time.
+    /// Current duplex.
     pub duplex: Option<Duplex>,
-    /// Whether both ends negotiate.
+    /// Whether autonegotiation is on.
     pub negotiated: Option<bool>,
 }
 
 /// Whether both ends of a link can send at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
-    /// One at a time.
+    /// Only one end at a time.
     Half,
-    /// Both.
+    /// Both ends at the same time.
     Full,
 }
 
 impl LinkModes {
-    /// Reads the attributes of an answer (`ETHTOOL_A_LINKMODES_*`).
+    /// Decodes `ETHTOOL_A_LINKMODES_*`.
     pub fn read(answer: &[u8]) -> Self {
         let ours = bits(attribute(answer, OURS).unwrap_or_default());
         let peer = bits(attribute(answer, PEER).unwrap_or_default());
@@ -56,7 +57,8 @@ fn fastest(modes: &[super::bitset::Bit]) -> Option<u32> {
     modes.iter().filter(|bit| bit.is_set).filter_map(|bit| speed_of(&bit.name)).max()
 }
 
-/// The speed in the name of a mode, `1000baseT/Full`, in Mbit/s; none of `Autoneg`.
+/// The speed in the name of a link mode such as `1000baseT/Full`, in Mbit/s; `None` for
+/// `Autoneg`.
 fn speed_of(name: &str) -> Option<u32> {
     name.split_once("base")?.0.parse().ok()
 }
