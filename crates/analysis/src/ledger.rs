@@ -6,6 +6,7 @@
 use measurement::host::Family;
 #[cfg(test)]
 use measurement::judgement::Drop;
+use measurement::outcome::DatagramParts;
 use measurement::{DatagramLedger, DirectionOutcome, Ledger, TestRecord};
 
 use crate::evidence::Host;
@@ -47,15 +48,10 @@ pub(crate) fn of(ends: &DirectionEvidence<'_>) -> Option<Ledger> {
     Some(ledger)
 }
 
-/// What both ends counted, in numbers that add up whatever they said.
-fn opened(told: &DatagramLedger) -> Ledger {
-    let received = told.received.min(told.sent);
-    let missing = told.sent - received;
-    let in_flight = told.unaccounted.unwrap_or(0).min(missing);
-    let late = told.late.unwrap_or(0).min(missing - in_flight);
-    let lost = missing - in_flight - late;
-    let tail = told.tail.map(|tail| tail.min(lost));
-    Ledger { sent: told.sent, received, late, in_flight, tail, ..Ledger::default() }
+/// What both ends counted, before any of it is placed.
+fn opened(counted: &DatagramLedger) -> Ledger {
+    let DatagramParts { received, in_flight, late, tail, .. } = counted.parts();
+    Ledger { sent: counted.sent, received, late, in_flight, tail, ..Ledger::default() }
 }
 
 /// Whether every datagram is placed: what was sent is what lies in the parts.

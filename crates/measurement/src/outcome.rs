@@ -11,6 +11,8 @@ use crate::plan::Direction;
 use crate::round_trips::{Loaded, RoundTrips};
 use crate::units::BitRate;
 
+pub mod join;
+
 /// An amount over a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
@@ -61,10 +63,36 @@ pub struct DatagramLedger {
 }
 
 impl DatagramLedger {
+    /// The same numbers as parts that add up to those sent, whatever a peer reported.
+    pub fn parts(&self) -> DatagramParts {
+        let received = self.received.min(self.sent);
+        let missing = self.sent - received;
+        let in_flight = self.unaccounted.unwrap_or(0).min(missing);
+        let late = self.late.unwrap_or(0).min(missing - in_flight);
+        let lost = missing - in_flight - late;
+        let tail = self.tail.map(|tail| tail.min(lost));
+        DatagramParts { received, in_flight, late, lost, tail }
+    }
+
     /// Lost ones as a share of those sent, 0 to 1.
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
     }
+}
+
+/// The datagrams of one direction, each counted in one part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramParts {
+    /// Received at least once, and in time.
+    pub received: u64,
+    /// Neither received nor lost when a plain iperf3 stopped counting.
+    pub in_flight: u64,
+    /// Received too far behind to be told from duplicates.
+    pub late: u64,
+    /// Sent and never received.
+    pub lost: u64,
+    /// Part of the lost: sent after the last one that arrived, if the receiver reports it.
+    pub tail: Option<u64>,
 }
 
 /// CPU time of one end's process as a share of the time that the test ran.

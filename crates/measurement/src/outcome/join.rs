@@ -1,0 +1,507 @@
+//! Joins what both ends counted to one result per direction. Loss, jitter and throughput of a
+//! test are computed here and nowhere else; nothing is judged.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use super::{DatagramLedger, DirectionOutcome, Fairness, Throughput};
+use crate::engine::{EngineUse, Engines};
+use crate::pacing::PacingReport;
+use crate::plan::{Direction, TestPlan, Transport};
+use crate::record::{PeerStream, StreamRecord};
+use crate::sample::{Sample, StreamSample};
+use crate::units::Timestamp;
+
+/// Which end of the control connection this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The end that asked for the test.
+    Client,
+    /// The end that was asked.
+    Server,
+}
+
+/// What both ends counted of a test that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    /// Which end this is.
+    pub side: Side,
+    /// The plan that was run.
+    pub plan: &'a TestPlan,
+    /// The streams as this end opened them.
+    pub records: &'a [StreamRecord],
+    /// This end's sample at the end of the omitted start; none: it did not begin.
+    pub base: Option<&'a Sample>,
+    /// This end's last sample.
+    pub last: Option<&'a Sample>,
+    /// When this end stopped sending.
+    pub stopped: Option<Timestamp>,
+    /// How this end's senders kept their rate.
+    pub pacing: Option<&'a PacingReport>,
+    /// What moved the payload at this end.
+    pub engines: &'a Engines,
+    /// Names of engines that move many datagrams in one piece.
+    pub batched: &'a [&'a str],
+    /// The peer's counters; empty: it did not report them.
+    pub peer: &'a [PeerStream],
+    /// How the peer's senders kept their rate, if it reported it.
+    pub peer_pacing: Option<&'a PacingReport>,
+    /// What moved the payload at the peer, as far as it reported it.
+    pub peer_engines: &'a Engines,
+}
+
+impl Ends<'_> {
+    /// The result of every direction of the plan, named as the client sees it; empty for an
+    /// exchange of requests, whose result are its round trips.
+    pub fn directions(&self) -> Vec<DirectionOutcome> {
+        if self.plan.exchange.is_some() {
+            return Vec::new();
+        }
+        let both = match self.side {
+            Side::Client => [(true, Direction::Send), (false, Direction::Receive)],
+            Side::Server => [(false, Direction::Send), (true, Direction::Receive)],
+        };
+        let takes_part = |sender| self.records.iter().any(|record| record.sender == sender);
+        both.into_iter()
+            .filter(|(sender, _)| takes_part(*sender))
+            .map(|(sender, direction)| View::new(self, sender).outcome(direction))
+            .collect()
+    }
+}
+
+/// One direction's streams, seen from here and from the peer.
+struct View<'a> {
+    ends: &'a Ends<'a>,
+    sender: bool,
+    /// Since the omitted start, at this end.
+    here: Vec<StreamSample>,
+    /// Since the very start, at this end.
+    whole: Vec<StreamSample>,
+    there: Vec<&'a PeerStream>,
+    /// The peer's streams by their ids.
+    reported: HashMap<u32, &'a PeerStream>,
+    span_here: Duration,
+}
+
+impl<'a> View<'a> {
+    fn new(ends: &'a Ends<'a>, sender: bool) -> Self {
+        let own = ends.records.iter().filter(|record| record.sender == sender);
+        let own: HashSet<u32> = own.map(|record| record.id).collect();
+        let includes = |id| own.contains(&id);
+        let mut view = Self {
+            ends,
+            sender,
+            here: Vec::new(),
+            whole: Vec::new(),
+            there: ends.peer.iter().filter(|stream| includes(stream.id)).collect(),
+            reported: HashMap::new(),
+            span_here: Duration::ZERO,
+        };
+        if let (Some(base), Some(last)) = (ends.base, ends.last) {
+            let pairs = base.streams.iter().zip(&last.streams).filter(|(_, to)| includes(to.id));
+            view.here = pairs.clone().map(|(from, to)| to.since(from)).collect();
+            view.whole = pairs.map(|(_, to)| *to).collect();
+            view.span_here = view.end(last.at).since(base.at);
+        }
+        // Of a peer that reports a stream twice the first report counts.
+        for stream in view.there.iter().rev() {
+            view.reported.insert(stream.id, stream);
+        }
+        view
+    }
+
+    /// A sender's measurement ends when it stops, a receiver's with the last datagram.
+    fn end(&self, last: Timestamp) -> Timestamp {
+        if self.sender { self.ends.stopped.unwrap_or(last) } else { last }
+    }
+
+    fn outcome(&self, direction: Direction) -> DirectionOutcome {
+        let plan = &self.ends.plan;
+        let is_tcp = plan.transport == Transport::Tcp;
+        let (offered, delivered) = if self.sender {
+            (self.throughput_here(), self.throughput_there())
+        } else {
+            (self.throughput_there(), self.throughput_here())
+        };
+        DirectionOutcome {
+            direction,
+            asked: plan.asked(),
+            offered,
+            acknowledged: self.acknowledged(),
+            delivered,
+            retransmits: if is_tcp { self.retransmits() } else { None },
+            datagrams: if is_tcp { None } else { self.ledger() },
+            jitter_seconds: if is_tcp { None } else { self.jitter() },
+            fairness: self.fairness(),
+            pacing: if self.sender {
+                self.ends.pacing.cloned()
+            } else {
+                self.ends.peer_pacing.cloned()
+            },
+            engines: self.engines(),
+        }
+    }
+
+    /// What sent and what received.
+    fn engines(&self) -> Engines {
+        let (here, there) = (self.ends.engines, self.ends.peer_engines);
+        let (sender, receiver) = if self.sender { (here, there) } else { (there, here) };
+        Engines { send: sender.send.clone(), receive: receiver.receive.clone() }
+    }
+
+    /// By what the receiver got of each stream, else by what it acknowledged.
+    fn fairness(&self) -> Option<Fairness> {
+        let here = |stream: &StreamSample| stream.moved(self.sender);
+        let bytes = if self.sender && !self.there.is_empty() {
+            self.there.iter().map(|stream| stream.bytes).collect()
+        } else {
+            self.here.iter().map(here).collect()
+        };
+        let block = self.ends.records.first().map_or(0, |stream| stream.block.bytes());
+        Fairness::of(bytes, self.span_here, block)
+    }
+
+    fn throughput_here(&self) -> Option<Throughput> {
+        let bytes = self.here.iter().map(|stream| stream.counters.bytes).sum();
+        (!self.here.is_empty()).then(|| Throughput::over(bytes, self.span_here))
+    }
+
+    fn throughput_there(&self) -> Option<Throughput> {
+        let bytes = self.there.iter().map(|stream| stream.bytes).sum();
+        let seconds = self.there.iter().map(|stream| stream.seconds).fold(0.0, f64::max);
+        // Before 3.2 a peer does not report how long it measured (clause 10.6), and one that
+        // measured far longer than this end ran cannot be right.
+        let plausible = 0.0..2.0 * self.span_here.as_secs_f64() + 10.0;
+        let span = if seconds > 0.0 && plausible.contains(&seconds) {
+            Duration::try_from_secs_f64(seconds).unwrap_or_default()
+        } else {
+            self.span_here
+        };
+        (!self.there.is_empty()).then(|| Throughput::over(bytes, span))
+    }
+
+    /// What the sender's kernel knows to have arrived; a plain iperf3 does not report it.
+    fn acknowledged(&self) -> Option<Throughput> {
+        let acknowledged = |stream: &StreamSample| stream.tcp.map(|tcp| tcp.acknowledged);
+        if self.sender {
+            let bytes = self.here.iter().map(acknowledged).sum::<Option<u64>>()?;
+            (!self.here.is_empty()).then(|| Throughput::over(bytes, self.span_here))
+        } else {
+            let bytes =
+                self.there.iter().map(|peer| acknowledged(&peer.counted?)).sum::<Option<u64>>()?;
+            self.throughput_there().map(|offered| Throughput::over(bytes, offered.span))
+        }
+    }
+
+    fn retransmits(&self) -> Option<u64> {
+        if self.sender {
+            self.here.iter().map(|stream| stream.tcp.map(|tcp| tcp.retransmits)).sum()
+        } else if self.there.is_empty() {
+            None
+        } else {
+            self.there.iter().map(|stream| stream.retransmits).sum()
+        }
+    }
+
+    /// None too where datagrams went or came in pieces: those of one piece have one time.
+    fn jitter(&self) -> Option<f64> {
+        let engines = self.engines();
+        let is_batched = |engine: &Option<EngineUse>| {
+            engine.as_ref().is_some_and(|engine| self.ends.batched.contains(&engine.name.as_str()))
+        };
+        if self.ends.plan.options.segmentation_offload
+            || is_batched(&engines.send)
+            || is_batched(&engines.receive)
+        {
+            return None;
+        }
+        let values: Vec<f64> = if self.sender {
+            // An iperf3 whose clock went wrong, as that of 3.5 now and then, reports years.
+            let can_be = 0.0..=self.span_here.as_secs_f64();
+            let reported = self.there.iter().map(|stream| stream.jitter_seconds);
+            reported.filter(|jitter| can_be.contains(jitter)).collect()
+        } else {
+            let nanos = self.here.iter().map(|stream| stream.counters.jitter_nanos);
+            nanos.map(|nanos| Duration::from_nanos(nanos).as_secs_f64()).collect()
+        };
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// None if the receiver is the peer and its word never came.
+    fn ledger(&self) -> Option<DatagramLedger> {
+        match (self.sender, self.there.is_empty()) {
+            (false, _) => Some(self.own_ledger()),
+            (true, false) => Some(self.ledger_of_peer()),
+            (true, true) => None,
+        }
+    }
+
+    /// This end received: it saw everything but the tail, which the sender's last
+    /// sequence number shows.
+    fn own_ledger(&self) -> DatagramLedger {
+        let mut ledger = DatagramLedger::default();
+        let (mut tail, mut reordered, mut duplicate, mut late) = (0, 0, 0, 0);
+        for (since, whole) in self.here.iter().zip(&self.whole) {
+            let peer = self.reported.get(&whole.id);
+            let beyond =
+                peer.map_or(0, |peer| peer.datagrams.saturating_sub(whole.counters.sequence));
+            tail += beyond;
+            ledger.sent =
+                ledger.sent.saturating_add(since.counters.sequence.saturating_add(beyond));
+            ledger.received += since.counters.unique;
+            reordered += since.counters.reordered;
+            duplicate += since.counters.duplicate;
+            late += since.counters.late;
+        }
+        // Stragglers from the omitted start are received and were not sent since.
+        ledger.received = ledger.received.min(ledger.sent);
+        ledger.lost = ledger.sent - ledger.received;
+        ledger.tail = (!self.there.is_empty()).then_some(tail);
+        (ledger.reordered, ledger.duplicate, ledger.late) =
+            (Some(reordered), Some(duplicate), Some(late));
+        ledger
+    }
+
+    /// The peer received: a linerate reports everything, an iperf3 only gaps and nothing
+    /// of its tail (clause 14.1).
+    fn ledger_of_peer(&self) -> DatagramLedger {
+        let sent = self.here.iter().map(|stream| stream.counters.sequence).sum();
+        let mut ledger = DatagramLedger { sent, ..DatagramLedger::default() };
+        let (mut tail, mut unaccounted) = (0, 0);
+        for whole in &self.whole {
+            let Some(peer) = self.reported.get(&whole.id) else { continue };
+            let last = whole.counters.sequence;
+            ledger.lost += peer.lost.saturating_sub(peer.omitted_lost.unwrap_or(0));
+            if let Some(counted) = peer.counted {
+                let omitted = peer.omitted_datagrams.unwrap_or(0);
+                tail += last.saturating_sub(counted.counters.sequence + omitted);
+            } else {
+                unaccounted += last.saturating_sub(peer.datagrams);
+            }
+        }
+        ledger.lost = ledger.lost.min(sent);
+        ledger.received = sent.saturating_sub(ledger.lost + unaccounted);
+        self.add_counts_of_linerate(&mut ledger, tail);
+        ledger.unaccounted = Some(unaccounted).filter(|count| *count > 0);
+        ledger
+    }
+
+    /// What only a linerate receiver reports.
+    fn add_counts_of_linerate(&self, ledger: &mut DatagramLedger, tail: u64) {
+        let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
+        let Some(counted) = counted else { return };
+        let sum = |of: fn(&StreamSample) -> u64| Some(counted.iter().map(of).sum());
+        ledger.tail = Some(tail);
+        ledger.reordered = sum(|stream| stream.counters.reordered);
+        ledger.duplicate = sum(|stream| stream.counters.duplicate);
+        ledger.late = sum(|stream| stream.counters.late);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::PlanDraft;
+    use crate::units::ByteSize;
+    use crate::{BitRate, StreamCounters};
+
+    /// A test of one stream over UDP in which this end sends, or receives.
+    struct Bench {
+        plan: TestPlan,
+        records: Vec<StreamRecord>,
+        base: Sample,
+        last: Sample,
+        peer: Vec<PeerStream>,
+        engines: Engines,
+    }
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_nanos(1).after(Duration::from_secs(seconds))
+    }
+
+    fn sample(at: Timestamp, counters: StreamCounters) -> Sample {
+        let stream = StreamSample { id: 1, counters, ..StreamSample::default() };
+        Sample { at, streams: vec![stream] }
+    }
+
+    fn record(sender: bool) -> StreamRecord {
+        let address = "127.0.0.1:5201".parse().expect("an address");
+        StreamRecord {
+            id: 1,
+            sender,
+            socket: 3,
+            local: address,
+            peer: address,
+            block: ByteSize::from_bytes(1_000),
+            send_buffer: ByteSize::from_bytes(0),
+            receive_buffer: ByteSize::from_bytes(0),
+            mss: None,
+            congestion: None,
+            arrivals: None,
+            engine: String::new(),
+            worker: 0,
+            cpu: None,
+        }
+    }
+
+    fn peer(datagrams: u64, lost: u64) -> PeerStream {
+        PeerStream {
+            id: 1,
+            bytes: 80_000,
+            seconds: 2.0,
+            retransmits: None,
+            datagrams,
+            omitted_datagrams: None,
+            lost,
+            omitted_lost: None,
+            jitter_seconds: 0.001,
+            counted: None,
+        }
+    }
+
+    /// Ten seconds of a stream that stands at `base` when the omitted start ends.
+    fn bench(sender: bool, base: StreamCounters, last: StreamCounters) -> Bench {
+        let plan = PlanDraft::new(Transport::Udp, Direction::Send).check().expect("a plan");
+        Bench {
+            plan,
+            records: vec![record(sender)],
+            base: sample(at(0), base),
+            last: sample(at(10), last),
+            peer: Vec::new(),
+            engines: Engines::default(),
+        }
+    }
+
+    fn outcome(bench: &Bench) -> DirectionOutcome {
+        let sender = bench.records[0].sender;
+        let ends = Ends {
+            side: if sender { Side::Client } else { Side::Server },
+            plan: &bench.plan,
+            records: &bench.records,
+            base: Some(&bench.base),
+            last: Some(&bench.last),
+            stopped: Some(at(8)),
+            pacing: None,
+            engines: &bench.engines,
+            batched: &["gso"],
+            peer: &bench.peer,
+            peer_pacing: None,
+            peer_engines: &Engines::default(),
+        };
+        let [outcome] = &ends.directions()[..] else { panic!("one direction") };
+        assert_eq!(outcome.direction, Direction::Send, "as the client sees it");
+        outcome.clone()
+    }
+
+    fn counters(bytes: u64, sequence: u64, unique: u64) -> StreamCounters {
+        StreamCounters { bytes, sequence, unique, ..StreamCounters::default() }
+    }
+
+    #[test]
+    fn a_receiver_counts_the_tail_that_the_sender_reports() {
+        let mut bench = bench(false, counters(10_000, 10, 10), counters(100_000, 100, 95));
+        bench.peer = vec![peer(110, 0)];
+        let ledger = outcome(&bench).datagrams.expect("over UDP");
+        assert_eq!((ledger.sent, ledger.received, ledger.lost), (100, 85, 15));
+        assert_eq!(ledger.tail, Some(10));
+        bench.peer.clear();
+        let ledger = outcome(&bench).datagrams.expect("over UDP");
+        assert_eq!((ledger.sent, ledger.lost, ledger.tail), (90, 5, None), "gaps alone");
+    }
+
+    #[test]
+    fn stragglers_from_the_omitted_start_are_not_more_than_was_sent() {
+        let bench = bench(false, counters(0, 10, 5), counters(0, 20, 20));
+        let ledger = outcome(&bench).datagrams.expect("over UDP");
+        assert_eq!((ledger.sent, ledger.received, ledger.lost), (10, 10, 0));
+    }
+
+    #[test]
+    fn an_iperf3_that_receives_leaves_what_was_on_its_way_unaccounted() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        bench.peer = vec![peer(95, 5)];
+        let ledger = outcome(&bench).datagrams.expect("the peer reported");
+        assert_eq!((ledger.sent, ledger.received, ledger.lost), (100, 90, 5));
+        assert_eq!((ledger.unaccounted, ledger.tail, ledger.late), (Some(5), None, None));
+        bench.peer.clear();
+        assert_eq!(outcome(&bench).datagrams, None, "its results never came");
+    }
+
+    #[test]
+    fn a_linerate_that_receives_reports_its_tail_and_its_late_ones() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        let counted = StreamCounters { late: 2, duplicate: 1, ..counters(0, 90, 80) };
+        let counted = StreamSample { id: 1, counters: counted, ..StreamSample::default() };
+        bench.peer =
+            vec![PeerStream { counted: Some(counted), omitted_datagrams: Some(3), ..peer(93, 13) }];
+        let ledger = outcome(&bench).datagrams.expect("the peer reported");
+        assert_eq!((ledger.tail, ledger.late, ledger.duplicate), (Some(7), Some(2), Some(1)));
+        assert_eq!((ledger.lost, ledger.unaccounted), (13, None));
+    }
+
+    #[test]
+    fn a_peer_cannot_have_lost_more_than_was_sent() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        bench.peer = vec![peer(u64::MAX, u64::MAX)];
+        let ledger = outcome(&bench).datagrams.expect("the peer reported");
+        assert_eq!((ledger.sent, ledger.received, ledger.lost), (100, 0, 100));
+    }
+
+    #[test]
+    fn a_measurement_of_the_peer_that_cannot_be_is_taken_over_this_ends_time() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        bench.peer = vec![peer(100, 0)];
+        let span = |bench: &Bench| outcome(bench).delivered.expect("the peer reported").span;
+        assert_eq!(span(&bench), Duration::from_secs(2));
+        for seconds in [0.0, -1.0, f64::NAN, f64::INFINITY, 26.0] {
+            bench.peer[0].seconds = seconds;
+            assert_eq!(span(&bench), Duration::from_secs(8), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_sender_is_measured_until_it_stops_and_a_receiver_until_the_last_arrival() {
+        let sent = bench(true, counters(0, 0, 0), counters(8_000_000, 100, 0));
+        let rate = |throughput: Option<Throughput>| throughput.expect("measured").rate;
+        assert_eq!(rate(outcome(&sent).offered), BitRate::from_bits_per_second(8_000_000));
+        let received = bench(false, counters(0, 0, 0), counters(8_000_000, 100, 100));
+        assert_eq!(rate(outcome(&received).delivered), BitRate::from_bits_per_second(6_400_000));
+    }
+
+    #[test]
+    fn jitter_of_pieces_and_of_clocks_that_went_wrong_is_not_given() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        bench.peer = vec![peer(100, 0)];
+        assert_eq!(outcome(&bench).jitter_seconds, Some(0.001));
+        bench.peer[0].jitter_seconds = 3e8;
+        assert_eq!(outcome(&bench).jitter_seconds, None, "years");
+        bench.peer[0].jitter_seconds = 0.001;
+        bench.engines.send = Some(EngineUse { name: "gso".to_owned(), ..EngineUse::default() });
+        assert_eq!(outcome(&bench).jitter_seconds, None, "datagrams of one piece");
+    }
+
+    #[test]
+    fn the_first_report_of_a_stream_counts() {
+        let mut bench = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        bench.peer = vec![peer(100, 7), peer(100, 90)];
+        assert_eq!(outcome(&bench).datagrams.expect("reported").lost, 7);
+    }
+
+    #[test]
+    fn the_parts_of_a_ledger_add_up_whatever_was_reported() {
+        let wild = DatagramLedger {
+            sent: 100,
+            received: 60,
+            lost: 0,
+            tail: Some(1_000),
+            unaccounted: Some(30),
+            late: Some(20),
+            ..DatagramLedger::default()
+        };
+        let parts = wild.parts();
+        assert_eq!((parts.received, parts.in_flight, parts.late), (60, 30, 10));
+        assert_eq!((parts.lost, parts.tail), (0, Some(0)));
+        let more = DatagramLedger { received: 200, ..wild }.parts();
+        assert_eq!((more.received, more.lost), (100, 0));
+    }
+}
