@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
-use linerate_protocol::iperf3::{Cookie, Hello, State, is_reply};
+use linerate_protocol::iperf3::{Cookie, Greeting, GreetingEvent, Hello, State, is_reply};
 
 fuzz_target!(|bytes: &[u8]| memory::bounded(bytes.len(), || judge(bytes)));
 
@@ -22,8 +22,30 @@ fn judge(bytes: &[u8]) {
         assert!(text.len() <= Cookie::LENGTH);
         assert!(text.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{text:?}");
     }
+    greet(bytes);
     for byte in bytes {
         let state = State::from_byte(*byte);
         assert!(state.is_none_or(|state| state.byte() == *byte));
     }
+}
+
+/// The first bytes of a connection, in pieces of each length: the same comes of them.
+fn greet(bytes: &[u8]) {
+    let whole = numbered(bytes, usize::MAX);
+    for length in [1, 5, Cookie::LENGTH] {
+        assert_eq!(numbered(bytes, length), whole);
+    }
+}
+
+/// What comes of a stream that is to send its number, and how many bytes that took.
+fn numbered(bytes: &[u8], length: usize) -> (Option<GreetingEvent>, usize) {
+    let (mut greeting, mut event, mut taken) = (Greeting::new(Default::default()), None, 0);
+    while greeting.room() > 0 && taken < bytes.len() {
+        let end = bytes.len().min(taken + greeting.room().min(length));
+        event = greeting.handle_bytes(&bytes[taken..end]).or(event);
+        taken = end;
+        greeting.await_number(Default::default());
+    }
+    assert!(taken <= Cookie::LENGTH + Cookie::INDEX_LENGTH);
+    (event, taken)
 }

@@ -202,12 +202,17 @@ impl Client {
         self.phase
     }
 
+    /// What the server is asked for.
+    pub const fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
     /// Streams that the server says have come (clause 13.13).
     pub const fn arrived(&self) -> u32 {
         self.arrived
     }
 
-    /// How the server's clock stands to this one's; none: it does not tell.
+    /// How the server's clock stands to this one's; none: the server does not report it.
     pub const fn clock(&self) -> Option<ClockOffset> {
         self.clock
     }
@@ -297,7 +302,7 @@ impl Client {
         }
     }
 
-    /// Gives up; the server is told (clause 11.2).
+    /// Gives up, and says so to the server (clause 11.2).
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ClientTerminate);
@@ -448,13 +453,13 @@ impl Client {
         Ok(())
     }
 
-    /// Whether both ends know what a host tells of itself.
+    /// Whether both ends know the evidence of hosts (clause 13.19).
     fn hears_evidence(&self) -> bool {
         let ends = [&self.parameters.announcement, &self.peer];
         ends.into_iter().flatten().filter(|end| end.knows_evidence()).count() == 2
     }
 
-    /// Of two answers the one counts whose error is less.
+    /// Keeps the one of two answers whose error is less.
     fn hear_clock(&mut self, reading: Option<ClockReading>, now: Timestamp) {
         let offset = reading.and_then(|reading| reading.offset(self.asked, now));
         let best = [self.clock, offset].into_iter().flatten();

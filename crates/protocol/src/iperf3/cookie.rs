@@ -40,7 +40,7 @@ impl Cookie {
         super::json::printable(&String::from_utf8_lossy(bytes), Self::LENGTH)
     }
 
-    /// What goes over the wire on stream number `index` of a test whose streams tell
+    /// What goes over the wire on stream number `index` of a test whose streams send
     /// their numbers, from 0 (clause 13.12).
     pub fn numbered(&self, index: u32) -> [u8; Self::LENGTH + Self::INDEX_LENGTH] {
         let mut bytes = [0; Self::LENGTH + Self::INDEX_LENGTH];

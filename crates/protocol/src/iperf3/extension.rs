@@ -12,7 +12,7 @@ use super::hello::HelloToken;
 use super::json::{Members, list};
 use super::results::ClockReading;
 
-/// Who is there and what it can do more (clauses 13.1 and 13.2).
+/// A linerate's version and what it can do beyond iperf3 (clauses 13.1 and 13.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
     /// Its version, e.g. `0.1.0`.
@@ -33,7 +33,7 @@ pub struct Announcement {
     /// From a server: those that it opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
-    /// From a server that tells of its host: when the parameters came and when it said this.
+    /// From a server that reports its host: when the parameters came and when it said this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReading>,
 }
@@ -44,7 +44,7 @@ const fn is_zero(number: &u8) -> bool {
 }
 
 impl Announcement {
-    /// Of this crate's version with all that it knows.
+    /// The announcement of this crate's version with all that it knows.
     pub fn own() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -61,7 +61,7 @@ impl Announcement {
         shared
     }
 
-    /// The same with a version that is safe to print, and without what this crate does not
+    /// This announcement with a version that is safe to print, and without what this crate does not
     /// know of.
     #[must_use]
     pub fn plain(mut self) -> Self {
@@ -85,17 +85,17 @@ impl Announcement {
         self.knows(HELLO_TOKEN)
     }
 
-    /// Whether it can be told its place in a queue.
+    /// Whether it takes its place in a queue.
     pub fn knows_queue(&self) -> bool {
         self.knows(QUEUE)
     }
 
-    /// Whether its streams tell their numbers, and there may be any number of them.
+    /// Whether its streams send their numbers, and there may be any number of them.
     pub fn knows_many_streams(&self) -> bool {
         self.knows(MANY_STREAMS)
     }
 
-    /// Whether it can be told in words why it is not served.
+    /// Whether it takes the reason in words why it is not served.
     pub fn knows_refusal(&self) -> bool {
         self.knows(REFUSAL)
     }
@@ -105,12 +105,12 @@ impl Announcement {
         self.knows(EXCHANGE)
     }
 
-    /// Whether it tells of its host, or hears what a host tells of itself.
+    /// Whether it reports its host, or takes what a host reports of itself.
     pub fn knows_evidence(&self) -> bool {
         self.knows(EVIDENCE)
     }
 
-    /// The same without that: nobody would look at it.
+    /// This announcement without the evidence of hosts, which would not be looked at.
     #[must_use]
     pub fn without_evidence(mut self) -> Self {
         self.extensions.retain(|name| name != EVIDENCE);
@@ -174,7 +174,7 @@ pub enum Extension {
         /// In all.
         arrived: u32,
     },
-    /// At the start: who the server is. The last, since no key of it is needed.
+    /// At the start: the server's announcement. The last, since no key of it is needed.
     Announcement(Announcement),
 }
 
@@ -217,7 +217,7 @@ fn member<'a, T: Deserialize<'a> + Default>(said: &Members<'a>, name: &str) -> R
     serde_json::from_str(text).map_err(|_| format!("'{name}' makes no sense"))
 }
 
-/// The same of the first elements of a list.
+/// The first elements of a list; what is there has to be readable.
 fn short_list<T: DeserializeOwned>(said: &Members<'_>, name: &str) -> Result<Vec<T>, String> {
     if said.text(name).is_none() {
         return Ok(Vec::new());

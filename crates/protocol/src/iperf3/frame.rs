@@ -22,7 +22,7 @@ pub(super) enum JsonKind {
     Parameters,
     /// Of a client.
     Results,
-    /// Of a server, which may have told of its host there.
+    /// Of a server, which may have put evidence of its host there.
     ResultsWithEvidence,
     /// Of a server, which may have put its output there.
     ResultsOfServer,
@@ -59,7 +59,7 @@ impl JsonKind {
     }
 }
 
-/// What a host may tell of itself (clause 13.19).
+/// Most bytes of a host's evidence (clause 13.19).
 const EVIDENCE: u32 = 512 * 1024;
 
 /// Streams of both directions that iperf3's form has to have room for (clause 13.14).

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 pub enum Hello {
     /// iperf3 since 3.12: `9876`, the same bytes on every host.
     Current,
-    /// The same, then the token that the server gave this test (clause 13.8).
+    /// The current hello, then the token that the server gave this test (clause 13.8).
     Tokened(HelloToken),
-    /// The same, then the number of the stream, from 0 (clause 13.12).
+    /// The hello with a token, then the number of the stream, from 0 (clause 13.12).
     Numbered(HelloToken, u32),
     /// Before, from a little-endian host: the number 123456789.
     LegacyLittleEndian,
@@ -75,7 +75,7 @@ impl Hello {
         }
     }
 
-    /// The answer in the words of the one who asked (clause 8.5).
+    /// The answer in the form of the hello (clause 8.5).
     pub const fn reply(self) -> [u8; 4] {
         match self {
             Self::Current | Self::Tokened(_) | Self::Numbered(..) => REPLY,
@@ -85,7 +85,7 @@ impl Hello {
     }
 }
 
-/// What only the server and the client of one test know, so that nobody else's hello
+/// What only the server and the client of one test know, so that no other client's hello
 /// is taken for the client's (clause 13.8). In JSON 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

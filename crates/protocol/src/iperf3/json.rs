@@ -67,7 +67,7 @@ pub(super) fn printable_lines(mut text: String) -> String {
     text
 }
 
-/// The same with at most `most` characters.
+/// Text of which at most `most` characters are kept, none of them a control character.
 pub(super) fn printable(text: &str, most: usize) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(most).collect()
 }

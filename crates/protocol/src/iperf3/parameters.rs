@@ -25,11 +25,11 @@ pub struct Parameters {
     pub client_version: String,
     /// The client is a linerate (clause 13.1).
     pub announcement: Option<Announcement>,
-    /// What the client optional beside the plan.
+    /// What the client wishes beside the plan.
     pub optional: OptionalParameters,
 }
 
-/// What a client optional beside the plan.
+/// What a client may wish beside the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionalParameters {
     /// A title for the client's output (`--title`).
@@ -70,7 +70,7 @@ impl Parameters {
         }
     }
 
-    /// The same with what the client optional beside the plan.
+    /// These parameters with what the client wishes beside the plan.
     #[must_use]
     pub fn with_optional(mut self, optional: OptionalParameters) -> Self {
         self.optional = optional;
@@ -314,7 +314,7 @@ fn direction(object: &Map<String, Value>) -> Direction {
     }
 }
 
-/// Clause 13.12: only who knows of it may ask for more than an iperf3.
+/// Clause 13.12: only a client that knows of it may ask for more than an iperf3.
 fn streams(
     object: &Map<String, Value>,
     announcement: Option<&Announcement>,

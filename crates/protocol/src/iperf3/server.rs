@@ -1,4 +1,4 @@
-//! The server's end of the control connection, after the cookie.
+//! The server's end of the control connection, after the cookie that [`super::Greeting`] reads.
 //!
 //! ```text
 //! Asking --JSON--> Judging --accept()--> Opening --streams_open()--> Running --TEST_END--> Draining
@@ -237,15 +237,15 @@ impl Server {
     }
 
     /// Before [`Self::accept`]: at most `under_way` streams may be on their way, to these
-    /// further ports too (clauses 13.13 and 13.15). A client that does not know of that is
-    /// told nothing.
+    /// further ports too (clauses 13.13 and 13.15). A client that does not know of that
+    /// hears nothing.
     pub fn offer(&mut self, under_way: u32, ports: Vec<u16>) {
         if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_many_streams()) {
             (shared.under_way, shared.ports) = (Some(under_way), ports);
         }
     }
 
-    /// Tells a client that can hear it how many of its streams have come (clause 13.13).
+    /// Reports to a client that can hear it how many of its streams have come (clause 13.13).
     pub fn tell_arrived(&mut self, arrived: u32) {
         let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_many_streams);
         if self.phase == Phase::Opening && can_hear {
@@ -253,7 +253,7 @@ impl Server {
         }
     }
 
-    /// While [`ServerEvent::Asked`] is not answered: tells a client that can hear it which
+    /// While [`ServerEvent::Asked`] is not answered: reports to a client that can hear it which
     /// place it has in the queue (clause 13.9).
     pub fn tell_place(&mut self, place: Place) {
         let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_queue);
@@ -262,7 +262,7 @@ impl Server {
         }
     }
 
-    /// Does as [`Self::refuse`]; a client that can hear it is told in words why
+    /// Does as [`Self::refuse`]; a client that can hear it gets the reason in words
     /// (clause 13.10).
     pub fn refuse_because(&mut self, code: ErrorCode, why: &str) {
         let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
@@ -334,7 +334,7 @@ impl Server {
         }
     }
 
-    /// Gives up; the client is told (clause 11.1).
+    /// Gives up, and says so to the client (clause 11.1).
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ServerTerminate);
@@ -342,7 +342,7 @@ impl Server {
         }
     }
 
-    /// The client said something that cannot be read, and is told so.
+    /// The client said something that cannot be read, and hears so.
     fn reject(&mut self, error: ProtocolError) {
         let code = match self.phase {
             Phase::Asking => ErrorCode::PARAMETERS,

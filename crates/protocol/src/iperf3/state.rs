@@ -27,7 +27,7 @@ pub enum State {
     IperfDone,
     /// Between two linerates only: a framed JSON object follows (section 13).
     Extension,
-    /// Server: it serves somebody else.
+    /// Server: it serves another client.
     AccessDenied,
     /// Server: two 32-bit error numbers follow.
     ServerError,

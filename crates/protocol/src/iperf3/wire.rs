@@ -80,7 +80,7 @@ impl Wire {
 /// How long a peer may take for one step of the protocol. iperf3 itself gives up
 /// after 10 s for each piece (clause 2.8).
 pub(super) const STEP_LIMIT: Duration = Duration::from_secs(10);
-/// What each stream adds to that: to be opened, or told about.
+/// What each stream adds to that: to be opened, or reported.
 const EACH_STREAM: Duration = Duration::from_millis(1);
 /// How long a client waits for all streams to be open.
 pub(super) const OPENING_LIMIT: Duration = Duration::from_secs(30);
