@@ -22,6 +22,9 @@ mod supplies;
 pub mod tcp;
 pub mod udp;
 
+/// Width of the sequence numbers in datagrams.
+pub use protocol::iperf3::CounterWidth as SequenceWidth;
+
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
 pub use exchange::{Asking, Link, MOST_CALLS, RoundTripTally, answerer, asker, callee, caller};

@@ -54,3 +54,63 @@ impl Amount {
         self.goal.iter().for_each(|goal| goal.begin());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use measurement::plan::PlanDraft;
+    use measurement::{ByteSize, Direction};
+
+    use super::*;
+
+    fn draft(transport: Transport, direction: Direction, end: End) -> PlanDraft {
+        PlanDraft { end, ..PlanDraft::new(transport, direction) }
+    }
+
+    /// How many units may be sent of `end` in blocks of 1,000 bytes.
+    fn units(transport: Transport, end: End, whole_blocks: bool) -> u64 {
+        let plan = draft(transport, Direction::Send, end).check().expect("a plan");
+        let amount = Amount::new(&plan, 1_000, Side::Client, whole_blocks).expect("an eventfd");
+        let budget = amount.budget.expect("an amount was asked");
+        let mut units = 0;
+        while units < 100_000 {
+            let taken = budget.take(1);
+            if taken == 0 {
+                break;
+            }
+            units += taken;
+        }
+        units
+    }
+
+    #[test]
+    fn bytes_are_sent_as_asked_and_in_whole_blocks_to_an_iperf3() {
+        let bytes = End::Bytes(ByteSize::from_bytes(2_500));
+        assert_eq!(units(Transport::Tcp, bytes, false), 2_500);
+        assert_eq!(units(Transport::Tcp, bytes, true), 3_000);
+        assert_eq!(units(Transport::Udp, bytes, false), 3, "datagrams");
+        assert_eq!(units(Transport::Tcp, End::Blocks(2), false), 2_000);
+    }
+
+    #[test]
+    fn only_a_client_that_receives_has_a_goal() {
+        let goal = |direction, side| {
+            let end = End::Bytes(ByteSize::from_bytes(2_500));
+            let plan = draft(Transport::Tcp, direction, end).check().expect("a plan");
+            Amount::new(&plan, 1_000, side, false).expect("an eventfd").goal.is_some()
+        };
+        assert!(goal(Direction::Receive, Side::Client) && goal(Direction::Both, Side::Client));
+        assert!(!goal(Direction::Send, Side::Client));
+        assert!(!goal(Direction::Both, Side::Server), "the client decides the end");
+    }
+
+    #[test]
+    fn a_test_that_ends_by_time_has_no_amount() {
+        for end in [End::Time(Duration::from_secs(1)), End::Open] {
+            let plan = draft(Transport::Tcp, Direction::Both, end).check().expect("a plan");
+            let amount = Amount::new(&plan, 1_000, Side::Client, false).expect("an eventfd");
+            assert!(amount.budget.is_none() && amount.goal.is_none());
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Whether datagrams go and come many in one piece although nobody named an engine: where
+//! Whether datagrams go and come many in one piece although no engine was named: where
 //! each on its own would make the tool the limit.
 
 use std::net::SocketAddr;
@@ -7,22 +7,13 @@ use measurement::engine::{Batching as Handling, EngineName, EngineRole};
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Engine, Engines, Pacing, TestPlan, Transport};
 
-use crate::client::Request;
-
-/// Whether datagrams go many in one piece though no engine was named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Batching {
-    /// Where each on its own would be the limit, and the peer is a linerate.
-    WhereFaster,
-    /// Only if the plan says so, as with iperf3.
-    IfAsked,
-}
+use crate::request::{Batching, Request};
 
 /// The engines of pieces, and why they were chosen.
 #[derive(Clone, Debug)]
-pub(crate) struct Pieces(String);
+pub(crate) struct BatchedEngines(String);
 
-impl Pieces {
+impl BatchedEngines {
     /// The choice for `request`, if its datagrams of `length` are to go in pieces: if they fit
     /// a path of `mtu` to the `server`, and if nothing asks for each on its own.
     pub(crate) fn chosen(

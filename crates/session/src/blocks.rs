@@ -6,7 +6,7 @@ use linux::tcp::TcpInfo;
 use measurement::plan::MAX_DATAGRAM;
 use measurement::{BitRate, ByteSize, TestPlan, Transport};
 
-use crate::client::{DatagramDefault, Request};
+use crate::request::{DatagramDefault, Request};
 
 /// The block length asked, else the default of the transport.
 pub(crate) fn block_length(request: &Request, server: SocketAddr, path: &TcpInfo) -> ByteSize {

@@ -14,12 +14,12 @@ pub(crate) struct CpuClock {
 }
 
 impl CpuClock {
-    pub(crate) fn begin(&mut self) {
-        self.begun = Some((dataplane::now(), cpu_time()));
+    pub(crate) fn begin(&mut self, now: Timestamp) {
+        self.begun = Some((now, cpu_time()));
     }
 
-    pub(crate) fn end(&mut self) {
-        self.ended = Some((dataplane::now(), cpu_time()));
+    pub(crate) fn end(&mut self, now: Timestamp) {
+        self.ended = Some((now, cpu_time()));
     }
 
     pub(crate) fn usage(&self) -> CpuUse {

@@ -140,7 +140,7 @@ pub enum SessionError {
     Window {
         /// What was asked.
         asked: ByteSize,
-        /// What the kernel tells.
+        /// The kernel's error.
         got: ByteSize,
     },
     /// The server, which was to send, sent nothing.
@@ -168,7 +168,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether the server serves somebody else.
+    /// Whether the server serves another client.
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Protocol { error: ProtocolError::Busy, .. })
     }
@@ -291,5 +291,41 @@ mod tests {
             "cannot connect to 10.0.0.2:5201: connection refused; \
              is \"linerate serve\" or \"iperf3 -s\" running there?"
         );
+    }
+
+    #[test]
+    fn every_error_names_its_object_and_fits_a_line() {
+        let to: SocketAddr = "10.0.0.2:5201".parse().expect("valid");
+        let system = || io::Error::from_raw_os_error(1);
+        let cases = [
+            (SessionError::Resolve { host: "here".to_owned(), why: "no".to_owned() }, "'here'"),
+            (SessionError::BindFamily { host: "here".to_owned() }, "--bind"),
+            (SessionError::Listen { on: to, error: io::Error::from_raw_os_error(98) }, "10.0.0.2"),
+            (SessionError::FewDescriptors { limit: 20 }, "ulimit -n"),
+            (SessionError::OpenStream { id: 3, error: system() }, "stream 3"),
+            (SessionError::Congestion { name: "bbr".to_owned(), error: system() }, "'bbr'"),
+            (SessionError::Engine { name: "gso".into(), reason: "x".to_owned() }, "--engine"),
+            (SessionError::NoAnswers { to, software: "iperf3".to_owned() }, "linerate serve"),
+            (SessionError::NoPort { to }, "see its log"),
+            (SessionError::NoReply { to }, "firewall"),
+            (SessionError::Protocol { peer: to, error: ProtocolError::Busy }, "10.0.0.2:5201"),
+            (
+                SessionError::Window {
+                    asked: ByteSize::from_bytes(4096),
+                    got: ByteSize::from_bytes(1024),
+                },
+                "net.core.rmem_max",
+            ),
+            (
+                SessionError::NothingReceived { peer: to, patience: Duration::from_secs(2) },
+                "10.0.0.2:5201",
+            ),
+        ];
+        for (error, words) in cases {
+            let text = error.to_string();
+            assert!(text.contains(words), "{text}");
+            assert!(!text.contains('\n') && !text.ends_with('.'), "{text}");
+            assert!(text.len() < 200, "{text}");
+        }
     }
 }

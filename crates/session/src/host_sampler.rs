@@ -31,7 +31,7 @@ pub(crate) struct SampledTest {
 
 impl SampledTest {
     /// What `pool` runs.
-    pub(crate) fn of(interest: Interest, pool: &Pool, pause: Duration) -> Self {
+    pub(crate) fn new(interest: Interest, pool: &Pool, pause: Duration) -> Self {
         let senders = pool.read().map(|(_, sender, _)| sender);
         let streams = senders.zip(pool.counters()).collect();
         Self { interest, threads: pool.thread_ids().to_vec(), streams, pause, perf: None }
@@ -56,7 +56,7 @@ impl Interest {
     }
 }
 
-/// A host that is watched.
+/// The thread that samples this host.
 pub(crate) struct HostSampler {
     orders: Sender<Order>,
     thread: JoinHandle<HostSamples>,
@@ -70,7 +70,7 @@ pub(crate) struct HostSamples {
 }
 
 enum Order {
-    /// Look now, and tell when that is done.
+    /// Look now, and answer when that is done.
     Look(Sender<()>),
     /// The streams go.
     Start(Timestamp),
@@ -81,7 +81,7 @@ enum Order {
 
 impl HostSampler {
     /// Takes a first look. None: there can be no thread for it.
-    pub(crate) fn call(test: SampledTest) -> Option<Self> {
+    pub(crate) fn start(test: SampledTest) -> Option<Self> {
         let (orders, heard) = channel();
         let thread = std::thread::Builder::new().name("host-sampler".to_owned());
         // It stays in the network namespace of this thread.
@@ -100,17 +100,17 @@ impl HostSampler {
     }
 
     /// The streams go, from `start` on.
-    pub(crate) fn start(&self, start: Timestamp) {
+    pub(crate) fn streams_start(&self, start: Timestamp) {
         self.say(Order::Start(start));
     }
 
     /// No stream sends any more since `stop`.
-    pub(crate) fn stop(&self, stop: Timestamp) {
+    pub(crate) fn streams_stop(&self, stop: Timestamp) {
         self.say(Order::Stop(stop));
     }
 
     /// Takes a last look.
-    pub(crate) fn dismiss(self) -> HostSamples {
+    pub(crate) fn finish(self) -> HostSamples {
         self.say(Order::End);
         drop(self.orders);
         self.thread.join().unwrap_or_default()
@@ -183,7 +183,7 @@ impl SamplerThread {
                     self.watch.restart_profile();
                     self.look(Watch::look_at_all);
                     self.marks.extend(self.watch.last());
-                    // Who asked waits for it.
+                    // The sender of the command waits for it.
                     _ = done.send(());
                 }
                 Ok(Order::Start(start)) => self.begin(start),
@@ -192,7 +192,7 @@ impl SamplerThread {
                     self.still = self.stalls.take().map_or(Duration::ZERO, StallDetector::still);
                     self.look(Watch::look_at_all);
                     self.marks.extend(self.watch.last());
-                    // While the ends tell each other that they have stopped.
+                    // While the ends exchange that they have stopped.
                     self.watch.end_profile();
                     self.watch.take_stock();
                 }
@@ -307,7 +307,7 @@ fn counted(streams: &[(bool, Arc<Counters>)], sender: bool) -> u64 {
 static SAMPLERS: AtomicU32 = AtomicU32::new(0);
 /// Long enough that a test on a busy host does not look like one that stumbles.
 const STEP: Duration = Duration::from_millis(100);
-/// Of one test alone.
+/// Time between two looks, for one test alone.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Readings take no more than one part of so many of the time.
 const IDLE_PER_LOOK: u32 = 200;

@@ -11,21 +11,26 @@ mod amount;
 mod batches;
 mod blocks;
 pub mod client;
+mod clock;
+mod connect;
 mod control;
 mod cpu;
 mod error;
 mod host_sampler;
+mod iperf3;
 mod measured;
 mod notes;
 mod observer;
-mod opening;
-mod outcome;
 mod preflight;
+mod request;
 mod resolve;
 mod runtime;
 mod sampler;
 pub mod server;
+mod setting;
+mod socket_options;
 mod sockets;
+mod spec;
 mod trial;
 
 pub use error::{SessionError, reason};
@@ -33,7 +38,7 @@ pub use observer::{Introduction, Observer};
 pub use preflight::Shortage;
 pub use resolve::{Family, resolve_ip};
 
-/// What clients and servers can say to each other beside the plan.
+/// What clients and servers can exchange beside the plan.
 pub use protocol::iperf3::{
     Cookie, CounterWidth, ErrorCode, OptionalParameters, Parameters, Place, ProtocolError,
     ServerOutput, Token,
@@ -41,5 +46,5 @@ pub use protocol::iperf3::{
 
 /// The engines that a plan can name.
 
-/// The port that servers listen on unless told otherwise.
+/// The port that servers listen on by default.
 pub use protocol::iperf3::DEFAULT_PORT;

@@ -1,21 +1,17 @@
 //! A test that is over, as this end saw it.
 
-use measurement::outcome::CpuUse;
-use measurement::record::{DirectionIntervals, StreamRecord};
+use measurement::outcome::join::Ends;
+pub(crate) use measurement::outcome::join::Side;
+use measurement::outcome::{CpuUse, DirectionOutcome};
+use measurement::record::{DirectionIntervals, PeerStream, StreamRecord};
 use measurement::{
     Engines, HostEvidence, PacingReport, Probe, Pulse, RoundTrips, Runtime, Sample, TestPlan,
     Timestamp,
 };
 
-/// Which end of the control connection this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Client,
-    Server,
-}
-
 /// A test that is over.
 pub(crate) struct Measured {
+    pub(crate) side: Side,
     pub(crate) plan: TestPlan,
     pub(crate) records: Vec<StreamRecord>,
     pub(crate) samples: Vec<Sample>,
@@ -26,22 +22,41 @@ pub(crate) struct Measured {
     pub(crate) runtime: Option<Runtime>,
     /// How this end's senders kept their rate.
     pub(crate) pacing: Option<PacingReport>,
-    /// The same of the peer's, if it told.
+    /// How the peer's senders kept their rate, if it reported it.
     pub(crate) peer_pacing: Option<PacingReport>,
     /// What moved the payload at this end.
     pub(crate) engines: Engines,
-    /// The same of the peer, as far as it told.
+    /// What moved the payload at the peer, as far as it reported it.
     pub(crate) peer_engines: Engines,
     /// How long answers took, if this end asked.
     pub(crate) round_trips: Option<RoundTrips>,
     pub(crate) probes: Vec<Probe>,
-    /// What this host has and did, if somebody watched it.
+    /// What this host has and did, if it was sampled.
     pub(crate) host: HostEvidence,
     pub(crate) pulses: Vec<Pulse>,
     pub(crate) stream_error: Option<String>,
 }
 
 impl Measured {
+    /// What both ends counted, joined to one result per direction. `peer` is empty if its
+    /// results never came.
+    pub(crate) fn directions(&self, peer: &[PeerStream]) -> Vec<DirectionOutcome> {
+        let ends = Ends {
+            side: self.side,
+            plan: &self.plan,
+            records: &self.records,
+            base: self.samples.get(self.base),
+            last: self.samples.last(),
+            stopped: self.stopped,
+            pacing: self.pacing.as_ref(),
+            engines: &self.engines,
+            peer,
+            peer_pacing: self.peer_pacing.as_ref(),
+            peer_engines: &self.peer_engines,
+        };
+        ends.directions()
+    }
+
     /// Blocks, datagrams or requests that all streams moved.
     pub(crate) fn blocks(&self) -> u64 {
         let last = self.samples.last().into_iter().flat_map(|sample| &sample.streams);

@@ -1,16 +1,15 @@
 //! Facts that are in no number of a record. What its numbers show is for `analysis` to say.
 
 use measurement::Way;
-use protocol::iperf3::Announcement;
 
 use crate::measured::Measured;
 
-/// Not one request was answered.
-pub(crate) fn on_calls(measured: &Measured, peer: Option<&Announcement>) -> Option<String> {
+/// Not one request was answered, though the server named an extra `port` for them.
+pub(crate) fn on_calls(measured: &Measured, port: Option<u16>) -> Option<String> {
     let trips = measured.round_trips.as_ref().filter(|trips| trips.count == 0)?;
     let calls = measured.plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
     let lost = trips.lost;
-    let Some(port) = peer.filter(|_| calls).and_then(|peer| peer.ports.first()) else {
+    let Some(port) = port.filter(|_| calls) else {
         return Some(format!("nothing was answered ({lost} given up): is the server overloaded?"));
     };
     Some(format!(

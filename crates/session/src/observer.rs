@@ -1,4 +1,4 @@
-//! Who is told how a test goes on.
+//! The interface through which the progress of a test is reported.
 
 use measurement::outcome::Ending;
 use measurement::record::StreamRecord;
@@ -16,11 +16,11 @@ pub struct Introduction<'a> {
     pub cookie: &'a str,
     /// What the client asks for.
     pub parameters: &'a Parameters,
-    /// Segment size of the control connection in bytes, if the kernel tells.
+    /// Segment size of the control connection in bytes, if the kernel reports it.
     pub segment: Option<u32>,
 }
 
-/// Told of the progress of a test, at either end.
+/// Receives the progress of a test, at either end.
 pub trait Observer {
     /// The ends know each other.
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}
@@ -46,5 +46,5 @@ pub trait Observer {
     fn ended(&mut self, _ending: &Ending) {}
 }
 
-/// Nobody.
+/// Drops all reports.
 impl Observer for () {}

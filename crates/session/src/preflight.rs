@@ -6,7 +6,7 @@ use linux::limits::PortRange;
 use measurement::units::group_thousands;
 use measurement::{ByteSize, TestPlan, Transport, Way};
 
-/// What this host has; none: it does not tell.
+/// What this host has; none: the kernel does not report it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
     /// Files that this process may have open.
@@ -106,20 +106,27 @@ impl Host {
         }
     }
 
-    /// What it has too little of for the client's end of `plan`.
-    pub(crate) fn lacks_as_client(&self, plan: &TestPlan) -> Option<Shortage> {
+    /// What it has too little of for the client's end of `plan`, for the streams
+    /// of which the server may open `most_extra_ports` beside its own.
+    pub(crate) fn lacks_as_client(
+        &self,
+        plan: &TestPlan,
+        most_extra_ports: u8,
+    ) -> Option<Shortage> {
         let need = u64::from(plan.streams_in_all()) + OWN_FILES;
         let files = (need > self.files).then_some(Shortage::Files { need, limit: self.files });
-        files.or_else(|| self.lacks_ports(plan)).or_else(|| self.lacks_memory(plan))
+        files
+            .or_else(|| self.lacks_ports(plan, most_extra_ports))
+            .or_else(|| self.lacks_memory(plan))
     }
 
     /// Towards one port of the server TCP uses each port once, and then the next port of
     /// the server; a UDP socket has its port for itself.
-    fn lacks_ports(&self, plan: &TestPlan) -> Option<Shortage> {
+    fn lacks_ports(&self, plan: &TestPlan, most_extra_ports: u8) -> Option<Shortage> {
         let range = self.ports?;
         let need = u64::from(plan.streams_in_all());
         let ways = match plan.transport {
-            Transport::Tcp => 1 + u64::from(protocol::iperf3::MOST_FURTHER_PORTS),
+            Transport::Tcp => 1 + u64::from(most_extra_ports),
             Transport::Udp => 1,
         };
         (need > ways * u64::from(range.count())).then_some(Shortage::Ports { need, range })
@@ -140,14 +147,14 @@ impl Host {
     /// How many ports of a server beside its own the streams of `plan` are spread over,
     /// so that none needs more than half of this end's ports: the kernel finds a free one
     /// quickly then.
-    pub(crate) fn further_ports(&self, plan: &TestPlan) -> u8 {
+    pub(crate) fn extra_ports(&self, plan: &TestPlan, most: u8) -> u8 {
         if plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection) {
             return 1;
         }
         let (Some(range), Transport::Tcp) = (self.ports, plan.transport) else { return 0 };
         let each = (range.count() / 2).max(1);
         let further = plan.streams_in_all().div_ceil(each).saturating_sub(1);
-        u8::try_from(further).unwrap_or(u8::MAX).min(protocol::iperf3::MOST_FURTHER_PORTS)
+        u8::try_from(further).unwrap_or(u8::MAX).min(most)
     }
 }
 
@@ -172,6 +179,7 @@ mod tests {
 
     use super::*;
 
+    const MOST: u8 = 15;
     const HOST: Host = Host {
         files: 20_000,
         ports: Some(PortRange { first: 32_768, last: 60_999 }),
@@ -187,10 +195,10 @@ mod tests {
 
     #[test]
     fn a_host_that_has_enough_lacks_nothing() {
-        assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000)), None);
-        assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000)), None);
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST), None);
+        assert_eq!(HOST.lacks_as_client(&plan(Transport::Udp, 1_000), MOST), None);
         let silent = Host { ports: None, buffers: None, memory: None, ..HOST };
-        assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000)), None);
+        assert_eq!(silent.lacks_as_client(&plan(Transport::Udp, 19_000), MOST), None);
     }
 
     #[test]
@@ -205,7 +213,7 @@ mod tests {
             (Host { memory: Some(1 << 20), ..HOST }, "of memory and 1.000 MiB are free"),
         ];
         for (host, words) in cases {
-            let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000)).expect(words);
+            let shortage = host.lacks_as_client(&plan(Transport::Tcp, 10_000), MOST).expect(words);
             assert!(shortage.to_string().contains(words), "{shortage}");
         }
     }
@@ -213,19 +221,19 @@ mod tests {
     #[test]
     fn udp_needs_a_port_for_each_stream() {
         let host = Host { files: 1 << 20, ..HOST };
-        assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232)), None);
-        let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233));
+        assert_eq!(host.lacks_as_client(&plan(Transport::Udp, 28_232), MOST), None);
+        let shortage = host.lacks_as_client(&plan(Transport::Udp, 28_233), MOST);
         assert!(matches!(shortage, Some(Shortage::Ports { need: 28_233, .. })));
-        assert_eq!(host.lacks_as_client(&plan(Transport::Tcp, 65_535)), None);
+        assert_eq!(host.lacks_as_client(&plan(Transport::Tcp, 65_535), MOST), None);
     }
 
     #[test]
     fn further_ports_are_asked_for_when_one_is_not_enough() {
-        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 14_116)), 0);
-        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 14_117)), 1);
-        assert_eq!(HOST.further_ports(&plan(Transport::Tcp, 65_535)), 4);
-        assert_eq!(HOST.further_ports(&plan(Transport::Udp, 65_535)), 0);
+        assert_eq!(HOST.extra_ports(&plan(Transport::Tcp, 14_116), MOST), 0);
+        assert_eq!(HOST.extra_ports(&plan(Transport::Tcp, 14_117), MOST), 1);
+        assert_eq!(HOST.extra_ports(&plan(Transport::Tcp, 65_535), MOST), 4);
+        assert_eq!(HOST.extra_ports(&plan(Transport::Udp, 65_535), MOST), 0);
         let narrow = Host { ports: Some(PortRange { first: 1, last: 2 }), ..HOST };
-        assert_eq!(narrow.further_ports(&plan(Transport::Tcp, 65_535)), 15);
+        assert_eq!(narrow.extra_ports(&plan(Transport::Tcp, 65_535), MOST), 15);
     }
 }

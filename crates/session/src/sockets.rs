@@ -12,7 +12,7 @@ mod engine_factory;
 mod exchange;
 mod pacing;
 
-pub(crate) use engine_factory::{EngineFactory, FallbackPolicy};
+pub(crate) use engine_factory::EngineFactory;
 pub(crate) use pacing::arrange as arrange_pacing;
 
 /// A connected socket that carries one stream.
@@ -86,7 +86,7 @@ impl StreamSocket {
         })
     }
 
-    /// What the kernel says of a UDP socket; none for TCP, or if it does not tell.
+    /// What the kernel says of a UDP socket; none for TCP, or if it does not report it.
     pub(crate) fn udp_sample(&self) -> Option<UdpSample> {
         let Self::Udp { socket } = self else { return None };
         let memory = linux::socket_memory(&**socket).ok()?;
@@ -176,9 +176,9 @@ impl Opened {
     }
 }
 
-/// What the peer acknowledged; `told` by the one connection, or by the first of several.
-fn acknowledged(socket: &TcpStream, multipath: bool, told: u64) -> u64 {
+/// What the peer acknowledged; `counted` by the one connection, or by the first of several.
+fn acknowledged(socket: &TcpStream, multipath: bool, counted: u64) -> u64 {
     // An old kernel, or a peer that declined, has but the one number.
     let all_paths = multipath.then(|| linux::tcp::mptcp_bytes_acked(socket).ok());
-    all_paths.flatten().unwrap_or(told)
+    all_paths.flatten().unwrap_or(counted)
 }

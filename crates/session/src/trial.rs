@@ -1,70 +1,37 @@
-//! One running test: its streams, its samples, its end. The same at both ends.
+//! One running test, at either end: its streams, its samples, its end. The time is an argument.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Counters, Pool};
-use host::Vantage;
-use linux::tcp::TcpOptions;
+use dataplane::{Counters, OpenStream, Pool};
 use measurement::record::{DirectionIntervals, StreamRecord};
 use measurement::{
-    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, TestPlan, Timestamp,
-    Transport,
+    ByteSize, Course, End, Engines, PacingReport, PacingWay, Runtime, Sample, Timestamp, Transport,
 };
-use protocol::iperf3::{FinalStream, Parameters};
 
 use crate::amount::Amount;
+use crate::clock::Clock;
 use crate::cpu::CpuClock;
 use crate::error::SessionError;
-use crate::host_sampler::{HostSampler, HostSamples, Interest, SampledTest};
-use crate::measured::{Measured, Side};
+use crate::host_sampler::{HostSampler, HostSamples, SampledTest};
+use crate::measured::Measured;
 use crate::runtime::runtime;
 use crate::sampler::sample;
-use crate::sockets::{EngineFactory, FallbackPolicy, Opened, arrange_pacing};
+use crate::setting::{Amounts, Setting};
+use crate::sockets::{EngineFactory, Opened, arrange_pacing};
+use crate::spec::{RunSpec, Sent};
 
-mod results;
+mod counted;
+#[cfg(test)]
+mod tests;
 
-/// Under which circumstances a test runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Setting {
-    /// Which end this is.
-    pub(crate) side: Side,
-    /// Workers are pinned to these CPUs; empty: anywhere that the process may run.
-    pub(crate) pinned: Vec<usize>,
-    /// Round-trip time of the control connection.
-    pub(crate) rtt: Duration,
-    /// The peer is no plain iperf3.
-    pub(crate) peer_is_linerate: bool,
-    /// What becomes of a test whose engines cannot be used.
-    pub(crate) fallback: FallbackPolicy,
-    /// Somebody looks at the intervals.
-    pub(crate) watched: bool,
-    /// Payload comes from this file, or goes to it.
-    pub(crate) file: Option<PathBuf>,
-    /// Where requests with a connection each go, or come.
-    pub(crate) calls: Option<Calls>,
-    /// What is watched, if somebody wants to know what this host does meanwhile.
-    pub(crate) sampled: Option<Interest>,
-    /// From where the CPUs are sampled then, if they are.
-    pub(crate) perf: Option<Arc<Vantage>>,
-}
-
-/// The port for connections that bear one request each.
-#[derive(Clone, Debug)]
-pub(crate) enum Calls {
-    /// The server's, and what is set on each connection.
-    To(SocketAddr, TcpOptions),
-    /// This server's.
-    At(Arc<TcpListener>),
-}
+pub(crate) use counted::{Counted, CountedStream};
 
 /// A test from the moment when its streams are open.
 pub(crate) struct Trial {
-    plan: TestPlan,
+    spec: RunSpec,
     setting: Setting,
     pool: Pool,
     factory: EngineFactory,
@@ -72,7 +39,7 @@ pub(crate) struct Trial {
     records: Vec<StreamRecord>,
     amount: Amount,
     way: PacingWay,
-    /// Of many streams only the first, that of `base` and the last.
+    /// All of them; of many streams only the first, that of `base` and the last.
     samples: Vec<Sample>,
     intervals: Vec<DirectionIntervals>,
     /// Index of the sample from which the result counts: the end of the omitted start.
@@ -90,51 +57,27 @@ pub(crate) struct Trial {
 impl Trial {
     /// Puts the streams under workers that wait for [`Self::start`]. `is_wanted` is asked
     /// now and then while they do not; if it says no, this was interrupted.
+    ///
+    /// # Errors
+    /// [`SessionError::Interrupted`] if it is not wanted any more, [`SessionError::Engine`] and
+    /// [`SessionError::File`] if an engine cannot be had, else what the kernel refuses.
     pub(crate) fn prepare(
-        parameters: &Parameters,
+        spec: RunSpec,
         opened: Vec<Opened>,
         setting: Setting,
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> Result<Self, SessionError> {
-        let plan = parameters.plan.clone();
-        let block = parameters.block();
-        let amount = Amount::new(&plan, block.bytes(), setting.side, !setting.peer_is_linerate)
+        let whole_blocks = setting.amounts == Amounts::WholeBlocks;
+        let amount = Amount::new(&spec.plan, spec.block.bytes(), setting.side, whole_blocks)
             .map_err(SessionError::system("an eventfd"))?;
-        let mut factory = EngineFactory::new(parameters, &amount, &setting);
-        let mut streams = Vec::with_capacity(opened.len());
-        for one in &opened {
-            streams.push(factory.equip(one)?);
-        }
-        let engines = factory.engines();
-        let cpus = if setting.pinned.is_empty() {
-            linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
-        } else {
-            setting.pinned.clone()
-        };
-        let pin = !setting.pinned.is_empty();
-        let way = arrange_pacing(&plan.options, block, &opened);
-        let pool = Pool::prepare(streams, factory.memory(), &cpus, pin, is_wanted);
-        let pool = pool.map_err(|error| match error.kind() {
-            ErrorKind::Interrupted => SessionError::Interrupted,
-            _ => SessionError::system("worker threads")(error),
-        })?;
-        let mut records = Vec::with_capacity(opened.len());
-        for (index, one) in opened.iter().enumerate() {
-            let engine = if one.sender { &engines.send } else { &engines.receive };
-            let engine = engine.as_ref().map(|engine| engine.name.clone()).unwrap_or_default();
-            let mut record =
-                one.record(block, &engine).map_err(SessionError::system("a stream's settings"))?;
-            let worker = pool.mpu_of(index);
-            record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
-            record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
-            records.push(record);
-        }
-        let sampler = setting.sampled.and_then(|what| {
-            let test = SampledTest::of(what, &pool, pause(opened.len()) / PARTS_OF_A_LOOK);
-            HostSampler::call(SampledTest { perf: setting.perf.clone(), ..test })
-        });
+        let mut factory = EngineFactory::new(&spec, &amount, &setting);
+        let streams = opened.iter().map(|one| factory.equip(one)).collect::<Result<_, _>>()?;
+        let way = arrange_pacing(&spec.plan.options, spec.block, &opened);
+        let pool = pool(streams, &factory, &setting, is_wanted)?;
+        let records = records(&spec, &opened, &factory.engines(), (&pool, &setting))?;
+        let sampler = sampler(&setting, &pool, opened.len());
         Ok(Self {
-            plan,
+            spec,
             setting,
             pool,
             factory,
@@ -155,18 +98,18 @@ impl Trial {
     }
 
     /// Takes the first sample and lets the workers go.
-    pub(crate) fn start(&mut self) {
-        self.cpu.begin();
+    pub(crate) fn start(&mut self, clock: &dyn Clock) {
+        self.cpu.begin(clock.now());
         // Of thousands of streams it takes longer than nothing, and nothing moves meanwhile.
-        let mut first = sample(&self.pool, &self.opened);
+        let mut first = sample(&self.pool, &self.opened, clock.now());
         // The other end may have begun: what was dropped of that is this test's.
         let datagrams = first.streams.iter_mut().filter_map(|stream| stream.udp.as_mut());
         datagrams.for_each(|udp| udp.drops = 0);
-        let start = dataplane::now();
+        let start = clock.now();
         self.samples.push(Sample { at: start, ..first });
         self.pool.start();
         if let Some(sampler) = &self.sampler {
-            sampler.start(start);
+            sampler.streams_start(start);
         }
     }
 
@@ -177,12 +120,12 @@ impl Trial {
 
     /// When the omitted start ends.
     fn omit_ends(&self) -> Option<Timestamp> {
-        self.began().map(|start| start.after(self.plan.omit))
+        self.began().map(|start| start.after(self.spec.plan.omit))
     }
 
     /// When a test of given duration ends.
     pub(crate) fn time_is_up_at(&self) -> Option<Timestamp> {
-        match self.plan.end {
+        match self.spec.plan.end {
             End::Time(time) => self.omit_ends().map(|base| base.after(time)),
             End::Bytes(_) | End::Blocks(_) | End::Open => None,
         }
@@ -194,14 +137,14 @@ impl Trial {
             return None;
         }
         let omit_ends = self.omit_ends().filter(|_| self.is_omitting());
-        // A client may ask a server for a day of intervals that nobody looks at.
-        if !self.setting.watched || self.plan.interval.is_zero() {
+        // A client may ask a server for a day of intervals that no observer looks at.
+        if !self.setting.watched || self.spec.plan.interval.is_zero() {
             return omit_ends;
         }
-        let regular = self.samples.last()?.at.after(self.plan.interval.max(self.pause()));
+        let regular = self.samples.last()?.at.after(self.spec.plan.interval.max(self.pause()));
         let next = omit_ends.map_or(regular, |omit_ends| regular.min(omit_ends));
         // A last sliver joins the interval before it.
-        let sliver = self.plan.interval / 20;
+        let sliver = self.spec.plan.interval / 20;
         self.time_is_up_at().is_none_or(|end| next.after(sliver) < end).then_some(next)
     }
 
@@ -211,7 +154,7 @@ impl Trial {
             return false;
         }
         let was_omitting = self.is_omitting();
-        self.keep(sample(&self.pool, &self.opened));
+        self.keep(sample(&self.pool, &self.opened, now));
         if was_omitting && self.omit_ends().is_some_and(|end| now >= end) {
             self.base = self.samples.len() - 1;
             if let Some(sampler) = &self.sampler {
@@ -224,26 +167,26 @@ impl Trial {
     }
 
     fn is_omitting(&self) -> bool {
-        !self.plan.omit.is_zero() && self.base == 0
+        !self.spec.plan.omit.is_zero() && self.base == 0
     }
 
     /// Whether an amount that was asked has moved: sent and acknowledged, or received.
-    pub(crate) fn has_moved_all(&self) -> bool {
+    pub(crate) fn has_moved_all(&self, now: Timestamp) -> bool {
         if !self.has_an_amount() || self.samples.is_empty() || self.is_omitting() {
             return false;
         }
         let received =
-            self.amount.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry());
+            self.amount.goal.as_ref().is_none_or(|goal| goal.is_reached() || self.is_dry(now));
         received && self.pool.senders_finished() && self.all_acknowledged()
     }
 
     /// Why an amount that was asked will not move any more.
-    pub(crate) fn breakdown(&self) -> Option<&'static str> {
-        if !self.plan.end.is_amount() {
+    pub(crate) fn breakdown(&self, now: Timestamp) -> Option<&'static str> {
+        if !self.spec.plan.end.is_amount() {
             None
         } else if self.pool.is_stuck() {
             Some("a stream broke before all had moved")
-        } else if dataplane::now() >= self.moved_last()?.after(IDLE) {
+        } else if now >= self.moved_last()?.after(IDLE) {
             Some("nothing moved for two minutes")
         } else {
             None
@@ -251,9 +194,9 @@ impl Trial {
     }
 
     /// Whether datagrams that are still missing will not come any more.
-    fn is_dry(&self) -> bool {
+    fn is_dry(&self, now: Timestamp) -> bool {
         let latest = self.last_arrival().max(self.began().unwrap_or_default());
-        self.plan.transport == Transport::Udp && dataplane::now().since(latest) > DRY
+        self.spec.plan.transport == Transport::Udp && now.since(latest) > DRY
     }
 
     fn all_acknowledged(&self) -> bool {
@@ -286,24 +229,24 @@ impl Trial {
     /// Whether the test ends when all has moved: an amount that was asked, or a file.
     fn has_an_amount(&self) -> bool {
         let sends = || self.opened.iter().any(|one| one.sender);
-        self.plan.end.is_amount() || (self.setting.file.is_some() && sends())
+        self.spec.plan.end.is_amount() || (self.setting.file.is_some() && sends())
     }
 
     /// Ends the sending; what is on its way may still arrive.
-    pub(crate) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self, clock: &dyn Clock) {
         if self.began().is_none() || self.stopped.is_some() {
             return;
         }
         self.pool.stop_sending();
-        let stopped = dataplane::now();
+        let stopped = clock.now();
         self.stopped = Some(stopped);
-        self.cpu.end();
+        self.cpu.end(stopped);
         if let Some(sampler) = &self.sampler {
-            sampler.stop(stopped);
+            sampler.streams_stop(stopped);
         }
         let mut runtime = runtime(&self.pool.service(), &self.records);
-        if self.plan.exchange.is_some() {
-            // Who waits in a call for what comes next has time.
+        if self.spec.plan.exchange.is_some() {
+            // A worker that waits in a call for what comes next has time.
             runtime.saturated.clear();
         }
         self.runtime = Some(runtime);
@@ -323,7 +266,8 @@ impl Trial {
         self.pool.moved()
     }
 
-    /// The same and what the peers acknowledged: it stands still only if nothing moves.
+    /// Payload bytes that moved and those that peers acknowledged: the sum stands still only if
+    /// nothing moves.
     pub(crate) fn moved_and_acknowledged(&self) -> u64 {
         let senders = self.opened.iter().filter(|one| one.sender);
         let acknowledged = senders.filter_map(|one| one.socket.tcp_sample());
@@ -374,11 +318,11 @@ impl Trial {
     }
 
     /// What this end sent on each of its sending streams.
-    pub(crate) fn sent(&self) -> Vec<FinalStream> {
+    pub(crate) fn sent(&self) -> Vec<Sent> {
         self.pool
             .read()
             .filter(|(_, sender, _)| *sender)
-            .map(|(id, _, counters)| FinalStream {
+            .map(|(id, _, counters)| Sent {
                 id,
                 bytes: counters.bytes,
                 datagrams: counters.sequence,
@@ -388,20 +332,20 @@ impl Trial {
 
     /// Waits for what is still on its way, then takes the last sample. `sent` is the
     /// peer's word on what it sent, if it gave it.
-    pub(crate) fn finish(&mut self, sent: Option<&[FinalStream]>) {
-        self.stop();
+    pub(crate) fn finish(&mut self, sent: Option<&[Sent]>, clock: &dyn Clock) {
+        self.stop(clock);
         let Some(stopped) = self.stopped else { return };
         if std::mem::replace(&mut self.finished, true) {
             return;
         }
-        let is_whole = self.plan.end.is_amount() || self.setting.file.is_some();
-        if self.plan.transport == Transport::Udp || is_whole {
-            self.drain(stopped, sent);
+        let is_whole = self.spec.plan.end.is_amount() || self.setting.file.is_some();
+        if self.spec.plan.transport == Transport::Udp || is_whole {
+            self.drain(stopped, sent, clock);
         }
-        let mut last = sample(&self.pool, &self.opened);
+        let mut last = sample(&self.pool, &self.opened, clock.now());
         last.at = self.last_arrival().max(stopped).min(last.at);
         self.keep(last);
-        self.seen = self.sampler.take().map(HostSampler::dismiss);
+        self.seen = self.sampler.take().map(HostSampler::finish);
     }
 
     /// Keeps a sample, and what lies between it and the one before.
@@ -413,23 +357,23 @@ impl Trial {
             }
         }
         let index = self.samples.len().saturating_sub(1);
-        if self.plan.has_many_streams() && index > 0 && index != self.base {
+        if self.spec.plan.has_many_streams() && index > 0 && index != self.base {
             self.samples.pop();
         }
         self.samples.push(sample);
     }
 
     /// The least time between two looks at all streams: it takes the kernel a microsecond
-    /// or two to tell of one, and the looks are to cost no more than a hundredth.
+    /// or two to report one, and the looks are to cost no more than a hundredth.
     pub(crate) fn pause(&self) -> Duration {
         pause(self.opened.len())
     }
 
-    fn drain(&self, stopped: Timestamp, sent: Option<&[FinalStream]>) {
+    fn drain(&self, stopped: Timestamp, sent: Option<&[Sent]>, clock: &dyn Clock) {
         let patience =
             2 * self.setting.rtt + if sent.is_some() { PATIENCE } else { PATIENCE_UNTOLD };
         loop {
-            let now = dataplane::now();
+            let now = clock.now();
             let quiet = now.since(self.last_arrival().max(stopped));
             if self.has_all(sent) || quiet >= patience || now.since(stopped) >= LONGEST_DRAIN {
                 return;
@@ -438,7 +382,7 @@ impl Trial {
         }
     }
 
-    fn has_all(&self, sent: Option<&[FinalStream]>) -> bool {
+    fn has_all(&self, sent: Option<&[Sent]>) -> bool {
         let mut receivers = self.pool.read().filter(|(_, sender, _)| !sender).peekable();
         if receivers.peek().is_none() {
             return true;
@@ -446,7 +390,7 @@ impl Trial {
         let Some(sent) = sent.map(by_id) else { return false };
         receivers.all(|(id, _, counters)| {
             sent.get(&id).is_some_and(|stream| {
-                if self.plan.transport == Transport::Udp {
+                if self.spec.plan.transport == Transport::Udp {
                     counters.unique >= stream.datagrams
                 } else {
                     counters.bytes >= stream.bytes
@@ -468,10 +412,11 @@ impl Trial {
         let (cpu, pacing) = (self.cpu.usage(), self.pacing());
         let span = self.span();
         // A worker that failed has left its streams' counters; the control connection
-        // tells the rest.
+        // shows the rest.
         _ = self.pool.close();
         Measured {
-            plan: self.plan,
+            side: self.setting.side,
+            plan: self.spec.plan,
             records: self.records,
             samples: self.samples,
             intervals: self.intervals,
@@ -501,10 +446,10 @@ impl Trial {
     /// How this end's senders kept the rate that was asked; none: none was, or they have
     /// hardly begun.
     fn pacing(&self) -> Option<PacingReport> {
-        let rate = self.plan.options.rate?;
+        let rate = self.spec.plan.options.rate?;
         let senders = self.opened.iter().filter(|one| one.sender).count();
         let tallies: Vec<_> = self.pool.pacing().collect();
-        let manner = (self.plan.options.pacing, self.way);
+        let manner = (self.spec.plan.options.pacing, self.way);
         dataplane::pacing_report(&tallies, u32::try_from(senders).ok()?, rate, manner)
     }
 
@@ -514,9 +459,9 @@ impl Trial {
     }
 
     /// The socket buffer that was asked for and the smaller one that a stream has, as
-    /// getsockopt(2) tells it: the kernel doubles what it grants.
+    /// getsockopt(2) reports it: the kernel doubles what it grants.
     pub(crate) fn clamped_window(&self) -> Option<(ByteSize, ByteSize)> {
-        let asked = self.plan.options.window?;
+        let asked = self.spec.plan.options.window?;
         let buffers = self.records.iter().flat_map(|s| [s.send_buffer, s.receive_buffer]);
         buffers.min().filter(|got| *got < asked).map(|got| (asked, got))
     }
@@ -524,7 +469,7 @@ impl Trial {
     /// What was measured so far.
     pub(crate) fn course(&self) -> Course<'_> {
         Course {
-            plan: &self.plan,
+            plan: &self.spec.plan,
             streams: &self.records,
             samples: &self.samples,
             intervals: &self.intervals,
@@ -536,17 +481,63 @@ impl Trial {
     }
 }
 
+/// Workers on the CPUs that were named, or on any that the process may run on.
+fn pool(
+    streams: Vec<OpenStream>,
+    factory: &EngineFactory,
+    setting: &Setting,
+    is_wanted: &mut dyn FnMut() -> bool,
+) -> Result<Pool, SessionError> {
+    let pin = !setting.pinned.is_empty();
+    let cpus = if pin {
+        setting.pinned.clone()
+    } else {
+        linux::host::allowed_cpus().map_err(SessionError::system("the list of CPUs"))?
+    };
+    let pool = Pool::prepare(streams, factory.memory(), &cpus, pin, is_wanted);
+    pool.map_err(|error| match error.kind() {
+        ErrorKind::Interrupted => SessionError::Interrupted,
+        _ => SessionError::system("worker threads")(error),
+    })
+}
+
+/// The streams as they are, every setting read back, with the worker of each.
+fn records(
+    spec: &RunSpec,
+    opened: &[Opened],
+    engines: &Engines,
+    (pool, setting): (&Pool, &Setting),
+) -> Result<Vec<StreamRecord>, SessionError> {
+    let record = |(index, one): (usize, &Opened)| {
+        let engine = if one.sender { &engines.send } else { &engines.receive };
+        let engine = engine.as_ref().map(|engine| engine.name.clone()).unwrap_or_default();
+        let mut record =
+            one.record(spec.block, &engine).map_err(SessionError::system("a stream's settings"))?;
+        let worker = pool.mpu_of(index);
+        record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
+        record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
+        Ok(record)
+    };
+    opened.iter().enumerate().map(record).collect()
+}
+
+/// Samples this host meanwhile, if that is wanted.
+fn sampler(setting: &Setting, pool: &Pool, streams: usize) -> Option<HostSampler> {
+    let test = SampledTest::new(setting.sampled?, pool, pause(streams) / PARTS_OF_A_LOOK);
+    HostSampler::start(SampledTest { perf: setting.perf.clone(), ..test })
+}
+
 /// The least time between two looks at so many streams.
 fn pause(streams: usize) -> Duration {
     EACH_LOOK * u32::try_from(streams).unwrap_or(u32::MAX)
 }
 
 /// For tests of many streams: each is looked up.
-fn by_id(streams: &[FinalStream]) -> HashMap<u32, &FinalStream> {
+fn by_id(streams: &[Sent]) -> HashMap<u32, &Sent> {
     streams.iter().map(|stream| (stream.id, stream)).collect()
 }
 
-/// The counters of a stream are read so many times faster than what the kernel tells of it.
+/// The counters of a stream are read so many times faster than what the kernel reports of it.
 const PARTS_OF_A_LOOK: u32 = 10;
 /// What one stream adds to the time between two looks at all.
 const EACH_LOOK: Duration = Duration::from_micros(100);
@@ -554,7 +545,7 @@ const EACH_LOOK: Duration = Duration::from_micros(100);
 const IDLE: Duration = Duration::from_secs(120);
 /// How long the last datagrams may be late, beside two round trips.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The same when the number sent is not known, which most tests then wait for in vain.
+/// How long they may be late when the number sent is not known: most tests then wait in vain.
 const PATIENCE_UNTOLD: Duration = Duration::from_millis(50);
 const DRAIN_LOOK: Duration = Duration::from_millis(1);
 /// iperf3 waits 10 s for results (clause 2.8).

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use super::{DatagramLedger, DirectionOutcome, Fairness, Throughput};
-use crate::engine::{EngineUse, Engines};
+use crate::engine::Engines;
 use crate::pacing::PacingReport;
 use crate::plan::{Direction, TestPlan, Transport};
 use crate::record::{PeerStream, StreamRecord};
@@ -40,8 +40,6 @@ pub struct Ends<'a> {
     pub pacing: Option<&'a PacingReport>,
     /// What moved the payload at this end.
     pub engines: &'a Engines,
-    /// Names of engines that move many datagrams in one piece.
-    pub batched: &'a [&'a str],
     /// The peer's counters; empty: it did not report them.
     pub peer: &'a [PeerStream],
     /// How the peer's senders kept their rate, if it reported it.
@@ -206,12 +204,9 @@ impl<'a> View<'a> {
     /// None too where datagrams went or came in pieces: those of one piece have one time.
     fn jitter(&self) -> Option<f64> {
         let engines = self.engines();
-        let is_batched = |engine: &Option<EngineUse>| {
-            engine.as_ref().is_some_and(|engine| self.ends.batched.contains(&engine.name.as_str()))
-        };
+        let mut used = [&engines.send, &engines.receive].into_iter().flatten();
         if self.ends.plan.options.segmentation_offload
-            || is_batched(&engines.send)
-            || is_batched(&engines.receive)
+            || used.any(|engine| engine.name.may_be_batched())
         {
             return None;
         }
@@ -301,6 +296,7 @@ impl<'a> View<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{EngineName, EngineUse, GSO};
     use crate::plan::PlanDraft;
     use crate::units::ByteSize;
     use crate::{BitRate, StreamCounters};
@@ -338,7 +334,7 @@ mod tests {
             mss: None,
             congestion: None,
             arrivals: None,
-            engine: String::new(),
+            engine: EngineName::default(),
             worker: 0,
             cpu: None,
         }
@@ -383,7 +379,6 @@ mod tests {
             stopped: Some(at(8)),
             pacing: None,
             engines: &bench.engines,
-            batched: &["gso"],
             peer: &bench.peer,
             peer_pacing: None,
             peer_engines: &Engines::default(),
@@ -476,7 +471,7 @@ mod tests {
         bench.peer[0].jitter_seconds = 3e8;
         assert_eq!(outcome(&bench).jitter_seconds, None, "years");
         bench.peer[0].jitter_seconds = 0.001;
-        bench.engines.send = Some(EngineUse { name: "gso".to_owned(), ..EngineUse::default() });
+        bench.engines.send = Some(EngineUse::from(&GSO));
         assert_eq!(outcome(&bench).jitter_seconds, None, "datagrams of one piece");
     }
 

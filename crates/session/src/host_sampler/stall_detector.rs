@@ -1,4 +1,4 @@
-//! Whether this process stands still: who sleeps for moments and wakes much later, without
+//! Whether this process stands still: a thread that sleeps for moments and wakes much later, without
 //! having waited for a CPU, was stopped, frozen, or waited for memory.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl StallDetector {
     }
 }
 
-/// Of a stop of 100 ms seven eighths show. To wake so often takes some 0.05 % of a CPU.
+/// Seven eighths of a stop of 100 ms show. To wake so often takes some 0.05 % of a CPU.
 pub(super) const LONGEST: Duration = Duration::from_millis(25);
 /// No host that is well wakes so late.
 const LATE: Duration = Duration::from_millis(10);

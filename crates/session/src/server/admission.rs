@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use measurement::TestPlan;
-use protocol::iperf3::Place;
 
 use super::client_prefix::ClientPrefix;
 use super::metrics::Refusal;
@@ -24,7 +23,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// One test at a time, and nobody waits, as with iperf3.
+    /// One test at a time, and no queue, as with iperf3.
     pub const ONE: Self = Self {
         running: 1,
         waiting: 0,
@@ -36,10 +35,10 @@ impl Order {
 
 /// What a test takes of the server as long as it is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
-    pub(super) memory: u64,
-    pub(super) descriptors: u64,
-    pub(super) threads: u64,
+pub(crate) struct Cost {
+    pub(crate) memory: u64,
+    pub(crate) descriptors: u64,
+    pub(crate) threads: u64,
 }
 
 impl Cost {
@@ -61,7 +60,7 @@ impl Cost {
 
     /// What one client may have of it: half, and three quarters of the descriptors, of
     /// which a test of very many streams takes most, and others need few.
-    pub(super) const fn of_one_client(self) -> Self {
+    pub(crate) const fn of_one_client(self) -> Self {
         Self {
             memory: self.memory / 2,
             descriptors: self.descriptors / 4 * 3,
@@ -69,7 +68,7 @@ impl Cost {
         }
     }
 
-    /// Of what this is more than there is.
+    /// The first resource of which this is more than there is.
     const fn excess(self, most: Self) -> Option<Refusal> {
         if self.memory > most.memory {
             Some(Refusal::Memory)
@@ -85,7 +84,7 @@ impl Cost {
 
 /// How a test takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seat {
+pub(crate) enum Seat {
     /// It has a place among those that run at one time, or waits for one.
     Own,
     /// It is a probe, which goes beside them.
@@ -93,16 +92,25 @@ pub(super) enum Seat {
 }
 
 impl Seat {
-    /// That of a test.
-    pub(super) fn of(plan: &TestPlan) -> Self {
+    /// The seat of a test.
+    pub(crate) fn for_plan(plan: &TestPlan) -> Self {
         let is_probe = plan.exchange.is_some_and(|exchange| exchange.is_probe());
         if is_probe && plan.streams == 1 { Self::Beside } else { Self::Own }
     }
 }
 
-/// Who runs and who waits; every test has a number of its own.
+/// Where a test stands that waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueuePlace {
+    /// Tests that come before it, those included that run.
+    pub(crate) ahead: u32,
+    /// Part of them that run.
+    pub(crate) running: u32,
+}
+
+/// The tests that run and that wait; every test has a number of its own.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(crate) struct Admission {
     order: Order,
     /// All that there is.
     most: Cost,
@@ -123,7 +131,7 @@ struct Share {
 }
 
 impl Admission {
-    pub(super) fn new(order: Order, most: Cost) -> Self {
+    pub(crate) fn new(order: Order, most: Cost) -> Self {
         Self {
             order,
             most,
@@ -136,7 +144,7 @@ impl Admission {
     }
 
     /// Why a test of `client` cannot be taken now, whatever it needs.
-    pub(super) fn objection(&self, client: ClientPrefix) -> Option<Refusal> {
+    pub(crate) fn objection(&self, client: ClientPrefix) -> Option<Refusal> {
         let order = &self.order;
         if self.running.len() + self.waiting.len() >= order.running + order.waiting {
             return Some(Refusal::Busy);
@@ -159,7 +167,7 @@ impl Admission {
     }
 
     /// Takes a test in, to run or to wait. No client gets more than its part.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &mut self,
         number: u64,
         client: ClientPrefix,
@@ -191,12 +199,12 @@ impl Admission {
     }
 
     /// What one client may have, all its tests together.
-    pub(super) const fn part(&self) -> Cost {
+    pub(crate) const fn part(&self) -> Cost {
         self.most.of_one_client()
     }
 
     /// A test has ended, or waits no more.
-    pub(super) fn leave(&mut self, number: u64, client: ClientPrefix, cost: Cost) {
+    pub(crate) fn leave(&mut self, number: u64, client: ClientPrefix, cost: Cost) {
         let was_beside = self.beside.remove(&number);
         if !self.running.remove(&number) {
             self.waiting.retain(|(other, _)| *other != number);
@@ -221,15 +229,15 @@ impl Admission {
     }
 
     /// Where a test stands that waits; none: it waits no more.
-    pub(super) fn place(&self, number: u64) -> Option<Place> {
+    pub(crate) fn place(&self, number: u64) -> Option<QueuePlace> {
         let before = self.waiting.iter().position(|(other, _)| *other == number)?;
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let running = self.running.len();
-        Some(Place { ahead: count(before + running), running: count(running) })
+        Some(QueuePlace { ahead: count(before + running), running: count(running) })
     }
 
     /// The numbers of those that wait.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = u64> + '_ {
         self.waiting.iter().map(|(number, _)| *number)
     }
 }
@@ -261,10 +269,10 @@ mod tests {
         }
         assert_eq!(admission.enter(4, client(4), COST, Seat::Own), Err(Refusal::Busy));
         assert_eq!(admission.place(1), None);
-        assert_eq!(admission.place(3), Some(Place { ahead: 2, running: 1 }));
+        assert_eq!(admission.place(3), Some(QueuePlace { ahead: 2, running: 1 }));
         admission.leave(1, client(1), COST);
         assert_eq!(admission.place(2), None);
-        assert_eq!(admission.place(3), Some(Place { ahead: 1, running: 1 }));
+        assert_eq!(admission.place(3), Some(QueuePlace { ahead: 1, running: 1 }));
         admission.leave(3, client(3), COST);
         admission.enter(5, client(5), COST, Seat::Own).expect("there is room again");
         admission.leave(2, client(2), COST);

@@ -4,16 +4,17 @@
 use super::admission::Cost;
 
 /// What a server may have.
-pub(super) struct Capacity {
+pub(crate) struct Capacity {
     /// Connections that have not said what they want; the oldest makes room.
-    pub(super) pending: usize,
+    pub(crate) pending: usize,
     /// All tests together.
-    pub(super) most: Cost,
+    pub(crate) most: Cost,
 }
 
 impl Capacity {
-    /// Of a server that may have so many open files, threads and bytes of memory.
-    pub(super) fn of(files: usize, threads: usize, memory: u64) -> Self {
+    /// What remains for tests where a server may have so many open files, threads and bytes of
+    /// memory.
+    pub(crate) fn within(files: usize, threads: usize, memory: u64) -> Self {
         let pending = MOST_PENDING.min(files / PENDING_SHARE);
         let most = Cost {
             memory,
@@ -24,21 +25,21 @@ impl Capacity {
     }
 
     /// Whether two clients can test with one stream.
-    pub(super) const fn is_enough(&self) -> bool {
+    pub(crate) const fn is_enough(&self) -> bool {
         self.most.descriptors >= LEAST_DESCRIPTORS
     }
 }
 
 /// The limit of open files under which one client may have `descriptors`: this turns
-/// [`Capacity::of`] and [`Cost::of_one_client`] round.
-pub(super) fn files_for(descriptors: u64) -> u64 {
+/// [`Capacity::within`] and [`Cost::of_one_client`] round.
+pub(crate) fn files_for(descriptors: u64) -> u64 {
     let needed = 4 * descriptors.div_ceil(3) + OWN_DESCRIPTORS as u64;
     let share = PENDING_SHARE as u64;
     (share * needed).div_ceil(share - 1).min(needed + MOST_PENDING as u64)
 }
 
-/// The same of threads.
-pub(super) const fn threads_for(threads: u64) -> u64 {
+/// The limit of threads under which one client may have `threads`.
+pub(crate) const fn threads_for(threads: u64) -> u64 {
     2 * threads + OWN_THREADS as u64
 }
 
@@ -61,7 +62,7 @@ mod tests {
         let part = |files: u64, threads: u64| {
             let files = usize::try_from(files).expect("small");
             let threads = usize::try_from(threads).expect("small");
-            Capacity::of(files, threads, 0).most.of_one_client()
+            Capacity::within(files, threads, 0).most.of_one_client()
         };
         for need in (1..70_000).step_by(7) {
             let (files, threads) = (files_for(need), threads_for(need));

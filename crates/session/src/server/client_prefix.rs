@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv6Addr};
 /// What limits per address are about: an IPv4 address, or the /64 of an IPv6 address,
 /// within which a host chooses its addresses freely (RFC 4291, section 2.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ClientPrefix(IpAddr);
+pub(crate) struct ClientPrefix(IpAddr);
 
 impl ClientPrefix {
-    pub(super) fn containing(address: IpAddr) -> Self {
+    pub(crate) fn containing(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(address) => address.into(),
             IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) & PREFIX).into(),

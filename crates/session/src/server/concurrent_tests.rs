@@ -1,4 +1,4 @@
-//! Who used the server at the same time, and how much of it.
+//! Other tests that a server ran at the same time as one, and how much they moved.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use measurement::record::Neighbour;
 
 /// All tests that move payload now.
 #[derive(Debug, Default)]
-pub(super) struct ConcurrentTests(Mutex<RunningTests>);
+pub(crate) struct ConcurrentTests(Mutex<RunningTests>);
 
 #[derive(Debug, Default)]
 struct RunningTests {
@@ -22,11 +22,11 @@ struct RunningTests {
 struct RunningTest {
     client: IpAddr,
     streams: Vec<Arc<Counters>>,
-    /// Others that run, with the bytes that they had moved when both had begun.
+    /// Other tests that run, with the bytes that they had moved when both had begun.
     met: BTreeMap<u64, u64>,
-    /// Others that have ended.
+    /// What other tests moved that have ended.
     gone: BTreeMap<IpAddr, Share>,
-    /// The same beyond the number of clients that are kept apart.
+    /// What further clients moved, beyond the number that are kept apart.
     crowd: Share,
 }
 
@@ -43,7 +43,7 @@ impl Share {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    const fn of(self, address: Option<IpAddr>) -> Neighbour {
+    const fn by(self, address: Option<IpAddr>) -> Neighbour {
         Neighbour { address, tests: self.tests, bytes: self.bytes }
     }
 }
@@ -64,14 +64,14 @@ fn note(gone: &mut BTreeMap<IpAddr, Share>, crowd: &mut Share, client: IpAddr, b
 
 /// One test's stay; it ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Presence {
+pub(crate) struct Presence {
     concurrent: Arc<ConcurrentTests>,
     number: u64,
 }
 
 impl ConcurrentTests {
     /// A test of `client` begins to move what `streams` count.
-    pub(super) fn enter(self: &Arc<Self>, client: IpAddr, streams: Vec<Arc<Counters>>) -> Presence {
+    pub(crate) fn enter(self: &Arc<Self>, client: IpAddr, streams: Vec<Arc<Counters>>) -> Presence {
         let mut tests = self.lock();
         let number = tests.next;
         tests.next += 1;
@@ -91,7 +91,7 @@ impl ConcurrentTests {
 
 impl Presence {
     /// What others moved since it began, by client.
-    pub(super) fn shared(&self) -> Vec<Neighbour> {
+    pub(crate) fn shared(&self) -> Vec<Neighbour> {
         let tests = self.concurrent.lock();
         let Some(own) = tests.running.get(&self.number) else { return Vec::new() };
         let (mut gone, mut crowd) = (own.gone.clone(), own.crowd);
@@ -102,8 +102,8 @@ impl Presence {
             }
         }
         let mut shared: Vec<_> =
-            gone.into_iter().map(|(client, share)| share.of(Some(client))).collect();
-        shared.extend((crowd.tests > 0).then(|| crowd.of(None)));
+            gone.into_iter().map(|(client, share)| share.by(Some(client))).collect();
+        shared.extend((crowd.tests > 0).then(|| crowd.by(None)));
         shared
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// The handshake locks of all addresses.
 #[derive(Debug, Default)]
-pub(super) struct HandshakeLocks(HashMap<IpAddr, HandshakeLock>);
+pub(crate) struct HandshakeLocks(HashMap<IpAddr, HandshakeLock>);
 
 #[derive(Debug)]
 struct HandshakeLock {
@@ -24,7 +24,7 @@ struct HandshakeLock {
 
 impl HandshakeLocks {
     /// Whether test `number` holds the lock now; if not, it waits for it.
-    pub(super) fn ask(&mut self, address: IpAddr, number: u64) -> bool {
+    pub(crate) fn ask(&mut self, address: IpAddr, number: u64) -> bool {
         let free = || HandshakeLock { holder: number, waiting: VecDeque::new(), wasted: 0 };
         let lock = self.0.entry(address).or_insert_with(free);
         if lock.holder != number && !lock.waiting.contains(&number) {
@@ -34,13 +34,13 @@ impl HandshakeLocks {
     }
 
     /// The test that holds the lock.
-    pub(super) fn holder(&self, address: IpAddr) -> Option<u64> {
+    pub(crate) fn holder(&self, address: IpAddr) -> Option<u64> {
         self.0.get(&address).map(|lock| lock.holder)
     }
 
-    /// How long the holder may let the others wait, beside some round trips; none: nobody
+    /// How long the holder may let the others wait, beside some round trips; none: no test
     /// waits, or test `number` does not hold the lock.
-    pub(super) fn patience(&self, address: IpAddr, number: u64) -> Option<Duration> {
+    pub(crate) fn patience(&self, address: IpAddr, number: u64) -> Option<Duration> {
         let lock = self.0.get(&address)?;
         let keeps_waiting = lock.holder == number && !lock.waiting.is_empty();
         keeps_waiting.then(|| (LONG / (1 << lock.wasted)).max(SHORT))
@@ -48,7 +48,7 @@ impl HandshakeLocks {
 
     /// Test `number` needs the lock no more, and `used` it if it held it; the test that holds it
     /// now, if that changed.
-    pub(super) fn release(&mut self, address: IpAddr, number: u64, used: bool) -> Option<u64> {
+    pub(crate) fn release(&mut self, address: IpAddr, number: u64, used: bool) -> Option<u64> {
         let lock = self.0.get_mut(&address)?;
         if lock.holder != number {
             lock.waiting.retain(|other| *other != number);
@@ -84,7 +84,7 @@ mod tests {
         let mut locks = HandshakeLocks::default();
         let (here, there) = (address(1), address(2));
         assert!(locks.ask(here, 1) && locks.ask(there, 2));
-        assert_eq!(locks.patience(here, 1), None, "nobody waits");
+        assert_eq!(locks.patience(here, 1), None, "no test waits");
         assert!(!locks.ask(here, 3) && !locks.ask(here, 4) && !locks.ask(here, 5));
         assert_eq!(locks.patience(here, 1), Some(LONG));
         assert_eq!(locks.patience(here, 3), None, "it does not hold the lock");

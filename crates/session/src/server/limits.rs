@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use measurement::units::show_duration;
-use measurement::{BitRate, ByteSize, End, Timestamp, Transport, Way};
-use protocol::iperf3::{ErrorCode, Parameters, Results};
+use measurement::{BitRate, ByteSize, End, TestPlan, Timestamp, Way};
 
 use super::admission::Cost;
 use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
+use crate::spec::RunSpec;
 
 /// How much of the server one test may take.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,76 +37,73 @@ pub struct RateLimit {
 
 /// What a client hears that asked for too much.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Excess {
-    pub(super) why: Refusal,
-    /// The same in iperf3's numbers (clause 6.6).
-    pub(super) code: ErrorCode,
-    /// The same with the limit, for those who can be told.
-    pub(super) words: String,
+pub(crate) struct Excess {
+    pub(crate) why: Refusal,
+    /// The reason with the limit, for clients that take words.
+    pub(crate) words: String,
 }
 
 impl Excess {
     /// More than `most`, which the client asks for with `flag`.
-    fn new(why: Refusal, code: ErrorCode, most: &str, flag: &str) -> Self {
+    fn new(why: Refusal, most: &str, flag: &str) -> Self {
         let words = format!("{why}: at most {most}; ask for less with {flag}");
-        Self { why, code, words }
+        Self { why, words }
     }
 
     fn streams(most: u32) -> Self {
         let most = format!("{most}, both directions together");
-        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most, "-P")
+        Self::new(Refusal::Streams, &most, "-P")
     }
 
     fn streams_each_way(most: u16) -> Self {
         let most = format!("{most} in each direction");
-        Self::new(Refusal::Streams, ErrorCode::STREAMS, &most, "-P")
+        Self::new(Refusal::Streams, &most, "-P")
     }
 
     /// This host has too little of something.
-    pub(super) fn shortage(shortage: Shortage) -> Self {
+    pub(crate) fn shortage(shortage: Shortage) -> Self {
         let words = format!("at the server {shortage}");
-        Self { why: Refusal::Memory, code: ErrorCode::RESOURCES, words }
+        Self { why: Refusal::Memory, words }
     }
 
     fn rate(limit: RateLimit) -> Self {
         let most = format!("{}, all streams together", limit.most);
-        Self::new(Refusal::Rate, ErrorCode::TOTAL_RATE, &most, "-b")
+        Self::new(Refusal::Rate, &most, "-b")
     }
 
     fn duration(most: Duration) -> Self {
         let most = show_duration(most);
-        Self::new(Refusal::Duration, ErrorCode::SERVER_DURATION, &most, "-t")
+        Self::new(Refusal::Duration, &most, "-t")
     }
 
     /// The client may not use this server; it hears no more than that (section 15).
-    pub(super) fn unknown_user(why: &str) -> Self {
+    pub(crate) fn unknown_user(why: &str) -> Self {
         let why = format!("{}: {why}", Refusal::Authentication);
-        Self { why: Refusal::Authentication, code: ErrorCode::AUTHENTICATION, words: why }
+        Self { why: Refusal::Authentication, words: why }
     }
 
-    /// What was asked cannot be done here.
-    pub(super) fn impossible(code: ErrorCode) -> Self {
-        Self { why: Refusal::Parameters, code, words: code.to_string() }
+    /// What was asked cannot be done here, for the reason in `words`.
+    pub(crate) const fn impossible(words: String) -> Self {
+        Self { why: Refusal::Parameters, words }
     }
 
     /// This server watches its host for others, and runs no tests.
-    pub(super) fn only_watched() -> Self {
+    pub(crate) fn only_watched() -> Self {
         let words = "this linerate only observes its host; start it without --observe for tests";
-        let (why, code) = (Refusal::Parameters, ErrorCode::PARAMETERS);
-        Self { why, code, words: words.to_owned() }
+        Self { why: Refusal::Parameters, words: words.to_owned() }
     }
 
     /// iperf3 has no number of its own for that.
     fn bytes(most: ByteSize) -> Self {
         let most = most.expanded();
-        Self::new(Refusal::Bytes, ErrorCode::SERVER_DURATION, &most, "-n")
+        Self::new(Refusal::Bytes, &most, "-n")
     }
 }
 
 impl Limits {
     /// In what a test asks for too much; none: it does not.
-    pub(super) fn excess(&self, parameters: &Parameters) -> Option<Excess> {
-        let plan = &parameters.plan;
+    pub(crate) fn excess(&self, spec: &RunSpec) -> Option<Excess> {
+        let plan = &spec.plan;
         let streams = plan.streams_in_all();
         if let Some(most) = self.streams.filter(|most| streams > *most) {
             return Some(Excess::streams(most));
@@ -128,47 +125,37 @@ impl Limits {
         }
         let bytes = match plan.end {
             End::Bytes(bytes) => bytes.bytes(),
-            End::Blocks(count) => count.saturating_mul(parameters.block().bytes()),
+            End::Blocks(count) => count.saturating_mul(spec.block.bytes()),
             End::Time(_) | End::Open => 0,
         };
         self.bytes.filter(|most| bytes > most.bytes()).map(Excess::bytes)
     }
 }
 
-/// What a test takes of the server as long as it is there.
-pub(super) fn cost(parameters: &Parameters) -> Cost {
+/// What a test takes of the server as long as it is there, with so many `extra_ports`, and
+/// `results` bytes of memory for the peer's results.
+pub(crate) fn cost(spec: &RunSpec, extra_ports: usize, results: u64) -> Cost {
     let cpus = linux::host::allowed_cpus().map_or(1, |cpus| cpus.len()) as u64;
-    let streams = u64::from(parameters.plan.streams_in_all());
+    let streams = u64::from(spec.plan.streams_in_all());
     let workers = cpus.min(streams);
     // One block to send and one to receive, or batches of datagrams of about that size.
-    let payload = 2 * parameters.block().bytes().max(LEAST_PAYLOAD);
+    let payload = 2 * spec.block.bytes().max(LEAST_PAYLOAD);
     Cost {
         memory: SESSION_BYTES
-            + Results::most_memory(parameters.plan.streams_in_all())
-            + streams * stream_bytes(parameters.plan.transport)
+            + results
+            + streams * stream_bytes(spec.plan.transport)
             + workers * (payload + WORKER_BYTES),
         descriptors: streams
-            + extra_ports(parameters) as u64
-            + calls(parameters)
+            + extra_ports as u64
+            + calls(&spec.plan)
             + workers * WORKER_DESCRIPTORS
             + SESSION_DESCRIPTORS,
         threads: workers + 1,
     }
 }
 
-/// Extra ports that are opened for a test: those it asks for, but no more than it can
-/// have a use for. One that does not know of many streams has none.
-pub(super) fn extra_ports(parameters: &Parameters) -> usize {
-    let plan = &parameters.plan;
-    let peer = parameters.announcement.as_ref().filter(|peer| peer.knows_many_streams());
-    let asked = peer.map_or(0, |peer| peer.further_ports);
-    let useful = if plan.transport == Transport::Tcp { plan.streams / LEAST_AT_A_PORT } else { 0 };
-    usize::from(u16::from(asked).min(useful))
-}
-
 /// Descriptors for connections that bear one request each, and for the port where they come.
-fn calls(parameters: &Parameters) -> u64 {
-    let plan = &parameters.plan;
+fn calls(plan: &TestPlan) -> u64 {
     let calls = plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
     // Each stream has one more for a moment, between two.
     let each = dataplane::MOST_CALLS as u64 + 1;
@@ -176,7 +163,7 @@ fn calls(parameters: &Parameters) -> u64 {
 }
 
 /// Watches whether a running test keeps to the limits.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     duration: Option<Duration>,
     rate: Option<RateWatch>,
     bytes: Option<ByteSize>,
@@ -185,7 +172,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             duration: limits.duration,
             rate: limits.rate.map(RateWatch::new),
@@ -196,13 +183,13 @@ impl Watch {
     }
 
     /// When to look next; none: the test has no limits that a running one could exceed.
-    pub(super) const fn next_look(&self) -> Option<Timestamp> {
+    pub(crate) const fn next_look(&self) -> Option<Timestamp> {
         self.next_look
     }
 
     /// Takes note of what has `moved`, which is looked up if it is time for it, and not
     /// sooner than after `least` again; in what that was too much.
-    pub(super) fn excess(
+    pub(crate) fn excess(
         &mut self,
         now: Timestamp,
         least: Duration,
@@ -262,8 +249,6 @@ impl RateWatch {
     }
 }
 
-/// Streams for which a extra port is worth its while.
-const LEAST_AT_A_PORT: u16 = 16;
 /// Parts of a window from which on is counted.
 const STEPS: u32 = 5;
 const BYTES_PAUSE: Duration = Duration::from_millis(5);
@@ -278,14 +263,11 @@ const SESSION_BYTES: u64 = 256 * 1024;
 const WORKER_BYTES: u64 = 64 * 1024;
 /// What it waits with: an epoll, an alarm, a wake.
 const WORKER_DESCRIPTORS: u64 = 3;
-/// Its control connection and what tells it of streams, of hellos and of progress.
+/// Its control connection and what wakes it: streams, hellos and progress.
 const SESSION_DESCRIPTORS: u64 = 7;
 
 #[cfg(test)]
 mod tests {
-    use measurement::Direction;
-    use measurement::plan::PlanDraft;
-    use protocol::iperf3::Announcement;
 
     use super::*;
 
@@ -334,37 +316,6 @@ mod tests {
     }
 
     #[test]
-    fn further_ports_are_for_those_who_know_many_streams() {
-        let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
-        draft.streams = 64;
-        let plan = draft.check().expect("a plan");
-        let mut parameters = Parameters::new(&plan, ByteSize::from_bytes(1_000));
-        assert_eq!(extra_ports(&parameters), 0, "an iperf3");
-        let mut peer = Announcement { further_ports: 15, ..Announcement::own() };
-        parameters.announcement = Some(peer.clone());
-        assert_eq!(extra_ports(&parameters), 4, "one for each 16 streams");
-        peer.extensions.retain(|extension| extension != "many-streams");
-        parameters.announcement = Some(peer);
-        assert_eq!(extra_ports(&parameters), 0);
-    }
-
-    #[test]
-    fn what_a_peer_may_make_of_its_results_is_booked() {
-        let memory = |streams| {
-            let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
-            draft.streams = streams;
-            let plan = draft.check().expect("a plan");
-            cost(&Parameters::new(&plan, ByteSize::from_bytes(1000))).memory
-        };
-        for streams in [1, 128, 10_000, u16::MAX] {
-            let results = Results::most_memory(streams.into());
-            let sockets = u64::from(streams) * stream_bytes(Transport::Tcp);
-            assert!(memory(streams) >= results + sockets, "{streams}");
-        }
-        assert!(Results::most_memory(1) < 512 * 1024, "many tests of one stream are possible");
-    }
-
-    #[test]
     fn a_test_lasts_no_longer_than_it_may() {
         let limits = Limits { duration: Some(Duration::from_secs(3)), ..Limits::default() };
         let mut watch = Watch::new(&limits);
@@ -372,6 +323,6 @@ mod tests {
         assert_eq!(excess_at(0), None);
         assert_eq!(excess_at(4_900), None);
         let excess = excess_at(5_300).expect("too long");
-        assert_eq!((excess.why, excess.code), (Refusal::Duration, ErrorCode::SERVER_DURATION));
+        assert_eq!(excess.why, Refusal::Duration);
     }
 }

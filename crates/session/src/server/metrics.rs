@@ -114,23 +114,23 @@ impl fmt::Display for Refusal {
 /// Counts since the server began; written by all its threads.
 #[derive(Debug, Default)]
 pub struct ServerMetrics {
-    pub(super) connections: AtomicU64,
-    pub(super) pending: AtomicU64,
-    pub(super) waiting: AtomicU64,
-    pub(super) running: AtomicU64,
-    pub(super) completed: AtomicU64,
-    pub(super) interrupted: AtomicU64,
-    pub(super) failed: AtomicU64,
-    pub(super) received: AtomicU64,
-    pub(super) sent: AtomicU64,
-    pub(super) stray_datagrams: AtomicU64,
-    pub(super) late_datagrams: AtomicU64,
-    pub(super) stopping: AtomicBool,
+    pub(crate) connections: AtomicU64,
+    pub(crate) pending: AtomicU64,
+    pub(crate) waiting: AtomicU64,
+    pub(crate) running: AtomicU64,
+    pub(crate) completed: AtomicU64,
+    pub(crate) interrupted: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) received: AtomicU64,
+    pub(crate) sent: AtomicU64,
+    pub(crate) stray_datagrams: AtomicU64,
+    pub(crate) late_datagrams: AtomicU64,
+    pub(crate) stopping: AtomicBool,
     refused: [AtomicU64; Refusal::ALL.len()],
 }
 
 impl ServerMetrics {
-    pub(super) fn refuse(&self, why: Refusal) {
+    pub(crate) fn refuse(&self, why: Refusal) {
         self.refused[why as usize].fetch_add(1, Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! Who sends datagrams: the peers of streams, and for a while those of ended ones.
+//! The peers of UDP streams by address, and for a while those of ended streams.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -8,18 +8,18 @@ use measurement::Timestamp;
 
 /// What a datagram's source is to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PeerState {
+pub(crate) enum PeerState {
     /// The peer of a stream.
     Current,
     /// The peer of a stream that has ended a moment ago.
     Former,
-    /// Nobody.
+    /// No peer of any stream.
     Unknown,
 }
 
 /// Every peer of a stream by its address and port.
 #[derive(Debug, Default)]
-pub(super) struct PeerTable {
+pub(crate) struct PeerTable {
     /// The number of its test, and when that ended.
     peers: HashMap<SocketAddr, (u64, Option<Timestamp>)>,
     of_test: HashMap<u64, Vec<SocketAddr>>,
@@ -28,13 +28,13 @@ pub(super) struct PeerTable {
 }
 
 impl PeerTable {
-    pub(super) fn add(&mut self, peer: SocketAddr, test: u64) {
+    pub(crate) fn add(&mut self, peer: SocketAddr, test: u64) {
         self.peers.insert(peer, (test, None));
         self.of_test.entry(test).or_default().push(peer);
     }
 
     /// Test `test` has ended.
-    pub(super) fn end(&mut self, test: u64, now: Timestamp) {
+    pub(crate) fn end(&mut self, test: u64, now: Timestamp) {
         for peer in self.of_test.remove(&test).unwrap_or_default() {
             // The peer may be that of a newer test by now.
             if let Some((_, ended)) = self.peers.get_mut(&peer).filter(|(other, _)| *other == test)
@@ -46,7 +46,7 @@ impl PeerTable {
         self.forget(now);
     }
 
-    /// Forgets those who ended long ago, and of too many the oldest.
+    /// Forgets peers whose tests ended long ago, and of too many the oldest.
     fn forget(&mut self, now: Timestamp) {
         while let Some((ended, peer)) = self.former.front().copied() {
             if now < ended.after(MEMORY) && self.former.len() <= MOST {
@@ -59,7 +59,7 @@ impl PeerTable {
         }
     }
 
-    pub(super) fn who(&self, source: SocketAddr, now: Timestamp) -> PeerState {
+    pub(crate) fn who(&self, source: SocketAddr, now: Timestamp) -> PeerState {
         match self.peers.get(&source) {
             Some((_, None)) => PeerState::Current,
             Some((_, Some(ended))) if now < ended.after(MEMORY) => PeerState::Former,

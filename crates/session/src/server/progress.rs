@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use measurement::{BitRate, Timestamp};
-use protocol::iperf3::Parameters;
 
+use crate::spec::RunSpec;
 use crate::trial::Trial;
 
 /// A client may be there and yet do nothing: stopped, or wedged. The kernel then keeps
-/// its connections alive, so that only the payload tells.
-pub(super) struct Progress {
+/// its connections alive, so that only the payload shows it.
+pub(crate) struct Progress {
     patience: Duration,
     /// Bytes moved and acknowledged when that last changed.
     seen: u64,
@@ -20,11 +20,11 @@ pub(super) struct Progress {
 impl Progress {
     /// A test stalls after `patience` beside the time that a few of its blocks take at the
     /// rate that was asked.
-    pub(super) fn new(patience: Duration, parameters: &Parameters) -> Self {
-        let options = &parameters.plan.options;
+    pub(crate) fn new(patience: Duration, spec: &RunSpec) -> Self {
+        let options = &spec.plan.options;
         let rate = [options.rate, options.socket_rate].into_iter().flatten().min();
         let rate = rate.map_or(0, BitRate::bits_per_second);
-        let bits = BLOCKS.saturating_mul(8).saturating_mul(parameters.block().bytes());
+        let bits = BLOCKS.saturating_mul(8).saturating_mul(spec.block.bytes());
         let pause = bits.checked_div(rate).map_or(Duration::ZERO, Duration::from_secs);
         Self {
             patience: patience + pause.min(LONGEST_PAUSE),
@@ -35,12 +35,12 @@ impl Progress {
     }
 
     /// When to look next.
-    pub(super) const fn next_look(&self) -> Timestamp {
+    pub(crate) const fn next_look(&self) -> Timestamp {
         self.next_look
     }
 
     /// Whether `trial` has stalled.
-    pub(super) fn is_stalled(&mut self, now: Timestamp, trial: &Trial) -> bool {
+    pub(crate) fn is_stalled(&mut self, now: Timestamp, trial: &Trial) -> bool {
         if now < self.next_look {
             return false;
         }
@@ -62,6 +62,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {
+    use dataplane::SequenceWidth;
     use measurement::plan::PlanDraft;
     use measurement::{ByteSize, Direction, Transport};
 
@@ -71,8 +72,8 @@ mod tests {
         let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
         draft.options.rate = rate.map(BitRate::from_bits_per_second);
         let plan = draft.check().expect("a plan");
-        let parameters = Parameters::new(&plan, ByteSize::from_bytes(1_000));
-        Progress::new(Duration::from_secs(10), &parameters)
+        let (block, sequence_width) = (ByteSize::from_bytes(1_000), SequenceWidth::Bits64);
+        Progress::new(Duration::from_secs(10), &RunSpec { plan, block, sequence_width })
     }
 
     #[test]

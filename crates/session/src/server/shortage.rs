@@ -3,7 +3,6 @@
 
 use measurement::units::group_thousands;
 use measurement::{ByteSize, Direction, TestPlan};
-use protocol::iperf3::ErrorCode;
 
 use super::admission::Cost;
 use super::capacity::{files_for, threads_for};
@@ -13,7 +12,7 @@ use crate::error::SessionError;
 
 /// Why the test of `plan`, which needs `cost`, was not taken in, where one client may have
 /// `part`.
-pub(super) fn words(why: Refusal, cost: &Cost, part: &Cost, plan: &TestPlan) -> String {
+pub(crate) fn words(why: Refusal, cost: &Cost, part: &Cost, plan: &TestPlan) -> String {
     match why {
         Refusal::Descriptors if cost.descriptors > part.descriptors => format!(
             "the test needs {} open files at the server, which has {} for one client: raise its \
@@ -48,7 +47,7 @@ fn fewer_streams(excess: u64, plan: &TestPlan) -> String {
 }
 
 /// What the system did not give although it should have had it; none: it is not that.
-pub(super) fn of_system(error: &SessionError) -> Option<Excess> {
+pub(crate) fn of_system(error: &SessionError) -> Option<Excess> {
     let SessionError::System { error, .. } = error else { return None };
     let (why, words) = match error.raw_os_error()? {
         EAGAIN => (Refusal::Threads, threads()),
@@ -59,11 +58,16 @@ pub(super) fn of_system(error: &SessionError) -> Option<Excess> {
         ENOMEM => (Refusal::Memory, "the server has no memory left: ask for less".to_owned()),
         _ => return None,
     };
-    Some(Excess { why, code: ErrorCode::RESOURCES, words })
+    Some(Excess { why, words })
+}
+
+/// Whether the kernel is short of descriptors or memory.
+pub(crate) fn is_shortage(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(ENFILE | EMFILE | ENOMEM | ENOBUFS))
 }
 
 /// The system gives no thread.
-pub(super) fn threads() -> String {
+pub(crate) fn threads() -> String {
     format!("the server gets no more threads from its system: raise its limit ({THREADS})")
 }
 
@@ -74,6 +78,8 @@ const EAGAIN: i32 = 11;
 const ENOMEM: i32 = 12;
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
+/// `asm-generic/errno.h`.
+const ENOBUFS: i32 = 105;
 
 #[cfg(test)]
 mod tests {

@@ -10,19 +10,19 @@ use super::client_prefix::ClientPrefix;
 /// For every client a bucket that holds as many tests as it may begin in a second, and
 /// fills within one.
 #[derive(Debug)]
-pub(super) struct StartRateLimit {
+pub(crate) struct StartRateLimit {
     most: u32,
     /// When the bucket will be full again.
     full_at: HashMap<ClientPrefix, Timestamp>,
 }
 
 impl StartRateLimit {
-    pub(super) fn new(most: u32) -> Self {
+    pub(crate) fn new(most: u32) -> Self {
         Self { most: most.max(1), full_at: HashMap::new() }
     }
 
     /// Takes one test out of the bucket; whether there was one.
-    pub(super) fn admits(&mut self, client: ClientPrefix, now: Timestamp) -> bool {
+    pub(crate) fn admits(&mut self, client: ClientPrefix, now: Timestamp) -> bool {
         if self.full_at.len() >= MOST_CLIENTS {
             self.full_at.retain(|_, full_at| *full_at > now);
         }

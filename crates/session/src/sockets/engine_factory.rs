@@ -10,25 +10,27 @@ use std::time::Duration;
 
 use dataplane::tcp::{self, FromFile, Incoming, Outgoing, ToFile};
 use dataplane::udp;
-use dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pacer, Stream, Supplies};
+use dataplane::{
+    Counters, Filling, Kind, Memory, OpenStream, Pacer, SequenceWidth, Stream, Supplies,
+};
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
     BitRate, Engine, EngineUse, Engines, InPlace, Probe, RoundTrips, StreamOptions, Transport,
     Unusable,
 };
-use protocol::iperf3::{CounterWidth, Parameters};
 
 use super::exchange::Exchanging;
 use super::{Opened, StreamSocket};
 use crate::amount::Amount;
 use crate::error::SessionError;
-use crate::trial::Setting;
+use crate::setting::{FallbackPolicy, Setting};
+use crate::spec::RunSpec;
 
 /// What the engines of one test have in common.
 pub(crate) struct EngineFactory {
     transport: Transport,
     options: StreamOptions,
-    width: CounterWidth,
+    width: SequenceWidth,
     amount: Amount,
     file: Option<PathBuf>,
     supplies: Supplies,
@@ -37,29 +39,20 @@ pub(crate) struct EngineFactory {
     exchange: Option<Exchanging>,
 }
 
-/// What becomes of a test whose engines cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FallbackPolicy {
-    /// It fails: somebody here asked for them by name.
-    Fail,
-    /// Others run, and the record says so: the client asked, or nobody.
-    Substitute,
-}
-
 /// An engine, and what is said of it.
 type Told = (Box<dyn Stream>, EngineUse);
 
 impl EngineFactory {
-    /// For the streams of `parameters` at one end.
-    pub(crate) fn new(parameters: &Parameters, amount: &Amount, setting: &Setting) -> Self {
-        let plan = &parameters.plan;
-        let block = usize::try_from(parameters.block().bytes()).unwrap_or(usize::MAX);
+    /// The factory for the streams of `spec` at one end.
+    pub(crate) fn new(spec: &RunSpec, amount: &Amount, setting: &Setting) -> Self {
+        let plan = &spec.plan;
+        let block = usize::try_from(spec.block.bytes()).unwrap_or(usize::MAX);
         let filling =
             if plan.options.repeating_payload { Filling::Digits } else { Filling::Random };
         Self {
             transport: plan.transport,
             options: plan.options.clone(),
-            width: parameters.counter_width,
+            width: spec.sequence_width,
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
             supplies: Supplies::new(block, filling),
@@ -135,7 +128,7 @@ impl EngineFactory {
         self.exchange.as_ref().map_or_else(Vec::new, Exchanging::probes)
     }
 
-    /// The one of `engines` that was asked for, else that of iperf3's `switch`, else the usual
+    /// The one of `engines` that was asked for by name, else that of iperf3's `switch`, else the usual
     /// one; and one that was asked for and that is not known.
     fn choose(&self, engines: &[&'static Engine], switch: Option<&'static Engine>) -> Choice {
         let known = engines.iter().copied().find(|engine| self.is_asked_for(engine));
@@ -236,7 +229,7 @@ impl EngineFactory {
         let switch = self.switch_for_batches(EngineRole::Sender);
         self.build(self.choose(&engines, switch), engines[0], |engine| {
             let entry = udp::SENDERS.iter().find(|entry| entry.engine == engine);
-            // As iperf3 does it a piece is a burst; who asks for pieces by name keeps the rate
+            // As iperf3 does it a piece is a burst; if pieces are asked for by name the rate is kept
             // as without them, a few datagrams at once.
             let is_burst = engine.is_batched() && !self.is_asked_for(engine);
             let together = if is_burst { dataplane::segments(length) } else { 1 };

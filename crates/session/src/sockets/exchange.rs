@@ -9,7 +9,7 @@ use measurement::{Exchange, Probe, RoundTrips};
 
 use super::{Opened, StreamSocket};
 use crate::measured::Side;
-use crate::trial::{Calls, Setting};
+use crate::setting::{Calls, Setting};
 
 /// What the streams of an exchange have in common.
 pub(super) struct Exchanging {

@@ -39,7 +39,7 @@ fn pace_tcp(socket: &TcpStream, options: &StreamOptions) -> bool {
 }
 
 /// The kernel spaces datagrams only where they leave through fq (tc-fq(8)): those of one
-/// batch, while the worker keeps the rate. Who wants them even has them from the worker.
+/// batch, while the worker keeps the rate. Even spacing is the worker's work.
 fn pace_udp(socket: &UdpSocket, options: &StreamOptions, block: ByteSize) -> bool {
     let (Some(rate), Ok(peer)) = (options.rate, socket.peer_addr()) else { return false };
     if options.pacing == Pacing::Even || !leaves_through_fq(peer.ip()).unwrap_or(false) {

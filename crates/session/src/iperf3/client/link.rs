@@ -1,0 +1,84 @@
+//! What every phase of a client needs: the control connection and the observer.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use linux::event::StopSignals;
+use measurement::{Peer, Timestamp};
+use protocol::iperf3::{Announcement, Client, ClientPhase, ProtocolError};
+
+use crate::batches::BatchedEngines;
+use crate::clock::Clock;
+use crate::control::Control;
+use crate::error::SessionError;
+use crate::observer::Observer;
+use crate::request::Request;
+
+/// One client and its server.
+pub(super) struct Link<'a> {
+    pub(super) request: &'a Request,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) interrupts: Option<&'a StopSignals>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) control: Control<Client>,
+    pub(super) server: SocketAddr,
+    /// Round-trip time of the control connection when it was opened.
+    pub(super) rtt: Duration,
+}
+
+/// What is known of the test and of the peer before the streams are open.
+pub(super) struct About {
+    pub(super) peer: Peer,
+    /// What a linerate server announced; none: it is an iperf3.
+    pub(super) announcement: Option<Announcement>,
+    /// Engines that were chosen though none was asked for.
+    pub(super) batched: Option<BatchedEngines>,
+    /// What was not as it was meant to be, each one sentence.
+    pub(super) notes: Vec<String>,
+    /// When the test was asked for (RFC 3339, UTC).
+    pub(super) started_at: String,
+}
+
+impl Link<'_> {
+    /// Which phase the protocol is in.
+    pub(super) fn phase(&self) -> ClientPhase {
+        self.control.machine.phase()
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupts.is_some_and(StopSignals::arrived)
+    }
+
+    /// Waits until the server says something, a signal comes, one of `others` becomes
+    /// readable, or `until` has come.
+    pub(super) fn wait(
+        &mut self,
+        others: &[BorrowedFd<'_>],
+        until: Option<Timestamp>,
+    ) -> Result<(), SessionError> {
+        let mut watched: Vec<_> = self.interrupts.map(AsFd::as_fd).into_iter().collect();
+        watched.extend(others);
+        self.control.wait(&watched, until).map_err(SessionError::system("poll"))
+    }
+
+    /// Waits for the server before the test runs, where a signal ends everything.
+    pub(super) fn wait_for_server(&mut self) -> Result<(), SessionError> {
+        self.wait(&[], None)?;
+        if self.is_interrupted() { Err(SessionError::Interrupted) } else { Ok(()) }
+    }
+
+    pub(super) const fn failure(&self, error: ProtocolError) -> SessionError {
+        SessionError::Protocol { peer: self.server, error }
+    }
+
+    /// Ends a test that has not begun. A peer that failed is not waited for.
+    pub(super) fn break_off(mut self) {
+        self.control.machine.terminate();
+        self.control.finish(GOODBYE_TO_THE_FAILED);
+    }
+}
+
+/// How long a server that failed may take to close.
+const GOODBYE_TO_THE_FAILED: Duration = Duration::from_millis(200);

@@ -1,0 +1,14 @@
+//! The server's end of the dialect: which connection belongs to which test, and the test
+//! itself.
+
+pub(crate) mod acceptor;
+mod admit;
+mod context;
+mod conversation;
+mod extra_ports;
+mod pending_connection;
+mod pending_table;
+mod registry;
+mod request_cost;
+mod test_id;
+mod udp_handshake;

@@ -1,0 +1,27 @@
+//! What all tests of a server have in common.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::registry::Registry;
+use crate::clock::Clock;
+use crate::server::concurrent_tests::ConcurrentTests;
+use crate::server::metrics::ServerMetrics;
+use crate::server::options::SessionOptions;
+
+/// What all tests of a server have in common.
+#[derive(Clone)]
+pub(super) struct ServerContext {
+    /// Where the server listens.
+    pub(super) address: SocketAddr,
+    pub(super) options: SessionOptions,
+    pub(super) registry: Arc<Registry>,
+    pub(super) concurrent: Arc<ConcurrentTests>,
+    pub(super) metrics: Arc<ServerMetrics>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// An IPv4 address as such, also if it came by a socket for both.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}

@@ -1,0 +1,113 @@
+//! After the last message: gives up the place and reports what the test came to.
+
+use measurement::outcome::{DirectionOutcome, Ending};
+use measurement::record::StreamRecord;
+use portable_atomic::Ordering::Relaxed;
+use protocol::iperf3::{ProtocolError, Server};
+
+use super::running::{Conclusion, Length, Running};
+use super::{Conversation, Stage};
+use crate::control::Control;
+use crate::error::SessionError;
+use crate::server::concurrent_tests::Presence;
+use crate::server::log::Served;
+
+/// What a test came to at this end.
+#[derive(Default)]
+struct Sums {
+    received: u64,
+    sent: u64,
+    answered: Option<u64>,
+    streams: Vec<StreamRecord>,
+    directions: Vec<DirectionOutcome>,
+}
+
+impl Conversation<'_> {
+    /// Gives up the place before the connection closes: the client may come back at
+    /// once when it sees that.
+    pub(super) fn close(mut self, result: Result<(), ProtocolError>) -> Control<Server> {
+        let ending = self.ending(result);
+        let was_let_in = !matches!(self.stage, Stage::Waiting(_));
+        let (sums, shared) = match std::mem::replace(&mut self.stage, Stage::Closed) {
+            Stage::Running(mut running) => {
+                let presence = running.presence.take();
+                let shared = presence.as_ref().map(Presence::shared).unwrap_or_default();
+                drop(presence);
+                (self.sums(*running), shared)
+            }
+            _ => (Sums::default(), Vec::new()),
+        };
+        self.server.metrics.received.fetch_add(sums.received, Relaxed);
+        self.server.metrics.sent.fetch_add(sums.sent, Relaxed);
+        // Whoever reads the log's line may have the place.
+        self.ticket.leave();
+        self.observer.ended(&ending);
+        self.count(&ending, was_let_in);
+        self.log.ended(&Served {
+            peer: self.peer,
+            plan: Some(self.parameters.plan),
+            ending,
+            refusal: self.refusal.map(|(why, _)| why),
+            received: sums.received,
+            sent: sums.sent,
+            streams: sums.streams,
+            directions: sums.directions,
+            answered: sums.answered,
+            shared,
+        });
+        drop(self.ticket);
+        self.control
+    }
+
+    fn ending(&mut self, result: Result<(), ProtocolError>) -> Ending {
+        let is_cut = matches!(&self.stage, Stage::Running(test) if test.length == Length::CutShort);
+        match result {
+            Ok(()) if is_cut => Ending::Interrupted,
+            Ok(()) => Ending::Completed,
+            Err(ProtocolError::ClientTerminated) => Ending::Interrupted,
+            Err(error) => {
+                let words = self.refusal.as_ref().map(|(_, words)| words.clone());
+                let text = words.unwrap_or_else(|| error.to_string());
+                self.observer.failed(&SessionError::Protocol { peer: self.peer.address, error });
+                Ending::Failed { error: text }
+            }
+        }
+    }
+
+    fn sums(&mut self, running: Running) -> Sums {
+        let Running { mut trial, peer_streams, conclusion, .. } = running;
+        trial.finish(None, &*self.server.clock);
+        if conclusion == Conclusion::Pending {
+            // No client waits for what it has to show of a test that broke off.
+            _ = self.observer.concluded(&trial.course());
+        }
+        let (received, sent) = trial.moved_each_way();
+        let measured = trial.close();
+        let directions = measured.directions(&peer_streams);
+        let Some(exchange) = measured.plan.exchange else {
+            let streams = measured.records;
+            return Sums { received, sent, answered: None, streams, directions };
+        };
+        let answered = measured.blocks();
+        Sums {
+            received: answered.saturating_mul(exchange.request.bytes()),
+            sent: answered.saturating_mul(exchange.response.bytes()),
+            answered: Some(answered),
+            streams: measured.records,
+            directions,
+        }
+    }
+
+    fn count(&self, ending: &Ending, was_let_in: bool) {
+        let metrics = &self.server.metrics;
+        let place = if was_let_in { &metrics.running } else { &metrics.waiting };
+        place.fetch_sub(1, Relaxed);
+        match ending {
+            // Counted by its reason already.
+            Ending::Failed { .. } if self.refusal.is_some() && !was_let_in => {}
+            Ending::Completed => _ = metrics.completed.fetch_add(1, Relaxed),
+            Ending::Interrupted => _ = metrics.interrupted.fetch_add(1, Relaxed),
+            Ending::Failed { .. } => _ = metrics.failed.fetch_add(1, Relaxed),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A connection that has not yet said what it wants: the socket around the machines that read
+//! its first bytes.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use measurement::Timestamp;
+use protocol::iperf3::{
+    Cookie, Greeting, GreetingEvent, Parameters, ProtocolError, Server, ServerEvent, ServerPhase,
+    State,
+};
+
+use super::test_id::TestId;
+use crate::clock::Clock;
+use crate::control::Control;
+
+/// Collects the cookie (clause 3.1) and then the parameters, and never waits.
+pub(super) struct PendingConnection {
+    pub(super) from: SocketAddr,
+    /// The test whose extra port it came to; none: it came to the server's own.
+    pub(super) extra_port: Option<TestId>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Its first bytes are not complete.
+    Greeting { socket: TcpStream, greeting: Greeting },
+    /// It is asked for its parameters.
+    Asking { control: Box<Control<Server>>, cookie: Cookie },
+    /// It has its answer, and is given a moment to read it.
+    Leaving { control: Box<Control<Server>>, until: Timestamp },
+}
+
+/// A connection whose cookie is complete; not one byte more was read.
+pub(super) struct Named {
+    pub(super) socket: TcpStream,
+    pub(super) cookie: Cookie,
+    pub(super) greeting: Greeting,
+}
+
+/// How far a pending connection came.
+pub(super) enum Progress {
+    /// It has more to say.
+    Waiting(PendingConnection),
+    /// Its cookie is complete.
+    Named(Named),
+    /// It is a stream with a number.
+    Numbered { socket: TcpStream, cookie: Cookie, index: u32 },
+    /// It wants a test.
+    Asks { control: Box<Control<Server>>, cookie: Cookie, parameters: Box<Parameters> },
+    /// It bore a cookie, and then what it said made no sense, or nothing came.
+    Failed { control: Box<Control<Server>>, error: ProtocolError },
+    /// It closed before it had said anything that matters.
+    Gone,
+    /// It took too long for its cookie.
+    Silent,
+}
+
+impl Named {
+    /// A stream that is to send its number.
+    pub(super) fn numbered(mut self, from: SocketAddr, now: Timestamp) -> PendingConnection {
+        self.greeting.await_number(now);
+        let stage = Stage::Greeting { socket: self.socket, greeting: self.greeting };
+        PendingConnection { from, extra_port: None, stage }
+    }
+
+    /// A new client, which is asked for its parameters.
+    pub(super) fn asked(
+        self,
+        from: SocketAddr,
+        clock: Arc<dyn Clock>,
+    ) -> Option<PendingConnection> {
+        let Self { socket, cookie, greeting } = self;
+        let server = greeting.into_server(clock.now())?;
+        let control = Box::new(Control::new(socket, server, clock));
+        let stage = Stage::Asking { control, cookie };
+        Some(PendingConnection { from, extra_port: None, stage })
+    }
+}
+
+impl PendingConnection {
+    /// One that was accepted `now`.
+    pub(super) fn new(socket: TcpStream, from: SocketAddr, now: Timestamp) -> Self {
+        let stage = Stage::Greeting { socket, greeting: Greeting::new(now) };
+        Self { from, extra_port: None, stage }
+    }
+
+    /// One that came to an extra port of `test`.
+    pub(super) fn through(self, test: TestId) -> Self {
+        Self { extra_port: Some(test), ..self }
+    }
+
+    /// One that has its answer. Closed at once it might never see it: a close with unread
+    /// data is a reset (RFC 9293, section 3.6.1).
+    pub(super) fn leaving(
+        mut control: Box<Control<Server>>,
+        from: SocketAddr,
+        now: Timestamp,
+    ) -> Self {
+        control.end_sending();
+        let stage = Stage::Leaving { control, until: now.after(GOODBYE) };
+        Self { from, extra_port: None, stage }
+    }
+
+    /// Whether it has its answer, and is owed nothing more.
+    pub(super) const fn is_leaving(&self) -> bool {
+        matches!(self.stage, Stage::Leaving { .. })
+    }
+
+    /// When [`Self::progress`] is due although nothing came.
+    pub(super) fn deadline(&self) -> Timestamp {
+        match &self.stage {
+            Stage::Greeting { greeting, .. } => greeting.deadline(),
+            Stage::Leaving { until, .. } => *until,
+            // The machine limits this phase.
+            Stage::Asking { control, .. } => control.machine.deadline().unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.stage {
+            Stage::Greeting { socket, .. } => socket.as_fd(),
+            Stage::Asking { control, .. } | Stage::Leaving { control, .. } => control.as_fd(),
+        }
+    }
+
+    /// Takes it as far as what came allows.
+    pub(super) fn progress(self, now: Timestamp) -> Progress {
+        let Self { from, extra_port, stage } = self;
+        let waiting = |stage| Progress::Waiting(Self { from, extra_port, stage });
+        match stage {
+            Stage::Greeting { socket, mut greeting } => match read(&socket, &mut greeting) {
+                Ok(Some(GreetingEvent::Named(cookie))) => {
+                    Progress::Named(Named { socket, cookie, greeting })
+                }
+                Ok(Some(GreetingEvent::Numbered { cookie, index })) => {
+                    Progress::Numbered { socket, cookie, index }
+                }
+                Ok(None) if greeting.is_overdue(now) => Progress::Silent,
+                Ok(None) => waiting(Stage::Greeting { socket, greeting }),
+                Err(Closed) => Progress::Gone,
+            },
+            Stage::Asking { control, cookie } => ask(from, control, cookie),
+            Stage::Leaving { mut control, until } => {
+                control.pump();
+                if control.is_open() && now < until {
+                    waiting(Stage::Leaving { control, until })
+                } else {
+                    Progress::Gone
+                }
+            }
+        }
+    }
+}
+
+/// The connection ended before its first bytes were complete.
+struct Closed;
+
+/// Reads what there is of the first bytes; not one byte more.
+fn read(mut socket: &TcpStream, greeting: &mut Greeting) -> Result<Option<GreetingEvent>, Closed> {
+    let mut buffer = [0; Cookie::LENGTH];
+    while greeting.room() > 0 {
+        let room = greeting.room().min(buffer.len());
+        match socket.read(&mut buffer[..room]) {
+            Ok(0) => return Err(Closed),
+            Ok(length) => {
+                if let Some(event) = greeting.handle_bytes(&buffer[..length]) {
+                    return Ok(Some(event));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(_) => return Err(Closed),
+        }
+    }
+    Ok(None)
+}
+
+fn ask(from: SocketAddr, mut control: Box<Control<Server>>, cookie: Cookie) -> Progress {
+    // It is watched for what comes anew only; what is wrong or too long ends this.
+    while control.pump() && control.machine.phase() == ServerPhase::Asking {}
+    match control.machine.poll_event() {
+        None => {
+            let stage = Stage::Asking { control, cookie };
+            Progress::Waiting(PendingConnection { from, extra_port: None, stage })
+        }
+        Some(ServerEvent::Asked(parameters)) => Progress::Asks { control, cookie, parameters },
+        Some(ServerEvent::Failed(error)) => Progress::Failed { control, error },
+        // No other event comes before the parameters are answered.
+        Some(ServerEvent::Ended | ServerEvent::Results(_) | ServerEvent::Done) => Progress::Gone,
+    }
+}
+
+/// Tells a client that the server is busy (clause 2.5), or a stream that its cookie is
+/// wrong (clause 3.5).
+pub(super) fn send_away(socket: &TcpStream) {
+    // One byte fits an empty buffer; a client that is gone needs no answer.
+    _ = { socket }.write(&[State::AccessDenied.byte()]);
+}
+
+/// How long a client may take to read its answer and close.
+const GOODBYE: Duration = Duration::from_secs(2);

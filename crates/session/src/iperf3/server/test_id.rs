@@ -1,0 +1,10 @@
+//! The name of one test at a server.
+
+use protocol::iperf3::Cookie;
+
+/// Which test: clients choose the cookies, and one that follows may bear the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TestId {
+    pub(super) cookie: Cookie,
+    pub(super) number: u64,
+}

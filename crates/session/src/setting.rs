@@ -1,0 +1,65 @@
+//! Under which circumstances one end runs a test: what its host and its user decide, and not
+//! what the ends agreed on.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use host::Vantage;
+use linux::tcp::TcpOptions;
+
+use crate::host_sampler::Interest;
+use crate::measured::Side;
+
+/// Under which circumstances a test runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Which end this is.
+    pub(crate) side: Side,
+    /// Workers are pinned to these CPUs; empty: anywhere that the process may run.
+    pub(crate) pinned: Vec<usize>,
+    /// Round-trip time of the control connection.
+    pub(crate) rtt: Duration,
+    /// Which amounts the peer can receive.
+    pub(crate) amounts: Amounts,
+    /// What becomes of a test whose engines cannot be used.
+    pub(crate) fallback: FallbackPolicy,
+    /// Intervals are sampled for an observer.
+    pub(crate) watched: bool,
+    /// Payload comes from this file, or goes to it.
+    pub(crate) file: Option<PathBuf>,
+    /// Where requests with a connection each go, or come.
+    pub(crate) calls: Option<Calls>,
+    /// Which interfaces are sampled meanwhile; none: this host is not sampled.
+    pub(crate) sampled: Option<Interest>,
+    /// From where the CPUs are sampled then; none: they are not.
+    pub(crate) perf: Option<Arc<Vantage>>,
+}
+
+/// The port for connections that bear one request each.
+#[derive(Clone, Debug)]
+pub(crate) enum Calls {
+    /// The server's, and what is set on each connection.
+    To(SocketAddr, TcpOptions),
+    /// This server's.
+    At(Arc<TcpListener>),
+}
+
+/// Which amounts a receiver can take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Amounts {
+    /// Whole blocks only: a plain iperf3 waits for the rest of one for ever (clause 10.2).
+    WholeBlocks,
+    /// Any number of bytes.
+    Any,
+}
+
+/// What becomes of a test whose engines cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FallbackPolicy {
+    /// It fails: the user of this end named them.
+    Fail,
+    /// Others run, and the record says so: they were the client's wish, or chosen by default.
+    Substitute,
+}
