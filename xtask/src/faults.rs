@@ -175,7 +175,8 @@ impl Course {
                 say(format!("      played {} times; in the last, {}", round.attempts, round.noise));
             }
             if outcome.is_control && !round.said.alarms().is_empty() {
-                say(format!("      above note: {}", round.said.alarms().join(", ")));
+                let alarms: Vec<_> = round.said.alarms().iter().map(|rule| rule.slug()).collect();
+                say(format!("      above note: {}", alarms.join(", ")));
             }
         }
         self.outcomes.push(outcome);

@@ -42,7 +42,7 @@ enum What {
     Cost,
     /// Each rule says what is wrong where it is, and nothing where nothing is
     Stamps {
-        /// Only scenes of this rule, e.g. T3; `clean` are those in which nothing is planted
+        /// Only scenes of this rule, e.g. run-delay; `clean` are those in which nothing is planted
         #[arg(long, value_name = "RULE")]
         only: Option<String>,
     },

@@ -1,16 +1,16 @@
 //! What limits: a rule for each thing that can, and one sentence from what they find.
 //!
 //! A rule is one file in `rules/`: its page, one pure check of a [`Case`], a record that
-//! fires it and one that nearly does; and its line in [`rules::RULES`]. Ids are a letter for
-//! the part of the way (`L` link, `N` interface, `S` softirq, `U` UDP socket, `H` TCP, `K` CPU,
-//! `O` offloads, `Q` queues for sending, `M` memory and bus) and a number; a cause that also
-//! makes a result doubtful has the `T` of its rule of trust.
+//! fires it and one that nearly does; its line in [`rules::RULES`], and its name, a line of
+//! [`measurement::RuleId`]. What follows from what is one table, [`causes`]. A cause that also
+//! makes a result doubtful has the name and the page of its rule of trust.
 
 use measurement::host::Role;
 use measurement::verdict::Finding;
 use measurement::{Certainty, Direction, Page};
 
 mod case;
+mod causes;
 mod deciding;
 #[cfg(test)]
 mod fixture;
@@ -27,9 +27,6 @@ pub(crate) struct Rule {
     /// It in words.
     page: &'static Page,
     check: fn(&Case<'_>) -> Vec<Found>,
-    /// Ids of rules that see what this one's cause brings about on the same host: where both
-    /// find something, this is the headline.
-    symptoms: &'static [&'static str],
 }
 
 /// What a check found: the finding of its rule, but for the rule's name.
@@ -104,7 +101,7 @@ impl Found {
 
     fn of(self, page: &Page) -> Finding {
         Finding {
-            rule: page.id.to_owned(),
+            rule: page.id,
             certainty: self.certainty,
             share: self.share,
             host: self.host,
@@ -126,7 +123,7 @@ pub(crate) fn pages() -> impl Iterator<Item = &'static Page> {
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let found = rules::RULES.iter().flat_map(|rule| {
         let found = (rule.check)(case).into_iter();
-        found.map(move |found| (rule, found.of(rule.page)))
+        found.map(|found| found.of(rule.page))
     });
     rank::in_order(case, found.collect())
 }

@@ -56,3 +56,20 @@ pub fn pages() -> Vec<&'static Page> {
     }
     pages
 }
+
+#[cfg(test)]
+mod tests {
+    use measurement::RuleId;
+
+    use super::pages;
+
+    #[test]
+    fn every_rule_has_one_page() {
+        let pages = pages();
+        for rule in RuleId::ALL {
+            // What compares runs has none: it is no rule of a record.
+            let expected = usize::from(*rule != RuleId::RunsDiffer);
+            assert_eq!(pages.iter().filter(|page| page.id == *rule).count(), expected, "{rule}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
-//! T11: how far apart several runs of the same thing are.
+//! `runs-differ`: how far apart several runs of the same thing are.
 
-use measurement::{BitRate, Reason, Stamp};
+use measurement::{BitRate, Reason, RuleId, Stamp};
 
 use crate::words::percent;
 
@@ -10,13 +10,13 @@ use crate::words::percent;
 /// one run of such a thing tells nothing, and a mean of two groups is a rate that never was:
 /// receive hashing or the scheduler placed flows in one way or the other. **Evidence:** the
 /// rates; two groups are such that the gap between them is wider than both of them.
-/// **Remedy:** fixed ports and CPUs. **Source:** Decision table, T11 and C25; J. A. Hartigan:
+/// **Remedy:** fixed ports and CPUs. **Source:** J. A. Hartigan:
 /// Clustering Algorithms, 1975, for the cut with the least sum of squares.
 pub fn spread(rates: &[BitRate]) -> Option<Reason> {
     let mut bits: Vec<_> = rates.iter().map(|rate| rate.bits_per_second()).collect();
     bits.sort_unstable();
     let text = modes(&bits).or_else(|| variation(&bits))?;
-    Some(Reason { rule: "T11".to_owned(), stamp: Stamp::Suspect, host: None, text })
+    Some(Reason { rule: RuleId::RunsDiffer, stamp: Stamp::Suspect, host: None, text })
 }
 
 fn modes(sorted: &[u64]) -> Option<String> {

@@ -2,11 +2,10 @@
 //! it seems to.
 //!
 //! A rule is one file: its page (what it finds, why that matters, by which evidence, what to
-//! do, and who says so), one pure check; one line in [`RULES`]. Rules that only tell something have
-//! the stamp [`Stamp::Valid`]. Ids: `T` for what is wrong with the host or the
-//! run, `C` for numbers that mislead.
+//! do, and its source), one pure check; one line in [`RULES`], and its name in
+//! [`measurement::RuleId`]. Rules that only inform have the stamp [`Stamp::Valid`].
 
-use measurement::{Gap, Page, Reason, Role, Stamp};
+use measurement::{Gap, Page, Reason, Role, RuleId, Stamp};
 
 use crate::accounts::Test as Evidence;
 
@@ -96,7 +95,7 @@ pub(crate) fn check(evidence: &Evidence<'_>) -> (Vec<Reason>, Vec<Gap>) {
         for finding in (rule.check)(evidence) {
             match finding {
                 Finding::Told { stamp, host, text } => {
-                    reasons.push(Reason { rule: rule.page.id.to_owned(), stamp, host, text });
+                    reasons.push(Reason { rule: rule.page.id, stamp, host, text });
                 }
                 Finding::Unchecked(gap) => unchecked.push(gap),
             }
@@ -165,8 +164,8 @@ mod tests {
         for mut record in [scene::udp(), scene::tcp()] {
             scene::in_software(&mut record);
             let judgement = judge(&record);
-            let rules: Vec<_> = judgement.reasons.iter().map(|one| one.rule.as_str()).collect();
-            assert_eq!((judgement.stamp, rules), (Stamp::Valid, vec!["T12"]));
+            let rules: Vec<_> = judgement.reasons.iter().map(|one| one.rule).collect();
+            assert_eq!((judgement.stamp, rules), (Stamp::Valid, vec![RuleId::VirtualPath]));
         }
     }
 
@@ -178,7 +177,7 @@ mod tests {
         let judgement = judge(&record);
         assert_eq!(judgement.stamp, Stamp::Invalid);
         assert!(judgement.reasons.is_sorted_by_key(|reason| std::cmp::Reverse(reason.stamp)));
-        assert_eq!(judgement.reasons[0].rule, "C5");
+        assert_eq!(judgement.reasons[0].rule, RuleId::ReceiverResultMissing);
     }
 
     #[test]

@@ -1,28 +1,28 @@
 //! Records that were captured are judged: files of hosts that told nothing of themselves.
 
 use linerate_analysis::judge;
-use measurement::{Judgement, RecordSet, Stamp, TestRecord};
+use measurement::{Judgement, RecordSet, RuleId, Stamp, TestRecord};
 
 fn one(json: &str) -> Judgement {
     judge(&serde_json::from_str::<TestRecord>(json).expect("a record"))
 }
 
-fn rules(judgement: &Judgement) -> Vec<&str> {
-    judgement.reasons.iter().map(|reason| reason.rule.as_str()).collect()
+fn rules(judgement: &Judgement) -> Vec<RuleId> {
+    judgement.reasons.iter().map(|reason| reason.rule).collect()
 }
 
 #[test]
 fn a_failure_is_invalid() {
     let judgement = one(include_str!("../../report/tests/records/failed-tcp.json"));
     assert_eq!(judgement.stamp, Stamp::Invalid);
-    assert!(rules(&judgement).contains(&"C28"), "{judgement:?}");
+    assert!(rules(&judgement).contains(&RuleId::TestIncomplete), "{judgement:?}");
 }
 
 #[test]
 fn partial_numbers_are_no_valid_ones() {
     let judgement = one(include_str!("../../report/tests/records/interrupted-udp.json"));
     assert!(judgement.stamp >= Stamp::Suspect, "{judgement:?}");
-    assert!(rules(&judgement).contains(&"C28"), "{judgement:?}");
+    assert!(rules(&judgement).contains(&RuleId::TestIncomplete), "{judgement:?}");
 }
 
 #[test]

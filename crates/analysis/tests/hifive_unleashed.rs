@@ -11,8 +11,8 @@ use measurement::host::{Cpu, Interface, Pipeline};
 use measurement::plan::PlanDraft;
 use measurement::{
     BitRate, ByteSize, Certainty, Conclusion, DatagramLedger, Direction, HostEvidence, Profile,
-    ProfileRow, ProfileSource, RecordSet, Role, Task, TcpSample, TestRecord, Throughput, Transport,
-    Verdict,
+    ProfileRow, ProfileSource, RecordSet, Role, RuleId, Task, TcpSample, TestRecord, Throughput,
+    Transport, Verdict,
 };
 
 /// A record of an iperf3 at both ends, of ten seconds.
@@ -123,7 +123,7 @@ fn the_board_as_a_sender_of_datagrams_is_the_limit() {
     let verdict = judged(&record);
     assert_eq!(verdict.conclusion, Conclusion::Limited, "{verdict:?}");
     let first = &verdict.findings[0];
-    assert_eq!((first.rule.as_str(), &first.host), ("T1", &Some(Role::Here)));
+    assert_eq!((first.rule, &first.host), (RuleId::SenderBelowRate, &Some(Role::Here)));
     assert!(has(&first.evidence, "sent 89.15 Mbit/s of the 256.0 Mbit/s asked"), "{first:?}");
     assert!(has(&first.evidence, "stated, top in the article's text"), "{first:?}");
 }
@@ -133,7 +133,7 @@ fn without_the_sentence_on_top_it_is_a_candidate() {
     let verdict = judged(&datagrams(Role::Here, 256, 76_960, 0));
     assert_eq!(verdict.conclusion, Conclusion::Undecided);
     let first = &verdict.findings[0];
-    assert_eq!((first.rule.as_str(), first.certainty), ("T1", Certainty::Candidate));
+    assert_eq!((first.rule, first.certainty), (RuleId::SenderBelowRate, Certainty::Candidate));
     assert!(verdict.would_decide.is_some());
 }
 
@@ -150,10 +150,14 @@ fn the_board_as_a_receiver_of_datagrams_is_the_limit() {
     let verdict = judged(&record);
     assert_eq!(verdict.conclusion, Conclusion::Limited, "{verdict:?}");
     let first = &verdict.findings[0];
-    assert_eq!((first.rule.as_str(), &first.host), ("K14", &Some(Role::Peer)));
+    assert_eq!((first.rule, &first.host), (RuleId::CpuSaturated, &Some(Role::Peer)));
     assert!(has(&first.evidence, "stated, iperf3 took nearly all"), "{first:?}");
     assert!(has(&first.evidence, "183.3 Mbit/s came through"), "{first:?}");
-    let path = verdict.findings.iter().find(|one| one.rule == "U6").expect("it may be the path");
+    let path = verdict
+        .findings
+        .iter()
+        .find(|one| one.rule == RuleId::UdpPathLoss)
+        .expect("it may be the path");
     assert_eq!(path.certainty, Certainty::Candidate, "the receiver tells nothing");
 }
 
@@ -162,7 +166,8 @@ fn tcp_is_undecided_and_its_window_is_no_likely_limit() {
     // 152 MiB in 10.03 s, no segment sent again, a window of 230 KiB.
     let verdict = judged(&stream(159_383_552, 0, 235_520));
     assert_eq!(verdict.conclusion, Conclusion::Undecided, "{verdict:?}");
-    let window = verdict.findings.iter().find(|one| one.rule == "H3").expect("arithmetic");
+    let window =
+        verdict.findings.iter().find(|one| one.rule == RuleId::CwndGrowing).expect("arithmetic");
     assert_eq!(window.certainty, Certainty::Note);
     assert!(window.text.contains("unlikely"), "{window:?}");
     assert!(
@@ -170,7 +175,7 @@ fn tcp_is_undecided_and_its_window_is_no_likely_limit() {
         "{window:?}"
     );
     let cpu = |one: &&measurement::verdict::Finding| {
-        one.rule == "K14" && one.certainty == Certainty::Candidate
+        one.rule == RuleId::CpuSaturated && one.certainty == Certainty::Candidate
     };
     assert!(verdict.findings.iter().any(|one| cpu(&one)), "{verdict:?}");
     let decides = verdict.would_decide.expect("undecided");
@@ -185,8 +190,8 @@ fn a_speed_that_was_forced_may_be_a_mismatch_of_duplex() {
     (interface.speed_mbps, interface.negotiated) = (Some(100), Some(false));
     let verdict = judged(&record);
     assert_eq!(verdict.conclusion, Conclusion::Undecided, "{verdict:?}");
-    if pages().iter().any(|page| page.id == "L2") {
-        let duplex = verdict.findings.iter().find(|one| one.rule == "L2");
+    if pages().iter().any(|page| page.id == RuleId::DuplexMismatch) {
+        let duplex = verdict.findings.iter().find(|one| one.rule == RuleId::DuplexMismatch);
         let duplex = duplex.unwrap_or_else(|| panic!("{verdict:?}"));
         assert_eq!(duplex.certainty, Certainty::Candidate);
         assert!(duplex.text.contains("duplex mismatch"), "{duplex:?}");

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use host::Tree;
 use host::inventory::of;
 use linerate_campaign::diagnose;
-use measurement::Certainty;
 use measurement::verdict::Finding;
+use measurement::{Certainty, RuleId};
 
 fn tree(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/tests/trees").join(name)
@@ -17,13 +17,13 @@ fn findings(name: &str) -> Vec<Finding> {
     diagnose(inventory, gaps)
 }
 
-fn of_rule(name: &str, rule: &str) -> Vec<Finding> {
+fn of_rule(name: &str, rule: RuleId) -> Vec<Finding> {
     findings(name).into_iter().filter(|finding| finding.rule == rule).collect()
 }
 
 #[test]
 fn both_interrupts_of_a_router_belong_on_its_fast_cores() {
-    let found = of_rule("nanopi-r4s", "N5");
+    let found = of_rule("nanopi-r4s", RuleId::IrqOnSlowCore);
     let [found] = found.as_slice() else { panic!("one finding is due: {found:?}") };
     assert_eq!(found.certainty, Certainty::Candidate);
     let core = "goes to CPU 0, a Cortex-A53 of capacity 485; the fastest core has 1,024";
@@ -37,7 +37,12 @@ fn both_interrupts_of_a_router_belong_on_its_fast_cores() {
 
 #[test]
 fn where_they_are_there_already_nothing_is_to_be_moved() {
-    for rule in ["N3", "N5", "N7", "S3"] {
+    for rule in [
+        RuleId::ReceiveOnOneCpu,
+        RuleId::IrqOnSlowCore,
+        RuleId::IrqAffinityNotHonoured,
+        RuleId::RpsOff,
+    ] {
         assert_eq!(of_rule("nanopi-r4s-tuned", rule), []);
     }
 }

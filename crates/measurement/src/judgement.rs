@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::{Gap, Role};
 use crate::plan::Direction;
+use crate::rule::RuleId;
 use crate::units::BitRate;
 use crate::verdict::{Attribution, Verdict};
 
@@ -61,8 +62,8 @@ pub struct Judgement {
 /// One thing that a reader must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// The rule that found it, e.g. `T3`.
-    pub rule: String,
+    /// The rule that found it, e.g. `run-delay`; `linerate explain` has its page.
+    pub rule: RuleId,
     /// What it asks for; [`Stamp::Valid`] for what is only to be known.
     pub stamp: Stamp,
     /// Which host it is about; none: the test as a whole.

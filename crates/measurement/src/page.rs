@@ -3,11 +3,13 @@
 
 use serde::Serialize;
 
+use crate::rule::RuleId;
+
 /// A rule in words. Each part is one or more sentences; backticks mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
-    /// Its name, e.g. `U1`: a letter for the part of the way, and a number.
-    pub id: &'static str,
+    /// The name of the rule.
+    pub id: RuleId,
     /// One line without a full stop.
     pub title: &'static str,
     /// When it fires.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Role;
 use crate::plan::Direction;
 use crate::profile::ProfileSource;
+use crate::rule::RuleId;
 use crate::units::BitRate;
 
 /// What limits, and what to change.
@@ -41,8 +42,8 @@ pub enum Conclusion {
 /// One thing that limits, could limit, or is to be known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The rule that found it, e.g. `U1`; `linerate explain U1` tells more.
-    pub rule: String,
+    /// The rule that found it, e.g. `udp-receive-buffer`; `linerate explain` has its page.
+    pub rule: RuleId,
     /// How sure that is.
     pub certainty: Certainty,
     /// How much of what is missing it explains, from 0 to 1, by the arithmetic of its rule.

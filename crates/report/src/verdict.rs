@@ -49,7 +49,7 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
         write_findings(&verdict.findings, out)?;
         if let Some(measurement) = &verdict.would_decide {
             writeln!(out)?;
-            write_part("would decide", measurement, out)?;
+            write_wrapped(2, &format!("would decide: {measurement}"), out)?;
         }
     }
     judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
@@ -61,12 +61,13 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
 /// What the writer reports.
 pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     for finding in findings {
+        let Finding { rule, text, .. } = finding;
         writeln!(out)?;
-        write_part(&finding.rule, &format!("{}: {}", word(finding.certainty), finding.text), out)?;
+        write_wrapped(2, &format!("{}: {text} [{rule}]", word(finding.certainty)), out)?;
         for seen in &finding.evidence {
-            write_part("", &format!("seen: {seen}"), out)?;
+            write_wrapped(6, &format!("seen: {seen}"), out)?;
         }
-        write_part("", &format!("change: {}", finding.remedy), out)?;
+        write_wrapped(6, &format!("change: {}", finding.remedy), out)?;
     }
     Ok(())
 }
@@ -120,12 +121,11 @@ fn write_lines(whose: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Resul
     }
 }
 
-/// A name in a column of its own, and text beside it.
-fn write_part(name: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    let indent = name.len().max(4);
+/// A text with `indent` spaces before it, the lines after its first a little further in.
+fn write_wrapped(indent: usize, text: &str, out: &mut dyn Write) -> io::Result<()> {
     for (number, line) in wrap(text, WIDTH).iter().enumerate() {
-        let name = if number == 0 { name } else { "" };
-        writeln!(out, "  {name:<indent$}  {line}")?;
+        let indent = if number == 0 { indent } else { indent + 2 };
+        writeln!(out, "{:indent$}{line}", "")?;
     }
     Ok(())
 }
@@ -188,13 +188,14 @@ fn what_if(one: &WhatIf) -> String {
     format!("if {without} cost nothing: {} -> at most {}", rate(from), rate(at_most))
 }
 
-/// Of text beside names.
+/// Letters of a line after its indent.
 const WIDTH: usize = 90;
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use measurement::RuleId;
     use measurement::verdict::{Cost, CpuWork};
 
     use super::*;
@@ -207,7 +208,7 @@ mod tests {
 
     fn finding(certainty: Certainty) -> Finding {
         Finding {
-            rule: "X1".to_owned(),
+            rule: RuleId::UdpReceiveBuffer,
             certainty,
             share: 1.0,
             host: None,
@@ -229,8 +230,8 @@ mod tests {
         let findings = vec![finding(Certainty::Limit), finding(Certainty::Note)];
         let verdict = verdict(Conclusion::Limited, findings);
         let text = text(|out| write_lines("TCP send", &verdict, out));
-        let lines = "  verdict: TCP send: so it is [X1]\n    seen: a grew by 7; b is 3\n    \
-                     besides: something limits [X1]\n";
+        let lines = "  verdict: TCP send: so it is [udp-receive-buffer]\n    seen: a grew by 7; b is 3\n    \
+                     besides: something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
     }
 
@@ -239,15 +240,15 @@ mod tests {
         let verdict = verdict(Conclusion::Undecided, vec![finding(Certainty::Candidate)]);
         let text = text(|out| write_lines("TCP send", &verdict, out));
         let lines = "  verdict: TCP send: so it is\n    would decide: a longer test\n    may be: \
-                     something limits [X1]\n";
+                     something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
     }
 
     #[test]
     fn findings_have_their_remedies() {
         let text = text(|out| write_findings(&[finding(Certainty::Candidate)], out));
-        let lines = "\n  X1    may limit: something limits\n        seen: a grew by 7\n        \
-                     seen: b is 3\n        change: change it\n";
+        let lines = "\n  may limit: something limits [udp-receive-buffer]\n      seen: a grew by 7\n      \
+                     seen: b is 3\n      change: change it\n";
         assert_eq!(text, lines);
     }
 

@@ -52,9 +52,9 @@ impl Matrix {
 
 impl Display for Matrix {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<24} {:<12} {:>5} {:>5}", "expected", "said", "right", "wrong")?;
+        write!(f, "{:<24} {:<26} {:>5} {:>5}", "expected", "said", "right", "wrong")?;
         for ((expected, said), cell) in &self.cells {
-            write!(f, "\n{expected:<24} {said:<12} {:>5} {:>5}", cell.right, cell.wrong)?;
+            write!(f, "\n{expected:<24} {said:<26} {:>5} {:>5}", cell.right, cell.wrong)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use measurement::host::Role;
 use measurement::verdict::Finding;
-use measurement::{Certainty, Conclusion, TestRecord};
+use measurement::{Certainty, Conclusion, RuleId, TestRecord};
 use serde_json::{Value, json};
 
 use super::scenario::Expected;
@@ -16,7 +16,7 @@ pub(super) struct Said {
     pub(super) headline: Option<Finding>,
     would_decide: String,
     /// Findings that are more than to be known.
-    alarms: Vec<String>,
+    alarms: Vec<RuleId>,
     sentence: String,
     /// How much of the CPU time that was sampled a table knows, by host.
     attributions: usize,
@@ -34,7 +34,7 @@ impl Said {
             would_decide: verdict
                 .and_then(|verdict| verdict.would_decide.clone())
                 .unwrap_or_default(),
-            alarms: alarms.map(|finding| finding.rule.clone()).collect(),
+            alarms: alarms.map(|finding| finding.rule).collect(),
             sentence: verdict.map(|verdict| verdict.sentence.clone()).unwrap_or_default(),
             attributions: judgement.map_or(0, |judgement| judgement.attributions.len()),
         }
@@ -61,7 +61,7 @@ impl Said {
     }
 
     /// What an alarm on a clean run says.
-    pub(super) fn alarms(&self) -> &[String] {
+    pub(super) fn alarms(&self) -> &[RuleId] {
         &self.alarms
     }
 
@@ -69,7 +69,7 @@ impl Said {
     pub(super) fn word(&self) -> String {
         match (self.conclusion, &self.headline) {
             (None, _) => "nothing".to_owned(),
-            (Some(Conclusion::Limited), Some(finding)) => finding.rule.clone(),
+            (Some(Conclusion::Limited), Some(finding)) => finding.rule.to_string(),
             (Some(Conclusion::Limited), None) => "no finding".to_owned(),
             (Some(Conclusion::Undecided), _) => "undecided".to_owned(),
             (Some(Conclusion::Delivered), _) => "delivered".to_owned(),
@@ -79,7 +79,7 @@ impl Said {
     pub(super) fn as_json(&self) -> Value {
         json!({
             "conclusion": self.conclusion,
-            "rule": self.headline.as_ref().map(|finding| &finding.rule),
+            "rule": self.headline.as_ref().map(|finding| finding.rule),
             "host": self.headline.as_ref().and_then(|finding| finding.host.as_ref()),
             "sentence": self.sentence,
             "would_decide": self.would_decide,
@@ -99,7 +99,8 @@ impl Display for Said {
         write!(f, ": {}", self.sentence)?;
         if self.conclusion == Some(Conclusion::Undecided) {
             write!(f, "; would decide: {}", self.would_decide)?;
-            let candidates = self.alarms.join(", ");
+            let candidates: Vec<_> = self.alarms.iter().map(|rule| rule.slug()).collect();
+            let candidates = candidates.join(", ");
             let candidates = if candidates.is_empty() { "none" } else { &candidates };
             write!(f, "; candidates: {candidates}")?;
         }
@@ -120,9 +121,9 @@ fn at(host: Option<&Role>) -> String {
 mod tests {
     use super::*;
 
-    fn finding(rule: &str, host: Option<Role>) -> Finding {
+    fn finding(rule: RuleId, host: Option<Role>) -> Finding {
         Finding {
-            rule: rule.to_owned(),
+            rule,
             certainty: Certainty::Limit,
             share: 1.0,
             host,
@@ -136,7 +137,7 @@ mod tests {
     fn said(conclusion: Conclusion, headline: Option<Finding>, would_decide: &str) -> Said {
         Said {
             conclusion: Some(conclusion),
-            alarms: headline.iter().map(|finding| finding.rule.clone()).collect(),
+            alarms: headline.iter().map(|finding| finding.rule).collect(),
             headline,
             would_decide: would_decide.to_owned(),
             sentence: String::new(),
@@ -154,11 +155,12 @@ mod tests {
 
     #[test]
     fn a_rule_is_right_on_its_host_only() {
-        let expect = expected("expect = { cause = { rules = ['U1'], on = ['server'] } }");
+        let expect =
+            expected("expect = { cause = { rules = ['udp-receive-buffer'], on = ['server'] } }");
         let limited = |rule, host| said(Conclusion::Limited, Some(finding(rule, host)), "");
-        assert!(limited("U1", Some(Role::Peer)).is_right(&expect));
-        assert!(!limited("U1", Some(Role::Here)).is_right(&expect));
-        assert!(!limited("T5", Some(Role::Peer)).is_right(&expect));
+        assert!(limited(RuleId::UdpReceiveBuffer, Some(Role::Peer)).is_right(&expect));
+        assert!(!limited(RuleId::UdpReceiveBuffer, Some(Role::Here)).is_right(&expect));
+        assert!(!limited(RuleId::CgroupCpuQuota, Some(Role::Peer)).is_right(&expect));
         assert!(!said(Conclusion::Delivered, None, "").is_right(&expect));
     }
 
@@ -175,7 +177,7 @@ mod tests {
     fn a_control_with_an_alarm_is_wrong() {
         let expect = expected("expect = 'delivered'");
         assert!(said(Conclusion::Delivered, None, "").is_right(&expect));
-        let alarmed = said(Conclusion::Delivered, Some(finding("L6", None)), "");
+        let alarmed = said(Conclusion::Delivered, Some(finding(RuleId::LinkSaturated, None)), "");
         assert!(!alarmed.is_right(&expect));
         assert!(!said(Conclusion::Undecided, None, "").is_right(&expect));
     }

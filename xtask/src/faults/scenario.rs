@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use measurement::RuleId;
 use measurement::host::Role;
 use serde::Deserialize;
 
@@ -111,7 +112,7 @@ pub(super) enum Expected {
     /// What limits.
     Cause {
         /// Each of these names the cause.
-        rules: BTreeSet<String>,
+        rules: BTreeSet<RuleId>,
         /// On which of these hosts it is; empty: wherever.
         #[serde(default)]
         on: Vec<On>,
@@ -164,7 +165,7 @@ impl Expected {
         match self {
             Self::Delivered => "delivered".to_owned(),
             Self::Cause { rules, .. } => {
-                rules.iter().map(String::as_str).collect::<Vec<_>>().join("|")
+                rules.iter().map(|rule| rule.slug()).collect::<Vec<_>>().join("|")
             }
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use measurement::outcome::Ending;
-use measurement::{Judgement, Stamp};
+use measurement::{Judgement, RuleId, Stamp};
 
 use super::Scene;
 use super::stage::{Played, Stage, Troupe, Way, judgement, played};
@@ -27,7 +27,8 @@ pub(super) fn play(troupe: &Troupe, only: Option<&str>) -> Result<Vec<Scene>> {
         ("iperf3", "iperf3"),
     ])?;
     let (mut scenes, mut not_run) = (Vec::new(), Vec::new());
-    let is_asked = |case: &&Case| only.is_none_or(|rule| case.speaks_of(rule));
+    let rule = only.filter(|only| *only != CLEAN).map(str::parse::<RuleId>).transpose()?;
+    let is_asked = |case: &&Case| only.is_none() || rule.is_some_and(|rule| case.speaks_of(rule));
     for case in cases().filter(is_asked) {
         match case.play(troupe).with_context(|| case.name())? {
             Ok(scene) => scenes.push(scene),
@@ -48,7 +49,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 
 /// A cause that is planted, and what rules are to say of it.
 struct Case {
-    rules: &'static [(&'static str, Stamp)],
+    rules: &'static [(RuleId, Stamp)],
     planted: &'static str,
     plant: fn(&Troupe) -> Result<Act>,
 }
@@ -68,11 +69,11 @@ impl From<Played> for Act {
 
 impl Case {
     fn name(&self) -> String {
-        let ids: Vec<_> = self.rules.iter().map(|(id, _)| *id).collect();
+        let ids: Vec<_> = self.rules.iter().map(|(id, _)| id.slug()).collect();
         format!("{}: {}", ids.join(" and "), self.planted)
     }
 
-    fn speaks_of(&self, rule: &str) -> bool {
+    fn speaks_of(&self, rule: RuleId) -> bool {
         self.rules.iter().any(|(id, _)| *id == rule)
     }
 
@@ -97,7 +98,7 @@ impl Case {
     /// Each rule says what it is to say, and the client ends as the stamp has it.
     fn shows(&self, played: &Played) -> Result<bool> {
         let judgement = judgement(&played.record)?;
-        let says = |(rule, stamp): &(&str, Stamp)| {
+        let says = |(rule, stamp): &(RuleId, Stamp)| {
             judgement.reasons.iter().any(|one| one.rule == *rule && one.stamp == *stamp)
         };
         Ok(self.rules.iter().all(says) && has_its_code(played, judgement))
@@ -159,15 +160,15 @@ fn while_it_runs(
 }
 
 /// What cannot be planted, by rule.
-const NEVER_RUN: [(&str, &str); 8] = [
-    ("T4", "steal (it is the hypervisor's)"),
-    ("T6", "clock speed (no CPU can be made hot on demand)"),
-    ("T10", "one-way delays (all namespaces have the clock of one kernel)"),
-    ("C4", "bursts (no option of `linerate test` asks for them)"),
-    ("C12", "jitter of heaps (the same)"),
-    ("C15", "a contradiction (needs a peer that counts wrong)"),
-    ("C23", "pacing by the kernel (no option of `linerate test` asks for it)"),
-    ("hosts", "a host that is silent is not judged, and said to be so"),
+const NEVER_RUN: [(RuleId, &str); 8] = [
+    (RuleId::CpuSteal, "steal (it is the hypervisor's)"),
+    (RuleId::CpuFrequencyDrop, "clock speed (no CPU can be made hot on demand)"),
+    (RuleId::ClockOffsetUncertain, "one-way delays (all namespaces have the clock of one kernel)"),
+    (RuleId::SenderBursts, "bursts (no option of `linerate test` asks for them)"),
+    (RuleId::JitterOfReceiver, "jitter of heaps (the same)"),
+    (RuleId::CountersContradict, "a contradiction (needs a peer that counts wrong)"),
+    (RuleId::UdpPacingWithoutFq, "pacing by the kernel (no option of `linerate test` asks for it)"),
+    (RuleId::HostCountersMissing, "a host that is silent is not judged, and said to be so"),
 ];
 /// What `linerate test` ends with if it failed, and if the result is INVALID.
 const FAILED: i32 = 1;
@@ -190,12 +191,13 @@ mod tests {
         let mut rules = BTreeSet::new();
         for entry in std::fs::read_dir(folder).expect("the rules") {
             let text = std::fs::read_to_string(entry.expect("a rule").path()).expect("a text");
-            let named = text.split_once("    id: \"").and_then(|(_, rest)| rest.split_once('"'));
+            let named = text.split_once("    id: RuleId::");
+            let named = named.and_then(|(_, rest)| rest.split_once(','));
             rules.extend(named.map(|(id, _)| id.to_owned()));
         }
         let played = cases().flat_map(|case| case.rules.iter().map(|(id, _)| *id));
         let known = played.chain(NEVER_RUN.iter().map(|(id, _)| *id)).chain([clean::ALWAYS_TOLD]);
-        let known: BTreeSet<_> = known.map(str::to_owned).collect();
+        let known: BTreeSet<_> = known.map(|rule| format!("{rule:?}")).collect();
         assert_eq!(rules, known);
     }
 }

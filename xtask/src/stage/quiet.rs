@@ -8,6 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use measurement::RuleId;
 
 /// What all processes and all CPUs had done at one instant.
 pub(crate) struct Reading {
@@ -47,15 +48,22 @@ impl Reading {
 
 impl Noise {
     /// Whether it is what a rule speaks of, by that rule's own threshold.
-    pub(crate) fn confirms(self, rule: &str) -> bool {
+    pub(crate) fn confirms(self, rule: RuleId) -> bool {
         let (others, stolen) = (self.others > MUCH_BY_OTHERS, self.stolen > MUCH_STOLEN);
         match rule {
-            "T4" => stolen,
-            "T7" => others,
+            RuleId::CpuSteal => stolen,
+            RuleId::OtherProcesses => others,
             // They follow from one or the other.
-            "T1" | "T2" | "T3" | "C1" | "C4" | "C7" | "C9" | "C12" | "C14" | "C16" => {
-                others || stolen
-            }
+            RuleId::SenderBelowRate
+            | RuleId::WorkerSaturated
+            | RuleId::RunDelay
+            | RuleId::LossLocation
+            | RuleId::SenderBursts
+            | RuleId::WarmUpInMean
+            | RuleId::TailLoss
+            | RuleId::JitterOfReceiver
+            | RuleId::IntervalMismatch
+            | RuleId::SpuriousRetransmissions => others || stolen,
             _ => false,
         }
     }
@@ -118,9 +126,9 @@ impl Process {
     }
 }
 
-/// The threshold of T7, of one CPU.
+/// The threshold of `other-processes`, of one CPU.
 const MUCH_BY_OTHERS: f64 = 0.05;
-/// The threshold of T4.
+/// The threshold of `cpu-steal`.
 const MUCH_STOLEN: f64 = 0.01;
 /// `USER_HZ`, which is 100 on all architectures of today.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -141,9 +149,17 @@ mod tests {
     #[test]
     fn a_witness_confirms_only_what_it_saw() {
         let loud = Noise { others: 0.5, stolen: 0.0 };
-        assert!(loud.confirms("T7") && loud.confirms("T3"));
-        assert!(!loud.confirms("T4") && !loud.confirms("T8") && !loud.is_quiet());
+        assert!(loud.confirms(RuleId::OtherProcesses) && loud.confirms(RuleId::RunDelay));
+        assert!(
+            !loud.confirms(RuleId::CpuSteal)
+                && !loud.confirms(RuleId::ForeignTraffic)
+                && !loud.is_quiet()
+        );
         let quiet = Noise { others: 0.01, stolen: 0.0 };
-        assert!(!quiet.confirms("T7") && !quiet.confirms("T3") && quiet.is_quiet());
+        assert!(
+            !quiet.confirms(RuleId::OtherProcesses)
+                && !quiet.confirms(RuleId::RunDelay)
+                && quiet.is_quiet()
+        );
     }
 }

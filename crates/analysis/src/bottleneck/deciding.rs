@@ -2,7 +2,7 @@
 
 use measurement::host::Family;
 use measurement::verdict::Finding;
-use measurement::{Certainty, Role, TestRecord};
+use measurement::{Certainty, Role, RuleId, TestRecord};
 
 use super::{Case, load};
 use crate::words;
@@ -10,7 +10,6 @@ use crate::words;
 /// What to measure next: what is missing of the most telling evidence.
 pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
     let first = findings.iter().find(|one| one.certainty == Certainty::Candidate);
-    let rules: Vec<_> = first.iter().map(|one| one.rule.as_str()).collect();
     if let Some(role) = silent_end(case) {
         return format!(
             "run linerate on {} too: its counters, its sockets and its CPUs are what is not known",
@@ -24,12 +23,17 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
             words::host(&role)
         );
     }
-    match rules.as_slice() {
-        ["H3"] => "the same test for longer: -t 60".to_owned(),
-        ["H1" | "H2" | "H10"] if case.is_tcp() => window(case),
-        ["U6" | "H5" | "H6" | "H9"] => {
-            "what a router or switch on the way counts meanwhile: --observe HOST".to_owned()
-        }
+    match first.map(|one| one.rule) {
+        Some(RuleId::CwndGrowing) => "the same test for longer: -t 60".to_owned(),
+        Some(
+            RuleId::ReceiveWindowLimited | RuleId::SendBufferLimited | RuleId::SocketBufferBelowBdp,
+        ) if case.is_tcp() => window(case),
+        Some(
+            RuleId::UdpPathLoss
+            | RuleId::TcpPathLoss
+            | RuleId::PacketReordering
+            | RuleId::StandingQueue,
+        ) => "what a router or switch on the way counts meanwhile: --observe HOST".to_owned(),
         _ if case.is_tcp() && is_short(case.test.map(|test| test.record)) => {
             "the same test for longer: -t 30".to_owned()
         }

@@ -3,7 +3,7 @@
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
-use super::{Case, Rule, deciding, findings};
+use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
 /// What limits `test`.
@@ -63,26 +63,25 @@ fn undecided(findings: &[Finding]) -> String {
 
 /// The most telling first: the surest; of those causes before what they bring about; what
 /// names a thing that should not be before what any test has; and then what explains most.
-pub(super) fn in_order(case: &Case<'_>, mut found: Vec<(&Rule, Finding)>) -> Vec<Finding> {
-    let causes: Vec<_> = found
-        .iter()
-        .filter(|(_, finding)| finding.certainty == Certainty::Limit)
-        .map(|(rule, finding)| (rule.symptoms, finding.clone()))
-        .collect();
-    let is_symptom = |finding: &Finding| {
-        causes.iter().any(|(symptoms, cause)| {
-            cause.rule != finding.rule
-                && symptoms.contains(&finding.rule.as_str())
-                && reaches(case, cause, finding)
+pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding> {
+    let limits = found.iter().filter(|finding| finding.certainty == Certainty::Limit);
+    let limits: Vec<_> = limits.cloned().collect();
+    let is_consequence = |finding: &Finding| {
+        limits.iter().any(|limit| {
+            limit.rule != finding.rule
+                && causes::consequences(limit.rule).contains(&finding.rule)
+                && reaches(case, limit, finding)
         })
     };
-    let key = |finding: &Finding| (finding.certainty, !is_symptom(finding), Kind::of(finding));
+    let key = |finding: &Finding| {
+        (finding.certainty, !is_consequence(finding), causes::kind(finding.rule))
+    };
     // Stable: of equals the one that comes first on the way stays first.
-    found.sort_by(|(_, one), (_, other)| {
+    found.sort_by(|one, other| {
         let shares = || other.share.total_cmp(&one.share);
         key(other).cmp(&key(one)).then_with(shares)
     });
-    found.into_iter().map(|(_, finding)| finding).collect()
+    found
 }
 
 /// Whether what a cause brings about can be seen where something was found: on its host, or
@@ -97,7 +96,7 @@ fn reaches(case: &Case<'_>, limit: &Finding, finding: &Finding) -> bool {
         (Some(one), Some(other)) => is_one_place(case, one, other),
         _ => true,
     };
-    same_way && (same_place || SEEN_FROM_AFAR.contains(&finding.rule.as_str()))
+    same_way && (same_place || causes::is_seen_from_the_other_end(finding.rule))
 }
 
 fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
@@ -105,30 +104,6 @@ fn is_one_place(case: &Case<'_>, one: &Role, other: &Role) -> bool {
     one == other || hosts.is_some_and(|(one, other)| one.is_same_kernel(other))
 }
 
-/// What a finding says, from what every test has to what should not be.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    /// Where it shows, and not why.
-    Place,
-    /// Work that every test has.
-    Usual,
-    /// Something that could be otherwise.
-    Particular,
-}
-
-impl Kind {
-    fn of(finding: &Finding) -> Self {
-        match finding.rule.as_str() {
-            "K13" | "K14" | "T2" | "H3" | "H4" | "H9" | "U3" => Self::Place,
-            "K1" | "K5" | "K9" | "K12" | "H5" | "U6" => Self::Usual,
-            _ => Self::Particular,
-        }
-    }
-}
-
-/// What one end sees of the other's limit: waits of a sender, a rate that was not sent, loss.
-const SEEN_FROM_AFAR: [&str; 13] =
-    ["H1", "H2", "H3", "H4", "H5", "H6", "H9", "H13", "H14", "T1", "T2", "U3", "U6"];
 /// Findings beside the headline.
 const MOST_FURTHER: usize = 3;
 

@@ -1,6 +1,6 @@
 //! Every rule of what limits.
 
-use measurement::Page;
+use measurement::{Page, RuleId};
 
 use super::{Case, Found, Rule};
 
@@ -202,19 +202,6 @@ registry![
     slowed_down,
     other_processes,
     foreign_traffic,
-];
-
-/// What a program brings about that does not run when it should: its socket fills, its window
-/// closes, acknowledgements come late and in heaps, so that segments are sent again in vain; and
-/// CPUs are full of other things.
-const LATE: &[&str] = &[
-    "U1", "U6", "H1", "H3", "H4", "H5", "H6", "H7", "H9", "H13", "H14", "K1", "K2", "K9", "K10",
-    "K11", "K12", "K13", "K14", "K15", "O1", "O3", "O4", "S5", "S6", "T1", "T2", "T3", "T7",
-];
-/// What a CPU brings about that is full of one kind of work: all that is late since then.
-const FULL: &[&str] = &[
-    "H1", "H3", "H4", "H6", "H9", "H13", "H14", "K1", "K5", "K9", "K11", "K12", "K13", "K14", "S5",
-    "T1", "T2", "T3",
 ];
 
 /// Sets an offload of an interface.

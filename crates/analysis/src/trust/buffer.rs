@@ -1,14 +1,14 @@
-//! C19: socket buffers are not what was asked.
+//! `socket-buffer-differs`: socket buffers are not what was asked.
 
 use measurement::record::StreamRecord;
 use measurement::{ByteSize, Role};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C19",
-    title: "Socket buffers are not what was asked",
+    id: RuleId::SocketBufferDiffers,
+    title: "Socket buffers differ from the request",
     what: "The kernel gave less than `-w` asked for; with TCP `-w` stops the kernel's own \
            tuning.",
     why: "A window that is too small limits TCP and overflows with UDP, and the one that was \

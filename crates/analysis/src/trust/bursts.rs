@@ -1,17 +1,17 @@
-//! C4: the sender sent in bursts.
+//! `sender-bursts`: the sender sent in bursts.
 
 use std::time::Duration;
 
 use measurement::units::show_duration;
 use measurement::{BitRate, PacingReport, PacingWay};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C4",
-    title: "The sender sent in bursts",
+    id: RuleId::SenderBursts,
+    title: "Sender bursts",
     what: "A hundredth of its batches had more datagrams than smooth pacing sends at once, and \
            so many that they take a while at the rate asked.",
     why: "A burst meets the network at the speed of the sender's link, whatever the mean rate: \

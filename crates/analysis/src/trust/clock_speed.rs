@@ -1,14 +1,14 @@
-//! T6: CPUs changed their speed.
+//! `cpu-frequency-drop`: CPUs changed their speed.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::clock_speed;
 use crate::words::{self, count, counted, share};
 use measurement::host::{EachCounter, Family, counter};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T6",
-    title: "CPUs changed their speed",
+    id: RuleId::CpuFrequencyDrop,
+    title: "CPU frequency dropped",
     what: "The frequency of a busy CPU fell by more than 5 % below what it was in the same run, \
            the hardware throttled it, or a cooling device had to do more.",
     why: "Then the first seconds and the last are of two different hosts.",

@@ -1,4 +1,4 @@
-//! C26: the rate is too low for the length.
+//! `rate-granularity`: the rate is too low for the length.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use measurement::plan::MIN_DATAGRAM;
 use measurement::units::show_duration;
 use measurement::{ByteSize, DirectionOutcome, TestPlan};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C26",
-    title: "The rate is too low for the length",
+    id: RuleId::RateGranularity,
+    title: "Rate too low for the block length",
     what: "So few blocks make the rate that their number decides how well it is kept.",
     why: "The rate that shows is one that whole blocks can make, and not the one asked.",
     evidence: "What a block takes at the rate against what was offered.",

@@ -1,12 +1,12 @@
-//! C31: the server used another congestion control than was asked.
+//! `congestion-control-differs`: the server used another congestion control than was asked.
 
 use measurement::Role;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C31",
-    title: "The server used another congestion control than was asked",
+    id: RuleId::CongestionControlDiffers,
+    title: "Congestion control differs from the request",
     what: "It sends with another one.",
     why: "The result is of that one.",
     evidence: "What it read back from its sockets.",

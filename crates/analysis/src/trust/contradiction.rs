@@ -1,12 +1,12 @@
-//! C15: the two ends contradict each other.
+//! `counters-contradict`: the two ends contradict each other.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::evidence::streams;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C15",
-    title: "The two ends contradict each other",
+    id: RuleId::CountersContradict,
+    title: "Counters of the two ends contradict each other",
     what: "Far more was delivered than sent, or a peer lost more datagrams than there were.",
     why: "One of them counts wrong, and nobody can say which.",
     evidence: "The numbers of both ends.",

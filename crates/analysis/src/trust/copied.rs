@@ -1,12 +1,12 @@
-//! C27: sends that were not to be copied were copied.
+//! `zerocopy-copied`: sends that were not to be copied were copied.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C27",
-    title: "Sends that were not to be copied were copied",
+    id: RuleId::ZerocopyCopied,
+    title: "Zero-copy sends were copied",
     what: "The kernel copied a part of them all the same.",
     why: "Then the engine's name promises what did not happen: over a loopback, or a device \
            without scatter-gather, sending without a copy gains nothing.",

@@ -1,15 +1,15 @@
-//! C28: the test did not end as planned.
+//! `test-incomplete`: the test did not end as planned.
 
 use measurement::outcome::Ending;
 use measurement::units::show_duration;
 
 use measurement::TestRecord;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C28",
-    title: "The test did not end as planned",
+    id: RuleId::TestIncomplete,
+    title: "Test did not end as planned",
     what: "It failed, or was interrupted.",
     why: "A failure is no slow network: what was counted up to then covers less than was \
            asked, or nothing.",

@@ -1,6 +1,6 @@
-//! T8: somebody else used the test's interface.
+//! `foreign-traffic`: somebody else used the test's interface.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::{Flowing, Host};
 use crate::facts::foreign_traffic;
 use crate::words::{self, percent};
@@ -8,8 +8,8 @@ use measurement::ByteSize;
 use measurement::host::Family;
 
 pub(crate) const PAGE: Page = Page {
-    id: "T8",
-    title: "Somebody else used the test's interface",
+    id: RuleId::ForeignTraffic,
+    title: "Foreign traffic on the interface",
     what: "More than 2 % of its bytes cannot have been the test's.",
     why: "They took their share of the link, of its queues and of the CPU that receives.",
     evidence: "Bytes of the interface beyond the most that payload, headers, acknowledgements and \

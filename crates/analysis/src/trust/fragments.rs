@@ -1,13 +1,13 @@
-//! C21: datagrams travelled in fragments, and some could not be put together.
+//! `reassembly-failures`: datagrams travelled in fragments, and some could not be put together.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::words::{self, counted};
 use measurement::host::{Counter, counter};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C21",
-    title: "Datagrams travelled in fragments, and some could not be put together",
+    id: RuleId::ReassemblyFailures,
+    title: "IP reassembly failures",
     what: "A datagram is longer than the MTU, and reassembly or cutting failed.",
     why: "One lost fragment loses the whole datagram, so that the loss is a multiple of the \
            link's; and fragments of a datagram that fails are gone too.",

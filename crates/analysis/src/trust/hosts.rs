@@ -2,12 +2,12 @@
 
 use measurement::Role;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words;
 
 pub(crate) const PAGE: Page = Page {
-    id: "hosts",
-    title: "Hosts that tell nothing of themselves",
+    id: RuleId::HostCountersMissing,
+    title: "Host reports no counters",
     what: "An end of the test, or this host itself, told nothing of its CPUs, interfaces and \
            sockets.",
     why: "Rules look at hosts that told; what no rule could check there is said once, and not \

@@ -1,15 +1,15 @@
-//! C12: jitter that is not the network's.
+//! `jitter-of-receiver`: jitter that is not the network's.
 
 use measurement::Role;
 use measurement::record::ArrivalClock;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{count, host};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C12",
-    title: "Jitter that is not the network's",
+    id: RuleId::JitterOfReceiver,
+    title: "Jitter from the receiver, not the network",
     what: "Arrival times are those of the thread that read, or datagrams left in heaps.",
     why: "Then the jitter is when a thread got round to it, or how fast a heap drains.",
     evidence: "The clock of the arrivals, and the length of batches. Where there is no time for \

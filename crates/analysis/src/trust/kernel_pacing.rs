@@ -1,13 +1,13 @@
-//! C23: the kernel was asked to space datagrams, and nothing there does.
+//! `udp-pacing-without-fq`: the kernel was asked to space datagrams, and nothing there does.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::evidence::Host;
 use crate::words;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C23",
-    title: "The kernel was asked to space datagrams, and nothing there does",
+    id: RuleId::UdpPacingWithoutFq,
+    title: "Kernel pacing of UDP without fq",
     what: "`SO_MAX_PACING_RATE` is set on a UDP socket whose root qdisc is not `fq`.",
     why: "Only `fq` obeys it for UDP (TCP spaces by itself since Linux 4.13), so that the rate \
            is accepted and inert.",

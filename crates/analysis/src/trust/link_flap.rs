@@ -1,12 +1,12 @@
-//! T9: the link went away and came back.
+//! `link-flap`: the link went away and came back.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words::{self, counted};
 use measurement::host::counter;
 
 pub(crate) const PAGE: Page = Page {
-    id: "T9",
-    title: "The link went away and came back",
+    id: RuleId::LinkFlap,
+    title: "Link flap",
     what: "An interface of the test lost its carrier or found it during the result.",
     why: "For that time nothing was measured.",
     evidence: "`carrier_changes` (`/sys/class/net/*/statistics` and its neighbours).",

@@ -1,18 +1,18 @@
-//! C1: where lost datagrams were lost.
+//! `loss-location`: where lost datagrams were lost.
 
 use std::cmp::Reverse;
 
 use measurement::judgement::{Drop, Place};
 use measurement::{ByteSize, Ledger, Role};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::firewall;
 use crate::words::{self, count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C1",
-    title: "Where lost datagrams were lost",
+    id: RuleId::LossLocation,
+    title: "Where datagrams were lost",
     what: "Datagrams are missing, and this is where they went.",
     why: "A loss in the receiver's own socket is no loss of the network's, though it looks the \
            same from outside.",

@@ -1,12 +1,12 @@
-//! C29: the peer is a version with known defects that touch this result.
+//! `peer-version-defects`: the peer is a version with known defects that touch this result.
 
 use measurement::Role;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C29",
-    title: "The peer is a version with known defects that touch this result",
+    id: RuleId::PeerVersionDefects,
+    title: "Peer version with known defects",
     what: "Before 3.14 an iperf3 does not tell which loss is of the omitted start; the clock of \
            3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms.",
     why: "The defect shows as a property of the network.",

@@ -1,13 +1,13 @@
-//! T10: the clocks cannot tell one way from the other.
+//! `clock-offset-uncertain`: the clocks cannot tell one way from the other.
 
 use measurement::Loaded;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T10",
-    title: "The clocks cannot tell one way from the other",
+    id: RuleId::ClockOffsetUncertain,
+    title: "Clock offset too uncertain for one-way delays",
     what: "Their error is larger than the delay that was measured.",
     why: "Then the delay of a way is the error's, and only the round trip means something. On \
            a short path that is always so, since the error is half of the shortest round trip, \

@@ -1,16 +1,16 @@
-//! T7: other processes took CPU time.
+//! `other-processes`: other processes took CPU time.
 
 use measurement::Role;
 use measurement::host::Family;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::others_cpu;
 use crate::words::{self, percent};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T7",
-    title: "Other processes took CPU time",
+    id: RuleId::OtherProcesses,
+    title: "Other processes used CPU time",
     what: "They ran for more than 5 % of one CPU, while some task had to wait for a CPU for \
            more than 5 % of the time.",
     why: "Either alone does no harm; together they say that the test waited for others.",

@@ -1,16 +1,16 @@
-//! T5: a control group's quota stopped the test.
+//! `cgroup-cpu-quota`: a control group's quota stopped the test.
 
 use measurement::host::Family;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::quota;
 use crate::words::{self, counted};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T5",
-    title: "A control group's quota stopped the test",
+    id: RuleId::CgroupCpuQuota,
+    title: "cgroup CPU quota throttled the test",
     what: "The group was throttled during the result.",
     why: "Then the quota is the limit, and it stops all threads at once until its next period.",
     evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",

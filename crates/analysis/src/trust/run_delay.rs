@@ -1,13 +1,13 @@
-//! T3: a worker waited for a CPU.
+//! `run-delay`: a worker waited for a CPU.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::run_delay;
 use crate::words::{self, percent};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T3",
-    title: "A worker waited for a CPU",
+    id: RuleId::RunDelay,
+    title: "Scheduler run delay",
     what: "It could have run and did not for more than 1 % of the time.",
     why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
            rate asked and lost nothing was not harmed by a little of it. Where both ends share \

@@ -1,16 +1,16 @@
-//! T1: the sender did not send the rate that was asked.
+//! `sender-below-rate`: the sender did not send the rate that was asked.
 
 use measurement::host::counter;
 use measurement::{Role, Stamp};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::{run_delay, send_blocked, workers};
 use crate::words::{self, percent, share};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T1",
-    title: "The sender did not send the rate that was asked",
+    id: RuleId::SenderBelowRate,
+    title: "Sender below the requested rate",
     what: "Less than 98 % of it was handed to the sockets.",
     why: "Then loss and rate belong to another load than the one that was asked for, and what \
            looks like the network's limit is the sender's. TCP may be held back by the network \

@@ -1,13 +1,13 @@
-//! C30: the server ran tests of others at the same time.
+//! `concurrent-tests`: the server ran tests of others at the same time.
 
 use measurement::record::Neighbour;
 use measurement::{BitRate, Role};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C30",
-    title: "The server ran tests of others at the same time",
+    id: RuleId::ConcurrentTests,
+    title: "Server ran other tests at the same time",
     what: "Other clients' tests moved bytes there meanwhile.",
     why: "They shared its CPUs and its link.",
     evidence: "The server's word.",

@@ -1,11 +1,11 @@
-//! T12: the path was software.
+//! `virtual-path`: the path was software.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::facts::software_path;
 
 pub(crate) const PAGE: Page = Page {
-    id: "T12",
-    title: "The path was software",
+    id: RuleId::VirtualPath,
+    title: "Virtual path, not a hardware result",
     what: "Both ends are on one host: a loopback, a pair of virtual interfaces, two namespaces.",
     why: "What was measured is copying within one kernel: no link, no device, no interrupt \
            took part.",

@@ -1,14 +1,14 @@
-//! C14: the ends measured for different times.
+//! `interval-mismatch`: the ends measured for different times.
 
 use measurement::DirectionOutcome;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words::is_short;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C14",
-    title: "The ends measured for different times",
+    id: RuleId::IntervalMismatch,
+    title: "The two ends measured different intervals",
     what: "All that was sent arrived, and yet the rates differ by more than 2 %.",
     why: "That is no loss: one end counted for longer.",
     evidence: "Amounts and times of both ends.",

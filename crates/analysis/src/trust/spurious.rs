@@ -1,11 +1,11 @@
-//! C16: segments were sent again that had arrived.
+//! `spurious-retransmissions`: segments were sent again that had arrived.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words::{count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C16",
-    title: "Segments were sent again that had arrived",
+    id: RuleId::SpuriousRetransmissions,
+    title: "Spurious retransmissions",
     what: "Most of what TCP sent again was not lost.",
     why: "Retransmissions are read as loss, and here the order of segments changed, or \
            acknowledgements came late or not at all.",

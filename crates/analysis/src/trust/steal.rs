@@ -1,16 +1,16 @@
-//! T4: the hypervisor took CPU time away.
+//! `cpu-steal`: the hypervisor took CPU time away.
 
 use measurement::Role;
 use measurement::host::Family;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::steal;
 use crate::words::{self, percent};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T4",
-    title: "The hypervisor took CPU time away",
+    id: RuleId::CpuSteal,
+    title: "CPU steal time",
     what: "More than 1 % of the time of a CPU was stolen.",
     why: "The host stood still then, whatever it shows of itself. The time is counted in \
            ticks, so that a few of them tell nothing.",

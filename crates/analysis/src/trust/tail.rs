@@ -1,11 +1,11 @@
-//! C9: the last datagrams never arrived.
+//! `tail-loss`: the last datagrams never arrived.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words::counted;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C9",
-    title: "The last datagrams never arrived",
+    id: RuleId::TailLoss,
+    title: "Tail loss",
     what: "A part of the loss was sent after the last datagram that arrived.",
     why: "Gaps show only when something comes behind them; tools that count gaps do not count \
            these.",

@@ -1,10 +1,10 @@
-//! C5: nobody confirmed what arrived.
+//! `receiver-result-missing`: nobody confirmed what arrived.
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 
 pub(crate) const PAGE: Page = Page {
-    id: "C5",
-    title: "Nobody confirmed what arrived",
+    id: RuleId::ReceiverResultMissing,
+    title: "No result from the receiver",
     what: "The receiver's word is missing.",
     why: "What the sender handed to its kernel is no throughput: of datagrams none need have \
            arrived.",

@@ -1,14 +1,14 @@
-//! C7: the start, or a break, is in the mean.
+//! `warm-up-in-mean`: the start, or a break, is in the mean.
 
 use measurement::Steady;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 
 pub(crate) const PAGE: Page = Page {
-    id: "C7",
-    title: "The start, or a break, is in the mean",
+    id: RuleId::WarmUpInMean,
+    title: "Warm-up or a pause in the mean",
     what: "The rate of the steady part differs by more than 2 % from the mean.",
     why: "A mean over slow start and what came after is a rate that was true at no time.",
     evidence: "The longest part in which the rate did not change.",

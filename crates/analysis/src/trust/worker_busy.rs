@@ -1,15 +1,15 @@
-//! T2: a worker of linerate had no time left.
+//! `worker-saturated`: a worker of linerate had no time left.
 
 use measurement::{DirectionOutcome, MpuUse, Role, Stamp};
 
-use super::{Evidence, Finding, Page, Rule};
+use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::workers;
 use crate::words::{self, is_short};
 
 pub(crate) const PAGE: Page = Page {
-    id: "T2",
-    title: "A worker of linerate had no time left",
+    id: RuleId::WorkerSaturated,
+    title: "Worker thread saturated",
     what: "It was busy for 95 % of the time or more.",
     why: "Then the rate may be what the tool can do on that host, and not what the network \
            can. It matters less where no rate was asked: the box's own limit is what such a \

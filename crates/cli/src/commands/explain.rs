@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
-use measurement::{Page, Profile, RecordSet};
+use measurement::{Page, Profile, RecordSet, RuleId};
 
 use crate::flags::ExplainFlags;
 use crate::output::{self, Format};
@@ -14,8 +14,8 @@ use crate::output::{self, Format};
 pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     let rules = campaign::rules();
     let Some(what) = &flags.what else { return list(&rules, flags) };
-    let is_it = |page: &&&Page| page.id.eq_ignore_ascii_case(what);
-    if let Some(page) = rules.iter().find(is_it) {
+    let rule = what.parse::<RuleId>();
+    if let Some(page) = rules.iter().find(|page| rule == Ok(page.id)) {
         return explain(page, flags);
     }
     let path = Path::new(what);

@@ -61,7 +61,7 @@ Examples:
   linerate diagnose                       what of this host would limit
   linerate diagnose --root router.tar     of one that was captured
   sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
-  linerate explain U1                     more on what was found
+  linerate explain rx-ring-overrun        more on what was found
 
 As root it sees more: where CPUs spend their time, rings and offloads of interfaces.
 Exit codes: as those of linerate test";

@@ -11,7 +11,7 @@ use measurement::BitRate;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainFlags {
-    /// A rule such as U1, or a file: a record, or the text of "perf report --stdio", of
+    /// A rule such as gro-off, or a file: a record, or the text of "perf report --stdio", of
     /// "perf top --stdio" or of "perf script" [default: list all rules]
     #[arg(value_name = "RULE|FILE")]
     pub(crate) what: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct ExplainFlags {
 const EXAMPLES: &str = "\
 Examples:
   linerate explain                        all rules
-  linerate explain U1                     one of them
+  linerate explain udp-receive-buffer     one of them
   linerate test 10.0.0.2 --output a.json; linerate explain a.json
                                           what limited each row, and by which evidence
   linerate explain a.json --folded a.folded; flamegraph.pl a.folded > a.svg

@@ -45,7 +45,7 @@ fn the_demo_names_the_faults_that_it_plants() {
     }
     let judgement = &hasty["judgement"];
     assert_eq!(judgement["stamp"], "INVALID", "{judgement}");
-    assert_eq!(judgement["reasons"][0]["rule"], "T1", "{judgement}");
+    assert_eq!(judgement["reasons"][0]["rule"], "sender-below-rate", "{judgement}");
 }
 
 #[test]

@@ -70,12 +70,18 @@ fn a_record_from_anybody_moves_no_cursor_and_fills_no_memory() {
 
 #[test]
 fn a_rule_is_explained_by_its_name() {
-    let finished = run(linerate("explain u1"));
-    finished.assert_success();
-    assert!(finished.stdout.starts_with("U1: The receiver's own socket overflows"));
+    for name in ["udp-receive-buffer", "UDP-Receive-Buffer", "u1", "U1"] {
+        let finished = run(linerate(&format!("explain {name}")));
+        finished.assert_success();
+        let heading = "udp-receive-buffer (U1): UDP receive buffer overflow\n";
+        assert!(finished.stdout.starts_with(heading), "{finished:?}");
+    }
     let list = run(linerate("explain"));
     list.assert_success();
-    assert!(list.stdout.contains("  T5    A control group's quota"), "{list:?}");
+    assert!(
+        list.stdout.contains("  cgroup-cpu-quota            cgroup CPU quota throttled"),
+        "{list:?}"
+    );
     let all = run(linerate("explain --json")).json();
     assert!(all.as_array().is_some_and(|all| all.len() > 30));
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use measurement::{Reason, Stamp};
+use measurement::{Reason, RuleId, Stamp};
 
 use super::super::Scene;
 use super::super::stage::{Played, Stage, Troupe, Way, judgement, played};
@@ -61,7 +61,7 @@ impl Seen {
     /// All that was told is so, as the witness saw.
     fn is_disturbed(&self) -> Result<bool> {
         let told = self.told()?;
-        Ok(!told.is_empty() && told.iter().all(|one| self.noise.confirms(&one.rule)))
+        Ok(!told.is_empty() && told.iter().all(|one| self.noise.confirms(one.rule)))
     }
 
     fn judged(&self, name: &str) -> Result<Scene> {
@@ -82,7 +82,7 @@ impl Seen {
 }
 
 /// The rule that speaks of every path in software.
-pub(super) const ALWAYS_TOLD: &str = "T12";
+pub(super) const ALWAYS_TOLD: RuleId = RuleId::VirtualPath;
 const KINDS: [&str; 4] = ["--tcp --send", "--udp --send", "--tcp --receive", "--udp --receive"];
 const PACED: &str = "-b 200M -t 3s";
 /// For each run, on average.

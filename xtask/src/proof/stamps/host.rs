@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
+use measurement::RuleId;
 use measurement::Stamp::{Invalid, Suspect, Valid};
 
 use super::super::stage::{Stage, Troupe, Way, played};
@@ -12,26 +13,50 @@ use super::{Act, Case, on, veth, while_it_runs};
 
 pub(super) const CASES: &[Case] = &[
     Case {
-        rules: &[("T1", Invalid)],
+        rules: &[(RuleId::SenderBelowRate, Invalid)],
         planted: "more is asked than any sender sends",
         plant: |troupe| veth(troupe, "--udp --send -b 100G -t 2s"),
     },
     Case {
-        rules: &[("T2", Valid)],
+        rules: &[(RuleId::WorkerSaturated, Valid)],
         planted: "as many small datagrams as go, over loopback",
         plant: |troupe| on(&Stage::new(troupe, Way::Loopback)?, SMALL_DATAGRAMS),
     },
-    Case { rules: &[("T3", Suspect)], planted: "a busy loop on its CPU", plant: busy_cpu },
-    Case { rules: &[("T5", Suspect)], planted: "a quota of a tenth of a CPU", plant: quota },
-    Case { rules: &[("T7", Suspect)], planted: "busy loops on all CPUs", plant: busy_host },
-    Case { rules: &[("T8", Suspect)], planted: "another test on its link", plant: busy_link },
-    Case { rules: &[("T9", Invalid)], planted: "a link that goes and comes", plant: flap },
     Case {
-        rules: &[("C28", Invalid), ("C5", Invalid)],
+        rules: &[(RuleId::RunDelay, Suspect)],
+        planted: "a busy loop on its CPU",
+        plant: busy_cpu,
+    },
+    Case {
+        rules: &[(RuleId::CgroupCpuQuota, Suspect)],
+        planted: "a quota of a tenth of a CPU",
+        plant: quota,
+    },
+    Case {
+        rules: &[(RuleId::OtherProcesses, Suspect)],
+        planted: "busy loops on all CPUs",
+        plant: busy_host,
+    },
+    Case {
+        rules: &[(RuleId::ForeignTraffic, Suspect)],
+        planted: "another test on its link",
+        plant: busy_link,
+    },
+    Case {
+        rules: &[(RuleId::LinkFlap, Invalid)],
+        planted: "a link that goes and comes",
+        plant: flap,
+    },
+    Case {
+        rules: &[(RuleId::TestIncomplete, Invalid), (RuleId::ReceiverResultMissing, Invalid)],
         planted: "a server that is killed",
         plant: killed,
     },
-    Case { rules: &[("C30", Suspect)], planted: "two clients of one server", plant: shared },
+    Case {
+        rules: &[(RuleId::ConcurrentTests, Suspect)],
+        planted: "two clients of one server",
+        plant: shared,
+    },
 ];
 
 fn busy_cpu(troupe: &Troupe) -> Result<Act> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use measurement::RuleId;
 use measurement::Stamp::{Suspect, Valid};
 
 use super::super::ledger::SMALL_BUFFER;
@@ -12,32 +13,60 @@ use super::{Act, Case, on, plant, veth, while_it_runs};
 
 pub(super) const CASES: &[Case] = &[
     Case {
-        rules: &[("C1", Valid)],
+        rules: &[(RuleId::LossLocation, Valid)],
         planted: "a small buffer",
         plant: |troupe| veth(troupe, SMALL_BUFFER),
     },
-    Case { rules: &[("C7", Valid)], planted: "a link that is shared in the end", plant: step },
-    Case { rules: &[("C9", Suspect)], planted: "a path that closes before the end", plant: tail },
-    Case { rules: &[("C14", Valid)], planted: "a long queue and a short test", plant: queue },
-    Case { rules: &[("C16", Valid)], planted: "acknowledgements that are lost", plant: unheard },
     Case {
-        rules: &[("C19", Suspect)],
+        rules: &[(RuleId::WarmUpInMean, Valid)],
+        planted: "a link that is shared in the end",
+        plant: step,
+    },
+    Case {
+        rules: &[(RuleId::TailLoss, Suspect)],
+        planted: "a path that closes before the end",
+        plant: tail,
+    },
+    Case {
+        rules: &[(RuleId::IntervalMismatch, Valid)],
+        planted: "a long queue and a short test",
+        plant: queue,
+    },
+    Case {
+        rules: &[(RuleId::SpuriousRetransmissions, Valid)],
+        planted: "acknowledgements that are lost",
+        plant: unheard,
+    },
+    Case {
+        rules: &[(RuleId::SocketBufferDiffers, Suspect)],
         planted: "a buffer beyond what the kernel gives",
         plant: |troupe| veth(troupe, "--udp --send -b 50M -w 64M -t 2s"),
     },
-    Case { rules: &[("C21", Suspect)], planted: "fragments that are lost", plant: fragments },
     Case {
-        rules: &[("C26", Valid)],
+        rules: &[(RuleId::ReassemblyFailures, Suspect)],
+        planted: "fragments that are lost",
+        plant: fragments,
+    },
+    Case {
+        rules: &[(RuleId::RateGranularity, Valid)],
         planted: "a rate of a few datagrams",
         plant: |troupe| veth(troupe, "--udp --send -b 100K -l 1460 -t 1s"),
     },
     Case {
-        rules: &[("C27", Valid)],
+        rules: &[(RuleId::ZerocopyCopied, Valid)],
         planted: "sends without a copy and no device",
         plant: |troupe| veth(troupe, "--tcp --send --engine zerocopy,read -t 2s"),
     },
-    Case { rules: &[("C29", Valid)], planted: "an old iperf3 and -O", plant: old_peer },
-    Case { rules: &[("C31", Suspect)], planted: "a server that may not", plant: congestion },
+    Case {
+        rules: &[(RuleId::PeerVersionDefects, Valid)],
+        planted: "an old iperf3 and -O",
+        plant: old_peer,
+    },
+    Case {
+        rules: &[(RuleId::CongestionControlDiffers, Suspect)],
+        planted: "a server that may not",
+        plant: congestion,
+    },
 ];
 
 /// TCP has the link for itself, and then half of it: the other half is taken by datagrams.

@@ -2,7 +2,7 @@
 
 use measurement::host::counter;
 use measurement::verdict::Finding;
-use measurement::{ByteSize, Conclusion, Role, TestRecord, Verdict, Work};
+use measurement::{ByteSize, Conclusion, Role, RuleId, TestRecord, Verdict, Work};
 
 use super::super::Case;
 use super::verdict;
@@ -15,7 +15,7 @@ struct Fault {
     scene: fn() -> TestRecord,
     spoil: fn(&mut TestRecord),
     /// Rules that name it.
-    rules: &'static [&'static str],
+    rules: &'static [RuleId],
     host: Option<Role>,
 }
 
@@ -28,7 +28,7 @@ const FAULTS: &[Fault] = &[
             let tcp = scene::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
         },
-        rules: &["H5"],
+        rules: &[RuleId::TcpPathLoss],
         host: None,
     },
     Fault {
@@ -38,14 +38,14 @@ const FAULTS: &[Fault] = &[
             let tcp = scene::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (90_000, 200);
         },
-        rules: &["H9"],
+        rules: &[RuleId::StandingQueue],
         host: None,
     },
     Fault {
         name: "the same for datagrams",
         scene: scene::udp,
         spoil: |record| scene::lose(record, 40_000),
-        rules: &["U6"],
+        rules: &[RuleId::UdpPathLoss],
         host: None,
     },
     Fault {
@@ -55,7 +55,7 @@ const FAULTS: &[Fault] = &[
             scene::lose(record, 20_000);
             scene::drop_in_sockets(record, 20_000);
         },
-        rules: &["U1"],
+        rules: &[RuleId::UdpReceiveBuffer],
         host: Some(Role::Peer),
     },
     Fault {
@@ -69,7 +69,7 @@ const FAULTS: &[Fault] = &[
             let host = scene::host(record, &Role::Peer);
             scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
         },
-        rules: &["H1"],
+        rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),
     },
     Fault {
@@ -80,7 +80,7 @@ const FAULTS: &[Fault] = &[
             scene::drop_in_sockets(record, 30_000);
             record.peer_pulses[0].bytes[20..40].fill(0);
         },
-        rules: &["U1"],
+        rules: &[RuleId::UdpReceiveBuffer],
         host: Some(Role::Peer),
     },
     Fault {
@@ -90,7 +90,7 @@ const FAULTS: &[Fault] = &[
             scene::sent(record).receive_window_limited_micros = 4_000_000;
             record.peer_pulses[0].bytes[20..60].fill(0);
         },
-        rules: &["H1"],
+        rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),
     },
     Fault {
@@ -105,7 +105,7 @@ const FAULTS: &[Fault] = &[
             scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
             scene::occupy(record, &Role::Peer, 0.99);
         },
-        rules: &["T5"],
+        rules: &[RuleId::CgroupCpuQuota],
         host: Some(Role::Peer),
     },
     Fault {
@@ -118,7 +118,7 @@ const FAULTS: &[Fault] = &[
             scene::grow(host, counter::CGROUP_THROTTLED, 90);
             scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
         },
-        rules: &["T5"],
+        rules: &[RuleId::CgroupCpuQuota],
         host: Some(Role::Here),
     },
     Fault {
@@ -133,7 +133,7 @@ const FAULTS: &[Fault] = &[
             scene::grow(host, counter::PRESSURE_CPU.some, 6_000_000);
             scene::occupy(record, &Role::Peer, 0.99);
         },
-        rules: &["T3"],
+        rules: &[RuleId::RunDelay],
         host: Some(Role::Peer),
     },
     Fault {
@@ -145,7 +145,7 @@ const FAULTS: &[Fault] = &[
             scene::occupy(record, &Role::Peer, 0.99);
             scene::sent(record).receive_window_limited_micros = 4_000_000;
         },
-        rules: &["K2"],
+        rules: &[RuleId::ChecksumCost],
         host: Some(Role::Peer),
     },
     Fault {
@@ -155,7 +155,7 @@ const FAULTS: &[Fault] = &[
             scene::full_in(record, "ipt_do_table", 45);
             scene::occupy(record, &Role::Peer, 0.99);
         },
-        rules: &["K10"],
+        rules: &[RuleId::PacketFilterCost],
         host: Some(Role::Peer),
     },
     Fault {
@@ -168,7 +168,7 @@ const FAULTS: &[Fault] = &[
             scene::fill(host, 0.98);
             scene::occupy(record, &Role::Peer, 0.99);
         },
-        rules: &["H14"],
+        rules: &[RuleId::GroNotMerging],
         host: Some(Role::Peer),
     },
     Fault {
@@ -180,7 +180,7 @@ const FAULTS: &[Fault] = &[
             (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 10_000);
             tcp.rtt_micros = 10_200;
         },
-        rules: &["H2"],
+        rules: &[RuleId::SendBufferLimited],
         host: Some(Role::Here),
     },
     Fault {
@@ -192,7 +192,7 @@ const FAULTS: &[Fault] = &[
             (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 10_000);
             (tcp.send_window, tcp.rtt_micros) = (131_072, 10_200);
         },
-        rules: &["H1"],
+        rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),
     },
     Fault {
@@ -203,7 +203,7 @@ const FAULTS: &[Fault] = &[
             let tcp = scene::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (10_400, 10_000);
         },
-        rules: &["H5"],
+        rules: &[RuleId::TcpPathLoss],
         host: None,
     },
     Fault {
@@ -213,7 +213,7 @@ const FAULTS: &[Fault] = &[
             scene::send_again(record, 900, 800);
             scene::sent(record).reorderings = 400;
         },
-        rules: &["H6"],
+        rules: &[RuleId::PacketReordering],
         host: None,
     },
     Fault {
@@ -223,7 +223,7 @@ const FAULTS: &[Fault] = &[
             scene::lose(record, 9_000);
             record.streams[0].block = ByteSize::from_bytes(8_000);
         },
-        rules: &["U5"],
+        rules: &[RuleId::UdpDamagedOrFragmented],
         host: None,
     },
     Fault {
@@ -236,7 +236,7 @@ const FAULTS: &[Fault] = &[
             let host = scene::host(record, &Role::Here);
             scene::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 260_000_000);
         },
-        rules: &["T8"],
+        rules: &[RuleId::ForeignTraffic],
         host: Some(Role::Here),
     },
     Fault {
@@ -249,7 +249,7 @@ const FAULTS: &[Fault] = &[
             scene::fill(host, 0.99);
             scene::profile(host, &[(Work::CopyUser, 35), (Work::SystemCall, 25)]);
         },
-        rules: &["T1"],
+        rules: &[RuleId::SenderBelowRate],
         host: Some(Role::Here),
     },
     Fault {
@@ -259,7 +259,7 @@ const FAULTS: &[Fault] = &[
             scene::fill(scene::host(record, &Role::Peer), 0.99);
             scene::occupy(record, &Role::Peer, 0.99);
         },
-        rules: &["K13"],
+        rules: &[RuleId::SingleThreadSaturated],
         host: Some(Role::Peer),
     },
 ];
@@ -276,12 +276,12 @@ fn judged(record: &TestRecord) -> Verdict {
     verdict(&test, &Case::of_test(&test, &attributions)).expect("something was measured")
 }
 
-fn in_short(findings: &[Finding]) -> Vec<(&str, measurement::Certainty)> {
-    findings.iter().map(|one| (one.rule.as_str(), one.certainty)).collect()
+fn in_short(findings: &[Finding]) -> Vec<(RuleId, measurement::Certainty)> {
+    findings.iter().map(|one| (one.rule, one.certainty)).collect()
 }
 
 #[test]
-fn a_cause_is_the_headline_and_its_symptoms_come_after_it() {
+fn a_cause_is_the_headline_and_its_consequences_come_after_it() {
     for fault in FAULTS {
         let mut record = (fault.scene)();
         (fault.spoil)(&mut record);
@@ -289,7 +289,7 @@ fn a_cause_is_the_headline_and_its_symptoms_come_after_it() {
         let told = in_short(&verdict.findings);
         assert_eq!(verdict.conclusion, Conclusion::Limited, "{}: {told:?}", fault.name);
         let first = &verdict.findings[0];
-        assert!(fault.rules.contains(&first.rule.as_str()), "{}: {told:?}", fault.name);
+        assert!(fault.rules.contains(&first.rule), "{}: {told:?}", fault.name);
         assert_eq!(first.host, fault.host, "{}", fault.name);
         assert!(verdict.sentence.contains(&first.text), "{}", verdict.sentence);
     }
@@ -303,7 +303,7 @@ fn a_cause_is_the_headline_where_both_ends_share_a_kernel() {
         scene::in_software(&mut record);
         let verdict = judged(&record);
         let told = in_short(&verdict.findings);
-        let first = verdict.findings.first().map(|one| one.rule.as_str());
+        let first = verdict.findings.first().map(|one| one.rule);
         assert!(first.is_some_and(|rule| fault.rules.contains(&rule)), "{}: {told:?}", fault.name);
     }
 }

@@ -1,11 +1,11 @@
-//! M5: addresses are mapped for the device, packet by packet.
+//! `iommu-mapping-cost`: addresses are mapped for the device, packet by packet.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "M5",
-    title: "Addresses are mapped for the device, packet by packet",
+    id: RuleId::IommuMappingCost,
+    title: "CPU time for IOMMU mappings",
     what: "A CPU of an end was full, and at least a tenth of what it did was to map and unmap \
            memory in the IOMMU.",
     why: "An IOMMU that translates keeps a device out of memory that it was not given. In strict \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
              Documentation/ABI/testing/sysfs-kernel-iommu_groups",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));

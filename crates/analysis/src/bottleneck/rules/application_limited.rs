@@ -1,12 +1,12 @@
-//! H4: TCP had nothing to send.
+//! `application-limited`: TCP had nothing to send.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent};
 
 const PAGE: Page = Page {
-    id: "H4",
-    title: "TCP had nothing to send",
+    id: RuleId::ApplicationLimited,
+    title: "Application-limited sender",
     what: "For at least a tenth of the time nothing was under way, and nothing was refused.",
     why: "Then the network could have taken more than the program gave: the sender's CPU or its \
           program is slower than the path.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(of).collect()

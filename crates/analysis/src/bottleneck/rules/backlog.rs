@@ -1,6 +1,6 @@
-//! S1: the backlog of a CPU overflows.
+//! `softnet-backlog-overflow`: the backlog of a CPU overflows.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, Host};
 use crate::facts::backlog_drops;
 use crate::words::{self, count, percent};
@@ -8,8 +8,8 @@ use crate::words::{self, count, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "S1",
-    title: "The backlog of a CPU overflows",
+    id: RuleId::SoftnetBacklogOverflow,
+    title: "softnet backlog overflow (netdev_max_backlog)",
     what: "Packets were handed to another CPU (RPS), or came from a device without NAPI (veth), \
            and that CPU's queue for them was full.",
     why: "The queue holds `net.core.netdev_max_backlog` packets. No interface and no socket \
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst, net/core/dev.c",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H5", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| of(case, host)).collect()

@@ -1,12 +1,12 @@
-//! N8: a program moves the interrupts.
+//! `irqbalance-running`: a program moves the interrupts.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words;
 
 const PAGE: Page = Page {
-    id: "N8",
-    title: "irqbalance moves the interrupts",
+    id: RuleId::IrqbalanceRunning,
+    title: "irqbalance moves IRQs",
     what: "irqbalance runs on a host whose interface has interrupts that can be moved.",
     why: "It moves interrupts while a test runs, so that two tests differ, and undoes what is set \
           by hand. It spreads the load of servers with many queues; a box with few cores of \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "irqbalance(1)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

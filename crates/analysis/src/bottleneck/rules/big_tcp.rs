@@ -1,12 +1,12 @@
-//! O7: packets in the stack are no larger than 64 KiB on a very fast link.
+//! `big-tcp-off`: packets in the stack are no larger than 64 KiB on a very fast link.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 
 const PAGE: Page = Page {
-    id: "O7",
-    title: "Packets in the stack are small for so fast a link",
+    id: RuleId::BigTcpOff,
+    title: "BIG TCP off",
     what: "A link of 100 Gbit/s or more has `gso_max_size` and `gro_max_size` of 65,536 bytes.",
     why: "At 100 Gbit/s that is 190,000 packets in a second for each direction. With BIG TCP a \
           packet in the stack can be larger, and there are fewer.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "ip-link(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() || !case.is_open() {

@@ -1,11 +1,11 @@
-//! K6: memory is made coherent for the device by hand.
+//! `dma-sync-cost`: memory is made coherent for the device by hand.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K6",
-    title: "Memory for the device costs CPU time",
+    id: RuleId::DmaSyncCost,
+    title: "CPU time for DMA cache maintenance and bounce buffers",
     what: "A CPU of an end was full, and at least 5 % of what it did was to clean caches for the \
            device, or to copy through bounce buffers.",
     why: "A device that does not see the caches needs them cleaned for each packet; one that \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/core-api/swiotlb.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_for_the_device(&row.symbol));

@@ -1,14 +1,14 @@
-//! S2: softirq stops before it has fetched everything.
+//! `napi-budget-exhausted`: softirq stops before it has fetched everything.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
 use crate::evidence::{Flowing, Host};
 use crate::words::{self, count};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "S2",
-    title: "Softirq stops before it has fetched everything",
+    id: RuleId::NapiBudgetExhausted,
+    title: "NAPI budget exhausted (time_squeeze)",
     what: "The budget of receiving ran out more than ten times in a second though no core was \
            full of interrupts, and packets are missing.",
     why: "What stays in the ring waits for the next turn behind other work, and the ring may be \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/admin-guide/sysctl/net.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let hosts = case.hosts.iter();

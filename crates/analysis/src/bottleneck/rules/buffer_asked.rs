@@ -1,12 +1,12 @@
-//! H10: a socket buffer that was asked for, and what it does to TCP.
+//! `socket-buffer-below-bdp`: a socket buffer that was asked for, and what it does to TCP.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::count;
 
 const PAGE: Page = Page {
-    id: "H10",
-    title: "A buffer that was asked for is smaller than the path needs",
+    id: RuleId::SocketBufferBelowBdp,
+    title: "Requested socket buffer below the bandwidth-delay product",
     what: "`-w` was given, and it is less than twice the rate times the least round trip.",
     why: "Who chooses a buffer switches the kernel's own tuning of it off, which would make it \
           as large as the path needs.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "socket(7), tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,14 +1,14 @@
-//! L8: what an interface is plugged into is slower than its link.
+//! `bus-bandwidth`: what an interface is plugged into is slower than its link.
 
 use measurement::host::Bus;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 
 const PAGE: Page = Page {
-    id: "L8",
-    title: "The bus is slower than the link",
+    id: RuleId::BusBandwidth,
+    title: "Bus (PCIe, USB) slower than the link",
     what: "A PCI device runs with fewer lanes or slower ones than it has, or a USB device at a \
            lower speed, so that its link does not fit; or it would fit and could do better.",
     why: "Frames wait in the device for the bus, and are dropped there. A card in the wrong slot \
@@ -19,8 +19,7 @@ const PAGE: Page = Page {
     source: "PCI Express Base Specification 4.2.1 and 8.2, sysfs-bus-pci",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["N1", "U6", "Q1", "U3", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,15 +1,15 @@
-//! O1: CPUs compute checksums.
+//! `checksum-offload-off`: CPUs compute checksums.
 
 use measurement::Work;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 use crate::bottleneck::load;
 use crate::words::percent;
 
 const PAGE: Page = Page {
-    id: "O1",
-    title: "CPUs compute checksums",
+    id: RuleId::ChecksumOffloadOff,
+    title: "Checksum offload off",
     what: "An interface does not compute checksums of what it sends or receives.",
     why: "Each byte is read once more by a CPU. Without it there is no segmentation offload \
           either.",
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/checksum-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,11 +1,11 @@
-//! K2: the CPU adds up checksums.
+//! `checksum-cost`: the CPU adds up checksums.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K2",
-    title: "The CPU adds up checksums",
+    id: RuleId::ChecksumCost,
+    title: "CPU time for checksums",
     what: "A CPU of an end was full, and at least 5 % of what it did was to add up checksums.",
     why: "Interfaces do that while bytes pass, at no cost; where they do not, each byte is read \
           once more.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/checksum-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Checksum);

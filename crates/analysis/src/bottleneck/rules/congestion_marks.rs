@@ -1,12 +1,12 @@
-//! H12: a queue on the path marks congestion.
+//! `ecn-marked`: a queue on the path marks congestion.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::counted;
 
 const PAGE: Page = Page {
-    id: "H12",
-    title: "A queue on the path marks congestion",
+    id: RuleId::EcnMarked,
+    title: "ECN congestion marks",
     what: "Segments arrived with a mark of congestion (ECN).",
     why: "A queue that is managed (`fq_codel`, `cake`) marks in place of dropping: what is behind \
           it is the narrowest of the path, and no host limits.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "RFC 3168",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(of).collect()

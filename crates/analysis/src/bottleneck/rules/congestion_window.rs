@@ -1,14 +1,14 @@
-//! H3: the congestion window, which was still growing, or cannot be the limit.
+//! `cwnd-growing`: the congestion window, which was still growing, or cannot be the limit.
 
 use std::time::Duration;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
-    id: "H3",
-    title: "The congestion window was still growing",
+    id: RuleId::CwndGrowing,
+    title: "Congestion window still growing",
     what: "The sender waited for its congestion window at least half of the time, sent next to \
            nothing again, and was at least a tenth faster at the end than before. Where the \
            sender does not tell what it waited for, the window is set against the rate: the delay \
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
     source: "RFC 5681",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let all = transfer::wanting(case);

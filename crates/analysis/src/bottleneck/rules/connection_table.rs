@@ -1,13 +1,13 @@
-//! M4: the table of connections is full.
+//! `conntrack-full`: the table of connections is full.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::words::{self, count, percent, share};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "M4",
-    title: "The table of connections is full",
+    id: RuleId::ConntrackFull,
+    title: "Connection tracking table full",
     what: "The kernel tracks nearly as many connections as it may, or dropped packets as it could \
            not track more.",
     why: "Packets of a connection that finds no place are dropped, also in the middle of a test \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/nf_conntrack-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U6", "H5", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

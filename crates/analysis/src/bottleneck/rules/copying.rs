@@ -1,11 +1,11 @@
-//! K1: copying limits.
+//! `copy-cost`: copying limits.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K1",
-    title: "Copying takes the CPU",
+    id: RuleId::CopyCost,
+    title: "CPU time for copies",
     what: "A CPU of an end was full, and at least a quarter of what it did was to copy bytes.",
     why: "Each byte is copied from the program to the kernel or back, and some drivers copy it \
           once more. A core copies so many bytes a second and no more; on small in-order cores \
@@ -19,8 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1", "H4", "K5", "K4"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(measurement::Work::is_copy);

@@ -1,15 +1,15 @@
-//! K14: a CPU of an end has no time left, whatever it does.
+//! `cpu-saturated`: a CPU of an end has no time left, whatever it does.
 
 use measurement::host::Family;
 use measurement::{ProfileSource, Role};
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
 
 const PAGE: Page = Page {
-    id: "K14",
-    title: "A CPU of this host has no time left",
+    id: RuleId::CpuSaturated,
+    title: "CPU saturated",
     what: "A CPU of an end was busy for at least nine tenths of the time, and not with other \
            programs; or for more than half of it while a thread of linerate, which changed its CPU, \
            never paused. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
@@ -21,8 +21,7 @@ const PAGE: Page = Page {
     source: "proc_stat(5), B. Gregg, USE method",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["T2", "H4", "H6", "H9", "U6"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);

@@ -1,14 +1,14 @@
-//! L3: frames arrive damaged.
+//! `rx-frame-errors`: frames arrive damaged.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent, share};
 use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
-    id: "L3",
-    title: "Frames arrive damaged",
+    id: RuleId::RxFrameErrors,
+    title: "Damaged frames (CRC errors)",
     what: "An interface received frames whose check sequence or length is wrong.",
     why: "They are thrown away. TCP takes that for a full queue and slows down, and no setting of \
           a host helps.",
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/statistics.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| of(case, &device)).collect()

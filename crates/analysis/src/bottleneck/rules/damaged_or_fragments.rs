@@ -1,14 +1,14 @@
-//! U5: datagrams arrived damaged, or in fragments of which one was lost.
+//! `udp-damaged-or-fragmented`: datagrams arrived damaged, or in fragments of which one was lost.
 
 use measurement::judgement::Place;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 
 const PAGE: Page = Page {
-    id: "U5",
-    title: "Datagrams arrive damaged, or in fragments",
+    id: RuleId::UdpDamagedOrFragmented,
+    title: "UDP checksum errors or IP fragmentation",
     what: "Some were dropped by the receiver's network layer, or some are missing and each \
            travelled in fragments.",
     why: "One lost fragment loses the whole datagram, so that a datagram of six fragments is lost \
@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     source: "RFC 8085 (3.2), RFC 8900",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U6", "K12"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

@@ -1,12 +1,12 @@
-//! O5: the device could join packets, and is not asked to.
+//! `hw-gro-off`: the device could join packets, and is not asked to.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload, cpu};
 use crate::words::percent;
 
 const PAGE: Page = Page {
-    id: "O5",
-    title: "The device could join received packets",
+    id: RuleId::HwGroOff,
+    title: "Hardware GRO or LRO off",
     what: "A core was full of interrupts and softirq while TCP was received, and hardware GRO or \
            LRO is off that the device has.",
     why: "What the device joins costs no CPU.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/netdev-features.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_tcp() {

@@ -1,13 +1,13 @@
-//! Q3: packets wait in the device, where no discipline reaches them.
+//! `bql-missing`: packets wait in the device, where no discipline reaches them.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "Q3",
-    title: "Packets wait in the device, where no discipline reaches them",
+    id: RuleId::BqlMissing,
+    title: "Device queue without byte queue limits (BQL)",
     what: "The driver does not limit the bytes in its queues for sending, or lets them hold more \
            than ten milliseconds of the link.",
     why: "`fq_codel` and `cake` keep delay small by what they hold themselves. What the driver \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/ABI/testing/sysfs-class-net-queues",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.senders().filter_map(|device| of(&device)).collect()

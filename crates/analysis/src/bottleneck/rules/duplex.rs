@@ -1,13 +1,13 @@
-//! L2: an interface cannot send and receive at once.
+//! `duplex-mismatch`: an interface cannot send and receive at once.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent, share};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "L2",
-    title: "A link runs at half duplex, or its ends may disagree on that",
+    id: RuleId::DuplexMismatch,
+    title: "Half duplex, or duplex mismatch",
     what: "An interface negotiated half duplex or was forced to it, or its speed was forced to 10 \
            or 100 Mbit/s.",
     why: "Only one end may send at a time. Mostly the other end runs at full duplex, as it was \
@@ -18,8 +18,7 @@ const PAGE: Page = Page {
     source: "ethtool(8), IEEE 802.3 clause 28",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["L3", "L6", "Q1", "Q4", "U3", "U6", "H5", "H9", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

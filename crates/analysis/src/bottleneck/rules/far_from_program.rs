@@ -1,11 +1,11 @@
-//! S6: RPS is on, and does not know where the program runs.
+//! `rfs-off`: RPS is on, and does not know where the program runs.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
-    id: "S6",
-    title: "RPS does not follow the program (RFS is off)",
+    id: RuleId::RfsOff,
+    title: "RFS off: RPS does not follow the application",
     what: "RPS is on for an interface and the tables of RFS are empty.",
     why: "RPS spreads flows by a hash. RFS sends each to the CPU where its program reads, so that \
           the data is in that CPU's cache.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

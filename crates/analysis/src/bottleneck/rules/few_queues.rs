@@ -1,12 +1,12 @@
-//! N4: an interface uses fewer queues than it has.
+//! `channels-unused`: an interface uses fewer queues than it has.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, counted, percent};
 
 const PAGE: Page = Page {
-    id: "N4",
-    title: "An interface uses fewer queues than it has",
+    id: RuleId::ChannelsUnused,
+    title: "Fewer channels (queues) in use than the device has",
     what: "The device can run more channels than it does, up to the number of CPUs; with a test \
            only where a core was full of interrupts.",
     why: "Each queue has an interrupt and with it a core; so many cores receive at once.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| of(case, &device)).collect()

@@ -1,11 +1,11 @@
-//! K10: filters take the CPU, or drop.
+//! `packet-filter-cost`: filters take the CPU, or drop.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K10",
-    title: "Filters take the CPU",
+    id: RuleId::PacketFilterCost,
+    title: "CPU time for packet filters (netfilter, BPF)",
     what: "A CPU of an end was full, and at least 5 % of what it did was to walk rules of a \
            firewall or to track connections.",
     why: "Every packet is compared with one rule after another; hundreds of them cost more than \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "nft(8), iptables(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_of_a_filter(&row.symbol));

@@ -1,13 +1,13 @@
-//! S4: the limit of flows dropped a large flow.
+//! `rps-flow-limit`: the limit of flows dropped a large flow.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::{Flowing, Host};
 use crate::words::{self, count, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "S4",
-    title: "The kernel drops a large flow in favour of small ones",
+    id: RuleId::RpsFlowLimit,
+    title: "RPS flow limit",
     what: "A CPU's backlog was more than half full and flow limit dropped packets of the flow \
            that had most of it.",
     why: "It protects small flows from a flood. A test of one stream is that flood.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["S1", "H5", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| of(case, host)).collect()

@@ -1,4 +1,4 @@
-//! T8: traffic of others takes the link.
+//! `foreign-traffic`: traffic of others takes the link.
 
 use super::{Case, Found, Rule};
 use crate::evidence::{Flowing, Host};
@@ -9,11 +9,7 @@ use measurement::ByteSize;
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &["Q1", "L6", "H3", "H5", "H9", "H12", "N1", "U3", "U6", "T1"],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,13 +1,13 @@
-//! K7: a governor keeps a full CPU slow.
+//! `cpufreq-governor`: a governor keeps a full CPU slow.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, count};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "K7",
-    title: "A governor keeps a full CPU slow",
+    id: RuleId::CpufreqGovernor,
+    title: "CPU frequency governor keeps a full CPU slow",
     what: "A full CPU ran at less than nine tenths of its highest frequency, and its governor is \
            not `performance`.",
     why: "A governor sees load late, and some never raise the frequency for work in softirqs.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/admin-guide/pm/cpufreq.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T6", "K13", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| of(case, full)).collect()

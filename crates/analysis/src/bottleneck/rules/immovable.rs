@@ -1,11 +1,11 @@
-//! N7: an interrupt does not go where it was sent.
+//! `irq-affinity-not-honoured`: an interrupt does not go where it was sent.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 
 const PAGE: Page = Page {
-    id: "N7",
-    title: "An interrupt does not go where it was sent",
+    id: RuleId::IrqAffinityNotHonoured,
+    title: "IRQ affinity not honoured",
     what: "None of the CPUs that an interrupt goes to is among those that it was allowed.",
     why: "Some interrupt controllers cannot move an interrupt, or only when it comes next: what \
           was written to `smp_affinity` has no effect.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/core-api/irq/irq-affinity.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,14 +1,14 @@
-//! K5: a core that executes in order copies as fast as it can.
+//! `in-order-core`: a core that executes in order copies as fast as it can.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
 use measurement::Work;
 use measurement::host::Pipeline;
 
 const PAGE: Page = Page {
-    id: "K5",
-    title: "The core executes in order: the hardware's own ceiling",
+    id: RuleId::InOrderCore,
+    title: "In-order core at its ceiling",
     what: "A full CPU that executes in program order copied for at least a quarter of its time.",
     why: "Such a core waits for each load that is not in its cache. What it copies in a second is \
           bounded by the memory's latency, and no setting changes that.",
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| of(case, full)).collect()

@@ -1,13 +1,13 @@
-//! Q2: nothing keeps the rate that the kernel was told.
+//! `pacing-without-fq`: nothing keeps the rate that the kernel was told.
 
 use measurement::pacing::PacingWay;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
-    id: "Q2",
-    title: "Nothing keeps the rate that the kernel was told",
+    id: RuleId::PacingWithoutFq,
+    title: "Pacing without fq",
     what: "The kernel was to space datagrams (`SO_MAX_PACING_RATE`), and the interface that sends \
            them has no `fq`.",
     why: "TCP spaces its own segments without it. For datagrams only `fq` looks at the rate of a \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "tc-fq(8), socket(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["Q1", "U1", "U6"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

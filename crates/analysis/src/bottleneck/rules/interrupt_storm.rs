@@ -1,13 +1,13 @@
-//! N10: an interrupt for nearly each packet.
+//! `interrupt-storm`: an interrupt for nearly each packet.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "N10",
-    title: "An interrupt for nearly each packet",
+    id: RuleId::InterruptStorm,
+    title: "Interrupt storm (an IRQ for nearly each packet)",
     what: "More than 20,000 interrupts in a second, each for fewer than four packets.",
     why: "Each interrupt costs as much as some packets. Held back for some microseconds it \
           fetches several at once, and GRO can join them.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["O4"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

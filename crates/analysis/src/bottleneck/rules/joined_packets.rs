@@ -1,11 +1,11 @@
-//! O4: received packets are not joined.
+//! `gro-off`: received packets are not joined.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
-    id: "O4",
-    title: "Received packets are not joined (GRO is off)",
+    id: RuleId::GroOff,
+    title: "GRO off",
     what: "Generic receive offload is off at an interface that receives TCP.",
     why: "GRO joins segments of a stream that come together, so that IP, TCP and the socket see \
           one packet in place of up to 45.",
@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

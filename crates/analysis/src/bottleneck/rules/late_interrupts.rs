@@ -1,15 +1,15 @@
-//! N11: interrupts are held back so long that answers are late.
+//! `irq-coalescing-delay`: interrupts are held back so long that answers are late.
 
 use std::time::Duration;
 
 use measurement::units::show_duration;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
 const PAGE: Page = Page {
-    id: "N11",
-    title: "Interrupts are held back for long",
+    id: RuleId::IrqCoalescingDelay,
+    title: "Long interrupt coalescing delay",
     what: "A device holds interrupts of received frames back for at least a quarter of the \
            middle round trip of a test of requests.",
     why: "A frame that comes alone waits for that time in the device, at each end.",
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let record = case.test.map(|test| test.record);

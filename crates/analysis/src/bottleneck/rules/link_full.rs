@@ -1,15 +1,15 @@
-//! L6: the link carries what it can.
+//! `link-saturated`: the link carries what it can.
 
 use measurement::{BitRate, TestRecord, Transport};
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
 use crate::words::{counted, percent};
 
 const PAGE: Page = Page {
-    id: "L6",
-    title: "The link is full",
+    id: RuleId::LinkSaturated,
+    title: "Link saturated",
     what: "What arrived is at least 97 % of what the slowest interface can carry, headers and \
            what is between frames taken off; or its counters say that others filled the rest.",
     why: "More does not go. At an MTU of 1,500 bytes TCP with time stamps gets 94.1 % of the \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3 clause 3, RFC 7323",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["Q1", "U3", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let Some(test) = case.test else { return Vec::new() };

@@ -1,12 +1,12 @@
-//! L1: a link runs slower than both of its ends can.
+//! `link-speed-low`: a link runs slower than both of its ends can.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
-    id: "L1",
-    title: "The link was negotiated below what its ends can",
+    id: RuleId::LinkSpeedLow,
+    title: "Link speed below what both ends support",
     what: "An interface runs at less than the fastest speed that it can and that the other end \
            offers.",
     why: "1000BASE-T needs all four pairs; with one broken both ends agree on 100 Mbit/s and say \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "ethtool(8), IEEE 802.3 clause 28",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["L6", "Q1", "U3", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,11 +1,11 @@
-//! K11: CPUs wait for locks.
+//! `lock-contention`: CPUs wait for locks.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K11",
-    title: "CPUs wait for locks",
+    id: RuleId::LockContention,
+    title: "Kernel lock contention",
     what: "A CPU of an end was full, and at least a tenth of what it did was to wait for locks.",
     why: "Several CPUs want the same queue, socket or counter and take turns.",
     evidence: "Samples of the slow paths of locks (`native_queued_spin_lock_slowpath`, `osq_lock`); \
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Locking);

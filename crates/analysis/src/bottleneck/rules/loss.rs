@@ -1,14 +1,14 @@
-//! H5: TCP lost segments on the path.
+//! `tcp-path-loss`: TCP lost segments on the path.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "H5",
-    title: "TCP lost segments on the path",
+    id: RuleId::TcpPathLoss,
+    title: "TCP segment loss on the path",
     what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
            end dropped them. It is the limit where the sender also waited for its congestion \
            window half of the time.",
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
              RFC 9438",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H6", "H9", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,14 +1,14 @@
-//! K3: misaligned accesses are slow, or executed by a trap handler.
+//! `misaligned-access`: misaligned accesses are slow, or executed by a trap handler.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::evidence::Host;
 use crate::words::{self, percent};
 use measurement::Work;
 
 const PAGE: Page = Page {
-    id: "K3",
-    title: "Misaligned accesses to memory are slow on this CPU",
+    id: RuleId::MisalignedAccess,
+    title: "Slow misaligned memory accesses",
     what: "The CPU says that misaligned accesses are slow or emulated.",
     why: "Headers and payload behind an Ethernet header of 14 bytes are often misaligned. An \
           emulated access traps, for hundreds of cycles, into a handler that profilers do not see.",
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/arch/riscv/hwprobe.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K5", "K13", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hosts.iter().filter_map(|host| of(case, host)).collect()

@@ -1,6 +1,6 @@
-//! N1: an interface has no room for frames.
+//! `rx-ring-overrun`: an interface has no room for frames.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
@@ -9,19 +9,19 @@ use crate::words::{count, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "N1",
-    title: "The interface drops what nobody fetches",
+    id: RuleId::RxRingOverrun,
+    title: "RX ring overrun",
     what: "Frames came and the device had no free buffer for them.",
     why: "The host fetches too slowly, in the mean (one core does all of it) or for a moment (the \
           ring is short). No socket sees these frames: to a tool they are lost on the network.",
     evidence: "`rx_missed_errors`, `rx_fifo_errors`, `rx_over_errors`, and what drivers call \
                `no_buf`, `out_of_buffer` or `discard`, against what is missing.",
-    remedy: "Where a core is full spread the work first (N3, N5); then larger rings: \
-             `ethtool -g IF`, `ethtool -G IF rx N`.",
+    remedy: "Where a core is full spread the work first (`receive-on-one-cpu`, \
+             `irq-on-slow-core`); then larger rings: `ethtool -g IF`, `ethtool -G IF rx N`.",
     source: "Documentation/networking/statistics.rst, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H5", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| of(case, &device)).collect()
@@ -39,17 +39,14 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         count(missed.frames),
         percent(blame.share)
     ));
-    Some(
-        found.remedy(match device.interface.rings.get("rx") {
-            Some(ring) if ring.most.is_some_and(|most| ring.current < most) => format!(
-                "larger rings help against bursts: ethtool -G {} rx {}",
-                device.interface.name,
-                larger(ring.current, ring.most.unwrap_or(ring.current))
-            ),
-            _ => "give the receiving work to more or faster cores (N3, N5), or send less at once"
-                .to_owned(),
-        }),
-    )
+    Some(found.remedy(match device.interface.rings.get("rx") {
+        Some(ring) if ring.most.is_some_and(|most| ring.current < most) => format!(
+            "larger rings help against bursts: ethtool -G {} rx {}",
+            device.interface.name,
+            larger(ring.current, ring.most.unwrap_or(ring.current))
+        ),
+        _ => "give the receiving work to more or faster cores, or send less at once".to_owned(),
+    }))
 }
 
 /// The next step: the double, for large rings cost cache.

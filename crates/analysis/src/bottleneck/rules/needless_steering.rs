@@ -1,12 +1,12 @@
-//! N12: RPS moves packets that a queue of their own had placed already.
+//! `rps-redundant`: RPS moves packets that a queue of their own had placed already.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, counted};
 
 const PAGE: Page = Page {
-    id: "N12",
-    title: "RPS moves packets that the device has placed already",
+    id: RuleId::RpsRedundant,
+    title: "RPS repeats what RSS has done",
     what: "An interface has a receive queue for each CPU and RPS is on.",
     why: "The device spreads what comes over the cores; RPS then spreads it again, with an \
           interrupt between cores for each batch.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,12 +1,12 @@
-//! S3: one queue, and RPS is off.
+//! `rps-off`: one queue, and RPS is off.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::percent;
 
 const PAGE: Page = Page {
-    id: "S3",
-    title: "One receive queue, and RPS is off",
+    id: RuleId::RpsOff,
+    title: "RPS off with a single RX queue",
     what: "An interface has one receive queue, its host several CPUs, and nothing spreads the \
            work; with a test only where a core was full of interrupts.",
     why: "Then one core works on all packets of that interface. RPS lets it hand them to others \
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

@@ -1,13 +1,13 @@
-//! U4: datagrams reached a host on which nobody listened.
+//! `udp-port-closed`: datagrams reached a host on which nobody listened.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "U4",
-    title: "Datagrams came to a port on which nobody listens",
+    id: RuleId::UdpPortClosed,
+    title: "UDP port closed (NoPorts)",
     what: "The receiving host answered at least a tenth of the missing datagrams with \"port \
            unreachable\".",
     why: "The receiver had closed its socket, or a router sent them elsewhere. They are no loss \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "udp(7), RFC 1122 (4.1.3.1)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U6"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(|flow| of(case, flow)).collect()

@@ -1,8 +1,8 @@
-//! N3: one core does all the work of receiving.
+//! `receive-on-one-cpu`: one core does all the work of receiving.
 
 use std::collections::BTreeMap;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Host;
 use crate::words::{self, count, percent};
@@ -10,8 +10,8 @@ use crate::words::{self, count, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "N3",
-    title: "One core does all the work of receiving",
+    id: RuleId::ReceiveOnOneCpu,
+    title: "One CPU does all receive processing",
     what: "At least 90 % of an interface's interrupts come to one CPU, and at least 85 % of that \
            CPU's time went to them and to what follows them. Without a test: several interrupts \
            come to the same CPU, and to no other.",
@@ -23,14 +23,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &[
-        "N1", "N2", "N4", "S1", "S2", "S3", "S5", "L4", "U1", "U6", "H5", "H9", "K1", "K5", "K9",
-        "K12", "K14", "T1", "T2", "T3",
-    ],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_some() {
@@ -102,7 +95,7 @@ fn shared(case: &Case<'_>, host: &Host<'_>) -> Vec<Found> {
             }
         }
     }
-    // Of a slow core N5 tells, and where they belong.
+    // Slow cores are found by `irq-on-slow-core`.
     let fast = cpu::fastest(inventory);
     let is_slow = |cpu: &u32| !fast.is_empty() && !fast.contains(cpu);
     let shared = of_cpu.into_iter().filter(|(cpu, irqs)| irqs.len() > 1 && !is_slow(cpu));

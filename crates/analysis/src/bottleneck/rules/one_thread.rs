@@ -1,15 +1,15 @@
-//! K13: one thread is full, and other CPUs have nothing to do.
+//! `single-thread-saturated`: one thread is full, and other CPUs have nothing to do.
 
 use measurement::Role;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::facts::workers;
 use crate::words::{self, counted, percent};
 
 const PAGE: Page = Page {
-    id: "K13",
-    title: "One thread is full, and other CPUs have nothing to do",
+    id: RuleId::SingleThreadSaturated,
+    title: "One thread saturated while other CPUs idle",
     what: "A worker had no time left, it ran the only stream of its direction, and at least one \
            other CPU of that host was busy for less than half of the time.",
     why: "A stream is one flow, and a flow is one thread at each end: it goes as fast as one core.",
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T2", "K14", "H4"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

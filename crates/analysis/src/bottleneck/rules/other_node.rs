@@ -1,11 +1,11 @@
-//! M1: packets are worked on far from the memory that they are in.
+//! `irq-on-remote-node`: packets are worked on far from the memory that they are in.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 
 const PAGE: Page = Page {
-    id: "M1",
-    title: "Interrupts go to another memory node",
+    id: RuleId::IrqOnRemoteNode,
+    title: "IRQs on a remote NUMA node",
     what: "An interface is next to one NUMA node, and its interrupts go to CPUs of another.",
     why: "Each packet crosses the link between the nodes, and its data is in the wrong cache. It \
           counts from some ten Gbit/s on.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

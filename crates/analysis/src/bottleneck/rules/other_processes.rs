@@ -1,4 +1,4 @@
-//! T7: other processes take the CPU that the test needs.
+//! `other-processes`: other processes take the CPU that the test needs.
 
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
@@ -11,7 +11,7 @@ use measurement::host::Family;
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

@@ -1,11 +1,11 @@
-//! K12: packets are made and given back.
+//! `packet-processing-cost`: packets are made and given back.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K12",
-    title: "Making packets takes the CPU",
+    id: RuleId::PacketProcessingCost,
+    title: "Packet processing cost (allocation of packet buffers)",
     what: "A CPU of an end was full, and at least 15 % of what it did was to allocate packets and \
            pages and to give them back.",
     why: "That costs for each packet, however short: few long packets cost less than many short \
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/page_pool.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Allocation);

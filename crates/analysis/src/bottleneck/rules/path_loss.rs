@@ -1,15 +1,15 @@
-//! U6: datagrams are missing that no host dropped.
+//! `udp-path-loss`: datagrams are missing that no host dropped.
 
 use measurement::{Ledger, Role};
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::firewall;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
-    id: "U6",
-    title: "The path loses datagrams",
+    id: RuleId::UdpPathLoss,
+    title: "UDP packet loss on the path",
     what: "Datagrams are missing, and no counter of either end, nor of a host that was observed, \
            explains them. It is the limit where both ends tell. If as many packets came into the \
            receiver and reached no socket of it, a rule of its firewall is named.",
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
     source: "",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(|flow| of(case, flow)).collect()

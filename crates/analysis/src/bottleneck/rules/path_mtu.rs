@@ -1,13 +1,13 @@
-//! L7: packets are too large for the path.
+//! `path-mtu-exceeded`: packets are too large for the path.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::words::{self, count};
 use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
-    id: "L7",
-    title: "Packets are too large for the path",
+    id: RuleId::PathMtuExceeded,
+    title: "Packets exceed the path MTU",
     what: "A host gave up putting packets together or taking them apart, or TCP found by probing \
            that larger ones vanish; or the path takes smaller packets than the interface.",
     why: "One lost fragment loses the whole datagram. Where a router drops what is too large and \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "RFC 4821, RFC 8899, ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

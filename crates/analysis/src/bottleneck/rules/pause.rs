@@ -1,6 +1,6 @@
-//! L4: pause frames hold somebody back.
+//! `pause-frames`: pause frames hold somebody back.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::count;
@@ -8,8 +8,8 @@ use crate::words::count;
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "L4",
-    title: "Pause frames hold the sender back",
+    id: RuleId::PauseFrames,
+    title: "Pause frames (Ethernet flow control)",
     what: "An interface got pause frames while it sent the test, or sent them while it received it.",
     why: "With flow control (IEEE 802.3x) who cannot keep up stops the other end of the link in \
           place of dropping: the rate falls, and every counter of drops stays at zero. A switch \
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3 annex 31B, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["Q1", "U3", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware()

@@ -1,6 +1,6 @@
-//! Q1: a queueing discipline shapes or drops.
+//! `qdisc-limit`: a queueing discipline shapes or drops.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
@@ -9,8 +9,8 @@ use crate::words::{count, percent, share};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "Q1",
-    title: "A queueing discipline shapes or drops",
+    id: RuleId::QdiscLimit,
+    title: "Queueing discipline shapes or drops",
     what: "A discipline at an interface that sends the test held it to a rate, or dropped a good \
            part of what is missing; or a policer at one that receives did.",
     why: "A shaper is a limit that somebody set. A queue that overflows is a link, or a device, \
@@ -21,8 +21,7 @@ const PAGE: Page = Page {
     source: "tc(8)",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["U3", "H2", "H4", "H5", "H9", "H13", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.devices().filter_map(|device| disciplines(case, &device)).collect()

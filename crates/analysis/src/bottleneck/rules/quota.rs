@@ -1,4 +1,4 @@
-//! T5: a control group's quota is the limit.
+//! `cgroup-cpu-quota`: a control group's quota is the limit.
 
 #[cfg(test)]
 use measurement::host::counter;
@@ -10,7 +10,7 @@ use crate::facts::{Severity, quota};
 use crate::trust::quota::PAGE;
 use crate::words::{self, counted, percent};
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.wanting().next().is_some();

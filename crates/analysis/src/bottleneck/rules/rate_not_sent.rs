@@ -1,4 +1,4 @@
-//! T1: the sender cannot send the rate that was asked.
+//! `sender-below-rate`: the sender cannot send the rate that was asked.
 
 use super::{Case, Found, Rule};
 use crate::accounts::Flow;
@@ -7,8 +7,7 @@ use crate::facts::{send_blocked, workers};
 use crate::trust::sender_short::PAGE;
 use crate::words::{self, percent, share};
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["T2", "H4", "K1", "K9", "K11", "K12", "K13", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| of(case, flow)).collect()

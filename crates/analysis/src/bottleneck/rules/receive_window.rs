@@ -1,16 +1,16 @@
-//! H1: TCP waits for the receiver's window.
+//! `receive-window-limited`: TCP waits for the receiver's window.
 
 use measurement::Role;
 use measurement::host::counter;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::evidence::Host;
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
-    id: "H1",
-    title: "TCP waits for the receiver's window",
+    id: RuleId::ReceiveWindowLimited,
+    title: "Receive window limited",
     what: "For at least a tenth of the time the sender had data, and the receiver's window had no \
            room for it; it is the limit from a quarter on, where no other wait is longer.",
     why: "A sender may have no more under way than the receiver offers. A window is small since \
@@ -26,8 +26,7 @@ const PAGE: Page = Page {
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["H2", "H3", "H4", "H7", "H9", "H10", "T1", "T2"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,13 +1,13 @@
-//! H7: the receiver's TCP dropped or squeezed segments.
+//! `receive-queue-pruned`: the receiver's TCP dropped or squeezed segments.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent, share};
 use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
-    id: "H7",
-    title: "The receiver's TCP dropped what had arrived",
+    id: RuleId::ReceiveQueuePruned,
+    title: "TCP receive queue pruned or dropped",
     what: "Segments that reached the host were dropped or squeezed in TCP itself.",
     why: "They are sent again although the path lost nothing. The program does not read, its \
           socket is locked for too long, or its buffer is full of small segments.",
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H5", "H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,13 +1,13 @@
-//! H6: segments changed their order, and TCP took them for lost.
+//! `packet-reordering`: segments changed their order, and TCP took them for lost.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{counted, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "H6",
-    title: "Segments change their order on the path",
+    id: RuleId::PacketReordering,
+    title: "Packet reordering on the path",
     what: "At least half of the segments that were sent again had arrived, or the order changed \
            more often than segments were lost.",
     why: "A gap looks like loss until the segment comes: the window shrinks, and bytes travel \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "RFC 2883, Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "H5", "H9", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,11 +1,11 @@
-//! O2: an interface cannot send what lies in several pieces.
+//! `scatter-gather-off`: an interface cannot send what lies in several pieces.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
-    id: "O2",
-    title: "An interface cannot gather pieces",
+    id: RuleId::ScatterGatherOff,
+    title: "Scatter-gather off",
     what: "Scatter and gather is off at an interface that sends.",
     why: "Each packet is copied into one piece before it is sent: there is no segmentation \
           offload, and a send without a copy (`MSG_ZEROCOPY`, sendfile(2)) is copied late.",
@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     source: "ethtool(8), Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["O3"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.senders().filter_map(|device| of(&device)).collect()

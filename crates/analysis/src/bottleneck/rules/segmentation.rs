@@ -1,14 +1,14 @@
-//! O3: CPUs cut TCP into segments.
+//! `tso-off`: CPUs cut TCP into segments.
 
 use measurement::Work;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "O3",
-    title: "CPUs cut TCP into segments",
+    id: RuleId::TsoOff,
+    title: "TSO off",
     what: "Segmentation offload (TSO) is off at an interface that sends TCP. It is the limit where \
            it could be on and a CPU of the sender was full.",
     why: "With it the stack sends up to 64 KiB at once and the device cuts them. Without it the \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::FULL };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {

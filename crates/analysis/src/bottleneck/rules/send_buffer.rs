@@ -1,12 +1,12 @@
-//! H2: TCP waits for its own send buffer.
+//! `send-buffer-limited`: TCP waits for its own send buffer.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, percent};
 
 const PAGE: Page = Page {
-    id: "H2",
-    title: "TCP waits for its own send buffer",
+    id: RuleId::SendBufferLimited,
+    title: "Send buffer limited",
     what: "For at least a tenth of the time both windows had room, and all that the send buffer \
            holds was under way; it is the limit from a quarter on, where no other wait is longer.",
     why: "What was sent stays in the buffer until it is acknowledged, so that a buffer bounds \
@@ -17,8 +17,7 @@ const PAGE: Page = Page {
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
 };
 
-pub(super) const RULE: Rule =
-    Rule { page: &PAGE, check, symptoms: &["H3", "H4", "H10", "T1", "T2", "U3"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

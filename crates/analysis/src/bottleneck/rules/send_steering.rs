@@ -1,14 +1,14 @@
-//! Q5: CPUs share queues for sending.
+//! `xps-off`: CPUs share queues for sending.
 
 use measurement::Work;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
-    id: "Q5",
-    title: "CPUs share queues for sending",
+    id: RuleId::XpsOff,
+    title: "XPS off: CPUs share TX queues",
     what: "An interface has several queues for sending and XPS is off.",
     why: "Then a hash chooses the queue of a flow: CPUs wait for each other's locks, and what was \
           sent is cleaned up by another CPU than the one that made it.",
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.senders().filter_map(|device| of(case, &device)).collect()

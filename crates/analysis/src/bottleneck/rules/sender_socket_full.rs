@@ -1,14 +1,14 @@
-//! U3: the sender's socket had no room: what is behind it takes no more.
+//! `udp-send-blocked`: the sender's socket had no room: what is behind it takes no more.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::facts::send_blocked;
 use crate::words::{self, counted, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "U3",
-    title: "The sender's queue or link takes no more datagrams",
+    id: RuleId::UdpSendBlocked,
+    title: "UDP send blocked by the local queue or link",
     what: "The sender waited for room in its socket for at least a fifth of the time, or the \
            kernel refused datagrams.",
     why: "A socket is full when the queueing discipline, the driver and the link behind it are: \
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T1", "T2", "K13", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

@@ -1,14 +1,14 @@
-//! N6: interrupts and the program share a core.
+//! `irq-and-app-on-one-cpu`: interrupts and the program share a core.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Load};
 use crate::words::percent;
 #[cfg(test)]
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "N6",
-    title: "Interrupts and the program share a core",
+    id: RuleId::IrqAndAppOnOneCpu,
+    title: "IRQs and the application share a CPU",
     what: "The CPU to which an interface's interrupts come was full, with at least 40 % of its \
            time in interrupts and as much in programs, while another was idle for half of its time.",
     why: "Each takes from the other what it needs. With the program on a core of its own both \
@@ -18,14 +18,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &[
-        "N1", "N2", "S1", "S2", "S3", "U1", "H1", "T1", "T2", "T3", "K1", "K5", "K9", "K12", "K13",
-        "K14",
-    ],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,26 +1,26 @@
-//! N2: the ring of an interface is too short for bursts.
+//! `rx-ring-small`: the ring of an interface is too short for bursts.
 
 use super::missed::larger;
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
-    id: "N2",
-    title: "The receive ring is too short for bursts",
+    id: RuleId::RxRingSmall,
+    title: "RX ring too small for bursts",
     what: "The device dropped frames though no core was full, and its ring can be larger.",
     why: "A ring holds what comes until softirq fetches it. 256 descriptors are 3 ms of full \
           frames at 1 Gbit/s, and 0.2 ms of small ones.",
-    evidence: "Drops of the device (N1); the ring as it is and at most; no CPU whose irq and \
-               softirq time reach 85 %.",
+    evidence: "Drops of the device (`rx-ring-overrun`); the ring as it is and at most; no CPU \
+               whose irq and softirq time reach 85 %.",
     remedy: "`ethtool -G IF rx N`, in steps: a ring that does not fit the cache makes small cores \
              slower.",
     source: "ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["N1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| of(case, &device)).collect()

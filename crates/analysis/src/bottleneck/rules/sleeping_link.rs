@@ -1,12 +1,12 @@
-//! L5: a link that sleeps between frames, and loses some.
+//! `eee-active`: a link that sleeps between frames, and loses some.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent, share};
 
 const PAGE: Page = Page {
-    id: "L5",
-    title: "The link sleeps between frames (EEE)",
+    id: RuleId::EeeActive,
+    title: "Energy-Efficient Ethernet (EEE) is active",
     what: "Energy Efficient Ethernet is active on an interface of a test that lost something.",
     why: "The link wakes for each frame after a rest, which takes microseconds; some pairs of \
           devices wake too late, and lose frames or the link itself.",
@@ -15,7 +15,7 @@ const PAGE: Page = Page {
     source: "IEEE 802.3az, ethtool(8)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let lost: u64 = case.wanting().map(|flow| crate::bottleneck::case::missing(flow)).sum();

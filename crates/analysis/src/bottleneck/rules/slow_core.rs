@@ -1,15 +1,15 @@
-//! N5: interrupts of an interface go to a slow core while fast ones are there.
+//! `irq-on-slow-core`: interrupts of an interface go to a slow core while fast ones are there.
 
 use measurement::host::{Inventory, Irq};
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Load, cpu};
 use crate::evidence::Host;
 use crate::words::{self, count, percent};
 
 const PAGE: Page = Page {
-    id: "N5",
-    title: "Interrupts go to a slow core",
+    id: RuleId::IrqOnSlowCore,
+    title: "IRQs on a slow core",
     what: "An interrupt of an interface arrives at a core that is slower than the fastest of its \
            host. It is certain to limit where that core was full during a test.",
     why: "Where cores differ (big.LITTLE, P and E cores) the first CPU is often a slow one, and \
@@ -21,14 +21,7 @@ const PAGE: Page = Page {
     source: "Documentation/core-api/irq/irq-affinity.rst",
 };
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &[
-        "N1", "N2", "N3", "N4", "S1", "S2", "S3", "S5", "L4", "U1", "U6", "H5", "H9", "K1", "K5",
-        "K9", "K12", "K14", "T1", "T2", "T3",
-    ],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {

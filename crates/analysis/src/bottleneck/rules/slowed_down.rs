@@ -1,4 +1,4 @@
-//! T6: a CPU that carries the test was slowed down.
+//! `cpu-frequency-drop`: a CPU that carries the test was slowed down.
 
 use super::{Case, Found, Rule};
 use crate::bottleneck::load;
@@ -9,7 +9,7 @@ use crate::words::{self, count, counted, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["T1", "T2", "K13", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);

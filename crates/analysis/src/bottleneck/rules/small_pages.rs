@@ -1,11 +1,11 @@
-//! M3: sends without a copy account for many small pages.
+//! `zerocopy-small-pages`: sends without a copy account for many small pages.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "M3",
-    title: "Sends without a copy account for many small pages",
+    id: RuleId::ZerocopySmallPages,
+    title: "MSG_ZEROCOPY over small pages",
     what: "A CPU of an end was full, and at least 5 % of what it did was to lock pages of a \
            program for the kernel, and to let them go.",
     why: "What is sent without a copy stays in the program's memory, which the kernel locks page \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst, Documentation/admin-guide/mm/hugetlbpage.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));

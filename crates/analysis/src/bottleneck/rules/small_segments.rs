@@ -1,14 +1,14 @@
-//! H14: each segment climbs the receiver's stack alone.
+//! `gro-not-merging`: each segment climbs the receiver's stack alone.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "H14",
-    title: "Each segment climbs the receiver's stack alone",
+    id: RuleId::GroNotMerging,
+    title: "GRO not merging",
     what: "More than 20,000 segments a second arrived at TCP, each no larger than one and a half \
            of the segments that the sender makes: nothing was put together. It is the limit \
            where a CPU of the receiver was full.",
@@ -20,11 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &["K1", "K9", "K12", "K13", "K14", "K11", "T2", "H1", "H6", "H9"],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,13 +1,13 @@
-//! U7: CPUs wait for the lock of one UDP socket.
+//! `udp-socket-lock`: CPUs wait for the lock of one UDP socket.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, percent};
 use measurement::ProfileRow;
 
 const PAGE: Page = Page {
-    id: "U7",
-    title: "CPUs wait for the lock of one UDP socket",
+    id: RuleId::UdpSocketLock,
+    title: "UDP socket lock contention",
     what: "A CPU was full, and at least 5 % of what it did was to wait for the lock under which \
            datagrams enter a socket.",
     why: "Several CPUs that receive for one socket take turns at its lock, and so does the reader.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "udp(7), socket(7) (SO_REUSEPORT)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K11", "K13", "K14", "T2"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {

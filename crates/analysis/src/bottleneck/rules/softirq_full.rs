@@ -1,14 +1,14 @@
-//! S5: softirq takes a whole core.
+//! `softirq-saturated`: softirq takes a whole core.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
 use crate::evidence::Host;
 use crate::words::{self, count, percent};
 use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
-    id: "S5",
-    title: "Softirq takes a whole core",
+    id: RuleId::SoftirqSaturated,
+    title: "Softirq saturates a CPU",
     what: "A CPU spent at least 85 % of its time in interrupts and softirq, those of the network \
            more often than others.",
     why: "That core works on packets and on nothing else; more packets than it can work on are \
@@ -20,14 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/napi.rst",
 };
 
-pub(super) const RULE: Rule = Rule {
-    page: &PAGE,
-    check,
-    symptoms: &[
-        "N1", "N2", "S1", "S2", "S3", "N4", "U1", "U6", "H5", "H9", "K1", "K5", "K9", "K12", "K14",
-        "L4", "T1", "T2", "T3",
-    ],
-};
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

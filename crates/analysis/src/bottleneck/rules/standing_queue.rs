@@ -1,15 +1,15 @@
-//! H9: a queue on the path is always full.
+//! `standing-queue`: a queue on the path is always full.
 
 use std::time::Duration;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::percent;
 
 const PAGE: Page = Page {
-    id: "H9",
-    title: "A queue on the path is always full",
+    id: RuleId::StandingQueue,
+    title: "Standing queue on the path (bufferbloat)",
     what: "Under load the round trip was more than five times the least one and 1 ms above it. It \
            is the limit where the sender waited for its congestion window, and the CPUs of both \
            ends had time left.",
@@ -22,7 +22,7 @@ const PAGE: Page = Page {
     source: "RFC 8290",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H3", "T1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

@@ -1,4 +1,4 @@
-//! K15: the program of an end stood still.
+//! `process-stopped`: the program of an end stood still.
 
 #[cfg(test)]
 use measurement::host::counter;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use measurement::units::show_duration;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::facts::stopped;
 use crate::words::{self, percent};
 
 const PAGE: Page = Page {
-    id: "K15",
-    title: "The program of an end stood still",
+    id: RuleId::ProcessStopped,
+    title: "Process stopped",
     what: "For at least a tenth of the time linerate on an end was to work, or to wake, by its own \
            clock, and neither ran nor waited for a CPU.",
     why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
@@ -26,7 +26,7 @@ const PAGE: Page = Page {
     source: "proc(5), signal(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

@@ -1,4 +1,4 @@
-//! T3: the test waits for a CPU that others have.
+//! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
@@ -8,7 +8,7 @@ use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

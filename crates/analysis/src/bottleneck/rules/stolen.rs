@@ -1,4 +1,4 @@
-//! T4: a hypervisor takes the CPU away.
+//! `cpu-steal`: a hypervisor takes the CPU away.
 
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
@@ -8,7 +8,7 @@ use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: super::LATE };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

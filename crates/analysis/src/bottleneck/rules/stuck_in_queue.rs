@@ -1,13 +1,13 @@
-//! H13: segments were stuck in the sender's own queue.
+//! `queued-at-sender`: segments were stuck in the sender's own queue.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "H13",
-    title: "Segments are stuck in the sender's own queue",
+    id: RuleId::QueuedAtSender,
+    title: "Queued at the sender (TSQ, qdisc backlog)",
     what: "TCP wanted to send again what its own host had not sent yet.",
     why: "The queueing discipline or the driver holds packets longer than a round trip should \
           take: it is the sender that is slow, and not the path.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/snmp_counter.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H9"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()

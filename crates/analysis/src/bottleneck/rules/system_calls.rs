@@ -1,11 +1,11 @@
-//! K9: entering the kernel costs more than what is done there.
+//! `syscall-cost`: entering the kernel costs more than what is done there.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 
 const PAGE: Page = Page {
-    id: "K9",
-    title: "System calls take the CPU",
+    id: RuleId::SyscallCost,
+    title: "CPU time for system calls",
     what: "A CPU of an end was full, and at least a fifth of what it did was to enter and leave \
            the kernel.",
     why: "A call costs the same for 64 bytes as for 64 KiB: small datagrams one at a time cost a \
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "sendmmsg(2), udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K13", "K14", "T2", "H4"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::SystemCall);

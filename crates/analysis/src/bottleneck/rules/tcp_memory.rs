@@ -1,13 +1,13 @@
-//! H8: the memory that all TCP sockets share ran out.
+//! `tcp-memory-pressure`: the memory that all TCP sockets share ran out.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::words::{self, counted};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "H8",
-    title: "The memory of all TCP sockets ran short",
+    id: RuleId::TcpMemoryPressure,
+    title: "TCP memory pressure (tcp_mem)",
     what: "The kernel came under pressure of TCP memory during the result.",
     why: "Then all sockets have to make do with less, and windows shrink, whatever their buffers \
           may have.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "tcp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H1", "H2", "H7"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.is_tcp() && case.wanting().next().is_some();

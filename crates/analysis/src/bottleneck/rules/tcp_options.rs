@@ -1,12 +1,12 @@
-//! H11: options that TCP needs were not agreed on.
+//! `tcp-options-missing`: options that TCP needs were not agreed on.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::percent;
 
 const PAGE: Page = Page {
-    id: "H11",
-    title: "The connection has no window scale, or no SACK",
+    id: RuleId::TcpOptionsMissing,
+    title: "TCP window scaling or SACK missing",
     what: "The ends did not agree on window scaling or on selective acknowledgements.",
     why: "Without a scale no window is larger than 64 KiB, which at a round trip of 10 ms is 52 \
           Mbit/s; without SACK each loss costs a round trip more.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "RFC 7323, RFC 2018",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H1"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     transfer::wanting(case).iter().filter_map(of).collect()

@@ -1,13 +1,13 @@
-//! U2: the memory that all UDP sockets share ran out.
+//! `udp-memory-exhausted`: the memory that all UDP sockets share ran out.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, counted, percent, share};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
-    id: "U2",
-    title: "The memory of all UDP sockets ran out",
+    id: RuleId::UdpMemoryExhausted,
+    title: "UDP memory exhausted (udp_mem)",
     what: "The receiver dropped datagrams since all UDP sockets together had as much memory as they \
            may have.",
     why: "That bound holds for the host, whatever buffer a single socket has.",
@@ -16,7 +16,7 @@ const PAGE: Page = Page {
     source: "udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["U1", "U6"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(|flow| of(case, flow)).collect()

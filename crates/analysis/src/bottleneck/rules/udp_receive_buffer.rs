@@ -1,14 +1,14 @@
-//! U1: the receiver's own socket overflows.
+//! `udp-receive-buffer`: the receiver's own socket overflows.
 
 use measurement::judgement::{Drop, Place};
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
-    id: "U1",
-    title: "The receiver's own socket overflows",
+    id: RuleId::UdpReceiveBuffer,
+    title: "UDP receive buffer overflow",
     what: "Datagrams reached the receiving host, and its socket had no room for them.",
     why: "A socket holds what its buffer holds: at 1 Gbit/s the kernel's default of 212,992 bytes \
           is full after about a millisecond in which the program did not read. To a tool that \
@@ -21,7 +21,7 @@ const PAGE: Page = Page {
     source: "socket(7), udp(7)",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.flows().iter().filter_map(of).collect()

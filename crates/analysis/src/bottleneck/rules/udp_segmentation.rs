@@ -1,11 +1,11 @@
-//! O6: the device could cut UDP, and is not asked to.
+//! `udp-segmentation-off`: the device could cut UDP, and is not asked to.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Offload};
 
 const PAGE: Page = Page {
-    id: "O6",
-    title: "CPUs cut UDP into datagrams",
+    id: RuleId::UdpSegmentationOff,
+    title: "No UDP segmentation offload",
     what: "`tx-udp-segmentation` is off at an interface that sends UDP, and the device has it.",
     why: "A program may hand over many datagrams at once (`UDP_SEGMENT`). A device that cuts \
           them saves the driver's work for each.",
@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     source: "udp(7), Documentation/networking/segmentation-offloads.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_tcp() {

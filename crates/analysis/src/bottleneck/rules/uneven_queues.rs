@@ -1,15 +1,15 @@
-//! N9: one of an interface's queues gets most of the packets.
+//! `rss-imbalance`: one of an interface's queues gets most of the packets.
 
 use std::collections::BTreeMap;
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::words::{count, counted, percent};
 
 const PAGE: Page = Page {
-    id: "N9",
-    title: "One queue gets most of the packets",
+    id: RuleId::RssImbalance,
+    title: "RSS imbalance between RX queues",
     what: "With four streams or more the fullest receive queue got more than twice the mean, and \
            a core was full of interrupts.",
     why: "The device chooses a queue by a hash of addresses and ports (RSS). With few streams \
@@ -20,7 +20,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/scaling.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["N3"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let streams = case.test.map_or(0, |test| test.record.streams.len());

@@ -1,14 +1,14 @@
-//! Q4: an interface does not send what it got.
+//! `tx-drops`: an interface does not send what it got.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
 use crate::words::{count, percent};
 use measurement::host::{EachCounter, counter};
 
 const PAGE: Page = Page {
-    id: "Q4",
-    title: "An interface does not send what it got",
+    id: RuleId::TxDrops,
+    title: "Interface drops packets on transmission",
     what: "The driver gave up packets that it was to send.",
     why: "Here the link does not drop but the device: its ring was full though the queue went on, \
           the carrier went away, or frames were too long.",
@@ -19,7 +19,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/statistics.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware().filter_map(|device| of(case, &device)).collect()

@@ -1,13 +1,13 @@
-//! K4: copies do not use the vector unit.
+//! `vector-copy-unused`: copies do not use the vector unit.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
 use crate::words::{self, percent};
 use measurement::Work;
 
 const PAGE: Page = Page {
-    id: "K4",
-    title: "Copies do not use the vector unit",
+    id: RuleId::VectorCopyUnused,
+    title: "Copies without vector instructions",
     what: "A RISC-V CPU with vectors was full, copied for at least a quarter of its time, and its \
            kernel was never found in the copies that use vectors.",
     why: "Copies by vectors move several times as much with each instruction. The kernel uses \
@@ -18,7 +18,7 @@ const PAGE: Page = Page {
     source: "arch/riscv/lib/riscv_v_helpers.c",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &[] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     load::full(case).iter().filter_map(|full| of(case, full)).collect()

@@ -1,4 +1,4 @@
-//! T2: a worker of linerate is the limit.
+//! `worker-saturated`: a worker of linerate is the limit.
 
 use measurement::Role;
 
@@ -7,7 +7,7 @@ use crate::facts::workers;
 use crate::trust::worker_busy::PAGE;
 use crate::words::{self, percent};
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["H4"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

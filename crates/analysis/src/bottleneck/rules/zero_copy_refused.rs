@@ -1,12 +1,12 @@
-//! M2: the kernel has no room to note sends without a copy.
+//! `zerocopy-optmem-limit`: the kernel has no room to note sends without a copy.
 
-use super::{Case, Found, Page, Rule};
+use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
-    id: "M2",
-    title: "The kernel has no room to note sends without a copy",
+    id: RuleId::ZerocopyOptmemLimit,
+    title: "MSG_ZEROCOPY refused (optmem_max)",
     what: "At least one in a hundred sends that were not to be copied was refused (`ENOBUFS`), \
            and written instead.",
     why: "The kernel notes each of them, in memory of the socket's options, and locks the pages. \
@@ -17,7 +17,7 @@ const PAGE: Page = Page {
     source: "Documentation/networking/msg_zerocopy.rst",
 };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check, symptoms: &["K1", "K14"] };
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| of(case, flow)).collect()

@@ -1,0 +1,351 @@
+//! What follows from what: which rules see the consequences of another rule's cause, what kind of
+//! thing a rule finds, and what one end sees of the other's limit. The order of findings that
+//! comes of it is made in `rank`.
+
+#![expect(clippy::enum_glob_use, reason = "a table of rules, and of nothing else")]
+
+use measurement::RuleId::{self, *};
+
+/// The rules that see what the cause of `rule` brings about on the same host: where both find
+/// something, `rule` is the headline.
+pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
+    match rule {
+        LinkSpeedLow => &[LinkSaturated, QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        DuplexMismatch => &[
+            RxFrameErrors,
+            LinkSaturated,
+            QdiscLimit,
+            TxDrops,
+            UdpSendBlocked,
+            UdpPathLoss,
+            TcpPathLoss,
+            StandingQueue,
+            SenderBelowRate,
+        ],
+        PauseFrames | LinkSaturated => &[QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        BusBandwidth => &[RxRingOverrun, UdpPathLoss, QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        RxRingOverrun | SoftnetBacklogOverflow => &[TcpPathLoss, StandingQueue],
+        RxRingSmall => &[RxRingOverrun],
+        ReceiveOnOneCpu => &[
+            RxRingOverrun,
+            RxRingSmall,
+            ChannelsUnused,
+            SoftnetBacklogOverflow,
+            NapiBudgetExhausted,
+            RpsOff,
+            SoftirqSaturated,
+            PauseFrames,
+            UdpReceiveBuffer,
+            UdpPathLoss,
+            TcpPathLoss,
+            StandingQueue,
+            CopyCost,
+            InOrderCore,
+            SyscallCost,
+            PacketProcessingCost,
+            CpuSaturated,
+            SenderBelowRate,
+            WorkerSaturated,
+            RunDelay,
+        ],
+        IrqOnSlowCore => &[
+            RxRingOverrun,
+            RxRingSmall,
+            ReceiveOnOneCpu,
+            ChannelsUnused,
+            SoftnetBacklogOverflow,
+            NapiBudgetExhausted,
+            RpsOff,
+            SoftirqSaturated,
+            PauseFrames,
+            UdpReceiveBuffer,
+            UdpPathLoss,
+            TcpPathLoss,
+            StandingQueue,
+            CopyCost,
+            InOrderCore,
+            SyscallCost,
+            PacketProcessingCost,
+            CpuSaturated,
+            SenderBelowRate,
+            WorkerSaturated,
+            RunDelay,
+        ],
+        IrqAndAppOnOneCpu => &[
+            RxRingOverrun,
+            RxRingSmall,
+            SoftnetBacklogOverflow,
+            NapiBudgetExhausted,
+            RpsOff,
+            UdpReceiveBuffer,
+            ReceiveWindowLimited,
+            SenderBelowRate,
+            WorkerSaturated,
+            RunDelay,
+            CopyCost,
+            InOrderCore,
+            SyscallCost,
+            PacketProcessingCost,
+            SingleThreadSaturated,
+            CpuSaturated,
+        ],
+        RssImbalance => &[ReceiveOnOneCpu],
+        InterruptStorm => &[GroOff],
+        RpsFlowLimit => &[SoftnetBacklogOverflow, TcpPathLoss, StandingQueue],
+        SoftirqSaturated => &[
+            RxRingOverrun,
+            RxRingSmall,
+            SoftnetBacklogOverflow,
+            NapiBudgetExhausted,
+            RpsOff,
+            ChannelsUnused,
+            UdpReceiveBuffer,
+            UdpPathLoss,
+            TcpPathLoss,
+            StandingQueue,
+            CopyCost,
+            InOrderCore,
+            SyscallCost,
+            PacketProcessingCost,
+            CpuSaturated,
+            PauseFrames,
+            SenderBelowRate,
+            WorkerSaturated,
+            RunDelay,
+        ],
+        UdpMemoryExhausted => &[UdpReceiveBuffer, UdpPathLoss],
+        UdpSendBlocked | CpuFrequencyDrop => {
+            &[SenderBelowRate, WorkerSaturated, SingleThreadSaturated, CpuSaturated]
+        }
+        UdpPortClosed => &[UdpPathLoss],
+        UdpDamagedOrFragmented => &[UdpPathLoss, PacketProcessingCost],
+        UdpSocketLock => &[LockContention, SingleThreadSaturated, CpuSaturated, WorkerSaturated],
+        ReceiveWindowLimited => &[
+            SendBufferLimited,
+            CwndGrowing,
+            ApplicationLimited,
+            ReceiveQueuePruned,
+            StandingQueue,
+            SocketBufferBelowBdp,
+            SenderBelowRate,
+            WorkerSaturated,
+        ],
+        SendBufferLimited => &[
+            CwndGrowing,
+            ApplicationLimited,
+            SocketBufferBelowBdp,
+            SenderBelowRate,
+            WorkerSaturated,
+            UdpSendBlocked,
+        ],
+        TcpPathLoss => &[CwndGrowing, PacketReordering, StandingQueue, SenderBelowRate],
+        PacketReordering => &[CwndGrowing, TcpPathLoss, StandingQueue, SenderBelowRate],
+        ReceiveQueuePruned => &[CwndGrowing, TcpPathLoss, StandingQueue],
+        TcpMemoryPressure => &[ReceiveWindowLimited, SendBufferLimited, ReceiveQueuePruned],
+        StandingQueue => &[CwndGrowing, SenderBelowRate],
+        TcpOptionsMissing => &[ReceiveWindowLimited],
+        EcnMarked => &[CwndGrowing, StandingQueue],
+        QueuedAtSender => &[StandingQueue],
+        GroNotMerging => &[
+            CopyCost,
+            SyscallCost,
+            PacketProcessingCost,
+            SingleThreadSaturated,
+            CpuSaturated,
+            LockContention,
+            WorkerSaturated,
+            ReceiveWindowLimited,
+            PacketReordering,
+            StandingQueue,
+        ],
+        CopyCost => &[
+            SingleThreadSaturated,
+            CpuSaturated,
+            WorkerSaturated,
+            ReceiveWindowLimited,
+            ApplicationLimited,
+            InOrderCore,
+            VectorCopyUnused,
+        ],
+        ChecksumCost | PacketFilterCost | ChecksumOffloadOff | TsoOff => FULL,
+        MisalignedAccess => &[InOrderCore, SingleThreadSaturated, CpuSaturated],
+        DmaSyncCost | LockContention | PacketProcessingCost | IommuMappingCost => {
+            &[SingleThreadSaturated, CpuSaturated, WorkerSaturated, ReceiveWindowLimited]
+        }
+        CpufreqGovernor => &[CpuFrequencyDrop, SingleThreadSaturated, CpuSaturated],
+        SyscallCost => &[SingleThreadSaturated, CpuSaturated, WorkerSaturated, ApplicationLimited],
+        SingleThreadSaturated => &[WorkerSaturated, CpuSaturated, ApplicationLimited],
+        CpuSaturated => {
+            &[WorkerSaturated, ApplicationLimited, PacketReordering, StandingQueue, UdpPathLoss]
+        }
+        ProcessStopped | RunDelay | CpuSteal | CgroupCpuQuota | OtherProcesses => LATE,
+        ScatterGatherOff => &[TsoOff],
+        QdiscLimit => &[
+            UdpSendBlocked,
+            SendBufferLimited,
+            ApplicationLimited,
+            TcpPathLoss,
+            StandingQueue,
+            QueuedAtSender,
+            SenderBelowRate,
+        ],
+        PacingWithoutFq => &[QdiscLimit, UdpReceiveBuffer, UdpPathLoss],
+        ZerocopyOptmemLimit => &[CopyCost, CpuSaturated],
+        ZerocopySmallPages => &[SingleThreadSaturated, CpuSaturated, WorkerSaturated],
+        ConntrackFull => &[UdpPathLoss, TcpPathLoss, StandingQueue],
+        SenderBelowRate => &[
+            WorkerSaturated,
+            ApplicationLimited,
+            CopyCost,
+            SyscallCost,
+            LockContention,
+            PacketProcessingCost,
+            SingleThreadSaturated,
+            CpuSaturated,
+        ],
+        WorkerSaturated => &[ApplicationLimited],
+        ForeignTraffic => &[
+            QdiscLimit,
+            LinkSaturated,
+            CwndGrowing,
+            TcpPathLoss,
+            StandingQueue,
+            EcnMarked,
+            RxRingOverrun,
+            UdpSendBlocked,
+            UdpPathLoss,
+            SenderBelowRate,
+        ],
+        _ => &[],
+    }
+}
+
+/// The kind of finding that a rule makes, from what every test has to what should not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// Where a limit shows, and not why.
+    Location,
+    /// Work that every test has.
+    Usual,
+    /// Something that could be otherwise.
+    Particular,
+}
+
+/// The kind of finding that `rule` makes.
+pub(super) const fn kind(rule: RuleId) -> Kind {
+    match rule {
+        SingleThreadSaturated
+        | CpuSaturated
+        | WorkerSaturated
+        | CwndGrowing
+        | ApplicationLimited
+        | StandingQueue
+        | UdpSendBlocked => Kind::Location,
+        CopyCost | InOrderCore | SyscallCost | PacketProcessingCost | TcpPathLoss | UdpPathLoss => {
+            Kind::Usual
+        }
+        _ => Kind::Particular,
+    }
+}
+
+/// Whether one end sees by `rule` a limit that is at the other: waits of a sender, a rate that
+/// was not sent, loss.
+pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {
+    matches!(
+        rule,
+        ReceiveWindowLimited
+            | SendBufferLimited
+            | CwndGrowing
+            | ApplicationLimited
+            | TcpPathLoss
+            | PacketReordering
+            | StandingQueue
+            | QueuedAtSender
+            | GroNotMerging
+            | SenderBelowRate
+            | WorkerSaturated
+            | UdpSendBlocked
+            | UdpPathLoss
+    )
+}
+
+/// The consequences of a program that does not run when it should: its socket fills, its window
+/// closes, acknowledgements come late and in bursts, so that segments are sent again without
+/// need; and CPUs are full of other things.
+const LATE: &[RuleId] = &[
+    UdpReceiveBuffer,
+    UdpPathLoss,
+    ReceiveWindowLimited,
+    CwndGrowing,
+    ApplicationLimited,
+    TcpPathLoss,
+    PacketReordering,
+    ReceiveQueuePruned,
+    StandingQueue,
+    QueuedAtSender,
+    GroNotMerging,
+    CopyCost,
+    ChecksumCost,
+    SyscallCost,
+    PacketFilterCost,
+    LockContention,
+    PacketProcessingCost,
+    SingleThreadSaturated,
+    CpuSaturated,
+    ProcessStopped,
+    ChecksumOffloadOff,
+    TsoOff,
+    GroOff,
+    SoftirqSaturated,
+    RfsOff,
+    SenderBelowRate,
+    WorkerSaturated,
+    RunDelay,
+    OtherProcesses,
+];
+
+/// The consequences of a CPU that is full of one kind of work: everything is late.
+const FULL: &[RuleId] = &[
+    ReceiveWindowLimited,
+    CwndGrowing,
+    ApplicationLimited,
+    PacketReordering,
+    StandingQueue,
+    QueuedAtSender,
+    GroNotMerging,
+    CopyCost,
+    InOrderCore,
+    SyscallCost,
+    LockContention,
+    PacketProcessingCost,
+    SingleThreadSaturated,
+    CpuSaturated,
+    SoftirqSaturated,
+    SenderBelowRate,
+    WorkerSaturated,
+    RunDelay,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bottleneck::rules::RULES;
+
+    #[test]
+    fn no_cause_has_a_consequence_twice() {
+        for cause in RuleId::ALL {
+            let all = consequences(*cause);
+            let times = |one: &RuleId| all.iter().filter(|other| *other == one).count();
+            assert!(all.iter().all(|one| times(one) == 1), "{cause}");
+        }
+    }
+
+    #[test]
+    fn causes_and_consequences_are_rules_of_what_limits() {
+        let is_registered = |rule: &RuleId| RULES.iter().any(|one| one.page.id == *rule);
+        for cause in RuleId::ALL.iter().filter(|cause| !consequences(**cause).is_empty()) {
+            assert!(is_registered(cause), "{cause}");
+            assert!(consequences(*cause).iter().all(is_registered), "{cause}");
+        }
+    }
+}
