@@ -5,11 +5,11 @@ use crate::tree::{Source, Tree};
 
 /// Files of crates that are too long.
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
-    tree.sources.iter().filter(|source| source.is_shipped()).filter_map(judge).collect()
+    tree.shipped().filter_map(judge).collect()
 }
 
 fn judge(source: &Source) -> Option<Finding> {
-    let lines = source.lines().count();
+    let lines = source.text.lines().count();
     let what = || format!("{lines} lines; split it where a reader would, {MOST_LINES} at most");
     (lines > MOST_LINES).then(|| Finding::of(&source.path, what()))
 }

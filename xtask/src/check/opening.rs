@@ -7,13 +7,13 @@ use crate::tree::{Source, Tree};
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
     tree.sources
         .iter()
-        .filter(|source| is_bound(source) && !source.first_line.starts_with("//!"))
-        .map(|source| Finding::at(&source.path, 1, "begin with `//!`: what this file is"))
+        .filter(|source| is_bound(source) && !source.text.starts_with("//!"))
+        .map(|source| Finding::of(&source.path, "begin with `//!`: what this file is"))
         .collect()
 }
 
 fn is_bound(source: &Source) -> bool {
-    source.is_shipped() || source.folder().is_none()
+    source.place().is_some() || !source.path.starts_with("crates/")
 }
 
 #[cfg(test)]
