@@ -162,4 +162,15 @@ mod tests {
             assert!(manifest.contains(&format!("name = \"{name}\"")), "{name}");
         }
     }
+
+    #[test]
+    fn every_input_has_a_name_that_says_what_it_is() {
+        let folders = Folders::of(&Workspace::find().expect("a workspace"));
+        for target in names(&folders.sources()).expect("readable") {
+            for input in names(&folders.corpus(&target)).expect("readable") {
+                let is_hash = input.len() == 40 && input.chars().all(|c| c.is_ascii_hexdigit());
+                assert!(!is_hash, "name it, or leave it out: {target}/{input}");
+            }
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Random numbers that a seed repeats. Not for secrets.
 
-/// SplitMix64 (Steele, Lea and Flood: Fast splittable pseudorandom number generators).
+/// A sequence of numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(fastrand::Rng);
 
 impl Random {
     /// The sequence of a seed.
     pub(super) const fn from_seed(seed: u64) -> Self {
-        Self(seed)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     /// A seed that is new each time.
@@ -16,17 +16,12 @@ impl Random {
     }
 
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.u64(..)
     }
 
     /// A number below `bound`; 0 if there is none.
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        let bound = bound.max(1) as u64;
-        usize::try_from(self.next() % bound).unwrap_or_default()
+        self.0.usize(..bound.max(1))
     }
 
     /// One of a list.
@@ -35,7 +30,7 @@ impl Random {
     }
 
     pub(super) fn byte(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
+        self.0.u8(..)
     }
 
     pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {

@@ -19,7 +19,6 @@ use crate::shape::Rate;
 use direction::Direction;
 
 mod direction;
-mod random;
 
 /// What a relay does to the frames of each direction. The default does nothing to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -44,24 +44,8 @@ pub(crate) fn span(time: &libc::timespec) -> Duration {
 
 /// The current time in UTC in the form of RFC 3339, to the second.
 pub fn utc_rfc3339() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let seconds = libc::time_t::try_from(seconds).unwrap_or(0);
-    let mut broken = MaybeUninit::<libc::tm>::zeroed();
-    // SAFETY: both pointers are valid for the call, and an all-zero tm is a valid
-    // one should the call fail.
-    let tm = unsafe {
-        libc::gmtime_r(&raw const seconds, broken.as_mut_ptr());
-        broken.assume_init()
-    };
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
-        tm.tm_year + 1900,
-        tm.tm_mon + 1,
-        tm.tm_mday,
-        tm.tm_hour,
-        tm.tm_min,
-        tm.tm_sec
-    )
+    let seconds = i64::try_from(wall_millis() / 1000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 /// Milliseconds since the Unix epoch (`CLOCK_REALTIME`, clock_gettime(2)).

@@ -14,15 +14,16 @@ mod support;
 
 use support::{calls, context, ended, eventually};
 
-/// Marsaglia's xorshift: the same numbers in each run.
-struct Chance(u64);
+/// The same numbers in each run.
+struct Chance(fastrand::Rng);
 
 impl Chance {
+    const fn from_seed(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
+        self.0.u64(..limit)
     }
 
     fn index(&mut self, limit: u64) -> usize {
@@ -125,7 +126,7 @@ impl Workload for Actor {
 
 /// Yields, sleeps or stalls until it is unscheduled.
 fn victim(world: &Arc<World>, seed: u64) -> impl Workload {
-    let (world, mut chance) = (Arc::clone(world), Chance(seed));
+    let (world, mut chance) = (Arc::clone(world), Chance::from_seed(seed));
     calls(move |mpu| match chance.below(3) {
         0 => Next::Yield,
         1 => Next::Stalled(Wait::until(mpu.now().after(Duration::from_micros(chance.below(100))))),
@@ -137,7 +138,7 @@ fn victim(world: &Arc<World>, seed: u64) -> impl Workload {
 }
 
 fn siege<V: Workload>(victims: &mut [Handle<V>], actors: &[Handle<Actor>], end: Instant) {
-    let mut chance = Chance(99);
+    let mut chance = Chance::from_seed(99);
     while Instant::now() < end {
         let (one, another) = (chance.index(20), chance.index(20));
         actors[another].signal();
@@ -165,10 +166,10 @@ fn nothing_is_lost_in_a_crowd() {
         children: AtomicI64::new(0),
         turns: AtomicU64::new(0),
     });
-    let mut chance = Chance(7);
+    let mut chance = Chance::from_seed(7);
     let mut actors: Vec<_> = (1..=20)
         .map(|seed| {
-            context.add(Actor { world: Arc::clone(&world), chance: Chance(seed), holds: false })
+            context.add(Actor { world: Arc::clone(&world), chance: Chance::from_seed(seed), holds: false })
         })
         .collect();
     let mut victims: Vec<_> = (21..=40).map(|seed| context.add(victim(&world, seed))).collect();

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::random::Random;
+use fastrand::Rng;
+
 use super::{Impairment, RelayCounters};
 
 /// Frames on their way, each with the time at which it leaves.
 #[derive(Debug)]
 pub(super) struct Direction {
     impairment: Impairment,
-    random: Random,
+    /// The same seed, the same decisions.
+    random: Rng,
     /// By time, and then in the order in which they came.
     waiting: BTreeMap<(Duration, u64), Vec<u8>>,
     accepted: u64,
@@ -23,7 +25,7 @@ impl Direction {
     pub(super) const fn new(impairment: Impairment, seed: u64) -> Self {
         Self {
             impairment,
-            random: Random::seeded(seed),
+            random: Rng::with_seed(seed),
             waiting: BTreeMap::new(),
             accepted: 0,
             free_at: Duration::ZERO,
@@ -33,7 +35,7 @@ impl Direction {
 
     /// A frame came; its virtual header does not take time on a wire.
     pub(super) fn accept(&mut self, now: Duration, frame: &[u8]) {
-        if self.random.happens(self.impairment.loss) {
+        if self.random.f64() < self.impairment.loss {
             self.counters.lost += 1;
             return;
         }
@@ -42,11 +44,11 @@ impl Direction {
             return;
         };
         let mut due = sent + self.impairment.delay;
-        if self.random.happens(self.impairment.reorder) {
+        if self.random.f64() < self.impairment.reorder {
             due += self.impairment.reorder_delay;
         }
         self.put(due, frame.to_vec());
-        if self.random.happens(self.impairment.duplicate) {
+        if self.random.f64() < self.impairment.duplicate {
             self.put(due, frame.to_vec());
         }
     }

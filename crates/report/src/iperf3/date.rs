@@ -1,61 +1,16 @@
-//! A moment as RFC 1123 (5.2.14) writes it, in GMT.
+//! A moment as RFC 1123 (5.2.14) writes it, in GMT; RFC 9110 (5.6.7) calls it an HTTP date.
 
-/// `millis` after 1970 as `Sat, 21 Nov 2026 23:45:23 GMT`.
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
+
+/// `millis` after 1970 as `Sat, 21 Nov 2026 23:45:23 GMT`; what is later than the year 9999
+/// is its end.
 pub(super) fn rfc1123(millis: u64) -> String {
-    let seconds = millis / 1000;
-    let (days, second) = (seconds / SECONDS_PER_DAY, seconds % SECONDS_PER_DAY);
-    let (year, month, day) = civil(days);
-    format!(
-        "{}, {day:02} {} {year} {:02}:{:02}:{:02} GMT",
-        WEEKDAYS[(days % 7) as usize],
-        MONTHS[month],
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
+    let millis = i64::try_from(millis).unwrap_or(i64::MAX);
+    let time = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
+    // Only years before 0 cannot be written.
+    DateTimePrinter::new().timestamp_to_rfc9110_string(&time).unwrap_or_default()
 }
-
-/// Year, month from 0 and day from 1 of a day after 1970.
-fn civil(mut days: u64) -> (u64, usize, u64) {
-    let mut year = 1970 + days / DAYS_PER_ERA * YEARS_PER_ERA;
-    days %= DAYS_PER_ERA;
-    while days >= days_of_year(year) {
-        days -= days_of_year(year);
-        year += 1;
-    }
-    let mut month = 0;
-    while days >= days_of_month(year, month) {
-        days -= days_of_month(year, month);
-        month += 1;
-    }
-    (year, month, days + 1)
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-const fn days_of_year(year: u64) -> u64 {
-    if is_leap(year) { 366 } else { 365 }
-}
-
-const fn days_of_month(year: u64, month: usize) -> u64 {
-    match month {
-        1 if is_leap(year) => 29,
-        1 => 28,
-        3 | 5 | 8 | 10 => 30,
-        _ => 31,
-    }
-}
-
-const SECONDS_PER_DAY: u64 = 86_400;
-/// The Gregorian calendar repeats after 400 years.
-const YEARS_PER_ERA: u64 = 400;
-const DAYS_PER_ERA: u64 = 146_097;
-/// The first of January 1970 was a Thursday.
-const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 #[cfg(test)]
 mod tests {
