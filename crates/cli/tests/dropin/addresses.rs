@@ -12,7 +12,7 @@ use crate::support::{
 #[test]
 fn a_server_listens_on_its_port_and_a_client_comes_to_it() {
     let server = Server::start("");
-    assert!(!listeners(server.running.pid(), server.port).is_empty());
+    assert!(!listeners(server.running.id(), server.port).is_empty());
     run(client(server.port, "-n 1M")).assert_success();
     run(client(free_port(), "-n 1M")).assert_error("Connection refused");
 }
@@ -21,12 +21,12 @@ fn a_server_listens_on_its_port_and_a_client_comes_to_it() {
 fn a_server_binds_to_its_address() {
     let server = Server::start("-B 127.0.0.2");
     let own: IpAddr = Ipv4Addr::new(127, 0, 0, 2).into();
-    assert_eq!(listeners(server.running.pid(), server.port), [own]);
+    assert_eq!(listeners(server.running.id(), server.port), [own]);
     run(client(server.port, "-n 1M")).assert_error("Connection refused");
     let there = |options: &str| iperf3(&format!("-c 127.0.0.2 -p {} {options}", server.port));
     run(there("-n 1M")).assert_success();
     let _client = Running::start(there("-u -t 20"));
-    let pid = server.running.pid();
+    let pid = server.running.id();
     let sockets = until("socket", || {
         Some(datagram_sockets(pid, server.port)).filter(|sockets| !sockets.is_empty())
     });
@@ -88,7 +88,7 @@ fn a_server_binds_to_a_device() {
 #[test]
 fn each_family_can_be_had_alone() {
     let server = Server::start("-4");
-    assert!(listeners(server.running.pid(), server.port).iter().all(IpAddr::is_ipv4));
+    assert!(listeners(server.running.id(), server.port).iter().all(IpAddr::is_ipv4));
     let json = run(iperf3(&format!("-c localhost -4 -p {} -n 1M -J", server.port))).json();
     assert_eq!(json["start"]["connected"][0]["remote_host"], "127.0.0.1");
     if !has_ipv6() {
@@ -97,7 +97,7 @@ fn each_family_can_be_had_alone() {
     let to_v6 = |options: &str, port| iperf3(&format!("-c ::1 -p {port} -n 1M {options}"));
     assert_eq!(run(to_v6("", server.port)).code, Some(1));
     let server = Server::start("-6");
-    assert!(listeners(server.running.pid(), server.port).iter().all(IpAddr::is_ipv6));
+    assert!(listeners(server.running.id(), server.port).iter().all(IpAddr::is_ipv6));
     run(to_v6("-6", server.port)).assert_success();
     assert_eq!(run(to_v6("-4", server.port)).code, Some(1));
     assert_eq!(run(client(server.port, "-n 1M -6")).code, Some(1));

@@ -21,7 +21,7 @@ fn a_time_ends_a_test() {
 fn a_time_of_0_goes_on_until_it_is_interrupted() {
     let server = Server::start("");
     let mut client = Running::start(client(server.port, "-t 0 -b 10M -i 0.2"));
-    let intervals = || client.printed().matches("/sec").count();
+    let intervals = || client.stdout().matches("/sec").count();
     until("five intervals", || (intervals() >= 5).then_some(()));
     assert!(client.is_running());
     client.signal("INT");

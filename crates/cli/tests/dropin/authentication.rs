@@ -1,4 +1,4 @@
-//! Users, passwords and keys: between two linerates, and with a plain iperf3.
+//! Users, passwords and keys: between two linerates, and with a program iperf3.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::peer::{ByHand, CREATE_STREAMS, SERVER_ERROR, ask, plain_test};
 use crate::support::{
-    Directory, Finished, Running, Server, client, free_port, iperf3, plain, run, skip, until,
+    Directory, Finished, Running, Server, client, free_port, iperf3, program, run, skip, until,
 };
 
 #[test]
@@ -86,7 +86,7 @@ fn the_old_padding_is_spoken_if_asked() {
 #[test]
 fn a_plain_iperf3_may_test_with_its_password() {
     let Some(plain_iperf3) = installed_iperf3() else { return };
-    let door = Door::new("plain-client");
+    let door = Door::new("program-client");
     let server = Server::start(&door.server_options("--use-pkcs1-padding"));
     let test = |password: &str| {
         let mut command = plain_iperf3();
@@ -102,7 +102,7 @@ fn a_plain_iperf3_may_test_with_its_password() {
 #[test]
 fn a_plain_iperf3_lets_the_right_password_test() {
     let Some(plain_iperf3) = installed_iperf3() else { return };
-    let door = Door::new("plain-server");
+    let door = Door::new("program-server");
     let port = free_port();
     let mut command = plain_iperf3();
     command.args(["-s", "-p", &port.to_string()]);
@@ -206,14 +206,14 @@ fn installed_iperf3() -> Option<impl Fn() -> Command> {
     let minor = version.strip_prefix("iperf 3.")?.split([' ', '+', '.']).next()?;
     let is_old = minor.parse::<u32>().is_ok_and(|minor| minor < 17);
     if is_old && version.contains("authentication") {
-        Some(|| plain(Command::new("iperf3")))
+        Some(|| program(Command::new("iperf3")))
     } else {
         skip(&format!("no iperf3 before 3.17 with authentication: {version}"))
     }
 }
 
 fn run_version() -> Option<String> {
-    let output = plain(Command::new("iperf3")).arg("-v").output();
+    let output = program(Command::new("iperf3")).arg("-v").output();
     match output {
         Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
         Err(error) => skip(&format!("no iperf3: {error}")),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lab::Host;
 
-use crate::support::{plain, signal, skip};
+use crate::support::{program, signal, skip};
 
 /// A capture under way; it does not outlive this value.
 pub(crate) struct Capture {
@@ -28,7 +28,7 @@ impl Capture {
     }
 
     fn start(command: Command, interface: &str, filter: &str) -> Option<Self> {
-        let mut command = plain(command);
+        let mut command = program(command);
         // -Z: a user namespace has no other user to become.
         command.args([
             "-Z",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Finished, Running, Server, client, free_port, iperf3, run, side_by_side};
+use crate::support::{Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side};
 
 #[test]
 fn nobody_listens() {
@@ -25,7 +25,7 @@ fn nobody_has_that_name() {
 fn a_server_tests_with_one_client_at_a_time() {
     let server = Server::start("");
     let mut first = Running::start(client(server.port, "-t 20 -b 10M -i 0.2"));
-    first.await_words("0.00-0.");
+    await_words(&first, "0.00-0.");
     run(client(server.port, "-n 1M")).assert_error("the server is busy running a test");
     assert_failed(&run(client(server.port, "-n 1M -J")), "the server is busy running a test");
     assert!(first.is_running());

@@ -2,7 +2,7 @@
 
 use serde_json::{Deserializer, Value};
 
-use crate::support::{Finished, Running, Server, client, report, run, test};
+use crate::support::{Finished, Running, Server, await_words, client, report, run, test};
 
 #[test]
 fn one_object_tells_of_a_test() {
@@ -24,7 +24,7 @@ fn one_object_tells_of_a_test() {
 fn each_event_is_a_line_as_it_happens() {
     let server = Server::start("--json-stream -1");
     let mut client = Running::start(client(server.port, "-t 1 -i 0.5 -b 10M --json-stream"));
-    client.await_words(r#""interval""#);
+    await_words(&client, r#""interval""#);
     assert!(client.is_running(), "it told of an interval at the end only");
     assert_events(&client.finish());
     assert_events(&server.running.finish());

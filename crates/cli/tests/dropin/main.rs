@@ -7,6 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "../support/mod.rs"]
+mod shared;
+
 mod addresses;
 mod amounts;
 #[cfg(feature = "authentication")]

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::peer::parameters;
-use crate::support::{Directory, Running, Server, client, iperf3, run, side_by_side, test};
+use crate::support::{Directory, Running, Server, await_words, client, iperf3, run, side_by_side, test};
 
 #[test]
 fn each_format_has_its_unit() {
@@ -33,12 +33,12 @@ fn each_format_has_its_unit() {
 fn verbose_output_has_the_details() {
     let finished = test("-n 1M -V");
     finished.assert_success();
-    let plain = test("-n 1M").stdout;
+    let program = test("-n 1M").stdout;
     for words in
         ["iperf 3.21", "Time: ", "Cookie: ", "Test Complete. Summary Results:", "CPU Utilization: "]
     {
         assert!(finished.stdout.contains(words), "no '{words}': {}", finished.stdout);
-        assert!(!plain.contains(words), "'{words}': {plain}");
+        assert!(!program.contains(words), "'{words}': {program}");
     }
 }
 
@@ -108,10 +108,10 @@ fn a_log_file_has_the_output_of_each_run_and_standard_output_none() {
 fn output_comes_while_the_test_runs() {
     let server = Server::start("--forceflush");
     let mut client = Running::start(client(server.port, "-t 20 -i 0.2 -b 10M --forceflush"));
-    client.await_words("0.00-0.");
+    await_words(&client, "0.00-0.");
     assert!(client.is_running());
     let mut server = server.running;
-    server.await_words("0.00-1.");
+    await_words(&server, "0.00-1.");
 }
 
 #[test]

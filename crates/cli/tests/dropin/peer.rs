@@ -70,7 +70,7 @@ pub(crate) fn open_stream(port: u16) -> Control {
     stream
 }
 
-/// The parameters of a plain TCP test.
+/// The parameters of a program TCP test.
 pub(crate) fn plain_test() -> Value {
     json!({"tcp": true, "omit": 0, "time": 1, "parallel": 1, "len": 131_072})
 }

@@ -19,7 +19,7 @@ fn a_process_stays_on_its_cpu() {
             let server = Server::start(of_the_server);
             let options = format!("{of_the_client} -t 20 -b 10M");
             let client = Running::start(client(server.port, &options));
-            for (pid, cpu) in [(server.running.pid(), server_on), (client.pid(), client_on)] {
+            for (pid, cpu) in [(server.running.id(), server_on), (client.id(), client_on)] {
                 until(&format!("thread on CPU {cpu}, with {options}"), || {
                     allowed_cpus(pid).iter().any(|cpus| cpus == cpu).then_some(())
                 });
@@ -35,10 +35,10 @@ fn a_pidfile_holds_the_number_of_the_process() {
     let directory = Directory::new("pidfile");
     let [of_the_server, of_the_client] = ["server", "client"].map(|name| directory.file(name));
     let server = Server::start(&format!("-I {}", of_the_server.display()));
-    assert_eq!(until("a number", || number_in(&of_the_server)), server.running.pid());
+    assert_eq!(until("a number", || number_in(&of_the_server)), server.running.id());
     let options = format!("-t 20 --pidfile {}", of_the_client.display());
     let client = Running::start(client(server.port, &options));
-    assert_eq!(until("a number", || number_in(&of_the_client)), client.pid());
+    assert_eq!(until("a number", || number_in(&of_the_client)), client.id());
     let another = format!("-s -p {} -I {}", free_port(), of_the_server.display());
     run(iperf3(&another)).assert_error("Another instance");
     client.signal("INT");

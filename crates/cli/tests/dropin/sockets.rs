@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::capture::Capture;
 use crate::evidence::{connections, is_at_the_server, number_after};
-use crate::support::{Running, Server, client, run, side_by_side, test, until};
+use crate::support::{Running, Server, await_words, client, run, side_by_side, test, until};
 
 #[test]
 fn a_window_is_the_size_of_both_buffers_at_both_ends() {
@@ -105,7 +105,7 @@ fn joined_blocks(option: &str) -> Option<usize> {
     let capture = Capture::on_loopback(&format!("tcp dst port {}", server.port))?;
     let options = format!("-l 100 -b 400k -t 20 -i 0.2 {option}");
     let mut client = Running::start(client(server.port, &options));
-    client.await_words("0.00-0.");
+    await_words(&client, "0.00-0.");
     server.running.signal("STOP");
     std::thread::sleep(Duration::from_millis(600));
     drop(client);

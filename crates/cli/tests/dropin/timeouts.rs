@@ -8,7 +8,7 @@ use lab::Host;
 use crate::peer::{
     ByHand, CREATE_STREAMS, SERVER_ERROR, TEST_RUNNING, TEST_START, ask, open_stream, plain_test,
 };
-use crate::support::{Finished, Running, Server, client, iperf3_on, link, run};
+use crate::support::{Finished, Running, Server, await_words, client, iperf3_on, link, run};
 
 #[test]
 fn a_client_that_receives_nothing_gives_up() {
@@ -53,7 +53,7 @@ fn data_that_nobody_acknowledges_ends_a_test() {
     let to = format!("-c {} -p {}", link.far.ipv4(), server.port);
     let options = format!("{to} -t 29 -i 0.2 -b 50M --snd-timeout 1000");
     let mut client = Running::start(iperf3_on(&link.near, &options));
-    client.await_words("0.00-0.");
+    await_words(&client, "0.00-0.");
     cut(&link.far);
     let since = Instant::now();
     let finished = client.finish();

@@ -1,14 +1,14 @@
 //! How arguments may be written, and what is said of wrong ones.
 
 use crate::peer::parameters;
-use crate::support::{Directory, LINERATE, client, iperf3, plain, report, run, side_by_side, test};
+use crate::support::{Directory, LINERATE, client, iperf3, program, report, run, side_by_side, test};
 
 #[test]
 fn a_link_named_iperf3_is_iperf3() {
     let directory = Directory::new("link");
     let link = directory.file("iperf3");
     std::os::unix::fs::symlink(LINERATE, &link).expect("a link");
-    let mut command = plain(std::process::Command::new(link));
+    let mut command = program(std::process::Command::new(link));
     command.arg("-v");
     let finished = run(command);
     finished.assert_success();

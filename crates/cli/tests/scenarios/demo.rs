@@ -61,7 +61,7 @@ fn the_demo_needs_no_privileges() {
 }
 
 fn play(command: Command) -> Finished {
-    Running::start(command).finish(Duration::from_secs(60))
+    Running::start(command).finish_within(Duration::from_secs(60))
 }
 
 fn assert_shows_four_rows(finished: &Finished) {

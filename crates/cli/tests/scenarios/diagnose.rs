@@ -41,7 +41,7 @@ fn a_record_is_explained_from_its_file() {
     let directory = Directory::new("explained");
     let server = Server::start();
     for options in ["--tcp --send", "--tcp"] {
-        let file = directory.path().join("record.json").display().to_string();
+        let file = directory.file("record.json").display().to_string();
         test(&server, &format!("{options} -t 300ms --output {file}")).assert_success();
         let finished = run(linerate(&format!("explain {file}")));
         finished.assert_success();
@@ -52,7 +52,7 @@ fn a_record_is_explained_from_its_file() {
 #[test]
 fn a_record_from_anybody_moves_no_cursor_and_fills_no_memory() {
     let directory = Directory::new("forged");
-    let file = directory.path().join("record.json");
+    let file = directory.file("record.json");
     let mut record = json(&Server::start(), "--tcp --send -t 100ms");
     record["peer"]["software"] = "evil\u{1b}[31m".into();
     fs::write(&file, record.to_string()).expect("a file");
@@ -90,7 +90,7 @@ fn a_rule_is_explained_by_its_name() {
 fn what_is_no_rule_and_no_record_is_said() {
     run(linerate("explain X9")).assert_refusal(1, &["no rule", "X9"]);
     let directory = Directory::new("no-record");
-    let file = directory.path().join("x.json");
+    let file = directory.file("x.json");
     fs::write(&file, "{\"schema\": \"linerate/record/1\", \"tags\": 7}").expect("written");
     let finished = run(linerate(&format!("explain {}", file.display())));
     finished.assert_refusal(1, &["x.json", "no record"]);
@@ -142,7 +142,7 @@ fn chains_of_calls_are_written_for_flame_graphs() {
 #[test]
 fn a_record_needs_no_rate_and_other_texts_are_no_profile() {
     let directory = Directory::new("no-profile");
-    let file = directory.path().join("x.txt").display().to_string();
+    let file = directory.file("x.txt").display().to_string();
     fs::write(&file, "once upon a time").expect("written");
     run(linerate(&format!("explain {file}"))).assert_refusal(1, &["x.txt", "no output of perf"]);
     fs::write(&file, "{}").expect("written");

@@ -219,8 +219,8 @@ fn a_busy_server_is_an_error_of_its_own_code() {
 fn a_file_that_cannot_be_written_costs_no_result() {
     let server = Server::start();
     let directory = Directory::new("unwritable");
-    let missing = directory.path().join("missing").join("record.json");
-    let taken = directory.path().join("taken");
+    let missing = directory.file("missing").join("record.json");
+    let taken = directory.file("taken");
     std::fs::create_dir(&taken).expect("a directory");
     for file in [missing, taken] {
         let finished = write_to(&server, &file);
@@ -261,7 +261,7 @@ fn against(answer: impl FnOnce(TcpStream) -> Option<TcpStream> + Send + 'static)
     let client = Running::start(linerate(&format!("test 127.0.0.1 --port {port} --tcp")));
     let (connection, _) = listener.accept().expect("a connection");
     let kept = answer(connection);
-    let finished = client.finish(Duration::from_secs(25));
+    let finished = client.finish_within(Duration::from_secs(25));
     drop(kept);
     finished
 }

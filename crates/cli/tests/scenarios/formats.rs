@@ -83,7 +83,7 @@ fn the_omitted_start_is_not_part_of_the_result() {
 #[test]
 fn a_file_holds_what_json_prints() {
     let (server, directory) = (Server::start(), Directory::new("output"));
-    let file = directory.path().join("record.json");
+    let file = directory.file("record.json");
     let mut command = client(&server, "--tcp --send -t 100ms --json --output");
     command.arg(&file);
     let finished = run(command);
@@ -104,7 +104,7 @@ fn a_file_holds_what_json_prints() {
 #[test]
 fn what_is_no_file_is_written_into_and_stays_what_it_is() {
     let (server, directory) = (Server::start(), Directory::new("devices"));
-    let link = directory.path().join("link");
+    let link = directory.file("link");
     std::os::unix::fs::symlink("/dev/null", &link).expect("a link");
     let mut command = client(&server, "--tcp --send -t 50ms --output");
     command.arg(&link);

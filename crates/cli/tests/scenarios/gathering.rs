@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use lab::Host;
 use serde_json::{Value, json};
 
-use crate::support::{LINERATE, PATIENCE, Running, Server, client, link, program, run, skip, test};
+use crate::support::{LINERATE, PATIENCE, Running, Server, client, link, program, run, skip, test, until};
 
 #[test]
 fn streams_that_trickle_in_hold_no_place() {
@@ -31,7 +31,7 @@ fn streams_that_trickle_in_do_not_hold_up_the_queue() {
     control.await_create_streams();
     let next = Running::start(client(&server, "--tcp --send -n 1M"));
     let slow = std::thread::spawn(move || control.trickle(Duration::from_millis(200), PATIENCE));
-    let finished = next.finish(PATIENCE);
+    let finished = next.finish();
     assert!(finished.ran_to_its_end(), "{finished:?}");
     assert!(finished.took < Duration::from_secs(15), "{finished:?}");
     slow.join().expect("no panic");
@@ -45,7 +45,7 @@ fn further_ports_are_opened_when_the_turn_of_their_test_has_come() {
     let mut waits = Client::ask(&server, &wants_doors());
     assert!(waits.message()["waiting"].is_object());
     assert_eq!(listeners(&server).len(), 1, "only its own port");
-    first.finish(PATIENCE).assert_success();
+    first.finish().assert_success();
     let ports = waits.await_create_streams();
     assert_eq!(ports.len(), 4, "one for each 16 streams");
     let expected: BTreeSet<u16> = ports.iter().copied().chain([server.address.port()]).collect();
@@ -256,11 +256,7 @@ fn listeners(server: &Server) -> BTreeSet<u16> {
 }
 
 fn await_that(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until(what, || is_so().then_some(()));
 }
 
 /// The record of a test that was not held up.

@@ -35,7 +35,7 @@ fn this_host_has_cpus_and_a_loopback() {
 #[test]
 fn what_was_captured_shows_the_same_host() {
     let directory = Directory::new("host-capture");
-    let file = directory.path().join("host.tar").display().to_string();
+    let file = directory.file("host.tar").display().to_string();
     let finished = run(linerate(&format!("capture -o {file}")));
     finished.assert_success();
     assert!(finished.stdout.contains("files captured to"), "{finished:?}");
@@ -67,7 +67,7 @@ fn what_is_no_captured_host_is_refused() {
         .assert_refusal(1, &["cannot read", "no captured host"]);
     run(linerate(&format!("host --root {folder}/absent.tar")))
         .assert_refusal(1, &["absent.tar: no such file"]);
-    let file = directory.path().join("text");
+    let file = directory.file("text");
     std::fs::write(&file, "no archive").expect("written");
     run(linerate(&format!("host --root {}", file.display())))
         .assert_refusal(1, &["no archive of linerate capture"]);

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use crate::support::{Finished, PATIENCE, Running, Server, client, json, linerate, test};
+use crate::support::{Finished, Running, Server, client, json, linerate, test};
 
 #[test]
 fn a_server_that_is_killed_leaves_partial_numbers() {
@@ -40,7 +40,7 @@ fn a_server_that_is_told_to_stop_lets_its_tests_end() {
     server.line_with("stops when 1 test has ended");
     let late = test(&server, "--tcp --send -t 100ms");
     late.assert_refusal(5, &["the server is busy"]);
-    running.finish(PATIENCE).assert_success();
+    running.finish().assert_success();
     server.line_with("done");
     server.finish();
 }
@@ -149,7 +149,7 @@ fn ctrl_c_before_the_test_leaves_nothing_to_show() {
 /// Nobody waits long for a program that is told to end.
 fn soon(running: Running) -> Finished {
     let asked = Instant::now();
-    let finished = running.finish(Duration::from_secs(30));
+    let finished = running.finish_within(Duration::from_secs(30));
     assert!(asked.elapsed() < Duration::from_secs(8), "{:?}: {finished:?}", asked.elapsed());
     finished
 }

@@ -6,10 +6,7 @@ use std::time::Duration;
 use lab::{Link, LinkSpec, Rate, Shape};
 use serde_json::Value;
 
-use crate::support::{
-    Finished, LINERATE, PATIENCE, Running, Server, client, free_port, json, linerate, link,
-    program, run, skip,
-};
+use crate::support::{Finished, LINERATE, Running, Server, client, free_port, json, linerate, link, program, run, skip};
 
 fn latency(server: &Server, options: &str) -> Finished {
     let (ip, port) = (server.address.ip(), server.address.port());
@@ -117,7 +114,7 @@ fn requests_that_were_not_sent_in_time_are_told() {
     server.running.signal("STOP");
     std::thread::sleep(Duration::from_millis(400));
     server.running.signal("CONT");
-    let finished = running.finish(PATIENCE);
+    let finished = running.finish();
     finished.assert_success();
     assert!(finished.stdout.contains("requests could not be sent at their times"), "{finished:?}");
 }
@@ -128,7 +125,7 @@ fn two_clients_with_probes_share_a_queue() {
     let command = || client(&server, "--tcp --send -t 500ms --latency --json");
     let (one, two) = (Running::start(command()), Running::start(command()));
     for running in [one, two] {
-        let finished = running.finish(PATIENCE);
+        let finished = running.finish();
         // One of them may say that it waits.
         assert!(finished.ran_to_its_end(), "{finished:?}");
         let count = &finished.json()["outcome"]["latency"]["loaded"]["count"];
@@ -153,7 +150,7 @@ fn an_interrupt_keeps_what_was_measured() {
     server.await_test();
     std::thread::sleep(Duration::from_millis(200));
     running.signal("INT");
-    let finished = running.finish(PATIENCE);
+    let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
@@ -162,7 +159,7 @@ fn an_interrupt_keeps_what_was_measured() {
         Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only load --json")));
     std::thread::sleep(Duration::from_secs(2));
     running.signal("INT");
-    let finished = running.finish(PATIENCE);
+    let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
     assert!(finished.json()["outcome"]["latency"]["idle"]["count"].as_u64() > Some(10));
 }

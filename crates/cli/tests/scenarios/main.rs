@@ -6,6 +6,9 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "../support/mod.rs"]
+mod shared;
+
 mod demo;
 mod diagnose;
 mod engines;

@@ -8,10 +8,7 @@ use std::time::Duration;
 use lab::Link;
 use serde_json::Value;
 
-use crate::support::{
-    LINERATE, PATIENCE, Running, Server, client, json, linerate, link, program, run, skip, test,
-    unprivileged,
-};
+use crate::support::{LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test, unprivileged};
 
 #[test]
 fn a_thousand_streams_move_and_are_compared() {
@@ -142,7 +139,7 @@ fn an_interrupt_ends_a_test_of_many_streams_in_order() {
     let running = Running::start(client(&server, "--tcp --send -P 500 -t 30s --json"));
     server.await_test();
     running.signal("INT");
-    let finished = running.finish(PATIENCE);
+    let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");

@@ -2,15 +2,12 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lab::Host;
 use serde_json::{Value, json};
 
-use crate::support::{
-    Finished, LINERATE, PATIENCE, Running, Server, client, free_port, has_ipv6, json, linerate,
-    link, program, run, skip, test,
-};
+use crate::support::{Finished, LINERATE, Running, Server, client, free_port, has_ipv6, json, linerate, link, program, run, skip, test, until};
 
 #[test]
 fn tests_follow_each_other_without_a_pause() {
@@ -92,7 +89,7 @@ fn a_quiet_server_says_nothing() {
     // Nothing tells when it listens.
     await_listener(port);
     run(linerate(&format!("test 127.0.0.1 --port {port} --tcp --send -t 50ms"))).assert_success();
-    server.finish(PATIENCE).assert_success();
+    server.finish().assert_success();
 }
 
 #[test]
@@ -143,7 +140,7 @@ fn stray_datagrams_get_no_answer() {
     let running = Running::start(client(&server, "--udp -t 500ms -b 20M --json"));
     server.line_with("begins");
     say(HELLO);
-    let finished = running.finish(PATIENCE);
+    let finished = running.finish();
     finished.assert_success();
     for record in finished.json()["records"].as_array().expect("records") {
         assert_eq!(record["outcome"]["directions"][0]["datagrams"]["lost"], 0, "{record}");
@@ -207,11 +204,9 @@ fn assert_options_work(server: &Server) {
 
 /// Waits until a connection succeeds.
 fn await_listener(port: u16) {
-    let deadline = Instant::now() + PATIENCE;
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        assert!(Instant::now() < deadline, "nothing listens on port {port}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until(&format!("listener on port {port}"), || {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()
+    });
 }
 
 fn serve_on(host: &Host, options: &str) -> std::process::Command {
@@ -275,13 +270,9 @@ const TEST_RUNNING: u8 = 2;
 fn a_server_can_log_in_json() {
     let port = free_port();
     let server = Running::start(linerate(&format!("serve --one-off --json --port {port}")));
-    let deadline = Instant::now() + PATIENCE;
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        assert!(Instant::now() < deadline, "it listens");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    await_listener(port);
     run(linerate(&format!("test 127.0.0.1 -p {port} --tcp --send -n 1M"))).assert_success();
-    let finished = server.finish(PATIENCE);
+    let finished = server.finish();
     finished.assert_success();
     let events: Vec<Value> = finished
         .stdout

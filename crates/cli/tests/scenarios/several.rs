@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Finished, PATIENCE, Running, Server, client, json, program, run, test};
+use crate::support::{Finished, Running, Server, client, json, program, run, test};
 
 #[test]
 fn clients_are_served_at_the_same_time_and_told_of_each_other() {
@@ -45,7 +45,7 @@ fn a_client_that_was_not_alone_says_so() {
         "{finished:?}"
     );
     assert!(!finished.stdout.contains("of 127.0.0.1 moved"), "{finished:?}");
-    long.finish(PATIENCE).assert_success();
+    long.finish().assert_success();
 }
 
 #[test]
@@ -58,15 +58,15 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
     let iperf3 = iperf3(&server, "-t 1 -b 8M").map(Running::start);
     std::thread::sleep(Duration::from_millis(300));
     let last = Running::start(client(&server, "--tcp --receive -b 8M -t 500ms --json"));
-    first.finish(PATIENCE).assert_success();
-    let second = second.finish(PATIENCE);
+    first.finish().assert_success();
+    let second = second.finish();
     assert!(second.ran_to_its_end(), "{second:?}");
     let told = "UDP receive: waiting for 1 test before this one";
     assert!(second.stderr.starts_with(told), "{second:?}");
     if let Some(iperf3) = iperf3 {
-        iperf3.finish(PATIENCE).assert_success();
+        iperf3.finish().assert_success();
     }
-    let last = last.finish(PATIENCE);
+    let last = last.finish();
     assert!(last.stderr.contains("waiting for "), "{last:?}");
     let record = last.json();
     assert!(record["shared"].is_null(), "each was alone: {record}");
@@ -83,10 +83,10 @@ fn who_leaves_the_queue_makes_room_for_the_next() {
     let next = Running::start(client(&server, "--tcp --send -b 8M -t 100ms"));
     std::thread::sleep(Duration::from_millis(300));
     impatient.signal("INT");
-    let finished = impatient.finish(PATIENCE);
+    let finished = impatient.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    first.finish(PATIENCE).assert_success();
-    let next = next.finish(PATIENCE);
+    first.finish().assert_success();
+    let next = next.finish();
     assert!(next.ran_to_its_end(), "{next:?}");
     assert!(next.took < Duration::from_secs(10), "{next:?}");
 }
@@ -100,7 +100,7 @@ fn no_more_run_at_one_time_than_may() {
     test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
     server.line_with("not served: busy: as many tests run or wait as may");
     for one in both {
-        one.finish(PATIENCE).assert_success();
+        one.finish().assert_success();
     }
     test(&server, "--tcp --send -t 100ms").assert_success();
 }
@@ -113,7 +113,7 @@ fn one_address_does_not_take_the_place_of_others() {
     test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
     server.line_with("too many tests from this address at one time");
     test(&server, "--tcp --send -t 100ms --bind 127.0.0.2").assert_success();
-    first.finish(PATIENCE).assert_success();
+    first.finish().assert_success();
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn shares(record: &Value) -> Shares {
 }
 
 fn finish(running: Running) -> Value {
-    let finished: Finished = running.finish(PATIENCE);
+    let finished: Finished = running.finish();
     assert!(finished.ran_to_its_end(), "{finished:?}");
     finished.json()
 }

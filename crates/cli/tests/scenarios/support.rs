@@ -1,40 +1,24 @@
-//! Programs under test, each with a limit to its life, and what they need around them.
+//! The program and its server as scenarios use them.
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::cell::Cell;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use lab::{Access, Link, LinkSpec};
 use serde_json::Value;
+
+pub(crate) use crate::shared::{
+    Directory, Finished, LINERATE, PATIENCE, Running, free_port, has_ipv6, link, program, run,
+    skip, until,
+};
 
 /// The program with these arguments, separated by spaces, and no settings of the caller.
 pub(crate) fn linerate(arguments: &str) -> Command {
     let mut command = program(Command::new(LINERATE));
     command.args(arguments.split_whitespace());
     command
-}
-
-/// Takes the caller's settings off a command, and its terminal.
-pub(crate) fn program(mut command: Command) -> Command {
-    let ours = |name: &str| name.starts_with("LINERATE_") || name.starts_with("CLICOLOR");
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if ours(&name) || ["NO_COLOR", "COLUMNS", "RUST_BACKTRACE"].contains(&name.as_str()) {
-            command.env_remove(name);
-        }
-    }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// Runs a command to its end.
-pub(crate) fn run(command: Command) -> Finished {
-    Running::start(command).finish(PATIENCE)
 }
 
 /// Runs `linerate test` against a server on this host.
@@ -53,15 +37,6 @@ pub(crate) fn json(server: &Server, options: &str) -> Value {
     let finished = test(server, &format!("{options} --json"));
     finished.assert_success();
     finished.json()
-}
-
-/// A program that has ended.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-    pub(crate) took: Duration,
 }
 
 impl Finished {
@@ -93,80 +68,6 @@ impl Finished {
             assert!(sentence.contains(word), "no '{word}' in: {sentence}");
         }
     }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-}
-
-/// A program that runs; it does not outlive this value.
-pub(crate) struct Running {
-    child: Child,
-    stdout: Option<JoinHandle<String>>,
-    stderr: Option<JoinHandle<String>>,
-    since: Instant,
-}
-
-impl Running {
-    pub(crate) fn start(mut command: Command) -> Self {
-        let since = Instant::now();
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let stdout = child.stdout.take().map(collect);
-        let stderr = child.stderr.take().map(collect);
-        Self { child, stdout, stderr, since }
-    }
-
-    /// Sends a signal by its name, e.g. `INT`.
-    pub(crate) fn signal(&self, name: &str) {
-        let script = format!("kill -{name} {}", self.child.id());
-        let status = Command::new("sh").args(["-c", &script]).status().expect("a shell");
-        assert!(status.success(), "{script}");
-    }
-
-    /// The number of the process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    pub(crate) fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("a child of ours").is_none()
-    }
-
-    /// Waits for its end, but no longer than `limit`.
-    pub(crate) fn finish(mut self, limit: Duration) -> Finished {
-        let deadline = Instant::now() + limit;
-        while self.is_running() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let (took, too_late) = (self.since.elapsed(), self.is_running());
-        if too_late {
-            self.child.kill().expect("a child of ours");
-        }
-        let code = self.child.wait().expect("a child of ours").code();
-        let text = |reader: Option<JoinHandle<String>>| {
-            reader.map_or_else(String::new, |reader| reader.join().expect("text"))
-        };
-        let (stdout, stderr) = (text(self.stdout.take()), text(self.stderr.take()));
-        let finished = Finished { code, stdout, stderr, took };
-        assert!(!too_late, "still running after {limit:?}: {finished:?}");
-        finished
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
-}
-
-fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        from.read_to_string(&mut text).expect("UTF-8");
-        text
-    })
 }
 
 /// A `linerate serve` and its log.
@@ -174,7 +75,8 @@ pub(crate) struct Server {
     pub(crate) running: Running,
     /// Where a client on the same host reaches it.
     pub(crate) address: SocketAddr,
-    lines: Receiver<String>,
+    /// How many lines of its log were looked through.
+    seen: Cell<usize>,
 }
 
 impl Server {
@@ -189,18 +91,9 @@ impl Server {
 
     /// Reads the address from the first line of the log.
     pub(crate) fn spawn(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::inherit()).spawn().expect("the program starts");
-        let stdout = child.stdout.take().expect("a pipe");
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            // The test may not want to know the rest.
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                _ = sender.send(line);
-            }
-        });
-        let running = Running { child, stdout: None, stderr: None, since: Instant::now() };
+        command.stderr(Stdio::inherit());
         let address = SocketAddr::from((Ipv6Addr::LOCALHOST, 0));
-        let mut server = Self { running, address, lines };
+        let mut server = Self { running: Running::start(command), address, seen: Cell::new(0) };
         let line = server.line_with("listens on");
         let address = line.split("listens on ").nth(1).and_then(|rest| rest.split(", ").next());
         server.address = address.and_then(|text| text.parse().ok()).expect("an address");
@@ -209,14 +102,13 @@ impl Server {
 
     /// Waits for a line of the log that contains `words`.
     pub(crate) fn line_with(&self, words: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).unwrap_or_else(|_| panic!("no '{words}'"));
-            if line.contains(words) {
-                return line;
-            }
-        }
+        let seen = &self.seen;
+        until(&format!("line with '{words}'"), || {
+            let lines = self.running.lines_from(seen.get());
+            let at = lines.iter().position(|line| line.text.contains(words))?;
+            seen.set(seen.get() + at + 1);
+            Some(lines[at].text.clone())
+        })
     }
 
     /// Waits until a test is under way, and a bit longer, so that there is something to
@@ -228,29 +120,9 @@ impl Server {
 
     /// Waits for its end; it must have ended well.
     pub(crate) fn finish(self) {
-        let finished = self.running.finish(PATIENCE);
+        let finished = self.running.finish();
         assert!(finished.ran_to_its_end(), "{finished:?}");
     }
-}
-
-/// A link between two hosts; none where the system forbids it.
-pub(crate) fn link() -> Option<Link> {
-    match lab::prepare() {
-        Access::Forbidden { reason } => skip(&format!("no link can be made: {reason}")),
-        _ => Some(Link::create(&LinkSpec::default()).expect("a link")),
-    }
-}
-
-/// A TCP port of the loopback that nobody listens on.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
-/// Whether this host has IPv6's loopback.
-pub(crate) fn has_ipv6() -> bool {
-    let has = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
-    has || skip::<()>("no IPv6 on loopback").is_some()
 }
 
 /// The program as a user without privileges; none if that cannot be done.
@@ -269,23 +141,7 @@ pub(crate) fn unprivileged(arguments: &str) -> Option<Command> {
     if is_root { skip("setpriv does not work here") } else { Some(linerate(arguments)) }
 }
 
-/// Says why a scenario is not played.
-pub(crate) fn skip<T>(reason: &str) -> Option<T> {
-    eprintln!("skipped: {reason}");
-    None
-}
-
-/// A directory that vanishes with this value.
-pub(crate) struct Directory(PathBuf);
-
 impl Directory {
-    pub(crate) fn new(name: &str) -> Self {
-        let name = format!("{name}-{}", std::process::id());
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&path).expect("a directory");
-        Self(path)
-    }
-
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
@@ -295,17 +151,6 @@ impl Directory {
         entries.map(|entry| entry.expect("an entry").file_name().display().to_string()).collect()
     }
 }
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // The build directory is no place where a leftover does harm.
-        _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-pub(crate) const LINERATE: &str = env!("CARGO_BIN_EXE_linerate");
-/// Longer than anything takes on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Exit code of a result that is not to be believed.
 const INVALID: i32 = 3;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::exposition::Exposition;
-use crate::support::{PATIENCE, Server, free_port, linerate, run, test};
+use crate::support::{PATIENCE, Server, free_port, linerate, run, test, until};
 
 #[test]
 fn metrics_are_strict_openmetrics_and_count_tests() {
@@ -167,14 +167,8 @@ impl Watched {
 
     /// The client knows of the end of its test before the server has counted it.
     fn await_count(&self, sample: &str, count: u64) -> Exposition {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let exposition = self.exposition();
-            if exposition.count(sample) >= count {
-                return exposition;
-            }
-            assert!(Instant::now() < deadline, "{exposition:#?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(&format!("{sample} of {count}"), || {
+            Some(self.exposition()).filter(|exposition| exposition.count(sample) >= count)
+        })
     }
 }

@@ -5,9 +5,7 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use crate::support::{
-    Directory, PATIENCE, Running, Server, client, json, linerate, run, skip, test, unprivileged,
-};
+use crate::support::{Directory, Running, Server, client, json, linerate, run, skip, test, unprivileged};
 
 #[test]
 fn a_server_keeps_no_capability_in_any_thread() {
@@ -110,7 +108,7 @@ fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
         .collect();
     let names: Vec<_> = threads.iter().map(|thread| thread["Name"].as_str()).collect();
     assert!(names.contains(&"linerate") && names.len() >= 3, "{names:?}");
-    running.finish(PATIENCE).assert_success();
+    running.finish().assert_success();
     threads
 }
 

@@ -6,14 +6,13 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use crate::support::{Directory, PATIENCE, Running, Server, linerate, run, test};
+use crate::support::{Directory, PATIENCE, Running, Server, linerate, run, test, until};
 
 #[test]
 fn the_ready_file_holds_the_address_while_the_server_listens() {
     let directory = Directory::new("ready");
-    let file = directory.path().join("address");
+    let file = directory.file("address");
     let mut serve = linerate("serve --quiet --bind 127.0.0.1 --port 0 --ready-file");
     serve.arg(&file);
     let server = Running::start(serve);
@@ -23,14 +22,14 @@ fn the_ready_file_holds_the_address_while_the_server_listens() {
     TcpStream::connect_timeout(&address, PATIENCE).expect("a connection");
     assert_eq!(directory.names(), ["address"], "no draft is left");
     server.signal("TERM");
-    server.finish(PATIENCE).assert_success();
+    server.finish().assert_success();
     assert!(directory.names().is_empty(), "{:?}", directory.names());
 }
 
 #[test]
 fn a_ready_file_of_an_earlier_server_is_replaced() {
     let directory = Directory::new("ready-again");
-    let file = directory.path().join("address");
+    let file = directory.file("address");
     fs::write(&file, "an address that is no longer served, and a long one\n").expect("a file");
     let server = Server::spawn(serve_with(&file));
     assert_eq!(await_text(&file), format!("{}\n", server.address));
@@ -41,9 +40,9 @@ fn a_ready_file_of_an_earlier_server_is_replaced() {
 #[test]
 fn a_ready_file_that_another_server_took_over_stays() {
     let directory = Directory::new("ready-taken");
-    let file = directory.path().join("address");
+    let file = directory.file("address");
     let server = Server::spawn(serve_with(&file));
-    let draft = directory.path().join("draft");
+    let draft = directory.file("draft");
     fs::write(&draft, "another server\n").expect("a file");
     fs::rename(&draft, &file).expect("a new name");
     server.running.signal("TERM");
@@ -54,7 +53,7 @@ fn a_ready_file_that_another_server_took_over_stays() {
 #[test]
 fn what_is_no_ordinary_file_is_not_overwritten() {
     let directory = Directory::new("ready-odd");
-    let link = directory.path().join("link");
+    let link = directory.file("link");
     symlink("elsewhere", &link).expect("a link");
     for odd in [Path::new("/dev/null"), directory.path(), &link] {
         let words = [&format!("cannot write ready file {}", odd.display()), "no ordinary file"];
@@ -67,7 +66,7 @@ fn what_is_no_ordinary_file_is_not_overwritten() {
 #[test]
 fn a_ready_file_without_a_directory_is_an_error() {
     let directory = Directory::new("ready-nowhere");
-    let file = directory.path().join("none/address");
+    let file = directory.file("none/address");
     let words = ["cannot write ready file", "no such file", "make its directory first"];
     run(serve_with(&file)).assert_refusal(1, &words);
 }
@@ -97,14 +96,7 @@ fn serve_with(ready_file: &Path) -> std::process::Command {
 }
 
 fn await_text(file: &Path) -> String {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Ok(text) = fs::read_to_string(file) {
-            return text;
-        }
-        assert!(Instant::now() < deadline, "no {}", file.display());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until(&file.display().to_string(), || fs::read_to_string(file).ok())
 }
 
 fn message(manager: &UnixDatagram) -> String {

@@ -12,7 +12,7 @@ fn systemd_has_nothing_to_say_against_the_unit() {
         return skip("no systemd-analyze here").unwrap_or_default();
     }
     let directory = Directory::new("unit");
-    let file = directory.path().join("linerate.service");
+    let file = directory.file("linerate.service");
     std::fs::write(&file, unit().replace(INSTALLED, LINERATE)).expect("a file");
     let mut verify = program(Command::new("systemd-analyze"));
     verify.arg("verify").arg("--man=no").arg(&file);
