@@ -22,10 +22,10 @@ use std::thread;
 use anyhow::bail;
 use clap::Args;
 use lab::LinkSpec;
+use testbed::process::{Ended, HowEnded};
 
 use crate::Verdict;
 use crate::bench::Bench;
-use crate::child::{Ended, HowEnded};
 use crate::program::{Installed, Program, Version};
 use additions::excuse;
 use commands::COMMAND_LINES;
@@ -152,19 +152,19 @@ fn of_ends(
     let mut found: Vec<_> =
         compare(output, (&theirs.0.stdout, theirs.1), (&ours.0.stdout, ours.1)).collect();
     found.extend(compare(errors, (&theirs.0.stderr, theirs.1), (&ours.0.stderr, ours.1)));
-    if theirs.0.how != ours.0.how {
-        let (theirs, ours) = (ending(theirs.0.how), ending(ours.0.how));
+    let (theirs, ours) = (ending(theirs.0), ending(ours.0));
+    if theirs != ours {
         found.push(Difference { place: exit, what: What::Exit { theirs, ours } });
     }
     found
 }
 
-fn ending(how: HowEnded) -> String {
-    match how {
-        HowEnded::Well => "success",
-        HowEnded::Doubting => "doubt",
-        HowEnded::Badly => "failure",
-        HowEnded::Stuck => "no end",
+fn ending(ended: &Ended) -> String {
+    match ended.how {
+        HowEnded::Code(0) => "success",
+        HowEnded::Code(_) if ended.has_measured() => "doubt",
+        HowEnded::Code(_) | HowEnded::Signal => "failure",
+        HowEnded::Killed => "no end",
     }
     .to_owned()
 }

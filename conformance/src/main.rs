@@ -11,7 +11,6 @@
 mod ask;
 mod bench;
 mod cell;
-mod child;
 mod consumers;
 mod deviations;
 mod golden;

@@ -5,8 +5,9 @@
 
 use std::net::IpAddr;
 
+use testbed::process::{Ended, HowEnded};
+
 use crate::ask::{Ask, Family, Transport, Way};
-use crate::child::{Ended, HowEnded};
 use crate::seen::{Amount, Seen, WaySeen};
 
 /// A test that has run.
@@ -77,9 +78,9 @@ fn ends(promise: Promise, ended: &Ended, seen: Option<&Seen>) -> Option<Breach> 
     let error = seen.and_then(|seen| seen.error.clone());
     if let (None, Some(seen)) = (&error, seen) {
         match ended.how {
-            HowEnded::Well => return None,
-            HowEnded::Doubting => return Some(not_believed(seen)),
-            HowEnded::Badly | HowEnded::Stuck => {}
+            HowEnded::Code(0) => return None,
+            HowEnded::Code(_) if ended.has_measured() => return Some(not_believed(seen)),
+            HowEnded::Code(_) | HowEnded::Signal | HowEnded::Killed => {}
         }
     }
     let words = error.unwrap_or_else(|| last_line(ended).to_owned());

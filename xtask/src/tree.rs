@@ -199,16 +199,20 @@ mod tests {
 
     #[test]
     fn what_is_for_tests_is_left_out() {
-        let text = "use a;\n#[cfg(test)]\nmod tests { fn f() {} }\nmod b { #[cfg(test)] fn g() {} }";
+        let text =
+            "use a;\n#[cfg(test)]\nmod tests { fn f() {} }\nmod b { #[cfg(test)] fn g() {} }";
         let tree = Tree::of_sources(&[("crates/x/src/y.rs", text), ("crates/x/tests/z.rs", text)]);
         assert_eq!(tree.sources[0].items.len(), 2);
-        assert!(matches!(&tree.sources[0].items[1], Item::Mod(b) if b.content.as_ref().is_some_and(|(_, items)| items.is_empty())));
+        assert!(
+            matches!(&tree.sources[0].items[1], Item::Mod(b) if b.content.as_ref().is_some_and(|(_, items)| items.is_empty()))
+        );
         assert!(tree.sources[1].items.is_empty());
     }
 
     #[test]
     fn a_path_says_where_a_file_belongs() {
-        let place = |path| Tree::of_source(path, "").sources[0].place().map(|(c, p)| format!("{c} {p}"));
+        let place =
+            |path| Tree::of_source(path, "").sources[0].place().map(|(c, p)| format!("{c} {p}"));
         assert_eq!(place("crates/lab/src/a/b.rs").as_deref(), Some("lab a/b.rs"));
         assert_eq!(place("crates/lab/tests/link.rs"), None);
         assert_eq!(place("xtask/src/main.rs"), None);

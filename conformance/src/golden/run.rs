@@ -5,10 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use lab::Host;
+use testbed::port::await_listener;
+use testbed::process::{Ended, Running};
 
 use super::commands::{CommandLine, Scene};
-use crate::bench::await_listener;
-use crate::child::{Ended, Running};
 use crate::program::{Installed, Program};
 
 /// A program on a host of its own, which it reaches by loopback.
@@ -50,7 +50,7 @@ impl Side<'_> {
     fn client(&self, line: &CommandLine, port: u16) -> anyhow::Result<Running> {
         let mut command = self.command();
         command.args(line.client.split_whitespace()).args(["-p", &port.to_string()]);
-        Running::start(command)
+        Running::captured(command)
     }
 
     fn server(&self, line: &CommandLine, port: u16) -> anyhow::Result<Running> {
@@ -59,8 +59,8 @@ impl Side<'_> {
         if line.scene != Scene::ServesOn {
             command.arg("-1");
         }
-        let mut server = Running::start(command)?;
-        await_listener(self.host, port, &mut server)?;
+        let mut server = Running::captured(command)?;
+        await_listener(Some(self.host), port, &mut server)?;
         Ok(server)
     }
 
@@ -71,7 +71,7 @@ impl Side<'_> {
         }
         let mut command = self.command();
         command.args(["-c", "127.0.0.1", "-t", "2", "-p", &port.to_string()]);
-        let running = Running::start(command)?;
+        let running = Running::captured(command)?;
         thread::sleep(BEFORE_SIGNAL);
         Ok(Some(running))
     }

@@ -32,7 +32,7 @@ pub(super) fn judge(
         ledger.fail("the server lives", &server.complaints());
         return Ok(());
     }
-    let (returned, _) = await_return(server.process(), before, patience)?;
+    let (returned, _) = await_return(server.usage(), before, patience)?;
     std::thread::sleep(SETTLING);
     let after = server.footprint()?;
     let (figure, limit) = (returned.unwrap_or(patience), Limit::Most(patience.as_secs_f64()));

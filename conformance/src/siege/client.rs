@@ -5,10 +5,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testbed::process::{Ended, Running};
 
 use super::server::{PORT, Programs};
 use super::yard::Place;
-use crate::child::{Ended, Running};
 
 /// A client's command line.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Tried {
     /// Whether it had its test: an iperf3 that writes JSON ends with success even if it
     /// was sent away.
     pub(super) fn is_well(&self) -> bool {
-        self.ended.how.had_its_test() && self.error().is_none()
+        self.ended.has_measured() && self.error().is_none()
     }
 
     /// Its last words.
@@ -78,7 +78,7 @@ impl Good {
         server: &str,
     ) -> anyhow::Result<Tried> {
         let start = Instant::now();
-        let running = Running::start(self.command(programs, place, server))?;
+        let running = Running::captured(self.command(programs, place, server))?;
         let ended = running.finish(PATIENCE)?;
         Ok(Tried { seconds: start.elapsed().as_secs_f64(), ended })
     }

@@ -7,6 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use testbed::process::{Ended, Running};
+
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::ALL;
@@ -16,7 +18,6 @@ use super::server::{Capacity, PORT, Server};
 use super::yard::{Place, Yard};
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
-use crate::child::{Ended, Running};
 use crate::program::{Installed, Program};
 use crate::seen::Role;
 
@@ -33,7 +34,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let running = asks
         .iter()
         .enumerate()
-        .map(|(index, ask)| Running::start(command(&theirs, &yard.server, index, ask)))
+        .map(|(index, ask)| Running::captured(command(&theirs, &yard.server, index, ask)))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let ended =
         running.into_iter().map(|one| one.finish(PATIENCE)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -117,7 +118,7 @@ impl Sum {
         let what = format!("client {index} ({})", crate::table::describe(ask));
         let seen = theirs.parse(Role::Client, ask, &ended.stdout).ok();
         let error = seen.as_ref().and_then(|seen| seen.error.clone());
-        let Some(seen) = seen.filter(|_| ended.how.had_its_test() && error.is_none()) else {
+        let Some(seen) = seen.filter(|_| ended.has_measured() && error.is_none()) else {
             let words = error.unwrap_or_else(|| ended.stderr.trim().to_owned());
             return self.complaints.push(format!("{what}: {:?}: {words}", ended.how));
         };

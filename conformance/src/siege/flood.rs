@@ -1,26 +1,26 @@
 //! Proof: connections that are opened and dropped disturb no test, and cost little.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
+use testbed::port;
+use testbed::process::{Ended, Running};
+use testbed::usage::Usage;
 
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::ALL;
 use super::dropper::{Dropped, Dropper, Says};
-use super::footprint::Footprint;
 use super::ledger::{Ledger, Limit, Unit, median, worst};
 use super::probe::start_latency;
 use super::random::Random;
 use super::server::{Capacity, LOCAL, Programs, Server};
 use super::yard::{Place, Yard};
 use crate::Verdict;
-use crate::child::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (programs, yard) = (siege.programs(), Yard::new()?);
@@ -72,7 +72,7 @@ impl Beside {
             let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
             let error = report["error"].as_str().map(str::to_owned);
             let complaint =
-                error.or_else(|| (!ended.how.had_its_test()).then(|| format!("{:?}", ended.how)));
+                error.or_else(|| (!ended.has_measured()).then(|| format!("{:?}", ended.how)));
             Ok(Self { flood, report, complaint, latencies, unserved })
         })
     }
@@ -126,14 +126,14 @@ fn client(
     programs: &Programs,
     transport: &str,
     time: Duration,
-) -> anyhow::Result<crate::child::Ended> {
+) -> anyhow::Result<Ended> {
     let mut command = place.command(&programs.iperf3);
     let seconds = time.as_secs().to_string();
     command.args(["-c", "127.0.0.1", "-J", "-b", "200M", "-t", &seconds]);
     if transport == "UDP" {
         command.args(["-u", "-l", "1460"]);
     }
-    Running::start(command)?.finish(time + PATIENCE)
+    Running::captured(command)?.finish(time + PATIENCE)
 }
 
 /// Asks for a test again and again.
@@ -154,13 +154,13 @@ fn probe(server: SocketAddr, stop: &AtomicBool) -> (Vec<f64>, Vec<String>) {
 /// CPU time for each dropped connection, the server's against that of the least that
 /// can be done, by turns.
 fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyhow::Result<()> {
-    let bare = BareProcess::start(server.place())?;
+    let bare = start_bare(server.place())?;
     let [mut ours, mut least, mut named] = [const { Vec::new() }; 3];
     for _ in 0..rounds {
         for (process, address, says, costs) in [
-            (bare.child.id(), bare.address, Says::Nothing, &mut least),
-            (server.process(), LOCAL, Says::Nothing, &mut ours),
-            (server.process(), LOCAL, Says::Cookie, &mut named),
+            (bare.usage(), BARE, Says::Nothing, &mut least),
+            (server.usage(), LOCAL, Says::Nothing, &mut ours),
+            (server.usage(), LOCAL, Says::Cookie, &mut named),
         ] {
             let dropper = Dropper { server: address, rate: RATE, says };
             costs.push(cost_of(server.place(), process, dropper, count)?);
@@ -185,46 +185,23 @@ fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyh
 }
 
 /// Microseconds of a process for each connection.
-fn cost_of(place: &Place, process: u32, flood: Dropper, count: u64) -> anyhow::Result<f64> {
-    let before = Footprint::of(process)?.cpu();
+fn cost_of(place: &Place, process: Usage, flood: Dropper, count: u64) -> anyhow::Result<f64> {
+    let before = process.cpu_time()?;
     let dropped = place.run(|| flood.run(count, &AtomicBool::new(false)))?;
     // What was dropped last is still to be found.
     thread::sleep(LAST_ONES);
-    let used = Footprint::of(process)?.cpu().saturating_sub(before);
+    let used = process.cpu_time()?.saturating_sub(before);
     Ok(used.as_secs_f64() * 1e6 / dropped.connections.max(1) as f64)
 }
 
-/// The bare loop. Dropped, it is killed.
-struct BareProcess {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl BareProcess {
-    fn start(place: &Place) -> anyhow::Result<Self> {
-        let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), BARE_PORT);
-        let own = std::env::current_exe().context("cannot find this program")?;
-        let mut command: Command = place.command(own);
-        command.args(["bare", &address.to_string()]);
-        command.stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().context("cannot start the bare loop")?;
-        let bare = Self { child, address };
-        let deadline = Instant::now() + PATIENCE;
-        while place.run(|| std::net::TcpStream::connect(address).is_err())? {
-            if Instant::now() > deadline {
-                bail!("the bare loop does not come to listen");
-            }
-            thread::sleep(LEAD);
-        }
-        Ok(bare)
-    }
-}
-
-impl Drop for BareProcess {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
+/// Starts the bare loop and waits until it listens.
+fn start_bare(place: &Place) -> anyhow::Result<Running> {
+    let own = std::env::current_exe().context("cannot find this program")?;
+    let mut command = place.command(own);
+    command.args(["bare", &BARE.to_string()]);
+    let bare = Running::silent(command)?;
+    place.run(|| port::await_answer(None, BARE))??;
+    Ok(bare)
 }
 
 /// Connections in a second.
@@ -232,7 +209,7 @@ const RATE: u32 = 10_000;
 /// Seconds.
 const MOST_LATENCY: f64 = 0.2;
 const MOST_COST: f64 = 1.5;
-const BARE_PORT: u16 = 5202;
+const BARE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 5202);
 const LEAD: Duration = Duration::from_millis(300);
 const PROBE_INTERVAL: Duration = Duration::from_millis(150);
 const LAST_ONES: Duration = Duration::from_millis(100);

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use testbed::process::Running;
+
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::{ALL, ELSEWHERE, ENDLESS, Good, LIMIT};
@@ -16,7 +18,6 @@ use super::server::{Capacity, LOCAL, Programs, Server};
 use super::yard::Yard;
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
-use crate::child::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // Some kinds are closed at once and come again: two thirds are open at any moment.
@@ -107,7 +108,7 @@ fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Runn
     let mut stopped = Vec::new();
     for index in 0..STOPPED {
         let client = &ENDLESS[index % ENDLESS.len()];
-        let running = Running::start(client.command(programs, server.place(), &local))?;
+        let running = Running::captured(client.command(programs, server.place(), &local))?;
         let after = STOP_AFTER[index % STOP_AFTER.len()];
         thread::sleep(after);
         running.signal("STOP")?;

@@ -1,5 +1,7 @@
 //! One proof's table: what was measured, the figure, its limit, and whether it was kept.
 
+use testbed::spread;
+
 use crate::Verdict;
 use crate::table;
 
@@ -139,9 +141,7 @@ impl Unit {
 
 /// The figure in the middle; 0 of nothing.
 pub(super) fn median(figures: &[f64]) -> f64 {
-    let mut sorted = figures.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    spread::median(figures.iter().copied()).unwrap_or_default()
 }
 
 /// The largest figure; 0 of nothing.

@@ -31,7 +31,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // What the allocator keeps after the first half is its own; what grows after that
     // is lost.
     let first = play(&yard.server, &mut random, time)?;
-    let (_, between) = await_return(server.process(), before, RETURN)?;
+    let (_, between) = await_return(server.usage(), before, RETURN)?;
     let second = play(&yard.server, &mut random, time)?;
     report(&mut ledger, &[first, second]);
     if server.is_alive() {

@@ -15,10 +15,6 @@ impl Random {
         linux::entropy::random().map_or(1, u64::from_le_bytes)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
-
     /// A number below `bound`; 0 if there is none.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0.usize(..bound.max(1))

@@ -1,25 +1,22 @@
 //! The server under siege: its process, the events that it logs, its complaints.
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::Value;
+use testbed::process::{Line, Running};
+use testbed::usage::Usage;
 
 use super::footprint::Footprint;
 use super::yard::Place;
 
 /// A running server. Dropped, it is killed.
 pub(super) struct Server {
-    child: Child,
+    running: Running,
     place: Place,
-    log: Arc<Mutex<Vec<Event>>>,
-    complaints: Arc<Mutex<String>>,
 }
 
 /// A line of the log.
@@ -50,78 +47,44 @@ impl Server {
         if capacity == Capacity::Ample && has_limits(linerate)? {
             command.args(AMPLE);
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("cannot start the server")?;
-        let log = Arc::default();
-        let complaints = Arc::default();
-        let stdout = child.stdout.take().context("the server has no output")?;
-        let stderr = child.stderr.take().context("the server has no standard error")?;
-        thread::spawn({
-            let log = Arc::clone(&log);
-            move || follow(stdout, &log)
-        });
-        thread::spawn({
-            let complaints = Arc::clone(&complaints);
-            move || listen_to(stderr, &complaints)
-        });
-        let server = Self { child, place: place.clone(), log, complaints };
-        server.await_event(LISTEN_PATIENCE, |event| event.is("listening"))?;
-        Ok(server)
+        let mut running = Running::captured(command)?;
+        let is_listening = |line: &str| line.contains("\"listening\"");
+        running.await_line(LISTEN_PATIENCE, is_listening)?;
+        Ok(Self { running, place: place.clone() })
     }
 
     pub(super) const fn place(&self) -> &Place {
         &self.place
     }
 
-    pub(super) fn process(&self) -> u32 {
-        self.child.id()
+    pub(super) fn usage(&self) -> Usage {
+        self.running.usage()
     }
 
     pub(super) fn footprint(&self) -> anyhow::Result<Footprint> {
-        Footprint::of(self.process())
+        Footprint::of(self.usage())
     }
 
     pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.running.is_running()
     }
 
     /// What it printed to standard error.
     pub(super) fn complaints(&self) -> String {
-        lock(&self.complaints).clone()
+        self.running.stderr()
     }
 
     /// All events so far.
     pub(super) fn events(&self) -> Vec<Event> {
-        lock(&self.log).clone()
-    }
-
-    /// Waits for an event, which may have come before.
-    pub(super) fn await_event(
-        &self,
-        patience: Duration,
-        is_it: impl Fn(&Event) -> bool,
-    ) -> anyhow::Result<Event> {
-        let deadline = Instant::now() + patience;
-        loop {
-            if let Some(event) = lock(&self.log).iter().find(|event| is_it(event)) {
-                return Ok(event.clone());
-            }
-            if Instant::now() > deadline {
-                bail!("the server does not report what it should: {}", self.complaints());
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        _ = self.child.kill();
-        _ = self.child.wait();
+        self.running.lines_from(0).iter().filter_map(Event::parse).collect()
     }
 }
 
 impl Event {
+    fn parse(line: &Line) -> Option<Self> {
+        Some(Self { at: line.at, value: serde_json::from_str(&line.text).ok()? })
+    }
+
     /// Whether it has this name.
     pub(super) fn is(&self, name: &str) -> bool {
         self.value["event"] == name
@@ -142,27 +105,6 @@ fn has_limits(linerate: &Path) -> anyhow::Result<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--max-per-address"))
 }
 
-fn follow(stdout: impl Read, log: &Mutex<Vec<Event>>) {
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        let at = Instant::now();
-        if let Ok(value) = serde_json::from_str(&line) {
-            lock(log).push(Event { at, value });
-        }
-    }
-}
-
-fn listen_to(stderr: impl Read, complaints: &Mutex<String>) {
-    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-        let mut text = lock(complaints);
-        text.push_str(&line);
-        text.push('\n');
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The programs under test.
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
@@ -177,4 +119,3 @@ pub(super) const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALH
 const AMPLE: [&str; 6] =
     ["--max-sessions", "4096", "--max-per-address", "4096", "--max-starts", "100000"];
 const LISTEN_PATIENCE: Duration = Duration::from_secs(3);
-const POLL_INTERVAL: Duration = Duration::from_millis(2);

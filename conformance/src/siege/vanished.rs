@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use testbed::process::Running;
 
 use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
@@ -21,7 +22,6 @@ use super::server::{Capacity, PORT, Programs, Server};
 use super::yard::{Place, Spoke, Yard};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
-use crate::child::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let states: Vec<State> =
@@ -184,7 +184,7 @@ fn processes(
     home: &Spoke,
 ) -> anyhow::Result<()> {
     let address = home.server_address.to_string();
-    let start = |client: &Good| Running::start(client.command(programs, &home.client, &address));
+    let start = |client: &Good| Running::captured(client.command(programs, &home.client, &address));
     let mut running = ENDLESS.iter().map(start).collect::<anyhow::Result<Vec<_>>>()?;
     thread::sleep(UNDER_WAY);
     let count = running.iter_mut().filter_map(|one| one.is_running().then_some(())).count();

@@ -169,7 +169,11 @@ fn nothing_is_lost_in_a_crowd() {
     let mut chance = Chance::from_seed(7);
     let mut actors: Vec<_> = (1..=20)
         .map(|seed| {
-            context.add(Actor { world: Arc::clone(&world), chance: Chance::from_seed(seed), holds: false })
+            context.add(Actor {
+                world: Arc::clone(&world),
+                chance: Chance::from_seed(seed),
+                holds: false,
+            })
         })
         .collect();
     let mut victims: Vec<_> = (21..=40).map(|seed| context.add(victim(&world, seed))).collect();

@@ -33,7 +33,10 @@ fn judge(folder: &str, files: &Crate<'_>) -> Vec<Finding> {
     }
     let finding = |circle: &BTreeSet<&Module>| {
         let names: Vec<_> = circle.iter().map(|module| module.join("::")).collect();
-        Finding::of(&format!("crates/{folder}"), format!("import in a circle: {}", names.join(", ")))
+        Finding::of(
+            &format!("crates/{folder}"),
+            format!("import in a circle: {}", names.join(", ")),
+        )
     };
     circles.iter().map(finding).collect()
 }
@@ -58,7 +61,12 @@ fn imports<'a>(files: &'a Crate<'_>) -> BTreeMap<&'a Module, BTreeSet<&'a Module
 
 /// The file in which a path that `module` imports ends. What that file passes on is followed,
 /// for so many steps.
-fn resolve<'a>(files: &'a Crate<'_>, module: &Module, path: &[String], steps: u32) -> Option<&'a Module> {
+fn resolve<'a>(
+    files: &'a Crate<'_>,
+    module: &Module,
+    path: &[String],
+    steps: u32,
+) -> Option<&'a Module> {
     let whole = absolute(files, module, path)?;
     let at = (0..=whole.len()).rev().find(|length| files.contains_key(&whole[..*length]))?;
     let (found, source) = files.get_key_value(&whole[..at])?;
@@ -113,7 +121,9 @@ fn expand(prefix: &mut Vec<String>, tree: &UseTree, found: &mut Vec<Vec<String>>
 }
 
 /// The groups of files that reach one another.
-fn circles<'a>(imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>) -> BTreeSet<BTreeSet<&'a Module>> {
+fn circles<'a>(
+    imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>,
+) -> BTreeSet<BTreeSet<&'a Module>> {
     let reached = |from: &'a Module| {
         let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {
@@ -137,7 +147,8 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<_> = files.iter().map(|(name, text)| (format!("crates/x/src/{name}.rs"), *text)).collect();
+        let files: Vec<_> =
+            files.iter().map(|(name, text)| (format!("crates/x/src/{name}.rs"), *text)).collect();
         let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
         find(&Tree::of_sources(&files)).into_iter().map(|finding| finding.what).collect()
     }

@@ -9,11 +9,14 @@ use crate::tree::Tree;
 
 /// Crates of other licences, and crates in two versions.
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
-    let packages: BTreeSet<_> = tree.packages.iter().filter_map(|line| Package::read(line)).collect();
-    let licences = packages.iter().filter(|package| !is_permitted(package.licence)).map(|package| {
-        let what = format!("its licence `{}` is not among those that are known", package.licence);
-        Finding::of(package.name, what)
-    });
+    let packages: BTreeSet<_> =
+        tree.packages.iter().filter_map(|line| Package::read(line)).collect();
+    let licences =
+        packages.iter().filter(|package| !is_permitted(package.licence)).map(|package| {
+            let what =
+                format!("its licence `{}` is not among those that are known", package.licence);
+            Finding::of(package.name, what)
+        });
     let pairs = packages.iter().zip(packages.iter().skip(1));
     let twice = pairs.filter(|(one, next)| one.name == next.name && !TWICE.contains(&one.name));
     let twice = twice.map(|(one, next)| {

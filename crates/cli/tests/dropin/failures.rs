@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::support::{Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side};
+use crate::support::{
+    Finished, Running, Server, await_words, client, free_port, iperf3, run, side_by_side,
+};
 
 #[test]
 fn nobody_listens() {

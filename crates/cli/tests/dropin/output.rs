@@ -3,7 +3,9 @@
 use std::fs;
 
 use crate::peer::parameters;
-use crate::support::{Directory, Running, Server, await_words, client, iperf3, run, side_by_side, test};
+use crate::support::{
+    Directory, Running, Server, await_words, client, iperf3, run, side_by_side, test,
+};
 
 #[test]
 fn each_format_has_its_unit() {
@@ -110,7 +112,7 @@ fn output_comes_while_the_test_runs() {
     let mut client = Running::start(client(server.port, "-t 20 -i 0.2 -b 10M --forceflush"));
     await_words(&client, "0.00-0.");
     assert!(client.is_running());
-    let mut server = server.running;
+    let server = server.running;
     await_words(&server, "0.00-1.");
 }
 

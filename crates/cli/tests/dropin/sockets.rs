@@ -104,7 +104,7 @@ fn joined_blocks(option: &str) -> Option<usize> {
     let server = Server::start("");
     let capture = Capture::on_loopback(&format!("tcp dst port {}", server.port))?;
     let options = format!("-l 100 -b 400k -t 20 -i 0.2 {option}");
-    let mut client = Running::start(client(server.port, &options));
+    let client = Running::start(client(server.port, &options));
     await_words(&client, "0.00-0.");
     server.running.signal("STOP");
     std::thread::sleep(Duration::from_millis(600));

@@ -52,7 +52,7 @@ fn data_that_nobody_acknowledges_ends_a_test() {
     let server = Server::start_on(&link.far, "");
     let to = format!("-c {} -p {}", link.far.ipv4(), server.port);
     let options = format!("{to} -t 29 -i 0.2 -b 50M --snd-timeout 1000");
-    let mut client = Running::start(iperf3_on(&link.near, &options));
+    let client = Running::start(iperf3_on(&link.near, &options));
     await_words(&client, "0.00-0.");
     cut(&link.far);
     let since = Instant::now();

@@ -1,7 +1,9 @@
 //! How arguments may be written, and what is said of wrong ones.
 
 use crate::peer::parameters;
-use crate::support::{Directory, LINERATE, client, iperf3, program, report, run, side_by_side, test};
+use crate::support::{
+    Directory, LINERATE, client, iperf3, program, report, run, side_by_side, test,
+};
 
 #[test]
 fn a_link_named_iperf3_is_iperf3() {

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use lab::Host;
 use serde_json::{Value, json};
 
-use crate::support::{LINERATE, PATIENCE, Running, Server, client, link, program, run, skip, test, until};
+use crate::support::{
+    LINERATE, PATIENCE, Running, Server, client, link, program, run, skip, test, until,
+};
 
 #[test]
 fn streams_that_trickle_in_hold_no_place() {

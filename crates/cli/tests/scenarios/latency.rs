@@ -6,7 +6,10 @@ use std::time::Duration;
 use lab::{Link, LinkSpec, Rate, Shape};
 use serde_json::Value;
 
-use crate::support::{Finished, LINERATE, Running, Server, client, free_port, json, linerate, link, program, run, skip};
+use crate::support::{
+    Finished, LINERATE, Running, Server, client, free_port, json, linerate, link, program, run,
+    skip,
+};
 
 fn latency(server: &Server, options: &str) -> Finished {
     let (ip, port) = (server.address.ip(), server.address.port());

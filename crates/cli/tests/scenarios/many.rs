@@ -8,7 +8,9 @@ use std::time::Duration;
 use lab::Link;
 use serde_json::Value;
 
-use crate::support::{LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test, unprivileged};
+use crate::support::{
+    LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test, unprivileged,
+};
 
 #[test]
 fn a_thousand_streams_move_and_are_compared() {

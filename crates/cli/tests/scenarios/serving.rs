@@ -7,7 +7,10 @@ use std::time::Duration;
 use lab::Host;
 use serde_json::{Value, json};
 
-use crate::support::{Finished, LINERATE, Running, Server, client, free_port, has_ipv6, json, linerate, link, program, run, skip, test, until};
+use crate::support::{
+    Finished, LINERATE, Running, Server, client, free_port, has_ipv6, json, linerate, link,
+    program, run, skip, test, until,
+};
 
 #[test]
 fn tests_follow_each_other_without_a_pause() {

@@ -5,7 +5,9 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use crate::support::{Directory, Running, Server, client, json, linerate, run, skip, test, unprivileged};
+use crate::support::{
+    Directory, Running, Server, client, json, linerate, run, skip, test, unprivileged,
+};
 
 #[test]
 fn a_server_keeps_no_capability_in_any_thread() {
