@@ -17,7 +17,7 @@ pub(crate) struct Bench {
 }
 
 /// What both programs left behind.
-pub(crate) struct Played {
+pub(crate) struct BothEnds {
     pub(crate) client: Ended,
     pub(crate) server: Ended,
 }
@@ -36,19 +36,19 @@ impl Bench {
     }
 
     /// Runs one test; the client may take `ask.patience()`.
-    pub(crate) fn play(
+    pub(crate) fn run(
         &self,
         client: &Installed,
         server: &Installed,
         ask: &Ask,
-    ) -> anyhow::Result<Played> {
+    ) -> anyhow::Result<BothEnds> {
         let mut serving = Running::captured(server.server(&self.link.far))?;
         await_listener(Some(&self.link.far), PORT, &mut serving)?;
         let running =
             Running::captured(client.client(&self.link.near, ask, self.server_address(ask)?))?;
         let client = running.finish(ask.patience())?;
         let server = serving.finish(SERVER_PATIENCE)?;
-        Ok(Played { client, server })
+        Ok(BothEnds { client, server })
     }
 
     fn server_address(&self, ask: &Ask) -> anyhow::Result<IpAddr> {

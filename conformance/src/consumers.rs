@@ -15,7 +15,7 @@ use lab::LinkSpec;
 
 use crate::Verdict;
 use crate::bench::Bench;
-use crate::golden::{CommandLine, Scene, Side};
+use crate::golden::{CommandLine, Setup, Side};
 use crate::program::{Installed, Program, Version};
 use crate::table::say;
 use catalogue::{CONSUMERS, Consumer, Input};
@@ -57,8 +57,8 @@ impl Consumers {
         for (port, case) in (FIRST_PORT..).zip(CASES) {
             let printed = Printed {
                 reference: theirs.program.version,
-                theirs: theirs.play(&case.line, port)?.client.stdout,
-                ours: ours.play(&case.line, port)?.client.stdout,
+                theirs: theirs.run(&case.line, port)?.client.stdout,
+                ours: ours.run(&case.line, port)?.client.stdout,
             };
             for consumer in CONSUMERS.iter().filter(|one| one.input == case.input) {
                 failed += usize::from(!case.judge(consumer, &environment, &printed)?);
@@ -146,23 +146,23 @@ impl Case {
     }
 }
 
-const fn json(scene: Scene, client: &'static str) -> Case {
-    Case { line: CommandLine { client, server: "", scene }, input: Input::Json }
+const fn json(setup: Setup, client: &'static str) -> Case {
+    Case { line: CommandLine { client, server: "", setup }, input: Input::Json }
 }
 
 const fn text(client: &'static str) -> Case {
-    Case { line: CommandLine { client, server: "", scene: Scene::Alone }, input: Input::Text }
+    Case { line: CommandLine { client, server: "", setup: Setup::Alone }, input: Input::Text }
 }
 
 const CASES: &[Case] = &[
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J -R"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J -P 2"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J --bidir"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J -u"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J -u -R"),
-    json(Scene::Alone, "-c 127.0.0.1 -t 1 -J -u --bidir"),
-    json(Scene::NoServer, "-c 127.0.0.1 -J"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J -R"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J -P 2"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J --bidir"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J -u"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J -u -R"),
+    json(Setup::Alone, "-c 127.0.0.1 -t 1 -J -u --bidir"),
+    json(Setup::NoServer, "-c 127.0.0.1 -J"),
     text("-c 127.0.0.1 -t 1"),
     text("-c 127.0.0.1 -t 1 -P 2"),
 ];

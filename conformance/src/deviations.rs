@@ -7,7 +7,7 @@ use crate::ask::{Ask, Direction, End, Transport, Way};
 use crate::program::{Installed, Program, Version};
 use crate::promises::{Breach, Promise};
 
-/// Who played what.
+/// Which program was which end.
 pub(crate) struct Pairing<'a> {
     pub(crate) client: &'a Installed,
     pub(crate) server: &'a Installed,
@@ -116,7 +116,7 @@ const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         clause: "9.4",
-        reason: "an iperf3 server sends until it is told to stop, so it sends more than asked",
+        reason: "an iperf3 server sends until the client stops it, so it sends more than asked",
         covers: |pairing, ask, breach| {
             is_iperf3(pairing.server)
                 && breach.way == Some(Way::Down)
@@ -183,7 +183,7 @@ const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         clause: "10.6",
-        reason: "an iperf3 3.1 does not tell how long it measured, and does not read how long \
+        reason: "an iperf3 3.1 does not report how long it measured, and does not read how long \
                  the other end did",
         covers: |pairing, ask, breach| {
             is_iperf3_before(pairing.client, 2)

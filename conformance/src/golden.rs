@@ -1,6 +1,6 @@
 //! `golden`: what `linerate iperf3` prints, compared with what iperf3 prints.
 //!
-//! Both play the same command lines, each as client and server on a host of its own. Not
+//! Both run the same command lines, each as client and server on a host of its own. Not
 //! values are compared, which differ in every run, but everything else: the keys of JSON
 //! and their types ([`keys`]), the shapes of lines and their columns ([`text`]), and how
 //! the programs end. What an older iperf3 does not have is data ([`additions`]).
@@ -29,10 +29,10 @@ use crate::bench::Bench;
 use crate::program::{Installed, Program, Version};
 use additions::excuse;
 use commands::COMMAND_LINES;
-pub(crate) use commands::{CommandLine, Scene};
-use difference::{Difference, Place, What};
-use report::Tally;
-use run::Played;
+pub(crate) use commands::{CommandLine, Setup};
+use difference::{Channel, Difference, What};
+use report::Summary;
+use run::BothEnds;
 pub(crate) use run::Side;
 use shape::{Shaper, Units};
 
@@ -68,11 +68,11 @@ impl Golden {
             theirs: Side { program: &theirs, host: &bench.link.near },
             ours: Side { program: &ours, host: &bench.link.far },
         };
-        let mut tally = Tally::begin(theirs.version);
+        let mut summary = Summary::begin(theirs.version);
         for (number, line) in self.lines(theirs.version)? {
-            tally.add(number, line, &pair.compare(line, number)?);
+            summary.add(number, line, &pair.compare(line, number)?);
         }
-        Ok(tally.finish(self.is_complete()))
+        Ok(summary.finish(self.is_complete()))
     }
 
     fn lines(&self, reference: Version) -> anyhow::Result<Vec<(usize, &'static CommandLine)>> {
@@ -118,8 +118,8 @@ impl Pair<'_> {
 
     fn compare_once(&self, line: &CommandLine, port: u16) -> anyhow::Result<Vec<Difference>> {
         let (theirs, ours) = thread::scope(|scope| {
-            let theirs = scope.spawn(|| self.theirs.play(line, port));
-            let ours = self.ours.play(line, port);
+            let theirs = scope.spawn(|| self.theirs.run(line, port));
+            let ours = self.ours.run(line, port);
             (theirs.join(), ours)
         });
         let theirs = theirs.map_err(|_| anyhow::anyhow!("the reference's thread panicked"))??;
@@ -129,7 +129,7 @@ impl Pair<'_> {
     }
 }
 
-fn differences(theirs: (&Played, &Shaper), ours: (&Played, &Shaper)) -> Vec<Difference> {
+fn differences(theirs: (&BothEnds, &Shaper), ours: (&BothEnds, &Shaper)) -> Vec<Difference> {
     let of = |places, theirs_ended, ours_ended| {
         of_ends(places, (theirs_ended, theirs.1), (ours_ended, ours.1))
     };
@@ -141,20 +141,20 @@ fn differences(theirs: (&Played, &Shaper), ours: (&Played, &Shaper)) -> Vec<Diff
 }
 
 fn of_ends(
-    [output, errors, exit]: [Place; 3],
+    [output, errors, exit]: [Channel; 3],
     theirs: (&Ended, &Shaper),
     ours: (&Ended, &Shaper),
 ) -> Vec<Difference> {
-    let compare = |place, theirs, ours| {
+    let compare = |channel, theirs, ours| {
         let found: Vec<What> = output::differences(theirs, ours);
-        found.into_iter().map(move |what| Difference { place, what })
+        found.into_iter().map(move |what| Difference { channel, what })
     };
     let mut found: Vec<_> =
         compare(output, (&theirs.0.stdout, theirs.1), (&ours.0.stdout, ours.1)).collect();
     found.extend(compare(errors, (&theirs.0.stderr, theirs.1), (&ours.0.stderr, ours.1)));
     let (theirs, ours) = (ending(theirs.0), ending(ours.0));
     if theirs != ours {
-        found.push(Difference { place: exit, what: What::Exit { theirs, ours } });
+        found.push(Difference { channel: exit, what: What::Exit { theirs, ours } });
     }
     found
 }
@@ -169,8 +169,8 @@ fn ending(ended: &Ended) -> String {
     .to_owned()
 }
 
-const CLIENT: [Place; 3] = [Place::ClientOutput, Place::ClientErrors, Place::ClientExit];
-const SERVER: [Place; 3] = [Place::ServerOutput, Place::ServerErrors, Place::ServerExit];
+const CLIENT: [Channel; 3] = [Channel::ClientOutput, Channel::ClientErrors, Channel::ClientExit];
+const SERVER: [Channel; 3] = [Channel::ServerOutput, Channel::ServerErrors, Channel::ServerExit];
 /// A port of its own for each test, so that none waits for what another left.
 const FIRST_PORT: u16 = 20_000;
 const PORTS_OF_A_ROUND: u16 = 1_000;

@@ -9,7 +9,7 @@ use crate::Verdict;
 use crate::bench::Bench;
 use crate::cell::{self, Topic};
 use crate::program::{Installed, Program};
-use crate::trial::Tally;
+use crate::trial::Summary;
 
 /// Plays every cell between linerate and iperf3, both ways, and linerate and itself
 #[derive(Debug, Args)]
@@ -35,12 +35,12 @@ impl Matrix {
         let mut cells = if self.short { cell::few() } else { cell::all() };
         cells.retain(|cell| self.about.is_none_or(|topic| topic == cell.topic));
         let bench = Bench::new(&LinkSpec::default())?;
-        let mut tally = Tally::begin();
+        let mut summary = Summary::begin();
         for (client, server) in [(&ours, &theirs), (&theirs, &ours), (&ours, &ours)] {
             for cell in &cells {
-                tally.add(&bench, client, server, &cell.ask)?;
+                summary.add(&bench, client, server, &cell.ask)?;
             }
         }
-        Ok(tally.finish("matrix"))
+        Ok(summary.finish("matrix"))
     }
 }

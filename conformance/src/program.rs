@@ -44,7 +44,7 @@ impl Installed {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let label = text.split_whitespace().find(|word| word.contains('.')).unwrap_or_default();
         let version = Version::parse(label)
-            .with_context(|| format!("{} does not tell its version", path.display()))?;
+            .with_context(|| format!("{} does not report its version", path.display()))?;
         Ok(Self { program, version, label: label.to_owned(), path: path.to_owned() })
     }
 

@@ -58,9 +58,9 @@ impl Row {
         // What arrives has passed the filter; what is queued has not.
         let interface = if way == Way::Up { far } else { near };
         let before = interface.link()?.statistics;
-        let played = bench.play(ours, ours, ask)?;
+        let ended = bench.run(ours, ours, ask)?;
         let after = interface.link()?.statistics;
-        let seen: Seen = ours.parse(Role::Client, ask, &played.client.stdout)?;
+        let seen: Seen = ours.parse(Role::Client, ask, &ended.client.stdout)?;
         let received = seen.way(way).and_then(|seen| seen.received);
         let received = received.context("the client tells nothing of the receiver")?;
         let bytes = received.bytes.context("the client tells no bytes")? as f64;

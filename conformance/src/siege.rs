@@ -19,7 +19,7 @@ mod dropper;
 mod flood;
 mod footprint;
 mod hostile;
-mod ledger;
+mod limits;
 mod mutator;
 mod peer;
 mod peers;
@@ -29,11 +29,11 @@ mod record;
 mod script;
 mod server;
 mod spoofed;
+mod topology;
 mod vanished;
-mod yard;
 
 pub(crate) use bare::Bare;
-use ledger::Ledger;
+use limits::LimitTable;
 use random::Random;
 use server::Programs;
 
@@ -96,8 +96,8 @@ impl Siege {
         Programs { linerate: self.linerate.clone(), iperf3: self.iperf3.clone() }
     }
 
-    fn ledger(&self, proof: &'static str) -> Ledger {
-        Ledger::open(proof, if self.generous { GENEROSITY } else { 1.0 })
+    fn limits(&self, proof: &'static str) -> LimitTable {
+        LimitTable::open(proof, if self.generous { GENEROSITY } else { 1.0 })
     }
 
     fn seed(&self) -> u64 {

@@ -7,7 +7,7 @@ use crate::ask::{Ask, Direction, End, Family, Transport, Way};
 use crate::seen::{Seen, WaySeen};
 use crate::trial::{Finding, Outcome, Report};
 
-/// One line of a table: a number, what was asked, who played, what came of it.
+/// One line of a table: a number, what was asked, which programs ran, what came of it.
 pub(crate) fn row(number: usize, pairing: &str, ask: &Ask, report: &Report) {
     let verdict = match report.outcome() {
         Outcome::Ok => "ok",

@@ -59,12 +59,12 @@ pub(crate) fn run(
     server: &Installed,
     ask: &Ask,
 ) -> anyhow::Result<Report> {
-    let played = bench.play(client, server, ask)?;
-    let client_seen = client.parse(Role::Client, ask, &played.client.stdout).ok();
-    let server_seen = server.parse(Role::Server, ask, &played.server.stdout).ok();
+    let ended = bench.run(client, server, ask)?;
+    let client_seen = client.parse(Role::Client, ask, &ended.client.stdout).ok();
+    let server_seen = server.parse(Role::Server, ask, &ended.server.stdout).ok();
     let mut breaches: Vec<Breach> = Vec::new();
-    breaches.extend(client_ends(&played.client, client_seen.as_ref()));
-    breaches.extend(server_ends(&played.server, server_seen.as_ref()));
+    breaches.extend(client_ends(&ended.client, client_seen.as_ref()));
+    breaches.extend(server_ends(&ended.server, server_seen.as_ref()));
     if let (Some(client), Some(server)) = (&client_seen, &server_seen) {
         breaches.extend(check(&Observation { ask, client, server }));
     }
@@ -97,13 +97,13 @@ fn run_again_if_busy(
 }
 
 /// Adds up many tests.
-pub(crate) struct Tally {
+pub(crate) struct Summary {
     start: Instant,
     counts: [usize; 3],
     excuses: BTreeSet<(&'static str, &'static str)>,
 }
 
-impl Tally {
+impl Summary {
     pub(crate) fn begin() -> Self {
         Self { start: Instant::now(), counts: [0; 3], excuses: BTreeSet::new() }
     }

@@ -11,7 +11,7 @@ use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
 use crate::bench::Bench;
 use crate::program::{Installed, Program};
-use crate::trial::Tally;
+use crate::trial::Summary;
 
 /// Plays a few tests against every iperf3-* of a directory, in both roles
 #[derive(Debug, Args)]
@@ -31,15 +31,15 @@ impl Versions {
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
         let ours = Installed::find(Program::Linerate, &self.linerate)?;
         let bench = Bench::new(&LinkSpec::default())?;
-        let mut tally = Tally::begin();
+        let mut summary = Summary::begin();
         for theirs in self.installed()? {
             for (client, server) in [(&ours, &theirs), (&theirs, &ours)] {
                 for ask in asks().iter().filter(|ask| theirs.supports(ask)) {
-                    tally.add(&bench, client, server, ask)?;
+                    summary.add(&bench, client, server, ask)?;
                 }
             }
         }
-        Ok(tally.finish("versions"))
+        Ok(summary.finish("versions"))
     }
 
     fn installed(&self) -> anyhow::Result<Vec<Installed>> {

@@ -17,7 +17,7 @@ pub(super) struct Environment {
 
 impl Environment {
     pub(super) fn locate() -> anyhow::Result<Self> {
-        let program = env::current_exe().context("cannot tell where this program is")?;
+        let program = env::current_exe().context("cannot find this program")?;
         let folder = program.parent().context("this program is in no folder")?;
         Ok(Self { folder: folder.join("consumers") })
     }

@@ -1,14 +1,14 @@
 //! What older versions of iperf3 print otherwise, and what is deliberately not copied
 //! from any. Data, each entry with the version that has it so, and its reason.
 
-use super::commands::{CommandLine, Scene};
+use super::commands::{CommandLine, Setup};
 use super::difference::{Difference, What};
 use super::keys::is_below;
 use crate::program::Version;
 
 /// One known difference.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct Exception {
     /// The first version that has it otherwise; the entry excuses references from it on.
     from: Version,
     /// The version that first has it as linerate has it; the entry excuses none from it on.
@@ -33,13 +33,13 @@ enum Pattern {
     Exit(&'static str),
     /// What is printed of a wrong command line.
     Misuse,
-    /// This key and what is in it, in one scene only.
-    KeyIn(Scene, &'static str),
-    /// What the server of one scene prints.
-    ServerIn(Scene),
+    /// This key and what is in it, in one setup only.
+    KeyIn(Setup, &'static str),
+    /// What the server of one setup prints.
+    ServerIn(Setup),
 }
 
-impl Entry {
+impl Exception {
     /// What it is about, for people.
     pub(crate) fn name(&self) -> String {
         match self.pattern {
@@ -48,8 +48,8 @@ impl Entry {
             Pattern::Columns(end) => format!("columns of `...{end}`"),
             Pattern::Exit(how) => format!("exit with {how}"),
             Pattern::Misuse => "misuse".to_owned(),
-            Pattern::KeyIn(scene, key) => format!("key `{key}` when {scene:?}"),
-            Pattern::ServerIn(scene) => format!("the server when {scene:?}"),
+            Pattern::KeyIn(setup, key) => format!("key `{key}` when {setup:?}"),
+            Pattern::ServerIn(setup) => format!("the server when {setup:?}"),
         }
     }
 
@@ -63,11 +63,11 @@ impl Entry {
                 matches!(what, What::Columns { shape } if shape.ends_with(end))
             }
             Pattern::Exit(how) => matches!(what, What::Exit { ours, .. } if ours == how),
-            Pattern::Misuse => line.scene == Scene::Misused && what.shape().is_some(),
-            Pattern::KeyIn(scene, key) => {
-                line.scene == scene && what.path().is_some_and(|path| is_at(path, key))
+            Pattern::Misuse => line.setup == Setup::Misused && what.shape().is_some(),
+            Pattern::KeyIn(setup, key) => {
+                line.setup == setup && what.path().is_some_and(|path| is_at(path, key))
             }
-            Pattern::ServerIn(scene) => line.scene == scene && difference.place.is_of_server(),
+            Pattern::ServerIn(setup) => line.setup == setup && difference.channel.is_of_server(),
         }
     }
 }
@@ -90,7 +90,7 @@ fn says(what: &What, words: &str) -> bool {
 }
 
 /// The entries for a reference of this version.
-pub(crate) fn entries(reference: Version) -> impl Iterator<Item = &'static Entry> {
+pub(crate) fn entries(reference: Version) -> impl Iterator<Item = &'static Exception> {
     ENTRIES.iter().filter(move |entry| entry.from <= reference && reference < entry.since)
 }
 
@@ -99,29 +99,29 @@ pub(crate) fn excuse(
     reference: Version,
     line: &CommandLine,
     difference: &Difference,
-) -> Option<&'static Entry> {
+) -> Option<&'static Exception> {
     entries(reference).find(|entry| entry.covers(line, difference))
 }
 
-const fn key(minor: u32, key: &'static str, reason: &'static str) -> Entry {
-    Entry { from: OLDEST, since: Version(3, minor), pattern: Pattern::Key(key), reason }
+const fn key(minor: u32, key: &'static str, reason: &'static str) -> Exception {
+    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Key(key), reason }
 }
 
-const fn gives_up(key: &'static str) -> Entry {
-    Entry {
+const fn gives_up(key: &'static str) -> Exception {
+    Exception {
         from: Version(3, 14),
         since: NEVER,
-        pattern: Pattern::KeyIn(Scene::GivesUp, key),
-        reason: "a stream that never was has no buffers to tell of",
+        pattern: Pattern::KeyIn(Setup::GivesUp, key),
+        reason: "a stream that never was has no buffers to report",
     }
 }
 
-const fn words(minor: u32, words: &'static str, reason: &'static str) -> Entry {
-    Entry { from: OLDEST, since: Version(3, minor), pattern: Pattern::Words(words), reason }
+const fn words(minor: u32, words: &'static str, reason: &'static str) -> Exception {
+    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Words(words), reason }
 }
 
-const fn exit(minor: u32, how: &'static str, reason: &'static str) -> Entry {
-    Entry { from: OLDEST, since: Version(3, minor), pattern: Pattern::Exit(how), reason }
+const fn exit(minor: u32, how: &'static str, reason: &'static str) -> Exception {
+    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Exit(how), reason }
 }
 
 /// The oldest version to compare with.
@@ -129,42 +129,42 @@ const OLDEST: Version = Version(3, 12);
 /// Of entries that hold for every version of iperf3.
 const NEVER: Version = Version(u32::MAX, 0);
 
-const ENTRIES: &[Entry] = &[
-    Entry {
+const ENTRIES: &[Exception] = &[
+    Exception {
         from: OLDEST,
         since: NEVER,
         pattern: Pattern::Key("linerate"),
         reason: "what linerate knows and iperf3 has no name for stands under one key",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: NEVER,
         pattern: Pattern::Line("linerate"),
         reason: "in a stream of events, it is an event of this name",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: NEVER,
         pattern: Pattern::Key("start.target_bitrate"),
         reason: "an iperf3 server of UDP has it twice in one object, which JSON does not allow for",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: NEVER,
         pattern: Pattern::Words("title: Linux"),
         reason: "iperf3 prints a title twice before the line about the system",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: NEVER,
-        pattern: Pattern::ServerIn(Scene::Interrupted),
+        pattern: Pattern::ServerIn(Setup::Interrupted),
         reason: "a client that is interrupted ends its test in order, so that both ends have \
                  whole results; iperf3's breaks off, and its server prints a time of nonsense",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: NEVER,
-        pattern: Pattern::KeyIn(Scene::Interrupted, "end.receiver_tcp_congestion"),
+        pattern: Pattern::KeyIn(Setup::Interrupted, "end.receiver_tcp_congestion"),
         reason: "of an interrupted test the receiver's word comes too",
     },
     gives_up("start.sock_bufsize"),
@@ -172,26 +172,26 @@ const ENTRIES: &[Entry] = &[
     gives_up("start.rcvbuf_actual"),
     key(13, "start.fq_rate", "new: what --fq-rate asks"),
     key(13, "start.test_start.bidir", "new: whether the test is bidirectional"),
-    key(13, "start.test_start.fqrate", "new: what --fq-rate asks, as the server was told"),
+    key(13, "start.test_start.fqrate", "new: what --fq-rate asks, as the server reads it"),
     key(14, "start.sock_bufsize", "stood there once for each stream"),
     key(14, "start.sndbuf_actual", "stood there once for each stream"),
     key(14, "start.rcvbuf_actual", "stood there once for each stream"),
     words(14, "unable to connect to server", "gives advice since then"),
     exit(14, "failure", "an error reported in JSON was a success before"),
-    Entry {
+    Exception {
         from: OLDEST,
         since: Version(3, 14),
         pattern: Pattern::Misuse,
         reason: "shows how to get help; before, it showed all of the help",
     },
     key(17, "start.test_start.interval", "new: the interval of reports"),
-    Entry {
+    Exception {
         from: Version(3, 16),
         since: Version(3, 17),
         pattern: Pattern::Words("pthread_mutex"),
         reason: "one version complains of its own locks when it ends early",
     },
-    Entry {
+    Exception {
         from: OLDEST,
         since: Version(3, 18),
         pattern: Pattern::Columns("sender"),
@@ -210,7 +210,7 @@ const ENTRIES: &[Entry] = &[
 mod tests {
     use super::*;
     use crate::golden::commands::COMMAND_LINES;
-    use crate::golden::difference::Place;
+    use crate::golden::difference::Channel;
 
     #[test]
     fn every_entry_has_a_reason() {
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn an_entry_excuses_only_references_before_it() {
         let path = "start.test_start.interval".to_owned();
-        let found = Difference { place: Place::ClientOutput, what: What::KeyAdded { path } };
+        let found = Difference { channel: Channel::ClientOutput, what: What::KeyAdded { path } };
         let excused = |version| excuse(version, &COMMAND_LINES[0], &found).is_some();
         assert!(excused(Version(3, 12)) && excused(Version(3, 16)));
         assert!(!excused(Version(3, 17)) && !excused(Version(3, 21)));
@@ -239,7 +239,7 @@ mod tests {
     fn our_own_key_is_excused_for_all() {
         for path in ["linerate", "end.data.linerate", "linerate.streams[].x"] {
             let what = What::KeyAdded { path: path.to_owned() };
-            let found = Difference { place: Place::ClientOutput, what };
+            let found = Difference { channel: Channel::ClientOutput, what };
             let excused = excuse(Version(3, 21), &COMMAND_LINES[0], &found).is_some();
             assert_eq!(excused, path != "end.data.linerate", "{path}");
         }

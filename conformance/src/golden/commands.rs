@@ -2,19 +2,19 @@
 
 use crate::program::Version;
 
-/// One command line, and what it is played against.
+/// One command line, and what it is run against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CommandLine {
     /// What follows `-p PORT` at the client; it says itself whom it connects to.
     pub(crate) client: &'static str,
     /// What follows `-s -p PORT` at the server.
     pub(crate) server: &'static str,
-    pub(crate) scene: Scene,
+    pub(crate) setup: Setup,
 }
 
 /// Who else is there, and how it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scene {
+pub(crate) enum Setup {
     /// A server for one test, and the client.
     Alone,
     /// No server.
@@ -23,7 +23,7 @@ pub(crate) enum Scene {
     Misused,
     /// A server that runs the test of another client.
     Busy,
-    /// A server for many tests, told to end by SIGTERM after this one.
+    /// A server for many tests, that SIGTERM ends after this one.
     ServesOn,
     /// A client that gives up while the server makes ready. Whether the server still gets
     /// to say so depends on who is faster, so only the client counts.
@@ -48,7 +48,7 @@ impl CommandLine {
         self.words().any(|word| word == "-f")
     }
 
-    /// Whether it is one of those that a short run plays.
+    /// Whether it is one of those that a short run takes.
     pub(crate) fn is_short(&self) -> bool {
         SHORT.contains(&self.client)
     }
@@ -59,11 +59,11 @@ impl CommandLine {
 }
 
 const fn alone(client: &'static str, server: &'static str) -> CommandLine {
-    CommandLine { client, server, scene: Scene::Alone }
+    CommandLine { client, server, setup: Setup::Alone }
 }
 
-const fn scene(scene: Scene, client: &'static str, server: &'static str) -> CommandLine {
-    CommandLine { client, server, scene }
+const fn setup(setup: Setup, client: &'static str, server: &'static str) -> CommandLine {
+    CommandLine { client, server, setup }
 }
 
 /// All of them; the numbers of `--only` count from 1.
@@ -113,23 +113,23 @@ pub(crate) const COMMAND_LINES: &[CommandLine] = &[
     alone("-c 127.0.0.1 -t 1 -T title --extra-data hello -J", "-J"),
     alone("-c 127.0.0.1 -t 1 --timestamps", "--timestamps"),
     alone("-c 127.0.0.1 -t 1 -u --udp-counters-64bit --dont-fragment -l 1000 -J", "-J"),
-    scene(Scene::GivesUp, "-c 127.0.0.1 -t 1 -C nosuchalgorithm", ""),
-    scene(Scene::GivesUp, "-c 127.0.0.1 -t 1 -C nosuchalgorithm -J", "-J"),
-    scene(Scene::ServesOn, "-c 127.0.0.1 -t 1", ""),
-    scene(Scene::ServesOn, "-c 127.0.0.1 -t 1 -J", "-J"),
-    scene(Scene::Busy, "-c 127.0.0.1 -t 1", ""),
-    scene(Scene::Busy, "-c 127.0.0.1 -t 1 -J", "-J"),
-    scene(Scene::Interrupted, "-c 127.0.0.1 -t 8", ""),
-    scene(Scene::Interrupted, "-c 127.0.0.1 -t 8 -J", "-J"),
-    scene(Scene::NoServer, "-c 127.0.0.1", ""),
-    scene(Scene::NoServer, "-c 127.0.0.1 -J", ""),
-    scene(Scene::NoServer, "-c 127.0.0.1 --json-stream", ""),
-    scene(Scene::Misused, "-c 127.0.0.1 --nosuchflag", ""),
-    scene(Scene::Misused, "-c 127.0.0.1 -M 99999", ""),
-    scene(Scene::Misused, "-c 127.0.0.1 -M 99999 -J", ""),
-    scene(Scene::Misused, "-s -c 127.0.0.1", ""),
-    scene(Scene::Misused, "-s -u", ""),
-    scene(Scene::Misused, "--bidir", ""),
+    setup(Setup::GivesUp, "-c 127.0.0.1 -t 1 -C nosuchalgorithm", ""),
+    setup(Setup::GivesUp, "-c 127.0.0.1 -t 1 -C nosuchalgorithm -J", "-J"),
+    setup(Setup::ServesOn, "-c 127.0.0.1 -t 1", ""),
+    setup(Setup::ServesOn, "-c 127.0.0.1 -t 1 -J", "-J"),
+    setup(Setup::Busy, "-c 127.0.0.1 -t 1", ""),
+    setup(Setup::Busy, "-c 127.0.0.1 -t 1 -J", "-J"),
+    setup(Setup::Interrupted, "-c 127.0.0.1 -t 8", ""),
+    setup(Setup::Interrupted, "-c 127.0.0.1 -t 8 -J", "-J"),
+    setup(Setup::NoServer, "-c 127.0.0.1", ""),
+    setup(Setup::NoServer, "-c 127.0.0.1 -J", ""),
+    setup(Setup::NoServer, "-c 127.0.0.1 --json-stream", ""),
+    setup(Setup::Misused, "-c 127.0.0.1 --nosuchflag", ""),
+    setup(Setup::Misused, "-c 127.0.0.1 -M 99999", ""),
+    setup(Setup::Misused, "-c 127.0.0.1 -M 99999 -J", ""),
+    setup(Setup::Misused, "-s -c 127.0.0.1", ""),
+    setup(Setup::Misused, "-s -u", ""),
+    setup(Setup::Misused, "--bidir", ""),
 ];
 
 /// One of each kind of output.

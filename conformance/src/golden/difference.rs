@@ -5,13 +5,13 @@ use std::fmt;
 /// Where it is, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
-    pub(crate) place: Place,
+    pub(crate) channel: Channel,
     pub(crate) what: What,
 }
 
 /// Which output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Channel {
     ClientOutput,
     ClientErrors,
     ClientExit,
@@ -20,7 +20,7 @@ pub(crate) enum Place {
     ServerExit,
 }
 
-impl Place {
+impl Channel {
     /// Whether the server is there.
     pub(crate) const fn is_of_server(self) -> bool {
         matches!(self, Self::ServerOutput | Self::ServerErrors | Self::ServerExit)
@@ -99,11 +99,11 @@ impl What {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.place, self.what)
+        write!(formatter, "{}: {}", self.channel, self.what)
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Channel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::ClientOutput => "client's output",

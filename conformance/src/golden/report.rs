@@ -2,25 +2,25 @@
 
 use std::time::Instant;
 
-use super::additions::{self, Entry, excuse};
-use super::commands::{CommandLine, Scene};
+use super::additions::{self, Exception, excuse};
+use super::commands::{CommandLine, Setup};
 use super::difference::Difference;
 use crate::Verdict;
 use crate::program::Version;
 use crate::table::say;
 
 /// Adds up command lines.
-pub(crate) struct Tally {
+pub(crate) struct Summary {
     start: Instant,
     reference: Version,
-    played: usize,
+    runs: usize,
     failed: usize,
-    used: Vec<&'static Entry>,
+    used: Vec<&'static Exception>,
 }
 
-impl Tally {
+impl Summary {
     pub(crate) fn begin(reference: Version) -> Self {
-        Self { start: Instant::now(), reference, played: 0, failed: 0, used: Vec::new() }
+        Self { start: Instant::now(), reference, runs: 0, failed: 0, used: Vec::new() }
     }
 
     /// Judges and prints one command line.
@@ -32,7 +32,7 @@ impl Tally {
         for difference in &unexcused {
             say(&format!("       {difference}"));
         }
-        self.played += 1;
+        self.runs += 1;
         self.failed += usize::from(!unexcused.is_empty());
         self.used.extend(excused);
     }
@@ -45,7 +45,7 @@ impl Tally {
         let verdict = if self.failed == 0 { Verdict::Passed } else { Verdict::Failed };
         say(&format!(
             "golden: {} command lines, {} differ, {:.0} s",
-            self.played,
+            self.runs,
             self.failed,
             self.start.elapsed().as_secs_f64()
         ));
@@ -53,7 +53,7 @@ impl Tally {
     }
 
     fn report_stale(&self) {
-        let is_used = |entry: &Entry| self.used.iter().any(|used| std::ptr::eq(*used, entry));
+        let is_used = |entry: &Exception| self.used.iter().any(|used| std::ptr::eq(*used, entry));
         for entry in additions::entries(self.reference).filter(|entry| !is_used(entry)) {
             say(&format!("not needed: {}: {}", entry.name(), entry.reason));
         }
@@ -61,23 +61,23 @@ impl Tally {
 }
 
 fn describe(line: &CommandLine) -> String {
-    let scene = match line.scene {
-        Scene::Alone => "",
-        Scene::NoServer => ", no server",
-        Scene::Misused => ", wrong",
-        Scene::Busy => ", busy",
-        Scene::ServesOn => ", serves on",
-        Scene::GivesUp => ", gives up",
-        Scene::Interrupted => ", interrupted",
+    let setup = match line.setup {
+        Setup::Alone => "",
+        Setup::NoServer => ", no server",
+        Setup::Misused => ", wrong",
+        Setup::Busy => ", busy",
+        Setup::ServesOn => ", serves on",
+        Setup::GivesUp => ", gives up",
+        Setup::Interrupted => ", interrupted",
     };
     let server = match line.server {
         "" => String::new(),
         server => format!(" > {server}"),
     };
-    format!("{}{server}{scene}", line.client)
+    format!("{}{server}{setup}", line.client)
 }
 
-fn verdict(unexcused: &[&Difference], excused: &[&Entry]) -> String {
+fn verdict(unexcused: &[&Difference], excused: &[&Exception]) -> String {
     match (unexcused.len(), excused.len()) {
         (0, 0) => "ok".to_owned(),
         (0, excused) => format!("ok but for {excused} known"),

@@ -8,7 +8,7 @@ use lab::Host;
 use testbed::port::await_listener;
 use testbed::process::{Ended, Running};
 
-use super::commands::{CommandLine, Scene};
+use super::commands::{CommandLine, Setup};
 use crate::program::{Installed, Program};
 
 /// A program on a host of its own, which it reaches by loopback.
@@ -18,33 +18,33 @@ pub(crate) struct Side<'a> {
 }
 
 /// What both ends left behind.
-pub(crate) struct Played {
+pub(crate) struct BothEnds {
     pub(crate) client: Ended,
     pub(crate) server: Option<Ended>,
 }
 
 impl Side<'_> {
     /// Plays a command line, with the server on `port`.
-    pub(crate) fn play(&self, line: &CommandLine, port: u16) -> anyhow::Result<Played> {
-        if matches!(line.scene, Scene::NoServer | Scene::Misused) {
+    pub(crate) fn run(&self, line: &CommandLine, port: u16) -> anyhow::Result<BothEnds> {
+        if matches!(line.setup, Setup::NoServer | Setup::Misused) {
             let client = self.client(line, port)?.finish(PATIENCE)?;
-            return Ok(Played { client, server: None });
+            return Ok(BothEnds { client, server: None });
         }
         let server = self.server(line, port)?;
         let busy = self.occupy(line, port)?;
         let client = self.client(line, port)?;
-        if line.scene == Scene::Interrupted {
+        if line.setup == Setup::Interrupted {
             thread::sleep(BEFORE_SIGNAL);
             client.signal("INT")?;
         }
         let client = client.finish(PATIENCE)?;
         busy.map(|busy| busy.finish(PATIENCE)).transpose()?;
-        if line.scene == Scene::ServesOn {
+        if line.setup == Setup::ServesOn {
             thread::sleep(BEFORE_SIGNAL);
             server.signal("TERM")?;
         }
         let server = server.finish(SERVER_PATIENCE)?;
-        Ok(Played { client, server: (line.scene != Scene::GivesUp).then_some(server) })
+        Ok(BothEnds { client, server: (line.setup != Setup::GivesUp).then_some(server) })
     }
 
     fn client(&self, line: &CommandLine, port: u16) -> anyhow::Result<Running> {
@@ -56,7 +56,7 @@ impl Side<'_> {
     fn server(&self, line: &CommandLine, port: u16) -> anyhow::Result<Running> {
         let mut command = self.command();
         command.args(["-s", "-p", &port.to_string()]).args(line.server.split_whitespace());
-        if line.scene != Scene::ServesOn {
+        if line.setup != Setup::ServesOn {
             command.arg("-1");
         }
         let mut server = Running::captured(command)?;
@@ -66,7 +66,7 @@ impl Side<'_> {
 
     /// Another client, whose test runs when it returns.
     fn occupy(&self, line: &CommandLine, port: u16) -> anyhow::Result<Option<Running>> {
-        if line.scene != Scene::Busy {
+        if line.setup != Setup::Busy {
             return Ok(None);
         }
         let mut command = self.command();

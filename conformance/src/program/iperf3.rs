@@ -124,7 +124,7 @@ impl Report<'_> {
         (self.role == Role::Client) == (way == Way::Up)
     }
 
-    /// The streams of one way. Before 3.7 they do not tell theirs, and need not.
+    /// The streams of one way. Before 3.7 they do not report theirs, and need not.
     fn streams(&self, way: Way) -> Vec<&Value> {
         let streams = self.end["streams"].as_array().map_or(&[][..], Vec::as_slice);
         let sends = |one: &Value| {

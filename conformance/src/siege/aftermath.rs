@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::client::{Good, LIMIT};
 use super::footprint::{Footprint, await_return};
-use super::ledger::{Ledger, Limit, Unit};
+use super::limits::{Limit, LimitTable, Unit};
 use super::server::{LOCAL, Programs, Server};
 
 /// The server as it was before a siege, after it has served somebody.
@@ -15,7 +15,7 @@ pub(super) fn warm_up(
 ) -> anyhow::Result<Footprint> {
     let local = LOCAL.ip().to_string();
     for client in clients {
-        client.run(programs, server.place(), &local)?;
+        client.run(programs, server.host(), &local)?;
     }
     std::thread::sleep(SETTLING);
     server.footprint()
@@ -23,13 +23,13 @@ pub(super) fn warm_up(
 
 /// Holds a server that is left alone against what it was.
 pub(super) fn judge(
-    ledger: &mut Ledger,
+    limits: &mut LimitTable,
     server: &mut Server,
     before: Footprint,
     patience: Duration,
 ) -> anyhow::Result<()> {
     if !server.is_alive() {
-        ledger.fail("the server lives", &server.complaints());
+        limits.fail("the server lives", &server.complaints());
         return Ok(());
     }
     let (returned, _) = await_return(server.usage(), before, patience)?;
@@ -37,7 +37,7 @@ pub(super) fn judge(
     let after = server.footprint()?;
     let (figure, limit) = (returned.unwrap_or(patience), Limit::Most(patience.as_secs_f64()));
     if returned.is_some() {
-        ledger.add(
+        limits.add(
             "until threads and descriptors are back",
             figure.as_secs_f64(),
             Unit::Seconds,
@@ -48,30 +48,30 @@ pub(super) fn judge(
         ("threads afterwards", before.threads, after.threads),
         ("descriptors afterwards", before.descriptors, after.descriptors),
     ] {
-        ledger.add(what, is as f64, Unit::Count, Limit::Most(was as f64));
+        limits.add(what, is as f64, Unit::Count, Limit::Most(was as f64));
     }
     let grown = after.mebibytes() - before.mebibytes();
-    ledger.add("resident memory, grown by", grown, Unit::Mebibytes, Limit::Most(MOST_GROWN));
+    limits.add("resident memory, grown by", grown, Unit::Mebibytes, Limit::Most(MOST_GROWN));
     let panics = server.complaints().matches("panicked").count();
-    ledger.add("panics", panics as f64, Unit::Count, Limit::Exactly(0.0));
+    limits.add("panics", panics as f64, Unit::Count, Limit::Exactly(0.0));
     Ok(())
 }
 
 /// Runs a good client on the server's own host, and holds it to its limit.
 pub(super) fn try_client(
-    ledger: &mut Ledger,
+    limits: &mut LimitTable,
     server: &Server,
     programs: &Programs,
     client: &Good,
     when: &str,
 ) -> anyhow::Result<()> {
-    let tried = client.run(programs, server.place(), &LOCAL.ip().to_string())?;
+    let tried = client.run(programs, server.host(), &LOCAL.ip().to_string())?;
     let what = format!("{} of 1 s, {when}", client.name);
     if tried.is_well() {
         let limit = if client.is_timed { Limit::Most(LIMIT) } else { Limit::None };
-        ledger.add(&what, tried.seconds, Unit::Seconds, limit);
+        limits.add(&what, tried.seconds, Unit::Seconds, limit);
     } else {
-        ledger.fail(&what, &tried.words());
+        limits.fail(&what, &tried.words());
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use testbed::process::{Ended, Running};
 
 use super::server::{PORT, Programs};
-use super::yard::Place;
+use super::topology::Host;
 
 /// A client's command line.
 #[derive(Clone, Debug)]
@@ -59,9 +59,9 @@ impl Tried {
 
 impl Good {
     /// The command that runs it on a host, against a server.
-    pub(super) fn command(&self, programs: &Programs, place: &Place, server: &str) -> Command {
+    pub(super) fn command(&self, programs: &Programs, host: &Host, server: &str) -> Command {
         let port = PORT.to_string();
-        let mut command = place.command(self.path(programs));
+        let mut command = host.command(self.path(programs));
         match self.program {
             Program::Linerate => command.args(["test", "--json", "--quiet", server]),
             Program::Iperf3 => command.args(["-J", "-c", server]),
@@ -74,11 +74,11 @@ impl Good {
     pub(super) fn run(
         &self,
         programs: &Programs,
-        place: &Place,
+        host: &Host,
         server: &str,
     ) -> anyhow::Result<Tried> {
         let start = Instant::now();
-        let running = Running::captured(self.command(programs, place, server))?;
+        let running = Running::captured(self.command(programs, host, server))?;
         let ended = running.finish(PATIENCE)?;
         Ok(Tried { seconds: start.elapsed().as_secs_f64(), ended })
     }

@@ -12,10 +12,10 @@ use testbed::process::{Ended, Running};
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::ALL;
-use super::ledger::{Ledger, Limit, Unit};
+use super::limits::{Limit, LimitTable, Unit};
 use super::record::{Record, disagreements, is_among_strangers, stream_ports};
 use super::server::{Capacity, PORT, Server};
-use super::yard::{Place, Yard};
+use super::topology::{Host, Star};
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
 use crate::program::{Installed, Program};
@@ -23,10 +23,10 @@ use crate::seen::Role;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (count, seconds) = if siege.short { (24, 2) } else { (64, 5) };
-    let (programs, yard) = (siege.programs(), Yard::new()?);
+    let (programs, star) = (siege.programs(), Star::new()?);
     let theirs = Installed::find(Program::Iperf3, &programs.iperf3)?;
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Default)?;
-    let mut ledger = siege.ledger("crowd");
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Default)?;
+    let mut limits = siege.limits("crowd");
     let before = warm_up(&server, &programs, &ALL[..3])?;
 
     let asks: Vec<Ask> = (0..count).map(|index| ask(index, seconds)).collect();
@@ -34,7 +34,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let running = asks
         .iter()
         .enumerate()
-        .map(|(index, ask)| Running::captured(command(&theirs, &yard.server, index, ask)))
+        .map(|(index, ask)| Running::captured(command(&theirs, &star.server, index, ask)))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let ended =
         running.into_iter().map(|one| one.finish(PATIENCE)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -47,11 +47,11 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     for (index, (ask, ended)) in asks.iter().zip(&ended).enumerate() {
         sum.add(index, &theirs, ask, ended, &records);
     }
-    sum.report(&mut ledger, count);
+    sum.report(&mut limits, count);
     let limit = f64::from(seconds) + MOST_OVERTIME;
-    ledger.add("until the last had finished", took, Unit::Seconds, Limit::Most(limit));
-    judge(&mut ledger, &mut server, before, RETURN)?;
-    Ok(ledger.close())
+    limits.add("until the last had finished", took, Unit::Seconds, Limit::Most(limit));
+    judge(&mut limits, &mut server, before, RETURN)?;
+    Ok(limits.close())
 }
 
 /// What one client of the crowd is asked to do.
@@ -70,8 +70,8 @@ fn ask(index: usize, seconds: u32) -> Ask {
 }
 
 /// The same in the words of iperf3.
-fn command(theirs: &Installed, place: &Place, index: usize, ask: &Ask) -> Command {
-    let mut command = place.command(theirs.path());
+fn command(theirs: &Installed, host: &Host, index: usize, ask: &Ask) -> Command {
+    let mut command = host.command(theirs.path());
     let (port, title) = (PORT.to_string(), format!("client-{index}"));
     command.args(["-J", "-c", "127.0.0.1", "-p", &port, "-T", &title]);
     command.args(["-P", &ask.streams.to_string()]);
@@ -139,29 +139,29 @@ impl Sum {
         self.complaints.extend(found.into_iter().map(|one| format!("{what}: {one}")));
     }
 
-    fn report(&self, ledger: &mut Ledger, count: usize) {
+    fn report(&self, limits: &mut LimitTable, count: usize) {
         let all = Limit::Exactly(count as f64);
-        ledger.add("clients served", self.well as f64, Unit::Count, all);
-        ledger.add(
+        limits.add("clients served", self.well as f64, Unit::Count, all);
+        limits.add(
             "of these with one record at the server",
             self.recorded as f64,
             Unit::Count,
             all,
         );
         let none = Limit::Exactly(0.0);
-        ledger.add(
+        limits.add(
             "of these with a stream in a stranger's test",
             self.astray as f64,
             Unit::Count,
             none,
         );
         let what = "of these whose two ends disagree";
-        ledger.add(what, self.disagreeing as f64, Unit::Count, none);
+        limits.add(what, self.disagreeing as f64, Unit::Count, none);
         for complaint in self.complaints.iter().take(MOST_TOLD) {
-            ledger.note(complaint);
+            limits.note(complaint);
         }
         if self.complaints.len() > MOST_TOLD {
-            ledger.note(&format!("and {} more", self.complaints.len() - MOST_TOLD));
+            limits.note(&format!("and {} more", self.complaints.len() - MOST_TOLD));
         }
     }
 }

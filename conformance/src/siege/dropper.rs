@@ -43,7 +43,7 @@ impl Dropped {
 }
 
 impl Dropper {
-    /// Goes on until it is told to stop, or has opened so many.
+    /// Goes on until `stop` is set, or has opened so many.
     pub(super) fn run(&self, most: u64, stop: &AtomicBool) -> Dropped {
         let start = Instant::now();
         let mut done = Dropped::default();

@@ -15,28 +15,28 @@ use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::ALL;
 use super::dropper::{Dropped, Dropper, Says};
-use super::ledger::{Ledger, Limit, Unit, median, worst};
+use super::limits::{Limit, LimitTable, Unit, median, worst};
 use super::probe::start_latency;
 use super::random::Random;
 use super::server::{Capacity, LOCAL, Programs, Server};
-use super::yard::{Place, Yard};
+use super::topology::{Host, Star};
 use crate::Verdict;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, yard) = (siege.programs(), Yard::new()?);
+    let (programs, star) = (siege.programs(), Star::new()?);
     // One address opens more connections than the usual range has ports for.
-    yard.server.set("ipv4/ip_local_port_range", "10000 65000")?;
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = siege.ledger("flood");
+    star.server.set("ipv4/ip_local_port_range", "10000 65000")?;
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
+    let mut limits = siege.limits("flood");
     let before = warm_up(&server, &programs, &ALL[..3])?;
     let time = siege.time(Duration::from_secs(30), Duration::from_secs(3));
     for transport in ["TCP", "UDP"] {
-        Beside::play(&server, &programs, transport, time)?.report(&mut ledger, transport);
+        Beside::run(&server, &programs, transport, time)?.report(&mut limits, transport);
     }
     let (rounds, count) = if siege.short { (3, 8_000) } else { (5, 20_000) };
-    cost(&mut ledger, &server, rounds, count)?;
-    judge(&mut ledger, &mut server, before, RETURN)?;
-    Ok(ledger.close())
+    cost(&mut limits, &server, rounds, count)?;
+    judge(&mut limits, &mut server, before, RETURN)?;
+    Ok(limits.close())
 }
 
 /// A test beside a flood.
@@ -50,25 +50,25 @@ struct Beside {
 }
 
 impl Beside {
-    fn play(
+    fn run(
         server: &Server,
         programs: &Programs,
         transport: &str,
         time: Duration,
     ) -> anyhow::Result<Self> {
-        let place = server.place();
+        let host = server.host();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let dropper = Dropper { server: LOCAL, rate: RATE, says: Says::Nothing };
             let stop = &stop;
-            let flooding = scope.spawn(move || place.run(|| dropper.run(u64::MAX, stop)));
-            let probing = scope.spawn(move || place.run(|| probe(LOCAL, stop)));
+            let flooding = scope.spawn(move || host.run(|| dropper.run(u64::MAX, stop)));
+            let probing = scope.spawn(move || host.run(|| probe(LOCAL, stop)));
             thread::sleep(LEAD);
-            let played = client(place, programs, transport, time);
+            let ran = client(host, programs, transport, time);
             stop.store(true, Relaxed);
             let flood = join(flooding)??;
             let (latencies, unserved) = join(probing)??;
-            let ended = played?;
+            let ended = ran?;
             let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
             let error = report["error"].as_str().map(str::to_owned);
             let complaint =
@@ -77,43 +77,43 @@ impl Beside {
         })
     }
 
-    fn report(&self, ledger: &mut Ledger, transport: &str) {
+    fn report(&self, limits: &mut LimitTable, transport: &str) {
         let rate = self.flood.rate();
-        ledger.add(
+        limits.add(
             &format!("connections in a second beside {transport}"),
             rate,
             Unit::Count,
             Limit::None,
         );
         if rate < f64::from(RATE) * 0.95 || self.flood.failed > 0 {
-            ledger.note(&format!(
+            limits.note(&format!(
                 "{RATE} were aimed at; {} were not opened within the generator's patience",
                 self.flood.failed
             ));
         }
         let sum = &self.report["end"]["sum_received"];
         match &self.complaint {
-            Some(words) => ledger.fail(&format!("{transport} of 200 Mbit/s"), words),
+            Some(words) => limits.fail(&format!("{transport} of 200 Mbit/s"), words),
             None if transport == "UDP" => {
                 let lost = self.report["end"]["sum"]["lost_percent"].as_f64().unwrap_or(100.0);
-                ledger.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::Most(1.0));
+                limits.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::Most(1.0));
             }
             None => {
                 let achieved = sum["bits_per_second"].as_f64().unwrap_or_default() / 1e6;
-                ledger.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::Least(198.0));
+                limits.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::Least(198.0));
             }
         }
         let what = format!("from connect to TEST_RUNNING beside {transport}, worst");
         if self.latencies.is_empty() {
-            ledger.fail(&what, self.unserved.first().map_or("nobody asked", String::as_str));
+            limits.fail(&what, self.unserved.first().map_or("nobody asked", String::as_str));
             return;
         }
-        ledger.add(&what, worst(&self.latencies), Unit::Seconds, Limit::Most(MOST_LATENCY));
+        limits.add(&what, worst(&self.latencies), Unit::Seconds, Limit::Most(MOST_LATENCY));
         let (count, middle) = (self.latencies.len(), median(&self.latencies));
-        ledger.note(&format!("median {middle:.4} s of {count}"));
+        limits.note(&format!("median {middle:.4} s of {count}"));
         let unserved = self.unserved.len() as f64;
-        ledger.add("of these not served", unserved, Unit::Count, Limit::Exactly(0.0));
-        ledger.note(self.unserved.first().map_or("", String::as_str));
+        limits.add("of these not served", unserved, Unit::Count, Limit::Exactly(0.0));
+        limits.note(self.unserved.first().map_or("", String::as_str));
     }
 }
 
@@ -122,12 +122,12 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> anyhow::Result<T> {
 }
 
 fn client(
-    place: &Place,
+    host: &Host,
     programs: &Programs,
     transport: &str,
     time: Duration,
 ) -> anyhow::Result<Ended> {
-    let mut command = place.command(&programs.iperf3);
+    let mut command = host.command(&programs.iperf3);
     let seconds = time.as_secs().to_string();
     command.args(["-c", "127.0.0.1", "-J", "-b", "200M", "-t", &seconds]);
     if transport == "UDP" {
@@ -153,8 +153,8 @@ fn probe(server: SocketAddr, stop: &AtomicBool) -> (Vec<f64>, Vec<String>) {
 
 /// CPU time for each dropped connection, the server's against that of the least that
 /// can be done, by turns.
-fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyhow::Result<()> {
-    let bare = start_bare(server.place())?;
+fn cost(limits: &mut LimitTable, server: &Server, rounds: usize, count: u64) -> anyhow::Result<()> {
+    let bare = start_bare(server.host())?;
     let [mut ours, mut least, mut named] = [const { Vec::new() }; 3];
     for _ in 0..rounds {
         for (process, address, says, costs) in [
@@ -163,19 +163,19 @@ fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyh
             (server.usage(), LOCAL, Says::Cookie, &mut named),
         ] {
             let dropper = Dropper { server: address, rate: RATE, says };
-            costs.push(cost_of(server.place(), process, dropper, count)?);
+            costs.push(cost_of(server.host(), process, dropper, count)?);
         }
     }
     let (ours, least, named) = (median(&ours), median(&least), median(&named));
-    ledger.add(
+    limits.add(
         "CPU time for each, accepted and closed by a bare loop",
         least,
         Unit::Micros,
         Limit::None,
     );
-    ledger.add("CPU time for each, by the server", ours, Unit::Micros, Limit::None);
-    ledger.add("CPU time for each that said a cookie", named, Unit::Micros, Limit::None);
-    ledger.add(
+    limits.add("CPU time for each, by the server", ours, Unit::Micros, Limit::None);
+    limits.add("CPU time for each that said a cookie", named, Unit::Micros, Limit::None);
+    limits.add(
         "the server against the bare loop",
         ours / least,
         Unit::Times,
@@ -185,9 +185,9 @@ fn cost(ledger: &mut Ledger, server: &Server, rounds: usize, count: u64) -> anyh
 }
 
 /// Microseconds of a process for each connection.
-fn cost_of(place: &Place, process: Usage, flood: Dropper, count: u64) -> anyhow::Result<f64> {
+fn cost_of(host: &Host, process: Usage, flood: Dropper, count: u64) -> anyhow::Result<f64> {
     let before = process.cpu_time()?;
-    let dropped = place.run(|| flood.run(count, &AtomicBool::new(false)))?;
+    let dropped = host.run(|| flood.run(count, &AtomicBool::new(false)))?;
     // What was dropped last is still to be found.
     thread::sleep(LAST_ONES);
     let used = process.cpu_time()?.saturating_sub(before);
@@ -195,12 +195,12 @@ fn cost_of(place: &Place, process: Usage, flood: Dropper, count: u64) -> anyhow:
 }
 
 /// Starts the bare loop and waits until it listens.
-fn start_bare(place: &Place) -> anyhow::Result<Running> {
+fn start_bare(host: &Host) -> anyhow::Result<Running> {
     let own = std::env::current_exe().context("cannot find this program")?;
-    let mut command = place.command(own);
+    let mut command = host.command(own);
     command.args(["bare", &BARE.to_string()]);
     let bare = Running::silent(command)?;
-    place.run(|| port::await_answer(None, BARE))??;
+    host.run(|| port::await_answer(None, BARE))??;
     Ok(bare)
 }
 

@@ -10,92 +10,97 @@ use testbed::process::Running;
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::{ALL, ELSEWHERE, ENDLESS, Good, LIMIT};
-use super::ledger::{Ledger, Limit, Unit, median, worst};
-use super::peers::{Crowd, Tally};
+use super::limits::{Limit, LimitTable, Unit, median, worst};
+use super::peers::{Counters, Crowd};
 use super::random::Random;
 use super::script::{COOKIE_LENGTH, PARAM_EXCHANGE, Script, Session, Stage, Step, framed};
 use super::server::{Capacity, LOCAL, Programs, Server};
-use super::yard::Yard;
+use super::topology::Star;
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // Some kinds are closed at once and come again: two thirds are open at any moment.
     let (count, rounds) = if siege.short { (200, 1) } else { (1560, 5) };
-    let (programs, yard) = (siege.programs(), Yard::new()?);
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = siege.ledger("hostile");
+    let (programs, star) = (siege.programs(), Star::new()?);
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
+    let mut limits = siege.limits("hostile");
     let before = warm_up(&server, &programs, &ALL[..if siege.short { 3 } else { ALL.len() }])?;
-    ledger.note(&format!("before: {}", before.describe()));
+    limits.note(&format!("before: {}", before.describe()));
 
-    let (tallies, stop) = (KINDS.map(|_| Tally::default()), AtomicBool::new(false));
+    let (counters, stop) = (KINDS.map(|_| Counters::default()), AtomicBool::new(false));
     let crowd = Crowd {
         server: LOCAL,
         count,
         spacing: SPACING,
         again: Some(PAUSE),
-        tallies: &tallies,
+        counters: &counters,
         stop: &stop,
     };
     thread::scope(|scope| -> anyhow::Result<()> {
         let mut random = Random::from_seed(siege.seed());
-        let place = &yard.server;
-        let playing =
-            scope.spawn(move || place.run(|| crowd.play(|slot| hostile(slot, &mut random)))?);
+        let host = &star.server;
+        let running =
+            scope.spawn(move || host.run(|| crowd.run(|slot| hostile(slot, &mut random)))?);
         let outcome = (|| {
-            await_crowd(&tallies, count);
+            await_crowd(&counters, count);
             let stopped = stop_clients(&server, &programs)?;
-            ledger.add("hostile connections open", open(&tallies) as f64, Unit::Count, Limit::None);
-            ledger.add(
+            limits.add(
+                "hostile connections open",
+                open(&counters) as f64,
+                Unit::Count,
+                Limit::None,
+            );
+            limits.add(
                 "real iperf3 that were stopped",
                 stopped.len() as f64,
                 Unit::Count,
                 Limit::None,
             );
             for client in ALL.iter().chain(&ELSEWHERE) {
-                play(&mut ledger, &server, &programs, client, rounds)?;
+                run_client(&mut limits, &server, &programs, client, rounds)?;
             }
-            ledger.add(
+            limits.add(
                 "hostile connections open at the end",
-                open(&tallies) as f64,
+                open(&counters) as f64,
                 Unit::Count,
                 Limit::None,
             );
-            ledger.note(&format!("during: {}", server.footprint()?.describe()));
-            tell(&ledger, &tallies);
+            limits.note(&format!("during: {}", server.footprint()?.describe()));
+            note(&limits, &counters);
             drop(stopped);
             Ok(())
         })();
         stop.store(true, Relaxed);
-        playing.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+        running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
         outcome
     })?;
-    judge(&mut ledger, &mut server, before, RETURN)?;
-    Ok(ledger.close())
+    judge(&mut limits, &mut server, before, RETURN)?;
+    Ok(limits.close())
 }
 
-fn open(tallies: &[Tally]) -> usize {
-    tallies.iter().map(|tally| tally.open.load(Relaxed)).sum()
+fn open(counters: &[Counters]) -> usize {
+    counters.iter().map(|counters| counters.open.load(Relaxed)).sum()
 }
 
 /// What became of each kind.
-fn tell(ledger: &Ledger, tallies: &[Tally]) {
-    for ((name, _), tally) in KINDS.iter().zip(tallies) {
-        ledger.note(&format!(
+fn note(limits: &LimitTable, counters: &[Counters]) {
+    for ((name, _), counters) in KINDS.iter().zip(counters) {
+        limits.note(&format!(
             "{name:<46} {:>4} open of {:>6} begun, {:>6} closed by the server, {:>6} with a word",
-            tally.open.load(Relaxed),
-            tally.begun.load(Relaxed),
-            tally.closed.load(Relaxed),
-            tally.refused.load(Relaxed)
+            counters.open.load(Relaxed),
+            counters.begun.load(Relaxed),
+            counters.closed.load(Relaxed),
+            counters.refused.load(Relaxed)
         ));
     }
 }
 
 /// Waits until nearly all are there or have been, and a little longer for what they are
 /// about to say.
-fn await_crowd(tallies: &[Tally], count: usize) {
+fn await_crowd(counters: &[Counters], count: usize) {
     let deadline = Instant::now() + GATHERING;
-    let begun = || tallies.iter().map(|tally| tally.begun.load(Relaxed)).sum::<u64>();
+    let begun = || counters.iter().map(|counters| counters.begun.load(Relaxed)).sum::<u64>();
     while begun() < count as u64 && Instant::now() < deadline {
         thread::sleep(POLL_INTERVAL);
     }
@@ -108,7 +113,7 @@ fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Runn
     let mut stopped = Vec::new();
     for index in 0..STOPPED {
         let client = &ENDLESS[index % ENDLESS.len()];
-        let running = Running::captured(client.command(programs, server.place(), &local))?;
+        let running = Running::captured(client.command(programs, server.host(), &local))?;
         let after = STOP_AFTER[index % STOP_AFTER.len()];
         thread::sleep(after);
         running.signal("STOP")?;
@@ -118,8 +123,8 @@ fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Runn
 }
 
 /// Runs a good client so many times.
-fn play(
-    ledger: &mut Ledger,
+fn run_client(
+    limits: &mut LimitTable,
     server: &Server,
     programs: &Programs,
     client: &Good,
@@ -127,7 +132,7 @@ fn play(
 ) -> anyhow::Result<()> {
     let (mut times, mut complaint) = (Vec::new(), None);
     for _ in 0..rounds {
-        let tried = client.run(programs, server.place(), &LOCAL.ip().to_string())?;
+        let tried = client.run(programs, server.host(), &LOCAL.ip().to_string())?;
         if !tried.is_well() {
             complaint = Some(tried.words());
             break;
@@ -136,18 +141,18 @@ fn play(
     }
     let what = format!("{} of 1 s, worst of {rounds}", client.name);
     if let Some(words) = complaint {
-        ledger.fail(&what, &words);
+        limits.fail(&what, &words);
         return Ok(());
     }
     let limit = if client.is_timed { Limit::Most(LIMIT) } else { Limit::None };
-    ledger.add(&what, worst(&times), Unit::Seconds, limit);
+    limits.add(&what, worst(&times), Unit::Seconds, limit);
     if rounds > 1 {
-        ledger.note(&format!("median {:.3} s", median(&times)));
+        limits.note(&format!("median {:.3} s", median(&times)));
     }
     Ok(())
 }
 
-/// The script of one place: kinds in turn, from the good client's address and from others.
+/// The script of one slot: kinds in turn, from the good client's address and from others.
 fn hostile(slot: usize, random: &mut Random) -> Script {
     let (_, kind) = KINDS[slot % KINDS.len()];
     let steps = kind(random);

@@ -1,6 +1,6 @@
 //! Proof: no order, length or content of what a peer sends brings the server down.
 //!
-//! Valid sessions are mutated by a seeded sequence and played against a live server.
+//! Valid sessions are mutated by a seeded sequence and run against a live server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -10,76 +10,76 @@ use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, SECOND};
 use super::footprint::{Footprint, await_return};
-use super::ledger::{Ledger, Limit, Unit};
-use super::peers::{Crowd, Tally};
+use super::limits::{Limit, LimitTable, Unit};
+use super::peers::{Counters, Crowd};
 use super::random::Random;
 use super::script::{COOKIE_LENGTH, Claim, Script, Session, Step};
 use super::server::{Capacity, LOCAL, Server};
-use super::yard::{Place, Yard};
+use super::topology::{Host, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, yard) = (siege.programs(), Yard::new()?);
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = siege.ledger("mutator");
+    let (programs, star) = (siege.programs(), Star::new()?);
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
+    let mut limits = siege.limits("mutator");
     let seed = siege.seed();
-    ledger.note(&format!("--seed {seed}"));
+    limits.note(&format!("--seed {seed}"));
     let before = warm_up(&server, &programs, &ALL[..3])?;
     let mut random = Random::from_seed(seed);
     let time = siege.time(Duration::from_secs(60), Duration::from_secs(6)) / 2;
     // What the allocator keeps after the first half is its own; what grows after that
     // is lost.
-    let first = play(&yard.server, &mut random, time)?;
+    let first = send_mutants(&star.server, &mut random, time)?;
     let (_, between) = await_return(server.usage(), before, RETURN)?;
-    let second = play(&yard.server, &mut random, time)?;
-    report(&mut ledger, &[first, second]);
+    let second = send_mutants(&star.server, &mut random, time)?;
+    report(&mut limits, &[first, second]);
     if server.is_alive() {
-        try_client(&mut ledger, &server, &programs, &SECOND, "right after it")?;
+        try_client(&mut limits, &server, &programs, &SECOND, "right after it")?;
     }
     let grown = between.mebibytes() - before.mebibytes();
-    ledger.add(
+    limits.add(
         "resident memory after the first half, grown by",
         grown,
         Unit::Mebibytes,
         Limit::None,
     );
     let before = Footprint { resident: between.resident, ..before };
-    judge(&mut ledger, &mut server, before, RETURN)?;
-    Ok(ledger.close())
+    judge(&mut limits, &mut server, before, RETURN)?;
+    Ok(limits.close())
 }
 
 /// Lets mutants loose for some time.
-fn play(place: &Place, random: &mut Random, time: Duration) -> anyhow::Result<Tally> {
-    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+fn send_mutants(host: &Host, random: &mut Random, time: Duration) -> anyhow::Result<Counters> {
+    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
     let crowd = Crowd {
         server: LOCAL,
         count: PARALLEL,
         spacing: SPACING,
         again: Some(PAUSE),
-        tallies: std::slice::from_ref(&tally),
+        counters: std::slice::from_ref(&counters),
         stop: &stop,
     };
     thread::scope(|scope| -> anyhow::Result<()> {
-        let playing = scope.spawn(move || place.run(|| crowd.play(|_| mutant(random)))?);
+        let running = scope.spawn(move || host.run(|| crowd.run(|_| mutant(random)))?);
         thread::sleep(time);
         stop.store(true, Relaxed);
-        playing.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+        running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
     })?;
-    Ok(tally)
+    Ok(counters)
 }
 
-fn report(ledger: &mut Ledger, tallies: &[Tally]) {
-    let sum = |count: fn(&Tally) -> &AtomicU64| {
-        tallies.iter().map(|tally| count(tally).load(Relaxed)).sum::<u64>()
+fn report(limits: &mut LimitTable, counters: &[Counters]) {
+    let sum = |count: fn(&Counters) -> &AtomicU64| {
+        counters.iter().map(|counters| count(counters).load(Relaxed)).sum::<u64>()
     };
-    let begun = sum(|tally| &tally.begun) as f64;
-    ledger.add("mutated sessions", begun, Unit::Count, Limit::Least(1.0));
-    ledger.note(&format!(
+    let begun = sum(|counters| &counters.begun) as f64;
+    limits.add("mutated sessions", begun, Unit::Count, Limit::Least(1.0));
+    limits.note(&format!(
         "{} were closed by the server, {} of them with a word; {} ended by themselves",
-        sum(|tally| &tally.closed),
-        sum(|tally| &tally.refused),
-        sum(|tally| &tally.finished)
+        sum(|counters| &counters.closed),
+        sum(|counters| &counters.refused),
+        sum(|counters| &counters.finished)
     ));
 }
 

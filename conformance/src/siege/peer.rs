@@ -33,7 +33,7 @@ impl Watches {
     }
 }
 
-/// A peer that plays its script.
+/// A peer that follows its script.
 pub(super) struct Peer {
     server: SocketAddr,
     script: Script,
@@ -135,7 +135,7 @@ impl Peer {
             let Some(step) = self.script.steps.get(self.at).cloned() else {
                 return Progress::Over(End::Finished);
             };
-            match self.play(&step, watches, now) {
+            match self.take(&step, watches, now) {
                 Outcome::Done => (self.at, self.since) = (self.at + 1, None),
                 Outcome::Later(until) => return self.wait_until(until),
                 Outcome::Over(end) => return Progress::Over(end),
@@ -147,7 +147,7 @@ impl Peer {
         Progress::Waiting(until.into_iter().chain(self.gives_up_at).min())
     }
 
-    fn play(&mut self, step: &Step, watches: &Watches, now: Instant) -> Outcome {
+    fn take(&mut self, step: &Step, watches: &Watches, now: Instant) -> Outcome {
         match step {
             Step::Send(bytes) => self.outbox.extend(bytes),
             Step::Cookie(count) => self.outbox.extend(&self.cookie[..(*count).min(COOKIE_LENGTH)]),

@@ -1,4 +1,4 @@
-//! Any number of raw peers on one thread, each playing its script.
+//! Any number of raw peers on one thread, each with its script.
 //!
 //! Sockets do not block; readiness comes by epoll(7) and time by a tick, which is
 //! coarse on purpose: the machine is there for the server.
@@ -16,14 +16,14 @@ use super::script::Script;
 
 /// What a crowd of peers did, for whoever watches it from another thread.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct Counters {
     /// Connections begun.
     pub(super) begun: AtomicU64,
     /// Ended by the server.
     pub(super) closed: AtomicU64,
     /// Of these with a word of refusal.
     pub(super) refused: AtomicU64,
-    /// Scripts that were played to their end.
+    /// Scripts that came to their end.
     pub(super) finished: AtomicU64,
     /// Connections open now.
     pub(super) open: AtomicUsize,
@@ -39,14 +39,14 @@ pub(super) struct Crowd<'a> {
     pub(super) spacing: Duration,
     /// How soon the next comes for one that is gone; none: never.
     pub(super) again: Option<Duration>,
-    /// One for each kind of peer: places count in turn.
-    pub(super) tallies: &'a [Tally],
+    /// One for each kind of peer: slots count in turn.
+    pub(super) counters: &'a [Counters],
     pub(super) stop: &'a AtomicBool,
 }
 
-/// One place in the crowd.
+/// One slot of the crowd.
 struct Slot<'a> {
-    tally: &'a Tally,
+    counters: &'a Counters,
     peer: Option<Peer>,
     /// When there is something to do without the server; none: only then.
     wake_at: Option<Instant>,
@@ -54,9 +54,9 @@ struct Slot<'a> {
 }
 
 impl Crowd<'_> {
-    /// Plays until it is told to stop, which closes all connections. `script` gives
-    /// each place its next script.
-    pub(super) fn play(&self, mut script: impl FnMut(usize) -> Script) -> anyhow::Result<()> {
+    /// Runs until `stop` is set, which closes all connections. `script` gives
+    /// each slot its next script.
+    pub(super) fn run(&self, mut script: impl FnMut(usize) -> Script) -> anyhow::Result<()> {
         let watches = Watches {
             reading: Epoll::new().context("no epoll")?,
             writing: Epoll::new().context("no epoll")?,
@@ -66,7 +66,7 @@ impl Crowd<'_> {
         let start = Instant::now();
         let due = |index| start + self.spacing * u32::try_from(index).unwrap_or(0);
         let mut slots: Vec<Slot<'_>> = (0..self.count)
-            .map(|index| Slot::due(due(index), &self.tallies[index % self.tallies.len()]))
+            .map(|index| Slot::due(due(index), &self.counters[index % self.counters.len()]))
             .collect();
         let mut ready = vec![false; self.count];
         while !self.stop.load(Relaxed) {
@@ -94,8 +94,8 @@ impl Crowd<'_> {
 }
 
 impl<'a> Slot<'a> {
-    const fn due(at: Instant, tally: &'a Tally) -> Self {
-        Self { tally, peer: None, wake_at: Some(at), is_settled: false }
+    const fn due(at: Instant, counters: &'a Counters) -> Self {
+        Self { counters, peer: None, wake_at: Some(at), is_settled: false }
     }
 
     fn progress(
@@ -115,14 +115,15 @@ impl<'a> Slot<'a> {
                 self.wake_at = until;
                 if peer.is_at_its_last_step() && !self.is_settled {
                     self.is_settled = true;
-                    self.tally.settled.fetch_add(1, Relaxed);
+                    self.counters.settled.fetch_add(1, Relaxed);
                 }
             }
             Progress::Over(end) => {
-                let tally = self.tally;
-                let count = if end == End::Finished { &tally.finished } else { &tally.closed };
+                let counters = self.counters;
+                let count =
+                    if end == End::Finished { &counters.finished } else { &counters.closed };
                 count.fetch_add(1, Relaxed);
-                tally.refused.fetch_add(u64::from(end == End::Refused), Relaxed);
+                counters.refused.fetch_add(u64::from(end == End::Refused), Relaxed);
                 self.leave();
                 self.wake_at = crowd.again.map(|pause| now + pause);
             }
@@ -138,11 +139,11 @@ impl<'a> Slot<'a> {
         random: &mut Random,
         script: Script,
     ) {
-        self.tally.begun.fetch_add(1, Relaxed);
+        self.counters.begun.fetch_add(1, Relaxed);
         self.peer = Peer::connect(crowd.server, script, watches, token, now, random).ok();
         if self.peer.is_some() {
             self.wake_at = Some(now);
-            self.tally.open.fetch_add(1, Relaxed);
+            self.counters.open.fetch_add(1, Relaxed);
         } else {
             self.wake_at = crowd.again.map(|pause| now + pause);
         }
@@ -150,8 +151,8 @@ impl<'a> Slot<'a> {
 
     fn leave(&mut self) {
         if self.peer.take().is_some() {
-            self.tally.open.fetch_sub(1, Relaxed);
-            self.tally.settled.fetch_sub(usize::from(self.is_settled), Relaxed);
+            self.counters.open.fetch_sub(1, Relaxed);
+            self.counters.settled.fetch_sub(usize::from(self.is_settled), Relaxed);
             self.is_settled = false;
         }
     }
@@ -184,19 +185,19 @@ mod tests {
     fn a_peer_plays_its_script_and_tells_how_it_ended() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
         let server = listener.local_addr().expect("bound");
-        let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+        let (counters, stop) = (Counters::default(), AtomicBool::new(false));
         let crowd = Crowd {
             server,
             count: 1,
             spacing: Duration::ZERO,
             again: None,
-            tallies: std::slice::from_ref(&tally),
+            counters: std::slice::from_ref(&counters),
             stop: &stop,
         };
         let session = Session::new(Transport::Tcp, Direction::Forward);
         let script = || Script::new(session.silent_from(Stage::Asked));
         thread::scope(|scope| {
-            let playing = scope.spawn(|| crowd.play(|_| script()));
+            let running = scope.spawn(|| crowd.run(|_| script()));
             let (mut control, _) = listener.accept().expect("a peer comes");
             control.read_exact(&mut [0; COOKIE_LENGTH]).expect("a cookie");
             control.write_all(&[PARAM_EXCHANGE]).expect("it listens");
@@ -205,14 +206,17 @@ mod tests {
             assert_eq!(parameters, session.parameters());
             control.write_all(&[ACCESS_DENIED]).expect("it listens");
             drop(control);
-            while tally.closed.load(Relaxed) == 0 {
+            while counters.closed.load(Relaxed) == 0 {
                 thread::yield_now();
             }
             stop.store(true, Relaxed);
-            playing.join().expect("no panic").expect("it plays");
+            running.join().expect("no panic").expect("it runs");
         });
         let read = |count: &AtomicU64| count.load(Relaxed);
-        assert_eq!((read(&tally.begun), read(&tally.refused), read(&tally.finished)), (1, 1, 0));
-        assert_eq!(tally.open.load(Relaxed), 0);
+        assert_eq!(
+            (read(&counters.begun), read(&counters.refused), read(&counters.finished)),
+            (1, 1, 0)
+        );
+        assert_eq!(counters.open.load(Relaxed), 0);
     }
 }

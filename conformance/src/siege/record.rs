@@ -70,9 +70,9 @@ pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<St
     let mut found = Vec::new();
     let ways = ask.direction.ways();
     let streams = usize::from(ask.streams) * ways.len();
-    let mut compare = |what: &str, expected: Option<u64>, told: Option<u64>| {
-        if expected != told {
-            found.push(format!("{what}: {expected:?} and {told:?}"));
+    let mut compare = |what: &str, expected: Option<u64>, reported: Option<u64>| {
+        if expected != reported {
+            found.push(format!("{what}: {expected:?} and {reported:?}"));
         }
     };
     compare("streams", Some(streams as u64), Some(server.streams().len() as u64));
@@ -96,16 +96,18 @@ pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<St
     }
     for way in ways {
         match (client.way(*way), server.way(*way)) {
-            (Some(seen), Some(told)) => found.extend(disagreements_of(ask, *way, seen, told)),
+            (Some(seen), Some(reported)) => {
+                found.extend(disagreements_of(ask, *way, seen, reported))
+            }
             _ => found.push(format!("{way:?}: one end knows nothing of it")),
         }
     }
     found
 }
 
-fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, told: &Value) -> Vec<String> {
+fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, reported: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    let bytes = |part: &str| told[part]["bytes"].as_u64();
+    let bytes = |part: &str| reported[part]["bytes"].as_u64();
     let sent = seen.sent.and_then(|amount| amount.bytes);
     let received = seen.received.and_then(|amount| amount.bytes);
     let mut check = |holds: bool, what: String| {
@@ -127,7 +129,7 @@ fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, told: &Value) -> Vec<St
             check(is_near, format!("{sent:?} bytes were sent, and {received:?} received"));
         }
         Transport::Udp => {
-            let count = |name: &str| told["datagrams"][name].as_u64();
+            let count = |name: &str| reported["datagrams"][name].as_u64();
             let sent = count("sent");
             let sum = count("received")
                 .zip(count("lost"))

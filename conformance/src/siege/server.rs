@@ -11,12 +11,12 @@ use testbed::process::{Line, Running};
 use testbed::usage::Usage;
 
 use super::footprint::Footprint;
-use super::yard::Place;
+use super::topology::Host;
 
 /// A running server. Dropped, it is killed.
 pub(super) struct Server {
     running: Running,
-    place: Place,
+    host: Host,
 }
 
 /// A line of the log.
@@ -26,7 +26,7 @@ pub(super) struct Event {
     pub(super) value: Value,
 }
 
-/// How many tests it is told to take.
+/// How many tests it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Capacity {
     /// What it takes by default.
@@ -37,12 +37,8 @@ pub(super) enum Capacity {
 
 impl Server {
     /// Starts a server on a host and waits until it listens.
-    pub(super) fn start(
-        linerate: &Path,
-        place: &Place,
-        capacity: Capacity,
-    ) -> anyhow::Result<Self> {
-        let mut command = place.command(linerate);
+    pub(super) fn start(linerate: &Path, host: &Host, capacity: Capacity) -> anyhow::Result<Self> {
+        let mut command = host.command(linerate);
         command.args(["serve", "--json", "--port", &PORT.to_string()]);
         if capacity == Capacity::Ample && has_limits(linerate)? {
             command.args(AMPLE);
@@ -50,11 +46,11 @@ impl Server {
         let mut running = Running::captured(command)?;
         let is_listening = |line: &str| line.contains("\"listening\"");
         running.await_line(LISTEN_PATIENCE, is_listening)?;
-        Ok(Self { running, place: place.clone() })
+        Ok(Self { running, host: host.clone() })
     }
 
-    pub(super) const fn place(&self) -> &Place {
-        &self.place
+    pub(super) const fn host(&self) -> &Host {
+        &self.host
     }
 
     pub(super) fn usage(&self) -> Usage {

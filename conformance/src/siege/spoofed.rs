@@ -11,63 +11,63 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, SECOND};
-use super::ledger::{Ledger, Limit, Unit};
-use super::peers::{Crowd, Tally};
+use super::limits::{Limit, LimitTable, Unit};
+use super::peers::{Counters, Crowd};
 use super::random::Random;
 use super::script::{Script, Session, Stage};
 use super::server::{Capacity, PORT, Server};
-use super::yard::{Place, Spoke, Yard};
+use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, mut yard) = (siege.programs(), Yard::new()?);
-    let (attacker, victim) = (yard.add()?, yard.add()?);
-    admit_any_source(&yard.server, &[&attacker, &victim])?;
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = siege.ledger("spoofed");
+    let (programs, mut star) = (siege.programs(), Star::new()?);
+    let (attacker, victim) = (star.add()?, star.add()?);
+    admit_any_source(&star.server, &[&attacker, &victim])?;
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
+    let mut limits = siege.limits("spoofed");
     // It shows that the counters count, and makes the neighbours known.
-    let sent = yard.sent_through(&victim.interface)?;
+    let sent = star.sent_through(&victim.interface)?;
     let address = victim.server_address.to_string();
     let regular = ALL[3].run(&programs, &victim.client, &address)?;
-    let counted = yard.sent_through(&victim.interface)? - sent;
+    let counted = star.sent_through(&victim.interface)? - sent;
     let what = "bytes towards the victim of its own UDP reverse test";
-    ledger.add(what, counted as f64, Unit::Count, Limit::Least(1e6));
+    limits.add(what, counted as f64, Unit::Count, Limit::Least(1e6));
     if !regular.is_well() {
-        ledger.note(&regular.words());
+        limits.note(&regular.words());
     }
     let before = warm_up(&server, &programs, &ALL[..3])?;
 
     let count = if siege.short { 3_000 } else { 30_000 };
-    let scene = Scene { yard: &yard, attacker: &attacker, victim: &victim, count };
+    let target = Target { star: &star, attacker: &attacker, victim: &victim, count };
     let mut random = Random::from_seed(siege.seed());
-    scene.play(&mut ledger, "without a control connection", &mut random)?;
+    target.attack_during(&mut limits, "without a control connection", &mut random)?;
     for stage in [Stage::Asked, Stage::Running] {
-        let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+        let (counters, stop) = (Counters::default(), AtomicBool::new(false));
         thread::scope(|scope| {
-            let (tally, stop) = (&tally, &stop);
+            let (counters, stop) = (&counters, &stop);
             let attacker = &attacker;
-            scope.spawn(move || play_control(attacker, stage, tally, stop));
+            scope.spawn(move || hold_control(attacker, stage, counters, stop));
             thread::sleep(SETTLING);
             let when = if stage == Stage::Asked {
                 "while the attacker's own UDP reverse test waits for streams"
             } else {
                 "while the attacker's own UDP reverse test runs"
             };
-            let outcome = scene.play(&mut ledger, when, &mut random);
-            let held = tally.settled.load(Relaxed);
-            ledger.note(if held == 1 { "" } else { "the attacker's own test was not held" });
+            let outcome = target.attack_during(&mut limits, when, &mut random);
+            let held = counters.settled.load(Relaxed);
+            limits.note(if held == 1 { "" } else { "the attacker's own test was not held" });
             stop.store(true, Relaxed);
             outcome
         })?;
     }
-    try_client(&mut ledger, &server, &programs, &SECOND, "right after it")?;
-    judge(&mut ledger, &mut server, before, RETURN)?;
-    Ok(ledger.close())
+    try_client(&mut limits, &server, &programs, &SECOND, "right after it")?;
+    judge(&mut limits, &mut server, before, RETURN)?;
+    Ok(limits.close())
 }
 
 /// Without this the kernel would keep forged packets from the server.
-fn admit_any_source(server: &Place, spokes: &[&Spoke]) -> anyhow::Result<()> {
+fn admit_any_source(server: &Host, spokes: &[&Spoke]) -> anyhow::Result<()> {
     let names = spokes.iter().map(|spoke| spoke.interface.as_str()).chain(["all", "default"]);
     for name in names {
         server.set(&format!("ipv4/conf/{name}/rp_filter"), "0")?;
@@ -77,10 +77,10 @@ fn admit_any_source(server: &Place, spokes: &[&Spoke]) -> anyhow::Result<()> {
 }
 
 /// The attacker's own, regular test: UDP, from the server.
-fn play_control(
+fn hold_control(
     attacker: &Spoke,
     stage: Stage,
-    tally: &Tally,
+    counters: &Counters,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
     let server = SocketAddr::new(attacker.server_address.into(), PORT);
@@ -89,47 +89,52 @@ fn play_control(
         count: 1,
         spacing: Duration::ZERO,
         again: None,
-        tallies: std::slice::from_ref(tally),
+        counters: std::slice::from_ref(counters),
         stop,
     };
     let steps = Session::new(Transport::Udp, Direction::Reverse).silent_from(stage);
-    attacker.client.run(|| crowd.play(|_| Script::new(steps.clone())))?
+    attacker.client.run(|| crowd.run(|_| Script::new(steps.clone())))?
 }
 
 /// Who attacks whom.
-struct Scene<'a> {
-    yard: &'a Yard,
+struct Target<'a> {
+    star: &'a Star,
     attacker: &'a Spoke,
     victim: &'a Spoke,
     /// Packets of each attack.
     count: usize,
 }
 
-impl Scene<'_> {
+impl Target<'_> {
     /// Sends forged datagrams of every kind and counts what leaves the server.
-    fn play(&self, ledger: &mut Ledger, when: &str, random: &mut Random) -> anyhow::Result<()> {
+    fn attack_during(
+        &self,
+        limits: &mut LimitTable,
+        when: &str,
+        random: &mut Random,
+    ) -> anyhow::Result<()> {
         let before = self.counters()?;
-        let place = &self.attacker.client;
-        let sent = place.run(|| self.attack(random))?.context("cannot send forged packets")?;
+        let host = &self.attacker.client;
+        let sent = host.run(|| self.attack(random))?.context("cannot send forged packets")?;
         thread::sleep(SETTLING);
         let after = self.counters()?;
         let arrived = (after.datagrams - before.datagrams) as f64;
-        ledger.note(when);
-        ledger.add("forged packets sent", sent as f64, Unit::Count, Limit::None);
+        limits.note(when);
+        limits.add("forged packets sent", sent as f64, Unit::Count, Limit::None);
         let reached = "of these reached a socket of the server";
-        ledger.add(reached, arrived, Unit::Count, Limit::Least(self.count as f64 / 4.0));
+        limits.add(reached, arrived, Unit::Count, Limit::Least(self.count as f64 / 4.0));
         let bytes = (after.towards_victim - before.towards_victim) as f64;
-        ledger.add("bytes towards the victim", bytes, Unit::Count, Limit::Exactly(0.0));
+        limits.add("bytes towards the victim", bytes, Unit::Count, Limit::Exactly(0.0));
         let own = (after.towards_itself - before.towards_itself) as f64;
-        ledger.add("bytes of the server to itself", own, Unit::Count, Limit::Exactly(0.0));
+        limits.add("bytes of the server to itself", own, Unit::Count, Limit::Exactly(0.0));
         Ok(())
     }
 
-    fn counters(&self) -> anyhow::Result<Counters> {
-        Ok(Counters {
-            towards_victim: self.yard.sent_through(&self.victim.interface)?,
-            towards_itself: self.yard.sent_through("lo")?,
-            datagrams: datagrams_received(&self.yard.server.table("snmp")?),
+    fn counters(&self) -> anyhow::Result<UdpCounters> {
+        Ok(UdpCounters {
+            towards_victim: self.star.sent_through(&self.victim.interface)?,
+            towards_itself: self.star.sent_through("lo")?,
+            datagrams: datagrams_received(&self.star.server.table("snmp")?),
         })
     }
 
@@ -170,7 +175,7 @@ fn random_port(random: &mut Random) -> u16 {
     u16::try_from(random.below(60_000)).unwrap_or_default()
 }
 
-struct Counters {
+struct UdpCounters {
     towards_victim: u64,
     towards_itself: u64,
     datagrams: u64,

@@ -15,30 +15,30 @@ use testbed::process::Running;
 use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, ENDLESS, Good, SECOND};
-use super::ledger::{Ledger, Limit, Unit};
-use super::peers::{Crowd, Tally};
+use super::limits::{Limit, LimitTable, Unit};
+use super::peers::{Counters, Crowd};
 use super::script::{Script, Session, Stage, Step};
 use super::server::{Capacity, PORT, Programs, Server};
-use super::yard::{Place, Spoke, Yard};
+use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let states: Vec<State> =
         states().into_iter().filter(|one| one.is_short || !siege.short).collect();
-    let (programs, mut yard) = (siege.programs(), Yard::new()?);
-    let spokes = states.iter().map(|_| yard.add()).collect::<anyhow::Result<Vec<_>>>()?;
-    let home = yard.add()?;
-    let mut server = Server::start(&programs.linerate, &yard.server, Capacity::Ample)?;
-    let mut ledger = siege.ledger("vanished");
+    let (programs, mut star) = (siege.programs(), Star::new()?);
+    let spokes = states.iter().map(|_| star.add()).collect::<anyhow::Result<Vec<_>>>()?;
+    let home = star.add()?;
+    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
+    let mut limits = siege.limits("vanished");
     let before = warm_up(&server, &programs, &ALL[..3])?;
-    ledger.note(&format!("before: {}", before.describe()));
+    limits.note(&format!("before: {}", before.describe()));
 
-    hosts(&mut ledger, &yard, &server, &programs, &states, &spokes)?;
-    judge(&mut ledger, &mut server, before, LIMIT)?;
-    processes(&mut ledger, &server, &programs, &home)?;
-    judge(&mut ledger, &mut server, before, KILLED_LIMIT)?;
-    Ok(ledger.close())
+    hosts(&mut limits, &star, &server, &programs, &states, &spokes)?;
+    judge(&mut limits, &mut server, before, LIMIT)?;
+    processes(&mut limits, &server, &programs, &home)?;
+    judge(&mut limits, &mut server, before, KILLED_LIMIT)?;
+    Ok(limits.close())
 }
 
 /// A session that is about to lose its client.
@@ -76,34 +76,34 @@ fn states() -> Vec<State> {
 
 /// All states at one time, each on a link of its own; then all links go.
 fn hosts(
-    ledger: &mut Ledger,
-    yard: &Yard,
+    limits: &mut LimitTable,
+    star: &Star,
     server: &Server,
     programs: &Programs,
     states: &[State],
     spokes: &[Spoke],
 ) -> anyhow::Result<()> {
-    let (tally, stop) = (Tally::default(), AtomicBool::new(false));
+    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
     thread::scope(|scope| -> anyhow::Result<()> {
         for (state, spoke) in states.iter().zip(spokes) {
-            let (tally, stop) = (&tally, &stop);
-            scope.spawn(move || play(state, spoke, tally, stop));
+            let (counters, stop) = (&counters, &stop);
+            scope.spawn(move || hold(state, spoke, counters, stop));
         }
         let outcome = (|| {
-            await_settled(&tally, states.len())?;
-            let held_before = held(server.place())?;
+            await_settled(&counters, states.len())?;
+            let held_before = held(server.host())?;
             let cut_at = Instant::now();
             for spoke in spokes {
-                yard.cut(spoke)?;
+                star.cut(spoke)?;
             }
             for client in [&SECOND, &ALL[4]] {
-                try_client(ledger, server, programs, client, "right after it")?;
+                try_client(limits, server, programs, client, "right after it")?;
             }
             let addresses: Vec<_> = spokes.iter().map(|spoke| spoke.client_address).collect();
-            let mut freed = await_freed(server.place(), &addresses, cut_at, PATIENCE)?;
+            let mut freed = await_freed(server.host(), &addresses, cut_at, PATIENCE)?;
             freed.retain(|client, _| held_before.contains(client));
             for (state, spoke) in states.iter().zip(spokes) {
-                report(ledger, server, state, spoke, cut_at, freed.get(&spoke.client_address));
+                report(limits, server, state, spoke, cut_at, freed.get(&spoke.client_address));
             }
             Ok(())
         })();
@@ -112,26 +112,31 @@ fn hosts(
     })
 }
 
-/// Plays one session on its host until it is told to stop.
-fn play(state: &State, spoke: &Spoke, tally: &Tally, stop: &AtomicBool) -> anyhow::Result<()> {
+/// Holds one session on its host until `stop` is set.
+fn hold(
+    state: &State,
+    spoke: &Spoke,
+    counters: &Counters,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
     let server = SocketAddr::new(spoke.server_address.into(), PORT);
     let crowd = Crowd {
         server,
         count: 1,
         spacing: Duration::ZERO,
         again: None,
-        tallies: std::slice::from_ref(tally),
+        counters: std::slice::from_ref(counters),
         stop,
     };
-    spoke.client.run(|| crowd.play(|_| Script::new(state.steps.clone())))?
+    spoke.client.run(|| crowd.run(|_| Script::new(state.steps.clone())))?
 }
 
-fn await_settled(tally: &Tally, count: usize) -> anyhow::Result<()> {
+fn await_settled(counters: &Counters, count: usize) -> anyhow::Result<()> {
     let deadline = Instant::now() + GATHERING;
-    while tally.settled.load(Relaxed) < count {
+    while counters.settled.load(Relaxed) < count {
         if Instant::now() > deadline {
             // What is there is worth a look all the same, if there is something.
-            return match tally.settled.load(Relaxed) {
+            return match counters.settled.load(Relaxed) {
                 0 => bail!("no session gets to its state"),
                 _ => Ok(()),
             };
@@ -145,7 +150,7 @@ fn await_settled(tally: &Tally, count: usize) -> anyhow::Result<()> {
 /// A session is freed when no socket of the server leads to its client and, if it was
 /// logged, the log says so.
 fn report(
-    ledger: &mut Ledger,
+    limits: &mut LimitTable,
     server: &Server,
     state: &State,
     spoke: &Spoke,
@@ -156,11 +161,11 @@ fn report(
     match freed {
         Some(Freed::After(time)) => {
             let limit = Limit::Most(LIMIT.as_secs_f64());
-            ledger.add(&what, time.as_secs_f64(), Unit::Seconds, limit);
+            limits.add(&what, time.as_secs_f64(), Unit::Seconds, limit);
         }
-        None => ledger.fail(&what, "the server did not hold it when the link went"),
+        None => limits.fail(&what, "the server did not hold it when the link went"),
         Some(Freed::Never) => {
-            ledger.fail(&what, &format!("not within {} s", PATIENCE.as_secs()));
+            limits.fail(&what, &format!("not within {} s", PATIENCE.as_secs()));
         }
     }
     let events = server.events();
@@ -172,13 +177,13 @@ fn report(
         let place = ["/test/ending/error", "/why/reason", "/why", "/test/ending/state"];
         let why = place.iter().find_map(|place| end.value.pointer(place)?.as_str());
         let after = end.at.saturating_duration_since(cut_at).as_secs_f64();
-        ledger.note(&format!("logged after {after:.3} s: {}", why.unwrap_or("no reason")));
+        limits.note(&format!("logged after {after:.3} s: {}", why.unwrap_or("no reason")));
     }
 }
 
 /// Real clients that are killed in the middle of a test.
 fn processes(
-    ledger: &mut Ledger,
+    limits: &mut LimitTable,
     server: &Server,
     programs: &Programs,
     home: &Spoke,
@@ -189,7 +194,7 @@ fn processes(
     thread::sleep(UNDER_WAY);
     let count = running.iter_mut().filter_map(|one| one.is_running().then_some(())).count();
     let all = ENDLESS.len() as f64;
-    ledger.add(
+    limits.add(
         "clients running when they were killed",
         count as f64,
         Unit::Count,
@@ -197,13 +202,13 @@ fn processes(
     );
     let killed_at = Instant::now();
     drop(running);
-    let freed = await_freed(server.place(), &[home.client_address], killed_at, PATIENCE)?;
+    let freed = await_freed(server.host(), &[home.client_address], killed_at, PATIENCE)?;
     match freed.get(&home.client_address) {
         Some(Freed::After(time)) => {
             let limit = Limit::Most(KILLED_LIMIT.as_secs_f64());
-            ledger.add("freed: all that were killed", time.as_secs_f64(), Unit::Seconds, limit);
+            limits.add("freed: all that were killed", time.as_secs_f64(), Unit::Seconds, limit);
         }
-        _ => ledger.fail("freed: all that were killed", "they were not held, or still are"),
+        _ => limits.fail("freed: all that were killed", "they were not held, or still are"),
     }
     Ok(())
 }
@@ -216,14 +221,14 @@ enum Freed {
 }
 
 fn await_freed(
-    place: &Place,
+    host: &Host,
     clients: &[Ipv4Addr],
     since: Instant,
     patience: Duration,
 ) -> anyhow::Result<BTreeMap<Ipv4Addr, Freed>> {
     let mut freed: BTreeMap<_, _> = clients.iter().map(|client| (*client, Freed::Never)).collect();
     loop {
-        let held = held(place)?;
+        let held = held(host)?;
         let now = since.elapsed();
         for (client, when) in &mut freed {
             if *when == Freed::Never && !held.contains(client) {
@@ -238,10 +243,10 @@ fn await_freed(
 }
 
 /// The clients that some socket of a process leads to, as of proc(5).
-fn held(place: &Place) -> anyhow::Result<Vec<Ipv4Addr>> {
+fn held(host: &Host) -> anyhow::Result<Vec<Ipv4Addr>> {
     let mut clients = Vec::new();
     for name in ["tcp", "tcp6", "udp", "udp6"] {
-        clients.extend(place.table(name)?.lines().skip(1).filter_map(client_of));
+        clients.extend(host.table(name)?.lines().skip(1).filter_map(client_of));
     }
     Ok(clients)
 }

@@ -1,4 +1,4 @@
-//! The yard: the server's host, alone or with clients' hosts on links of their own.
+//! The star: the server's host, alone or with clients' hosts on links of their own.
 //!
 //! Unlike a link of crate `lab` it has any number of ends, and each can be cut off
 //! while packets are on their way.
@@ -17,29 +17,29 @@ use linux::netlink::RouteSocket;
 
 /// A network namespace that is a host.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Host {
     namespace: NetworkNamespace,
 }
 
 /// The server's host, with the links that lead to it.
-pub(super) struct Yard {
-    pub(super) server: Place,
+pub(super) struct Star {
+    pub(super) server: Host,
     spokes: u8,
 }
 
 /// A client's host at the end of a link to the server's.
 pub(super) struct Spoke {
-    pub(super) client: Place,
+    pub(super) client: Host,
     pub(super) client_address: Ipv4Addr,
     pub(super) server_address: Ipv4Addr,
     /// The name of the interface at the server's host.
     pub(super) interface: String,
 }
 
-impl Yard {
+impl Star {
     /// A server's host with loopback alone.
     pub(super) fn new() -> anyhow::Result<Self> {
-        Ok(Self { server: Place::new()?, spokes: 0 })
+        Ok(Self { server: Host::new()?, spokes: 0 })
     }
 
     /// Adds a client's host.
@@ -47,7 +47,7 @@ impl Yard {
         self.spokes = self.spokes.checked_add(1).context("too many links")?;
         let network = |host| Ipv4Addr::new(10, 201, self.spokes, host);
         let spoke = Spoke {
-            client: Place::new()?,
+            client: Host::new()?,
             client_address: network(2),
             server_address: network(1),
             interface: format!("spoke{}", self.spokes),
@@ -77,17 +77,17 @@ impl Yard {
     }
 }
 
-impl Place {
+impl Host {
     /// A host whose interfaces have no addresses but those that they are given.
     fn new() -> anyhow::Result<Self> {
         let namespace = NetworkNamespace::create().context("cannot make a namespace")?;
-        let place = Self { namespace };
+        let host = Self { namespace };
         // The kernel's own neighbour discovery would be in the counters. A system
         // without IPv6 has no such file, and needs none.
-        _ = place.set("ipv6/conf/all/disable_ipv6", "1");
-        _ = place.set("ipv6/conf/default/disable_ipv6", "1");
-        place.route()?.set_up("lo").context("cannot set loopback up")?;
-        Ok(place)
+        _ = host.set("ipv6/conf/all/disable_ipv6", "1");
+        _ = host.set("ipv6/conf/default/disable_ipv6", "1");
+        host.route()?.set_up("lo").context("cannot set loopback up")?;
+        Ok(host)
     }
 
     /// A command whose process will run on this host.

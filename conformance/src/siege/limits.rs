@@ -1,4 +1,4 @@
-//! One proof's table: what was measured, the figure, its limit, and whether it was kept.
+//! The table of one proof: what was measured, the figure, its limit, and whether it was kept.
 
 use testbed::spread;
 
@@ -6,7 +6,7 @@ use crate::Verdict;
 use crate::table;
 
 /// The rows of one proof, printed as they come.
-pub(super) struct Ledger {
+pub(super) struct LimitTable {
     proof: &'static str,
     /// By how much limits are widened that depend on how busy the machine is.
     generosity: f64,
@@ -23,7 +23,7 @@ pub(super) enum Limit {
     Least(f64),
     /// This and nothing else.
     Exactly(f64),
-    /// Told for its own sake.
+    /// Reported without a limit.
     None,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Unit {
     Megabits,
 }
 
-impl Ledger {
+impl LimitTable {
     /// Opens the table of a proof.
     pub(super) fn open(proof: &'static str, generosity: f64) -> Self {
         table::say(&format!("\n{proof}"));
@@ -163,18 +163,18 @@ mod tests {
 
     #[test]
     fn a_missed_limit_fails_the_proof() {
-        let mut ledger = Ledger::open("a proof", 1.0);
-        assert!(ledger.add("small", 1.0, Unit::Count, Limit::Most(2.0)));
-        assert!(!ledger.add("large", 3.0, Unit::Count, Limit::Most(2.0)));
-        assert_eq!(ledger.close(), Verdict::Failed);
+        let mut limits = LimitTable::open("a proof", 1.0);
+        assert!(limits.add("small", 1.0, Unit::Count, Limit::Most(2.0)));
+        assert!(!limits.add("large", 3.0, Unit::Count, Limit::Most(2.0)));
+        assert_eq!(limits.close(), Verdict::Failed);
     }
 
     #[test]
     fn a_generous_ledger_forgives_slowness_only() {
-        let mut ledger = Ledger::open("a proof", 3.0);
-        assert!(ledger.add("slow", 2.9, Unit::Seconds, Limit::Most(1.0)));
-        assert!(ledger.add("low", 4.0, Unit::Megabits, Limit::Least(10.0)));
-        assert!(!ledger.add("lost", 2.0, Unit::Count, Limit::Most(1.0)));
+        let mut limits = LimitTable::open("a proof", 3.0);
+        assert!(limits.add("slow", 2.9, Unit::Seconds, Limit::Most(1.0)));
+        assert!(limits.add("low", 4.0, Unit::Megabits, Limit::Least(10.0)));
+        assert!(!limits.add("lost", 2.0, Unit::Count, Limit::Most(1.0)));
     }
 
     #[test]
