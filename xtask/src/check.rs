@@ -19,6 +19,7 @@ mod circles;
 mod dependencies;
 mod length;
 mod map;
+mod names;
 mod opening;
 mod quick_start;
 mod supply;
@@ -91,11 +92,12 @@ impl Finding {
     }
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule { name: "circles", find: circles::find },
     Rule { name: "dependencies", find: dependencies::find },
     Rule { name: "length", find: length::find },
     Rule { name: "map", find: map::find },
+    Rule { name: "names", find: names::find },
     Rule { name: "opening", find: opening::find },
     Rule { name: "quick-start", find: quick_start::find },
     Rule { name: "supply", find: supply::find },

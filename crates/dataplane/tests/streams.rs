@@ -1,6 +1,7 @@
 //! Streams over real sockets, driven by a pool as a session drives them.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::disallowed_methods, reason = "a test waits by the clock")]
 
 use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "printing is what an example is for")]
+#![expect(clippy::disallowed_methods, reason = "an example measures time")]
 
 use std::error::Error;
 use std::io;

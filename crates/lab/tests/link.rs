@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a test harness reports on stdout")]
+#![expect(clippy::disallowed_methods, reason = "a test measures time")]
 
 use std::error::Error;
 use std::fs;

@@ -3,6 +3,8 @@
 //! All unsafe code of the project is here, behind small types whose misuse does not
 //! compile. This crate contains no measurement logic.
 
+#![expect(unsafe_code, reason = "calls of the kernel; no other crate may have any")]
+
 pub mod clock;
 pub mod driver_statistics;
 pub mod entropy;

@@ -5,6 +5,8 @@
 //! a token), CVE-2025-54349 and CVE-2025-54350 are about tokens:
 //! `authentication/tests/hostile_tokens.rs`.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads what memory it has")]
+
 use std::fs;
 use std::time::Duration;
 

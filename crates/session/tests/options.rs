@@ -1,6 +1,7 @@
 //! Options of streams from end to end: one server, one client, one loopback.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::disallowed_methods, reason = "a test measures time")]
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};

@@ -1,7 +1,8 @@
-//! Files of a crate import one another in one direction.
+//! Modules of a crate import one another in one direction.
 //!
-//! A file and those below it belong together, and may name each other; what a file passes on
-//! by `pub use` is imported from where it stands.
+//! A module and those below it belong together, and may name each other: what is compared are
+//! modules of the same parent, each with all that is below it. What a file passes on by `pub use`
+//! is imported from where it stands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,15 +49,23 @@ fn module(path: &str) -> Module {
     names.map(str::to_owned).collect()
 }
 
-/// The other files that each file imports, but for those above and below it.
-fn imports<'a>(files: &'a Crate<'_>) -> BTreeMap<&'a Module, BTreeSet<&'a Module>> {
-    let of_file = |(module, source): (&'a Module, &&Source)| {
-        let paths = uses(&source.items, false).into_iter();
-        let targets = paths.filter_map(|path| resolve(files, module, &path, 2));
-        let apart = |one: &&Module| !one.starts_with(module) && !module.starts_with(one);
-        (module, targets.filter(apart).collect())
-    };
-    files.iter().map(of_file).collect()
+/// What each module imports of the others below the same parent.
+type Imports = BTreeMap<Module, BTreeSet<Module>>;
+
+fn imports(files: &Crate<'_>) -> Imports {
+    let mut imports = Imports::new();
+    for (module, source) in files {
+        let targets = uses(&source.items, false).into_iter();
+        for target in targets.filter_map(|path| resolve(files, module, &path, 2)) {
+            let common = module.iter().zip(target).take_while(|(one, other)| one == other).count();
+            // A module and one below it have no parent in common but themselves.
+            if let (Some(one), Some(other)) = (module.get(..=common), target.get(..=common)) {
+                imports.entry(one.to_vec()).or_default().insert(other.to_vec());
+                imports.entry(other.to_vec()).or_default();
+            }
+        }
+    }
+    imports
 }
 
 /// The file in which a path that `module` imports ends. What that file passes on is followed,
@@ -120,19 +129,17 @@ fn expand(prefix: &mut Vec<String>, tree: &UseTree, found: &mut Vec<Vec<String>>
     }
 }
 
-/// The groups of files that reach one another.
-fn circles<'a>(
-    imports: &BTreeMap<&'a Module, BTreeSet<&'a Module>>,
-) -> BTreeSet<BTreeSet<&'a Module>> {
-    let reached = |from: &'a Module| {
+/// The groups of modules that reach one another.
+fn circles(imports: &Imports) -> BTreeSet<BTreeSet<&Module>> {
+    let reached = |from| {
         let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
         while let Some(module) = next.pop() {
-            next.extend(imports[module].iter().filter(|one| reached.insert(**one)));
+            next.extend(imports[module].iter().filter(|one| reached.insert(*one)));
         }
         reached
     };
-    let reached: BTreeMap<_, _> = imports.keys().map(|module| (*module, reached(module))).collect();
-    let circle = |(module, all): (&&'a Module, &BTreeSet<&'a Module>)| {
+    let reached: BTreeMap<_, _> = imports.keys().map(|module| (module, reached(module))).collect();
+    let circle = |(module, all): (&&Module, &BTreeSet<_>)| {
         let back = |one: &&&Module| reached[**one].contains(*module);
         all.contains(*module).then(|| all.iter().filter(back).copied().collect())
     };
@@ -162,7 +169,7 @@ mod tests {
             ("c", "pub mod d;"),
             ("c/d", "use crate::a::A; pub struct D;"),
         ];
-        assert_eq!(found(&files), ["import in a circle: a, b, c::d"]);
+        assert_eq!(found(&files), ["import in a circle: a, b, c"]);
     }
 
     #[test]

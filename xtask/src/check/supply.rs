@@ -49,11 +49,12 @@ fn is_permitted(expression: &str) -> bool {
         let flat = expression.replace(['(', ')'], "").replace(" OR ", " AND ");
         return are_known(&flat);
     }
-    expression.split(" OR ").any(are_known)
+    // Older manifests write a slash for OR.
+    expression.split(" OR ").flat_map(|one| one.split('/')).any(are_known)
 }
 
 /// Those that ask for no more than their text and a name.
-const LICENCES: [&str; 10] = [
+const LICENCES: [&str; 11] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -61,6 +62,7 @@ const LICENCES: [&str; 10] = [
     "BSD-3-Clause",
     "ISC",
     "MIT",
+    "MIT-0",
     "OpenSSL",
     "Unicode-3.0",
     "Zlib",

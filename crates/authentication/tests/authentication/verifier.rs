@@ -1,5 +1,7 @@
 //! Who is admitted, and what the others are told.
 
+#![expect(clippy::disallowed_methods, reason = "a test starts threads")]
+
 use std::thread;
 
 use linerate_authentication::{

@@ -1,5 +1,7 @@
 //! Connected sockets on the loopback, and pools that are built stream by stream.
 
+#![expect(clippy::disallowed_methods, reason = "a test measures time")]
+
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

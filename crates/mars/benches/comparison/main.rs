@@ -2,6 +2,7 @@
 //! `cargo xtask bench mars`. Rivals take turns within a row; each figure is a median.
 
 #![expect(clippy::print_stdout, reason = "it is what a bench is for")]
+#![expect(clippy::disallowed_methods, reason = "a bench measures time")]
 
 use std::fmt;
 

@@ -1,5 +1,7 @@
 //! What the tests share: workloads that are closures, and patience.
 
+#![expect(clippy::disallowed_methods, reason = "a test waits by the clock")]
+
 use std::time::{Duration, Instant};
 
 use linerate_mars::{Builder, Context, Ending, Handle, Mpu, Next, Workload};

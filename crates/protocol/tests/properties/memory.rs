@@ -1,5 +1,7 @@
 //! What a peer can make a machine hold, and for how long.
 
+#![expect(clippy::disallowed_methods, reason = "a test measures time")]
+
 use std::time::{Duration, Instant};
 
 use linerate_protocol::iperf3::{OptionalParameters, ServerPhase, State};

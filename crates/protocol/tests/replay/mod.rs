@@ -1,5 +1,7 @@
 //! Recorded control connections: how they are read, and played to both machines.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads its fixtures")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,0 +1,116 @@
+//! A name that several crates share is spelled once, in its registry, and a constant elsewhere: a
+//! misspelt name then does not compile.
+//!
+//! Only the code that runs is looked at; tests of the record's form spell names as files have them.
+
+use std::collections::BTreeSet;
+
+use syn::punctuated::Punctuated;
+use syn::visit::Visit;
+use syn::{Expr, Item, LitStr, Macro, Token};
+
+use super::Finding;
+use crate::tree::{Source, Tree};
+
+/// Literals that are names of a registry, outside of it.
+pub(super) fn find(tree: &Tree) -> Vec<Finding> {
+    REGISTRIES.iter().flat_map(|registry| registry.find(tree)).collect()
+}
+
+/// Where the names of a kind are spelled.
+struct Registry {
+    kind: &'static str,
+    /// The file that has them, or the folder.
+    home: &'static str,
+    /// Tells names from other literals there.
+    is_name: fn(&str) -> bool,
+    /// Folders that may spell them too, since they translate.
+    exempt: &'static [&'static str],
+}
+
+impl Registry {
+    fn find(&self, tree: &Tree) -> Vec<Finding> {
+        let (home, others): (Vec<&Source>, Vec<_>) =
+            tree.shipped().partition(|source| source.path.starts_with(self.home));
+        let mut names: BTreeSet<String> =
+            home.into_iter().flat_map(|source| literals(&source.items)).collect();
+        names.retain(|name| (self.is_name)(name));
+        let is_exempt = |source: &Source| self.exempt.iter().any(|at| source.path.starts_with(at));
+        let others = others.into_iter().filter(|source| !is_exempt(source));
+        others.flat_map(|source| self.find_in(source, &names)).collect()
+    }
+
+    fn find_in(&self, source: &Source, names: &BTreeSet<String>) -> Vec<Finding> {
+        let used = literals(&source.items);
+        let finding = |name: &String| {
+            let what =
+                format!("\"{name}\" names a {}: use its constant in {}", self.kind, self.home);
+            Finding::of(&source.path, what)
+        };
+        names.intersection(&used).map(finding).collect()
+    }
+}
+
+/// The string literals of code, those of macros like format! among them, but for attributes.
+fn literals(items: &[Item]) -> BTreeSet<String> {
+    let mut literals = Literals::default();
+    items.iter().for_each(|item| literals.visit_item(item));
+    literals.0
+}
+
+#[derive(Default)]
+struct Literals(BTreeSet<String>);
+
+impl Visit<'_> for Literals {
+    fn visit_lit_str(&mut self, literal: &LitStr) {
+        self.0.insert(literal.value());
+    }
+
+    fn visit_macro(&mut self, called: &Macro) {
+        let arguments = called.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
+        let mut inside = Self::default();
+        // Those of other forms hold no expressions.
+        arguments.iter().flatten().for_each(|argument| inside.visit_expr(argument));
+        self.0.append(&mut inside.0);
+    }
+}
+
+const REGISTRIES: [Registry; 1] = [Registry {
+    kind: "counter",
+    home: "crates/measurement/src/host/counter.rs",
+    // Plain words, as "cpu", mean other things elsewhere.
+    is_name: |text| {
+        !text.contains([' ', '{']) && text.contains(|c: char| c.is_uppercase() || c == '_')
+    },
+    exempt: &["crates/host/src/collectors/", "crates/linux/src/"],
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: (&str, &str) = (
+        "crates/measurement/src/host/counter.rs",
+        "const A: Counter = Counter::new(\"snmp.Udp.InErrors\"); const B: &str = \"cpu\";",
+    );
+
+    fn count(path: &str, text: &str) -> usize {
+        find(&Tree::of_sources(&[HOME, (path, text)])).len()
+    }
+
+    #[test]
+    fn fires_on_a_name_outside_of_its_registry() {
+        let text = "fn f() { g(\"snmp.Udp.InErrors\"); }";
+        assert_eq!(count("crates/analysis/src/ledger.rs", text), 1);
+        let text = "fn f() { println!(\"{}\", \"snmp.Udp.InErrors\"); }";
+        assert_eq!(count("crates/analysis/src/ledger.rs", text), 1);
+    }
+
+    #[test]
+    fn is_silent_on_tests_translators_and_plain_words() {
+        let text = "fn f() { g(\"snmp.Udp.InErrors\"); }";
+        assert_eq!(count("crates/host/src/collectors/snmp.rs", text), 0);
+        assert_eq!(count("crates/analysis/tests/ledger.rs", text), 0);
+        assert_eq!(count("crates/analysis/src/ledger.rs", "fn f() { g(\"cpu\"); }"), 0);
+    }
+}
