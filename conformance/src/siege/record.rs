@@ -97,7 +97,7 @@ pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<St
     for way in ways {
         match (client.way(*way), server.way(*way)) {
             (Some(seen), Some(reported)) => {
-                found.extend(disagreements_of(ask, *way, seen, reported))
+                found.extend(disagreements_of(ask, *way, seen, reported));
             }
             _ => found.push(format!("{way:?}: one end knows nothing of it")),
         }

@@ -44,7 +44,7 @@ pub(crate) fn span(time: &libc::timespec) -> Duration {
 
 /// The current time in UTC in the form of RFC 3339, to the second.
 pub fn utc_rfc3339() -> String {
-    let seconds = i64::try_from(wall_millis() / 1000).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(realtime_millis() / 1000).unwrap_or(i64::MAX);
     jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 

@@ -27,7 +27,8 @@ type Crate<'a> = BTreeMap<Module, &'a Source>;
 type Module = Vec<String>;
 
 fn judge(folder: &str, files: &Crate<'_>) -> Vec<Finding> {
-    let circles = circles(&imports(files));
+    let imports = imports(files);
+    let circles = circles(&imports);
     let most = MOST.iter().find(|(known, _)| *known == folder).map_or(0, |(_, most)| *most);
     if circles.len() <= most {
         return Vec::new();

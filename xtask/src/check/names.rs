@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use syn::punctuated::Punctuated;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
-use syn::{Expr, Item, LitStr, Macro, Token};
+use syn::{Item, Lit, LitStr, Macro};
 
 use super::Finding;
 use crate::tree::{Source, Tree};
@@ -67,23 +67,50 @@ impl Visit<'_> for Literals {
     }
 
     fn visit_macro(&mut self, called: &Macro) {
-        let arguments = called.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated);
-        let mut inside = Self::default();
-        // Those of other forms hold no expressions.
-        arguments.iter().flatten().for_each(|argument| inside.visit_expr(argument));
-        self.0.append(&mut inside.0);
+        self.take(called.tokens.clone());
     }
 }
 
-const REGISTRIES: [Registry; 1] = [Registry {
-    kind: "counter",
-    home: "crates/measurement/src/host/counter.rs",
-    // Plain words, as "cpu", mean other things elsewhere.
-    is_name: |text| {
-        !text.contains([' ', '{']) && text.contains(|c: char| c.is_uppercase() || c == '_')
+impl Literals {
+    /// Macros have forms of their own.
+    fn take(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.take(group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let Lit::Str(text) = Lit::new(literal) {
+                        self.0.insert(text.value());
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+const REGISTRIES: [Registry; 2] = [
+    Registry {
+        kind: "counter",
+        home: "crates/measurement/src/host/counter",
+        // Plain words, as "bytes", mean other things elsewhere.
+        is_name: |text| is_word(text) && text.contains(|c: char| c.is_uppercase() || c == '_'),
+        exempt: &["crates/host/src/collectors/", "crates/linux/src/"],
     },
-    exempt: &["crates/host/src/collectors/", "crates/linux/src/"],
-}];
+    Registry {
+        kind: "engine",
+        home: "crates/measurement/src/engine/registry.rs",
+        is_name: |text| is_word(text) && !PLAIN_ENGINES.contains(&text),
+        // Keys of iperf3's parameters.
+        exempt: &["crates/protocol/src/iperf3/"],
+    },
+];
+
+fn is_word(text: &str) -> bool {
+    text.len() > 1 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+/// Engines whose names are words for other things too.
+const PLAIN_ENGINES: [&str; 6] = ["map", "read", "segment", "send", "truncate", "write"];
 
 #[cfg(test)]
 mod tests {
