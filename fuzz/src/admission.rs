@@ -8,7 +8,7 @@ use aws_lc_rs::rsa::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use linerate_authentication::{TokenVerifier, Padding, PrivateKey, Refusal, UserName, Users};
+use linerate_authentication::{Padding, PrivateKey, Refusal, TokenVerifier, UserName, Users};
 
 /// Whether a token admits, which it must do once; a refusal must not change.
 pub fn admits(token: &str, padding: Padding) -> bool {

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use linerate_measurement::plan::PlanDraft;
 use linerate_measurement::{ByteSize, Direction, Timestamp, Transport};
 use linerate_protocol::iperf3::{
-    Client, ClientEvent, ClientPhase, Cookie, Parameters, Results, StreamResult, OptionalParameters, stream_id,
+    Client, ClientEvent, ClientPhase, Cookie, OptionalParameters, Parameters, Results,
+    StreamResult, stream_id,
 };
 
 use crate::machine::{self, Hosted};
