@@ -6,45 +6,59 @@ use std::time::Duration;
 use measurement::{StreamCounters, Timestamp};
 use portable_atomic::{AtomicBool, AtomicI32, AtomicU64};
 
-/// One stream's counters, on cache lines of their own. They only grow.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct Counters {
-    bytes: AtomicU64,
-    blocks: AtomicU64,
-    sequence: AtomicU64,
-    unique: AtomicU64,
-    reordered: AtomicU64,
-    duplicate: AtomicU64,
-    late: AtomicU64,
-    malformed: AtomicU64,
-    jitter_nanos: AtomicU64,
-    blocked_nanos: AtomicU64,
-    last: AtomicU64,
-    finished: AtomicBool,
-    errno: AtomicI32,
+/// Stores a counter if its declared writer is the one that publishes.
+macro_rules! store {
+    (each_block each_block $counter:expr, $value:expr) => {
+        $counter.store($value, Relaxed)
+    };
+    (each_datagram each_datagram $counter:expr, $value:expr) => {
+        $counter.store($value, Relaxed)
+    };
+    ($writer:ident $publisher:ident $counter:expr, $value:expr) => {};
 }
 
+macro_rules! declare {
+    ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
+        /// One stream's counters, on cache lines of their own. They only grow.
+        #[derive(Debug, Default)]
+        #[repr(align(128))]
+        pub struct Counters {
+            $($name: AtomicU64,)+
+            last: AtomicU64,
+            finished: AtomicBool,
+            errno: AtomicI32,
+        }
+
+        impl Counters {
+            /// Publishes the counters that every engine writes with each block. Only the
+            /// stream's own worker calls it.
+            pub fn publish(&self, now: &StreamCounters) {
+                $(store!($writer each_block self.$name, now.$name);)+
+                self.last.store(now.last.nanos(), Relaxed);
+            }
+
+            /// Publishes all counters that an engine for datagrams writes. Only the stream's
+            /// own worker calls it.
+            pub fn publish_datagrams(&self, now: &StreamCounters) {
+                self.publish(now);
+                $(store!($writer each_datagram self.$name, now.$name);)+
+            }
+
+            /// The values now.
+            pub fn read(&self) -> StreamCounters {
+                // `unique` first: it never exceeds the `sequence` that is read after it.
+                let unique = self.unique.load(Relaxed);
+                let last = Timestamp::from_nanos(self.last.load(Relaxed));
+                let read = StreamCounters { $($name: self.$name.load(Relaxed),)+ last };
+                StreamCounters { unique, ..read }
+            }
+        }
+    };
+}
+
+measurement::stream_counters!(declare);
+
 impl Counters {
-    /// Publishes the writer's values. Only the stream's own worker calls it.
-    pub fn publish(&self, now: &StreamCounters) {
-        self.bytes.store(now.bytes, Relaxed);
-        self.blocks.store(now.blocks, Relaxed);
-        self.last.store(now.last.nanos(), Relaxed);
-    }
-
-    /// Publishes all values of a UDP stream.
-    pub fn publish_datagrams(&self, now: &StreamCounters) {
-        self.publish(now);
-        self.sequence.store(now.sequence, Relaxed);
-        self.unique.store(now.unique, Relaxed);
-        self.reordered.store(now.reordered, Relaxed);
-        self.duplicate.store(now.duplicate, Relaxed);
-        self.late.store(now.late, Relaxed);
-        self.malformed.store(now.malformed, Relaxed);
-        self.jitter_nanos.store(now.jitter_nanos, Relaxed);
-    }
-
     /// The stream will move nothing more; `errno` says why if that was not planned.
     pub fn finish(&self, errno: Option<i32>) {
         self.errno.store(errno.unwrap_or(0), Relaxed);
@@ -82,25 +96,6 @@ impl Counters {
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
-
-    /// The values now.
-    pub fn read(&self) -> StreamCounters {
-        // `unique` first: it never exceeds the `sequence` that is read after it.
-        let unique = self.unique.load(Relaxed);
-        StreamCounters {
-            unique,
-            bytes: self.bytes.load(Relaxed),
-            blocks: self.blocks.load(Relaxed),
-            sequence: self.sequence.load(Relaxed),
-            reordered: self.reordered.load(Relaxed),
-            duplicate: self.duplicate.load(Relaxed),
-            late: self.late.load(Relaxed),
-            malformed: self.malformed.load(Relaxed),
-            jitter_nanos: self.jitter_nanos.load(Relaxed),
-            blocked_nanos: self.blocked_nanos.load(Relaxed),
-            last: Timestamp::from_nanos(self.last.load(Relaxed)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -117,6 +112,19 @@ mod tests {
         assert!(!counters.is_finished());
         counters.finish(Some(104));
         assert_eq!((counters.is_finished(), counters.errno()), (true, Some(104)));
+    }
+
+    #[test]
+    fn every_counter_of_an_engine_for_datagrams_is_published() {
+        let mut values = StreamCounters::default();
+        for (value, counter) in (1..).zip(StreamCounters::ALL) {
+            (counter.set)(&mut values, value);
+        }
+        let counters = Counters::default();
+        counters.publish_datagrams(&values);
+        // The worker counts that one itself.
+        counters.add_blocked(Duration::from_nanos(values.blocked_nanos));
+        assert_eq!(counters.read(), values);
     }
 
     #[test]

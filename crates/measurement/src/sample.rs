@@ -2,6 +2,19 @@
 //!
 //! Counters only grow. Readers subtract; nobody resets.
 
+/// What was counted between two readings: totals are subtracted, of states the later one counts.
+macro_rules! since {
+    (total $later:expr, $earlier:expr) => {
+        $later.saturating_sub($earlier)
+    };
+    (state $later:expr, $earlier:expr) => {
+        $later
+    };
+}
+
+mod counters;
+mod tcp;
+
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -9,103 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, Timestamp};
 
-/// What one stream counted since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StreamCounters {
-    /// Payload bytes handed to the socket, or read from it.
-    pub bytes: u64,
-    /// Blocks written or read; for UDP: datagrams sent or received, duplicates too.
-    pub blocks: u64,
-    /// UDP: last sequence number sent, or highest received (the first is 1).
-    pub sequence: u64,
-    /// UDP receiver: datagrams with a sequence number not seen before.
-    pub unique: u64,
-    /// UDP receiver: unique datagrams that came after a higher sequence number (RFC 4737).
-    pub reordered: u64,
-    /// UDP receiver: datagrams seen before.
-    pub duplicate: u64,
-    /// UDP receiver: datagrams too far behind to be told from duplicates; they stay lost.
-    pub late: u64,
-    /// UDP receiver: datagrams too short for a header, or with an impossible number.
-    pub malformed: u64,
-    /// UDP receiver: interarrival jitter (RFC 3550, 6.4.1) in nanoseconds.
-    pub jitter_nanos: u64,
-    /// How long a sender waited for room in its socket, in nanoseconds: what is behind it
-    /// took no more.
-    #[serde(default)]
-    pub blocked_nanos: u64,
-    /// When payload last moved; zero: never.
-    pub last: Timestamp,
-}
-
-impl StreamCounters {
-    /// Gaps in the sequence so far; those that fill later are no longer counted.
-    pub const fn missing(&self) -> u64 {
-        self.sequence.saturating_sub(self.unique)
-    }
-}
-
-/// What `TCP_INFO` (tcp(7), `linux/tcp.h`) says of one connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TcpSample {
-    /// Payload bytes that the peer's kernel acknowledged since the stream opened.
-    pub acknowledged: u64,
-    /// Segments retransmitted since the connection opened.
-    pub retransmits: u64,
-    /// Bytes retransmitted since the connection opened.
-    pub bytes_retransmitted: u64,
-    /// Congestion window in bytes.
-    pub congestion_window: u64,
-    /// Smoothed round-trip time in microseconds.
-    pub rtt_micros: u32,
-    /// Variation of the round-trip time in microseconds.
-    pub rtt_variation_micros: u32,
-    /// Least round-trip time in microseconds.
-    pub min_rtt_micros: u32,
-    /// Path MTU in bytes.
-    pub path_mtu: u32,
-    /// Segment size for sending in bytes.
-    pub segment: u32,
-    /// The receiver's window in bytes; zero before Linux 5.10.
-    #[serde(default)]
-    pub send_window: u64,
-    /// Reordering that the sender allows for before it takes a segment for lost, in segments.
-    #[serde(default)]
-    pub reordering: u32,
-    /// Time with data outstanding, in microseconds.
-    pub busy_micros: u64,
-    /// Part of the busy time that the receiver's window was the limit, in microseconds.
-    pub receive_window_limited_micros: u64,
-    /// Part of the busy time that the send buffer was the limit, in microseconds.
-    pub send_buffer_limited_micros: u64,
-    /// Rate at which segments were last delivered, in bytes per second.
-    #[serde(default)]
-    pub delivery_rate: u64,
-    /// Whether that rate was measured while the application sent too little.
-    #[serde(default)]
-    pub delivery_rate_is_of_application: bool,
-    /// Payload bytes sent, those sent again included.
-    #[serde(default)]
-    pub bytes_sent: u64,
-    /// Segments that arrived twice, as duplicate SACKs tell (RFC 2883).
-    #[serde(default)]
-    pub duplicates: u32,
-    /// How often segments were found to have changed their order.
-    #[serde(default)]
-    pub reorderings: u32,
-    /// Segments delivered that bore a mark of congestion (ECN, RFC 3168).
-    #[serde(default)]
-    pub congestion_marks: u32,
-    /// Bytes written that were not sent yet.
-    #[serde(default)]
-    pub not_sent: u32,
-    /// Segments sent that are not acknowledged.
-    #[serde(default)]
-    pub unacknowledged: u32,
-    /// `TCPI_OPT_*` of `linux/tcp.h`: 1 time stamps, 2 SACK, 4 window scale, 8 ECN.
-    #[serde(default)]
-    pub options: u8,
-}
+pub use counters::{CounterKind, StreamCounter, StreamCounters};
+pub use tcp::{TcpSample, WireTcpSample};
 
 /// What `SO_MEMINFO` (`linux/sock_diag.h`) says of one UDP socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -144,45 +62,14 @@ impl StreamSample {
             _ => self.counters.bytes,
         }
     }
-}
 
-impl StreamSample {
     /// What was counted since an earlier sample of the same stream. States, such as
     /// the round-trip time or the jitter, are those of this sample.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let (a, b) = (&earlier.counters, &self.counters);
-        let counters = StreamCounters {
-            bytes: b.bytes - a.bytes,
-            blocks: b.blocks - a.blocks,
-            sequence: b.sequence - a.sequence,
-            unique: b.unique - a.unique,
-            reordered: b.reordered - a.reordered,
-            duplicate: b.duplicate - a.duplicate,
-            late: b.late - a.late,
-            malformed: b.malformed - a.malformed,
-            jitter_nanos: b.jitter_nanos,
-            blocked_nanos: b.blocked_nanos.saturating_sub(a.blocked_nanos),
-            last: b.last,
-        };
+        let counters = self.counters.since(&earlier.counters);
         let before = earlier.tcp.unwrap_or_default();
-        let tcp = self.tcp.map(|now| TcpSample {
-            acknowledged: now.acknowledged.saturating_sub(before.acknowledged),
-            retransmits: now.retransmits.saturating_sub(before.retransmits),
-            bytes_retransmitted: now.bytes_retransmitted.saturating_sub(before.bytes_retransmitted),
-            busy_micros: now.busy_micros.saturating_sub(before.busy_micros),
-            receive_window_limited_micros: now
-                .receive_window_limited_micros
-                .saturating_sub(before.receive_window_limited_micros),
-            send_buffer_limited_micros: now
-                .send_buffer_limited_micros
-                .saturating_sub(before.send_buffer_limited_micros),
-            bytes_sent: now.bytes_sent.saturating_sub(before.bytes_sent),
-            duplicates: now.duplicates.saturating_sub(before.duplicates),
-            reorderings: now.reorderings.saturating_sub(before.reorderings),
-            congestion_marks: now.congestion_marks.saturating_sub(before.congestion_marks),
-            ..now
-        });
+        let tcp = self.tcp.map(|now| now.since(&before));
         let before = earlier.udp.unwrap_or_default();
         let udp =
             self.udp.map(|now| UdpSample { drops: now.drops.saturating_sub(before.drops), ..now });

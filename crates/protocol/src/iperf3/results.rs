@@ -11,12 +11,14 @@ use super::frame::JsonKind;
 use super::json::{self, Members};
 use super::wire::Wire;
 
+mod counted;
 mod engines;
 mod peer_evidence;
 mod rows;
 
 pub use peer_evidence::{ClockReading, PeerEvidence};
 
+use counted::{WireStreamSample, can_be};
 use engines::WireEngines;
 
 /// One end's results.
@@ -96,7 +98,8 @@ impl Results {
             Some(ServerOutput::Json(json)) => object["server_output_json"] = json.clone(),
             None => {}
         }
-        let streams: Vec<_> = self.streams.iter().filter_map(|stream| stream.counted).collect();
+        let counted = self.streams.iter().filter_map(|stream| stream.counted);
+        let streams: Vec<_> = counted.map(WireStreamSample::from).collect();
         if !streams.is_empty() {
             object["linerate"] = json!(Truth {
                 streams,
@@ -303,7 +306,7 @@ impl From<StreamResult> for PeerStream {
 /// What travels under the key `linerate`.
 #[derive(Serialize)]
 struct Truth<'a> {
-    streams: Vec<StreamSample>,
+    streams: Vec<WireStreamSample>,
     #[serde(skip_serializing_if = "<[Neighbour]>::is_empty")]
     shared: &'a [Neighbour],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -397,16 +400,6 @@ fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))
 }
 
-/// Whether no number of a sample is beyond what a peer can mean.
-fn can_be(sample: &StreamSample) -> bool {
-    let c = &sample.counters;
-    let tcp = sample.tcp.unwrap_or_default();
-    [c.bytes, c.blocks, c.sequence, c.unique, c.reordered, c.duplicate, c.late, c.malformed]
-        .into_iter()
-        .chain([tcp.acknowledged, tcp.retransmits, tcp.bytes_retransmitted])
-        .all(|number| number <= json::MOST)
-}
-
 /// A counter that can come out negative; that says no more than zero.
 fn count(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     let number = json::signed(object, key).ok_or_else(|| missing(key))?;
@@ -429,7 +422,7 @@ fn missing(key: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use measurement::{BitRate, MpuUse, Pacing, PacingWay, Quantiles};
+    use measurement::{BitRate, MpuUse, Pacing, PacingWay, Quantiles, TcpSample};
 
     use super::*;
 
@@ -453,6 +446,28 @@ mod tests {
     fn results_survive_the_wire() {
         let text = results().to_json().to_string();
         assert_eq!(Results::from_json(text.as_bytes()), Ok(results()));
+    }
+
+    #[test]
+    fn samples_travel_by_the_names_that_peers_of_earlier_versions_read() {
+        let tcp = TcpSample { acknowledged: 7, segment: 1448, ..TcpSample::default() };
+        let mut told = results();
+        told.streams[0].counted =
+            Some(StreamSample { id: 3, tcp: Some(tcp), ..Default::default() });
+        let mut json = told.to_json();
+        let wire = json["linerate"]["streams"][0]["tcp"].as_object_mut().expect("an object");
+        assert_eq!((&wire["acknowledged"], &wire["segment"]), (&json!(7), &json!(1448)));
+        let read = |json: &Value| Results::from_json(json.to_string().as_bytes());
+        // A later version may write the names of the record.
+        let (acknowledged, segment) = (wire.remove("acknowledged"), wire.remove("segment"));
+        let sent_by_today = json.clone();
+        let wire = json["linerate"]["streams"][0]["tcp"].as_object_mut().expect("an object");
+        wire.insert("bytes_acked".to_owned(), acknowledged.expect("there"));
+        wire.insert("snd_mss".to_owned(), segment.expect("there"));
+        assert_eq!(read(&json), Ok(told.clone()));
+        assert_eq!(read(&told.to_json()), Ok(told));
+        let incomplete = read(&sent_by_today).expect("the rest is readable");
+        assert_eq!(incomplete.streams[0].counted, None);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::fmt;
 
 use measurement::outcome::CpuUse;
 use measurement::record::Neighbour;
-use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample, Timestamp};
+use measurement::sample::StreamCounter;
+use measurement::{PacingReport, Runtime, StreamCounters, StreamSample, TcpSample};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -96,8 +97,7 @@ impl<'a> Document<'a> {
 fn row(stream: &StreamResult) -> Row {
     let StreamSample { counters, tcp, .. } = stream.counted.unwrap_or_default();
     let omitted = |count: Option<u64>| number(count.unwrap_or(0));
-    let of_tcp = |of: fn(TcpSample) -> u64| tcp.map_or(-1, |tcp| number(of(tcp)));
-    [
+    let iperf3: [i64; LEAST_COLUMNS] = [
         number(stream.id.into()),
         number(stream.bytes),
         stream.retransmits,
@@ -107,18 +107,31 @@ fn row(stream: &StreamResult) -> Row {
         number(stream.packets),
         omitted(stream.omitted_packets),
         nanos(stream.seconds),
-        number(counters.blocks),
-        number(counters.sequence),
-        number(counters.unique),
-        number(counters.reordered),
-        number(counters.duplicate),
-        number(counters.late),
-        number(counters.malformed),
-        of_tcp(|tcp| tcp.acknowledged),
-        of_tcp(|tcp| tcp.bytes_retransmitted),
-        of_tcp(|tcp| tcp.rtt_micros.into()),
-        of_tcp(|tcp| tcp.min_rtt_micros.into()),
-    ]
+    ];
+    let own = columns().map(|column| match column {
+        Column::Counter(counter) => number((counter.get)(&counters)),
+        Column::Tcp(get, _) => tcp.map_or(-1, |tcp| number(get(tcp))),
+    });
+    let mut row = [-1; COLUMNS];
+    for (cell, number) in row.iter_mut().zip(iperf3.into_iter().chain(own)) {
+        *cell = number;
+    }
+    row
+}
+
+/// A column behind those that iperf3 has too.
+enum Column {
+    Counter(&'static StreamCounter),
+    Tcp(fn(TcpSample) -> u64, fn(&mut TcpSample, u64)),
+}
+
+/// The columns behind those of iperf3, in the order of clause 13.14: the first version's counters,
+/// what TCP adds, and the counters of later versions in the order of their declaration.
+fn columns() -> impl Iterator<Item = Column> {
+    let own = || StreamCounters::ALL.iter().filter(|one| !IN_IPERF3.contains(&one.name));
+    let tcp = TCP.into_iter().map(|(get, set)| Column::Tcp(get, set));
+    let first = own().take(FIRST_COUNTERS).map(Column::Counter);
+    first.chain(tcp).chain(own().skip(FIRST_COUNTERS).map(Column::Counter))
 }
 
 /// Reads the list of rows in `text`. A newer peer may say more at the end of each; one that
@@ -128,7 +141,7 @@ pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
         let (row, told) =
             serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.told))?;
         let stream = stream(row)?;
-        Some(if told < COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
+        Some(if told < FIRST_COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
     });
     rows.ok_or_else(|| missing("rows"))
 }
@@ -173,51 +186,22 @@ impl<'a> Visitor<'a> for RowVisitor {
 }
 
 fn stream(row: Row) -> Option<StreamResult> {
-    let [
-        id,
-        bytes,
-        retransmits,
-        jitter,
-        errors,
-        omitted_errors,
-        packets,
-        omitted_packets,
-        span,
-        blocks,
-        sequence,
-        unique,
-        reordered,
-        duplicate,
-        late,
-        malformed,
-        acknowledged,
-        bytes_retransmitted,
-        rtt_micros,
-        min_rtt_micros,
-    ] = row.map(|number| u64::try_from(number).ok());
+    let cells = row.map(|number| u64::try_from(number).ok());
+    let (iperf3, own) = cells.split_first_chunk::<LEAST_COLUMNS>()?;
+    let [id, bytes, retransmits, jitter, errors, omitted_errors, packets, omitted_packets, span] =
+        *iperf3;
     let id = u32::try_from(id?).ok()?;
-    let counters = StreamCounters {
-        bytes: bytes?,
-        blocks: blocks?,
-        sequence: sequence?,
-        unique: unique?,
-        reordered: reordered?,
-        duplicate: duplicate?,
-        late: late?,
-        malformed: malformed?,
-        jitter_nanos: jitter?,
-        blocked_nanos: 0,
-        last: Timestamp::default(),
-    };
-    let micros = |number: Option<u64>| u32::try_from(number.unwrap_or(0)).unwrap_or(u32::MAX);
-    let tcp = acknowledged.map(|acknowledged| TcpSample {
-        acknowledged,
-        retransmits: retransmits.unwrap_or(0),
-        bytes_retransmitted: bytes_retransmitted.unwrap_or(0),
-        rtt_micros: micros(rtt_micros),
-        min_rtt_micros: micros(min_rtt_micros),
-        ..TcpSample::default()
-    });
+    let mut counters =
+        StreamCounters { bytes: bytes?, jitter_nanos: jitter?, ..StreamCounters::default() };
+    let mut tcp = TcpSample { retransmits: retransmits.unwrap_or(0), ..TcpSample::default() };
+    for (cell, column) in own.iter().zip(columns()) {
+        match column {
+            Column::Counter(counter) => (counter.set)(&mut counters, (*cell)?),
+            Column::Tcp(_, set) => set(&mut tcp, cell.unwrap_or(0)),
+        }
+    }
+    // Without acknowledged bytes it is no TCP sender.
+    let tcp = own[FIRST_COUNTERS].map(|_| tcp);
     Some(StreamResult {
         id,
         bytes: bytes?,
@@ -230,6 +214,10 @@ fn stream(row: Row) -> Option<StreamResult> {
         seconds: seconds(span?),
         counted: Some(StreamSample { id, counters, tcp, udp: None }),
     })
+}
+
+fn micros(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 fn number(count: u64) -> i64 {
@@ -246,7 +234,22 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 /// As many as clause 13.14 lists.
-const COLUMNS: usize = 20;
+const COLUMNS: usize = LEAST_COLUMNS + StreamCounters::ALL.len() - IN_IPERF3.len() + TCP.len();
+/// As many as a row of the first version has; what follows there is zero if it was not sent.
+const FIRST_COLUMNS: usize = LEAST_COLUMNS + FIRST_COUNTERS + TCP.len();
+/// Counters that stand before the columns of TCP.
+const FIRST_COUNTERS: usize = 7;
+/// Counters that stand among iperf3's columns.
+const IN_IPERF3: [&str; 2] = ["bytes", "jitter_nanos"];
+/// A number of a TCP sender: how it is read from a sample and put into one.
+type TcpColumn = (fn(TcpSample) -> u64, fn(&mut TcpSample, u64));
+/// What a row has of a TCP sender; acknowledged bytes say that it is one.
+const TCP: [TcpColumn; 4] = [
+    (|tcp| tcp.acknowledged, |tcp, count| tcp.acknowledged = count),
+    (|tcp| tcp.bytes_retransmitted, |tcp, count| tcp.bytes_retransmitted = count),
+    (|tcp| tcp.rtt_micros.into(), |tcp, count| tcp.rtt_micros = micros(count)),
+    (|tcp| tcp.min_rtt_micros.into(), |tcp, count| tcp.min_rtt_micros = micros(count)),
+];
 /// Those that a row has at least: iperf3's.
 const LEAST_COLUMNS: usize = 9;
 /// What the omitted start had of errors and of datagrams.
@@ -259,7 +262,13 @@ mod tests {
     fn results(streams: u32) -> Results {
         let stream = |id: u32| {
             let bytes = u64::from(id) << 30;
-            let counters = StreamCounters { bytes, sequence: 9, unique: 8, ..Default::default() };
+            let counters = StreamCounters {
+                bytes,
+                sequence: 9,
+                unique: 8,
+                blocked_nanos: 7,
+                ..StreamCounters::default()
+            };
             let tcp = id.is_multiple_of(2).then(|| TcpSample {
                 acknowledged: 7,
                 retransmits: 3,
@@ -292,6 +301,31 @@ mod tests {
         let text = text(&results);
         assert_eq!(Results::from_json(text.as_bytes()), Ok(results));
         assert!(text.len() < 1000 * 115, "{} bytes: 131,070 streams fit 15 MiB", text.len());
+    }
+
+    #[test]
+    fn every_counter_of_a_stream_is_in_its_row() {
+        let mut counters = StreamCounters::default();
+        for (value, counter) in (1..).zip(StreamCounters::ALL) {
+            (counter.set)(&mut counters, value);
+        }
+        let mut told = results(1);
+        let stream = &mut told.streams[0];
+        (stream.bytes, stream.jitter) = (counters.bytes, seconds(counters.jitter_nanos));
+        stream.counted = Some(StreamSample { id: 1, counters, tcp: None, udp: None });
+        assert_eq!(Results::from_json(text(&told).as_bytes()), Ok(told));
+    }
+
+    #[test]
+    fn a_row_of_an_earlier_version_lacks_the_time_that_a_sender_was_blocked_and_no_more() {
+        let mut told = results(2);
+        let text = text(&told).replace(",7],[2,", "],[2,").replace(",7]]", "]]");
+        assert_eq!(text.matches(",7]").count(), 0, "both rows have 20 columns: {text}");
+        for stream in &mut told.streams {
+            let counted = stream.counted.as_mut().expect("counted");
+            counted.counters.blocked_nanos = 0;
+        }
+        assert_eq!(Results::from_json(text.as_bytes()), Ok(told));
     }
 
     #[test]

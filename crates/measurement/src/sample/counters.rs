@@ -1,0 +1,133 @@
+//! What one stream counts: declared once, for the record, for results of many streams and for
+//! the atomics that a worker writes. Not who writes them: that is `dataplane::counters`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::Timestamp;
+
+/// Hands the declaration of every counter of a stream to the macro `$declare`: its attributes;
+/// whether it is a `total` that only grows, or a `state` of which the last value counts; who
+/// writes it (`each_block`: the engine with each block or datagram; `each_datagram`: a UDP
+/// engine; `worker`: the worker that runs the engine); its name.
+///
+/// A new counter goes to the end: results of many streams list them in this order (clause
+/// 13.14 of docs/protocol/iperf3.md), and peers of earlier versions ignore what follows.
+#[macro_export]
+macro_rules! stream_counters {
+    ($declare:ident) => {
+        $declare! {
+            /// Payload bytes handed to the socket, or read from it.
+            total each_block bytes;
+            /// Blocks written or read; for UDP: datagrams sent or received, duplicates too.
+            total each_block blocks;
+            /// UDP: last sequence number sent, or highest received (the first is 1).
+            total each_datagram sequence;
+            /// UDP receiver: datagrams with a sequence number not seen before.
+            total each_datagram unique;
+            /// UDP receiver: unique datagrams that came after a higher sequence number (RFC 4737).
+            total each_datagram reordered;
+            /// UDP receiver: datagrams seen before.
+            total each_datagram duplicate;
+            /// UDP receiver: datagrams too far behind to be told from duplicates; they stay lost.
+            total each_datagram late;
+            /// UDP receiver: datagrams too short for a header, or with an impossible number.
+            total each_datagram malformed;
+            /// UDP receiver: interarrival jitter (RFC 3550, 6.4.1) in nanoseconds.
+            state each_datagram jitter_nanos;
+            /// How long a sender waited for room in its socket, in nanoseconds: what is behind it
+            /// took no more.
+            #[serde(default)]
+            total worker blocked_nanos;
+        }
+    };
+}
+
+/// One counter of [`StreamCounters`], for code that treats all of them alike.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamCounter {
+    /// The name of the field.
+    pub name: &'static str,
+    /// How it behaves over time.
+    pub kind: CounterKind,
+    /// Its value.
+    pub get: fn(&StreamCounters) -> u64,
+    /// Sets its value.
+    pub set: fn(&mut StreamCounters, u64),
+}
+
+/// How a counter behaves over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterKind {
+    /// It only grows: readers subtract.
+    Total,
+    /// It goes up and down: the last value counts.
+    State,
+}
+
+macro_rules! kind {
+    (total) => {
+        CounterKind::Total
+    };
+    (state) => {
+        CounterKind::State
+    };
+}
+
+macro_rules! declare {
+    ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
+        /// What one stream counted since it was opened.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        pub struct StreamCounters {
+            $($(#[$attribute])* pub $name: u64,)+
+            /// When payload last moved; zero: never.
+            pub last: Timestamp,
+        }
+
+        impl StreamCounters {
+            /// Every counter, in the order of their declaration.
+            pub const ALL: &[StreamCounter] = &[$(StreamCounter {
+                name: stringify!($name),
+                kind: kind!($kind),
+                get: |counters| counters.$name,
+                set: |counters, value| counters.$name = value,
+            }),+];
+
+            /// What was counted since an `earlier` reading; states are those of this one.
+            #[must_use]
+            pub const fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: since!($kind self.$name, earlier.$name),)+ last: self.last }
+            }
+        }
+    };
+}
+
+stream_counters!(declare);
+
+impl StreamCounters {
+    /// Gaps in the sequence so far; those that fill later are no longer counted.
+    pub const fn missing(&self) -> u64 {
+        self.sequence.saturating_sub(self.unique)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_subtracted_and_states_are_kept() {
+        let filled = |value| {
+            let mut counters = StreamCounters::default();
+            for counter in StreamCounters::ALL {
+                (counter.set)(&mut counters, value);
+            }
+            counters
+        };
+        let since = filled(9).since(&filled(4));
+        for counter in StreamCounters::ALL {
+            let expected = if counter.kind == CounterKind::Total { 5 } else { 9 };
+            assert_eq!((counter.get)(&since), expected, "{}", counter.name);
+        }
+    }
+}
