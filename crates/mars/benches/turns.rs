@@ -1,5 +1,5 @@
-//! Turns and schedulings, with criterion's statistics: for whoever changes the kernel and
-//! wants to see by how much. `cargo bench -p linerate-mars --bench turns`.
+//! Turns and schedulings, with criterion's statistics, to see the effect of a change of the
+//! kernel: `cargo bench -p linerate-mars --bench turns`.
 
 use criterion::Criterion;
 use linerate_mars::{Builder, Mpu, Next, Placement, Priority, Workload};

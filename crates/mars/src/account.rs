@@ -1,4 +1,4 @@
-//! Where the time of an MPU goes.
+//! Accounting of an MPU's time: running, sleeping, spinning.
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use portable_atomic::AtomicU64;
 
 use crate::time::Time;
 
-/// What one MPU publishes of its time, on cache lines of its own.
+/// The time counters of one MPU, on cache lines of its own. Only the MPU writes them.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Account {
-    /// When it began; zero: not yet.
+    /// Start of the MPU in nanoseconds; zero: not started.
     began: AtomicU64,
     idle: AtomicU64,
-    /// Since when it sleeps; zero: it does not.
+    /// Since when it sleeps, in nanoseconds; zero: it is awake.
     asleep_since: AtomicU64,
     ready_wait: AtomicU64,
     turns: AtomicU64,
@@ -61,7 +61,7 @@ impl Account {
         self.asleep_since.store(0, Release);
     }
 
-    /// It spun for `span` until a deadline.
+    /// Records that it spun for `span` until a deadline.
     pub(crate) fn spin(&self, span: Duration) {
         add(&self.spun, nanos(span));
     }
@@ -70,8 +70,8 @@ impl Account {
         Duration::from_nanos(self.spun.load(Relaxed))
     }
 
-    /// For `span` workloads of `kind` ran, in `turns` turns, while `waiting` others were
-    /// ready.
+    /// Records that workloads of `kind` ran for `span` in `turns` turns, while `waiting`
+    /// others were ready.
     pub(crate) fn run(&self, kind: usize, span: Duration, turns: u64, waiting: usize) {
         let span = nanos(span);
         add(&self.ready_wait, span.saturating_mul(waiting as u64));
@@ -103,44 +103,45 @@ impl Account {
     }
 }
 
-/// Where the time of one MPU went, since it began or between two readings.
+/// Time and turns of one MPU, since it started or between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utilisation {
-    /// It ran workloads, or looked for them.
+    /// Time in which it ran workloads or looked for them.
     pub run: Duration,
-    /// It slept, since no workload was ready.
+    /// Time in which it slept, since no workload was ready.
     pub idle: Duration,
-    /// What all workloads together waited for this MPU while they were ready.
+    /// Sum of the times that ready workloads waited for this MPU.
     pub ready_wait: Duration,
     /// Part of `run` in which it spun until a deadline.
     pub spun: Duration,
-    /// How often it ran a workload.
+    /// Number of turns: how often it ran a workload.
     pub turns: u64,
-    /// How often it slept.
+    /// Number of times that it slept.
     pub sleeps: u64,
-    /// The same for each kind of workload.
+    /// Time and turns of each kind of workload.
     pub kinds: Vec<KindUse>,
 }
 
-/// What the workloads of one kind used of an MPU.
+/// Time and turns that the workloads of one kind used of an MPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindUse {
-    /// The module's name.
+    /// The name of their module ([`crate::Module::NAME`]).
     pub name: &'static str,
-    /// They ran. Turns between two readings of the clock count for the last one's kind.
+    /// Time in which they ran. Turns between two readings of the clock count for the kind
+    /// of the last one.
     pub run: Duration,
-    /// How often one of them ran.
+    /// Number of turns.
     pub turns: u64,
 }
 
 impl Utilisation {
-    /// Share of the time in which it ran, 0 to 1.
+    /// Share of the time in which the MPU did not sleep, 0 to 1.
     pub fn share(&self) -> f64 {
         let all = (self.run + self.idle).as_secs_f64();
         if all > 0.0 { self.run.as_secs_f64() / all } else { 0.0 }
     }
 
-    /// What lies between an earlier reading and this one.
+    /// The difference between an earlier reading and this one.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let kinds = self.kinds.iter().zip(&earlier.kinds).map(|(now, then)| KindUse {
@@ -160,7 +161,7 @@ impl Utilisation {
     }
 }
 
-/// One writer each: no exchange is needed.
+/// Each counter has one writer, so that no atomic addition is needed.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
 }

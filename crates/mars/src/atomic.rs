@@ -1,4 +1,4 @@
-//! The atomics of what is modelled: loom's in a model, the real ones else.
+//! The atomic types of the modelled parts: loom's in a model, else the real ones.
 
 #[cfg(not(loom))]
 pub(crate) use portable_atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! The host's side: a context, its MPUs, and the workloads that it gives them.
+//! A context with its MPUs, as a host thread starts and stops it.
 
 use std::any::{Any, TypeId};
 use std::io;
@@ -60,7 +60,7 @@ struct Make {
 }
 
 impl Builder {
-    /// A context of `mpus` MPUs, at least one, with the module `()`.
+    /// Settings of a context with `mpus` MPUs, at least one, and the module `()`.
     pub fn new(mpus: usize) -> Self {
         let builder = Self {
             name: "mpu".to_owned(),
@@ -71,22 +71,22 @@ impl Builder {
         builder.module(|_| Ok(()))
     }
 
-    /// What the MPUs' threads are called, with their numbers.
+    /// Sets the name of the MPUs' threads, to which their numbers are appended.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// Pins the MPUs to these CPUs: the first MPU to the first, and so on, over and over.
+    /// Pins the MPUs to these CPUs: the first MPU to the first CPU, and so on, cyclically.
     #[must_use]
     pub fn pin(mut self, cpus: &[usize]) -> Self {
         cpus.clone_into(&mut self.cpus);
         self
     }
 
-    /// Adds a kind of workload. Each MPU makes its module with `make`, which is told the
-    /// MPU's number, on its own thread: memory is first touched where it is used.
+    /// Adds a kind of workload. Each MPU calls `make` with its number on its own thread to
+    /// make the module, so that memory is first touched where it is used.
     #[must_use]
     pub fn module<M: Module>(
         mut self,
@@ -100,17 +100,18 @@ impl Builder {
         self
     }
 
-    /// Starts the MPUs. When it returns all have made their modules.
+    /// Starts the MPUs. When this returns, all have made their modules.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
-    /// this process may not run; else the first error, or panic, of a module.
+    /// `EMFILE` or `ENFILE` if too many files are open, `EAGAIN` if a thread cannot be
+    /// started, `EINVAL` for a CPU on which this process may not run, or the first error or
+    /// panic of a module.
     pub fn start(self) -> io::Result<Context> {
         let names: Vec<_> = self.modules.iter().map(|module| module.name).collect();
         let unit = || -> io::Result<Unit> {
             Ok(Unit {
                 inbox: crate::inbox::Inbox::default(),
-                sleeper: crate::sleeper::Sleeper::default(),
+                sleep_state: crate::sleep_state::SleepState::default(),
                 wake: EventFd::new()?,
                 account: Account::new(&names),
             })
@@ -131,41 +132,41 @@ impl Builder {
         };
         let modules = Arc::new(self.modules);
         for index in 0..self.mpus {
-            let birth = Birth {
+            let mpu_thread = MpuThread {
                 index,
                 shared: Arc::clone(&context.workloads.shared),
                 modules: Arc::clone(&modules),
                 cpu: self.cpus.get(index % self.cpus.len().max(1)).copied(),
             };
-            let (tell, told) = channel();
+            let (started, start) = channel();
             let thread = std::thread::Builder::new().name(format!("{}-{index}", self.name));
-            context.threads.push(thread.spawn(move || birth.live(&tell))?);
-            // A thread that ends without a word has panicked.
-            let id = told.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
+            context.threads.push(thread.spawn(move || mpu_thread.run(&started))?);
+            // A thread that ends without a message has panicked.
+            let id = start.recv().unwrap_or_else(|_| Err(io::Error::other("a module panicked")))?;
             context.thread_ids.push(id);
         }
         Ok(context)
     }
 }
 
-/// What an MPU's thread begins with.
-struct Birth {
+/// What the thread of an MPU starts with.
+struct MpuThread {
     index: usize,
     shared: Arc<Shared>,
     modules: Arc<Vec<Make>>,
     cpu: Option<usize>,
 }
 
-impl Birth {
-    fn live(self, tell: &Sender<io::Result<i32>>) -> io::Result<()> {
+impl MpuThread {
+    fn run(self, started: &Sender<io::Result<i32>>) -> io::Result<()> {
         match self.kernel() {
             Ok(mut kernel) => {
-                // Whoever waits for that is there until it has come.
-                _ = tell.send(Ok(linux::process::thread_id()));
+                // The receiver waits until it has this message.
+                _ = started.send(Ok(linux::process::thread_id()));
                 kernel.run()
             }
             Err(error) => {
-                _ = tell.send(Err(error));
+                _ = started.send(Err(error));
                 Ok(())
             }
         }
@@ -180,8 +181,8 @@ impl Birth {
     }
 }
 
-/// A number of MPUs and the workloads that they run. When it goes the MPUs stop, whatever
-/// they were doing.
+/// A number of MPUs and the workloads that they run. Dropping it stops the MPUs, whatever
+/// they run.
 pub struct Context {
     workloads: Workloads,
     threads: Vec<JoinHandle<io::Result<()>>>,
@@ -198,7 +199,7 @@ impl Context {
     /// unscheduled.
     ///
     /// # Errors
-    /// What stopped an MPU early.
+    /// The error that ended an MPU early: one of epoll_wait(2), or a panic.
     pub fn close(mut self) -> io::Result<()> {
         self.join()
     }
@@ -217,7 +218,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // Who wants to know why an MPU stopped calls `close`.
+        // A caller that needs the error of an MPU calls `close`.
         _ = self.join();
     }
 }
@@ -230,7 +231,7 @@ impl Deref for Context {
     }
 }
 
-/// The workloads of a context, for whoever adds some.
+/// The workloads of a context: a handle by which more can be added.
 #[derive(Clone, Debug)]
 pub struct Workloads {
     pub(crate) shared: Arc<Shared>,
@@ -241,12 +242,12 @@ impl Workloads {
         Self { shared }
     }
 
-    /// How many MPUs there are.
+    /// Number of MPUs.
     pub fn mpus(&self) -> usize {
         self.shared.units.len()
     }
 
-    /// Adds a workload, which is finished until it is scheduled.
+    /// Adds a workload, which counts as finished until it is scheduled.
     ///
     /// # Panics
     /// If the context has no module for this kind of workload.
@@ -254,7 +255,7 @@ impl Workloads {
         Handle::new(Arc::clone(&self.shared), self.insert(workload))
     }
 
-    /// Puts a workload into a cell; its id.
+    /// Puts a workload into a cell; returns its id.
     fn insert<W: Workload>(&self, workload: W) -> u32 {
         let id = self.shared.table.allocate();
         let record = self.shared.table.record(id);
@@ -264,7 +265,7 @@ impl Workloads {
         id
     }
 
-    /// Adds a workload and schedules it. Nobody can wait for it; it goes when it has
+    /// Adds a workload and schedules it. It has no handle and is dropped when it has
     /// finished.
     ///
     /// # Panics
@@ -274,14 +275,14 @@ impl Workloads {
         self.shared.schedule(id, priority, placement, state::ABANDONED);
     }
 
-    /// Where the time of each MPU went since it began.
+    /// Time and turns of each MPU since it started.
     pub fn utilisation(&self) -> Vec<Utilisation> {
         let now = Time::now();
         self.shared.units.iter().map(|unit| unit.account.read(now)).collect()
     }
 }
 
-/// A workload as all of its kind are kept.
+/// A workload behind the trait by which the MPU runs it.
 pub(crate) struct Typed<W>(pub(crate) W);
 
 impl<W: Workload> Runs for Typed<W> {

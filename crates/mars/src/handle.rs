@@ -1,4 +1,4 @@
-//! One workload, as its owner holds it.
+//! The handle of a workload.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -15,8 +15,8 @@ use crate::time::Time;
 use crate::waiter::Ticket;
 use crate::workload::{Ending, Placement, Priority, Wait, Workload};
 
-/// A workload of a context. Dropping it lets a workload that runs run on; it goes when it
-/// has finished.
+/// The owner's handle of a workload. Dropping it lets a workload that runs continue; it is
+/// dropped when it has finished.
 ///
 /// ```text
 ///   add --> finished --begin..end / schedule--> ready <--> running --> finished
@@ -36,12 +36,12 @@ impl<W: Workload> Handle<W> {
         Self { shared, id, workload: PhantomData }
     }
 
-    /// Schedules it on any MPU. See [`Self::schedule_at`].
+    /// Schedules the workload on any MPU, as [`Self::schedule_at`] does.
     pub fn schedule(&mut self, priority: Priority) {
         self.schedule_at(priority, Placement::Anywhere);
     }
 
-    /// Schedules it. If it was scheduled and has not finished, waits for that first.
+    /// Schedules the workload. If it is still scheduled, waits until it has finished.
     ///
     /// # Panics
     /// If the context has no such MPU.
@@ -50,15 +50,15 @@ impl<W: Workload> Handle<W> {
         self.shared.schedule(self.id, priority, placement, 0);
     }
 
-    /// Begins to schedule it: what it is can be looked at and changed until
-    /// [`Scheduling::end`]. If it was scheduled and has not finished, waits for that first.
+    /// Gives access to the workload before it is scheduled by [`Scheduling::end`]. If it is
+    /// still scheduled, waits until it has finished.
     pub fn begin(&mut self) -> Scheduling<'_, W> {
         self.wait();
         let workload = self.take();
         Scheduling { handle: self, workload: Some(workload) }
     }
 
-    /// Takes it out of its cell, where it is while it is not busy.
+    /// Takes the workload out of its cell, where it is while it is not scheduled.
     #[expect(clippy::unnecessary_box_returns, reason = "it goes back into its cell as it is")]
     fn take(&self) -> Box<Typed<W>> {
         let body = self.record().cell.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -66,7 +66,8 @@ impl<W: Workload> Handle<W> {
         workload.downcast().expect("of its handle's type")
     }
 
-    /// Waits until it is finished; how it ended. Not to be called by a workload.
+    /// Waits until the workload has finished; returns how it ended. A workload must not
+    /// call this.
     pub fn wait(&self) -> Ending {
         loop {
             if let Some(ending) = self.wait_for(LONG) {
@@ -75,7 +76,7 @@ impl<W: Workload> Handle<W> {
         }
     }
 
-    /// Waits until it is finished, for `span` at the most; how it ended.
+    /// Waits until the workload has finished, at most for `span`; returns how it ended.
     pub fn wait_for(&self, span: Duration) -> Option<Ending> {
         let word = &self.record().state;
         let mut deadline = None;
@@ -96,16 +97,16 @@ impl<W: Workload> Handle<W> {
         }
     }
 
-    /// How it ended; none: it has not.
+    /// How the workload ended; `None` if it has not.
     pub fn try_wait(&self) -> Option<Ending> {
         let now = self.record().state.load(Acquire);
         (now & state::BUSY == 0).then(|| ending(now))
     }
 
-    /// How it ended, for another workload.
+    /// Waits, in another workload, until this one has finished; returns how it ended.
     ///
     /// # Errors
-    /// The wait to stall for; the workload then asks again.
+    /// The wait to stall for. The other workload then calls this again.
     pub fn wait_on<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<Ending, Wait> {
         let record = self.record();
         let followers = record.followers.lock();
@@ -119,30 +120,31 @@ impl<W: Workload> Handle<W> {
         if followers.len() == followers.capacity() {
             // Before it grows: without those whose deadlines have ended their waits.
             let table = &self.shared.table;
-            followers.retain(|one| table.record(one.id).turnstile.waiting() == Some(one.token));
+            followers.retain(|one| table.record(one.id).wait_token.waiting() == Some(one.token));
         }
         followers.push(waiter);
-        Err(Wait::for_object(Ticket::of(waiter)))
+        Err(Wait::for_object(Ticket::new(waiter)))
     }
 
-    /// Sends it a signal, which it may wait for; before it is scheduled that is lost.
+    /// Sends the workload a signal, which it may wait for. A signal to a workload that is
+    /// not scheduled is lost.
     pub fn signal(&self) {
         let record = self.record();
         record.signalled.store(true, SeqCst);
         crate::atomic::fence(SeqCst);
-        if let Some(token) = record.turnstile.waiting_for_signal()
-            && record.turnstile.claim(token)
+        if let Some(token) = record.wait_token.waiting_for_signal()
+            && record.wait_token.claim(token)
         {
             self.shared.deliver(self.id);
         }
     }
 
-    /// Makes sure that it does not run again. If it runs now, that turn is its last.
+    /// Ends the workload: it does not run again. If it runs now, this turn is its last.
     pub fn unschedule(&self) {
         self.shared.unschedule(self.id);
     }
 
-    /// Gives the workload back. If it has not finished, waits for that first.
+    /// Returns the workload. If it is still scheduled, waits until it has finished.
     pub fn into_inner(self) -> W {
         self.wait();
         self.take().0
@@ -162,14 +164,15 @@ impl<W> Drop for Handle<W> {
     }
 }
 
-/// A workload that is being scheduled. Dropping it leaves it finished, with what it is now.
+/// Access to a workload before it is scheduled. Dropping it leaves the workload finished,
+/// with all changes.
 pub struct Scheduling<'a, W: Workload> {
     handle: &'a mut Handle<W>,
     workload: Option<Box<Typed<W>>>,
 }
 
 impl<W: Workload> Scheduling<'_, W> {
-    /// Schedules it.
+    /// Schedules the workload.
     ///
     /// # Panics
     /// If the context has no such MPU.
@@ -212,5 +215,5 @@ const fn ending(word: u32) -> Ending {
     }
 }
 
-/// A wait that is renewed.
+/// Length of one wait; it is repeated.
 const LONG: Duration = Duration::from_secs(3600);

@@ -1,8 +1,8 @@
-//! Workloads that one MPU is to look at: anybody puts them in, the MPU takes all.
+//! The inbox of an MPU: any thread adds workloads, the MPU takes all at once.
 //!
-//! A stack whose members are linked through their own records (Treiber, "Systems
-//! programming: coping with parallelism", 1986). Since it is only ever emptied as a whole,
-//! the ABA problem does not arise. A member must not be put in again before it was taken.
+//! It is a stack linked through the records of its members (Treiber, "Systems programming:
+//! coping with parallelism", 1986). Since it is only ever emptied as a whole, the ABA
+//! problem does not arise. A member must not be added again before it has been taken.
 
 use crate::atomic::AtomicU32;
 use crate::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -21,7 +21,7 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Puts `id` in, whose link is `link`.
+    /// Adds `id`, whose link is `link`.
     pub(crate) fn put(&self, id: u32, link: &AtomicU32) {
         let mut head = self.head.load(Relaxed);
         loop {
@@ -33,13 +33,13 @@ impl Inbox {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Whether the inbox is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.load(Acquire) == NONE
     }
 
-    /// Takes all and returns the one that was put in first; the others follow behind it.
-    /// `link` finds a member's link.
+    /// Takes all members and returns the one that was added first; the others follow
+    /// through their links. `link` finds the link of a member.
     pub(crate) fn take<'a>(&self, link: impl Fn(u32) -> &'a AtomicU32) -> u32 {
         let mut id = self.head.swap(NONE, AcqRel);
         let mut behind = NONE;

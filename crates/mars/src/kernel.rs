@@ -1,7 +1,7 @@
 //! The resident kernel of an MPU: it fetches workloads and runs them, one after another.
 //!
 //! ```text
-//!            +--> look around: inbox, deadlines, now and then descriptors
+//!            +--> collect what is ready: inbox, deadlines, now and then descriptors
 //!            |    fetch the best of what is ready here and in the shared queue
 //!            |      none: sleep until there is some
 //!            +--- run it: Finished | Yield | Stalled
@@ -19,43 +19,43 @@ use std::time::Duration;
 
 use linux::epoll::{Epoll, Events, Interest};
 
-use crate::locals::{Local, Locals, Place};
+use crate::locals::{Local, Locals, RunState};
 use crate::mpu::Core;
-use crate::punctuality::{Precision, Punctuality};
 use crate::ready::{NONE, Ready};
 use crate::shared::{Shared, Unit, drop_quietly};
-use crate::sleeper::Bed;
+use crate::sleep_state::SleepOn;
 use crate::table::state;
 use crate::time::Time;
 use crate::waiter::Ticket;
+use crate::wake_latency::{Precision, WakeLatency};
 use crate::wheel::Wheel;
 use crate::workload::{Ending, Next, Wait};
 
-/// One MPU, on its thread.
+/// One MPU, on its own thread.
 pub(crate) struct Kernel {
     core: Core,
     modules: Vec<Box<dyn Any>>,
     locals: Locals,
     ready: Ready,
     wheel: Wheel,
-    /// Room for what the descriptors report; none: it is in use.
+    /// Room for the results of epoll_wait(2); `None` while it is in use.
     events: Option<Events>,
-    /// How many descriptors are watched, the unit's own not counted.
+    /// Number of watched descriptors, without the MPU's own.
     watched: usize,
-    /// Turns since descriptors were looked at.
+    /// Turns since the last poll of the descriptors.
     unpolled: u32,
-    /// Turns that are not accounted for yet.
+    /// Turns since the last accounting.
     unaccounted: u64,
-    /// When the account ends.
+    /// Time of the last accounting.
     accounted: Time,
-    /// The module of the last workload that ran.
+    /// Module of the last workload that ran.
     kind: usize,
-    /// Of two that are equal, one here and one in the shared queue, whose turn it is.
+    /// Whether the shared queue goes first among equal priorities; it alternates.
     prefers_shared: bool,
-    /// Revocations that were looked after.
+    /// Value of the shared counter at the last look for unscheduled workloads.
     revocations: u32,
-    /// How late it wakes when it sleeps until a time.
-    punctuality: Punctuality,
+    /// How late the thread wakes when it sleeps until a time.
+    wake_latency: WakeLatency,
 }
 
 impl Kernel {
@@ -77,7 +77,7 @@ impl Kernel {
             watch_token: 0,
             watched: 0,
             armed: None,
-            newborn: Vec::new(),
+            spawned: Vec::new(),
             spare: Vec::with_capacity(MOST_SPARE),
         };
         Ok(Self {
@@ -94,7 +94,7 @@ impl Kernel {
             kind: 0,
             prefers_shared: true,
             revocations: 0,
-            punctuality: Punctuality::default(),
+            wake_latency: WakeLatency::default(),
         })
     }
 
@@ -105,20 +105,20 @@ impl Kernel {
         loop {
             match catch_unwind(AssertUnwindSafe(|| self.run_on())) {
                 Ok(result) => return result,
-                Err(_) => self.bury(),
+                Err(_) => self.end_panicked(),
             }
         }
     }
 
     fn run_on(&mut self) -> io::Result<()> {
         while !self.core.shared.stopping.load(Acquire) {
-            if !self.core.newborn.is_empty() {
-                self.take_in();
+            if !self.core.spawned.is_empty() {
+                self.admit_spawned();
             }
-            self.look_around()?;
+            self.collect_ready()?;
             match self.fetch() {
                 Some(slot) => self.turn(slot),
-                None => self.rest()?,
+                None => self.sleep_or_spin()?,
             }
         }
         Ok(())
@@ -128,8 +128,8 @@ impl Kernel {
         &self.core.shared.units[self.core.index]
     }
 
-    /// Finds out who has become ready.
-    fn look_around(&mut self) -> io::Result<()> {
+    /// Looks for workloads that have become ready.
+    fn collect_ready(&mut self) -> io::Result<()> {
         if !self.unit().inbox.is_empty() {
             self.empty_inbox();
         }
@@ -140,7 +140,7 @@ impl Kernel {
             if self.unaccounted >= TURNS_BETWEEN_CLOCKS {
                 self.core.read_clock();
             }
-            self.fire();
+            self.fire_timers();
         }
         self.unpolled += 1;
         if self.unpolled >= TURNS_BETWEEN_POLLS && self.locals.any_listens() {
@@ -149,7 +149,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// The slot of the workload that is to run next.
+    /// The slot of the workload to run next.
     fn fetch(&mut self) -> Option<u32> {
         while self.pulls() {
             let shared = &self.core.shared;
@@ -163,7 +163,7 @@ impl Kernel {
         Some(slot)
     }
 
-    /// Whether the shared queue has the best workload.
+    /// Whether the best workload is in the shared queue.
     fn pulls(&mut self) -> bool {
         let (own, others) = (self.ready.highest(), self.core.shared.queue.highest());
         match others.cmp(&own) {
@@ -176,7 +176,7 @@ impl Kernel {
         }
     }
 
-    /// Gives the next workload to an MPU that has nothing to do, if there is one.
+    /// Moves the next workload to the shared queue if another MPU is idle.
     fn donate(&mut self) {
         if self.core.shared.idle.load(Relaxed) > 0
             && let Some(next) = self.ready.first()
@@ -188,13 +188,13 @@ impl Kernel {
         }
     }
 
-    /// Takes a workload out of its cell; none: it is not to run any more.
+    /// Takes a workload out of its cell; `None` if it must not run any more.
     fn admit(&mut self, id: u32) -> Option<u32> {
         let shared = &*self.core.shared;
         let record = shared.table.record(id);
         let is_wanted = record.state.load(Acquire) & state::UNSCHEDULED == 0;
         let mut cell = record.cell.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever forgot that he had taken it out to look at it does not want it either.
+        // An owner that leaked a `Scheduling` has the body: the workload cannot run.
         let body = if is_wanted { cell.take() } else { None };
         drop(cell);
         let Some(body) = body else {
@@ -210,31 +210,31 @@ impl Kernel {
         Some(slot)
     }
 
-    /// Runs one workload once.
+    /// Runs one turn of a workload.
     fn turn(&mut self, slot: u32) {
         let local = self.locals.at(slot);
         if local.kind != self.kind {
             let kind = local.kind;
             self.core.read_clock();
-            self.settle();
+            self.account_time();
             self.kind = kind;
         }
         self.core.is_fresh = false;
-        self.locals.put(slot, Place::Running);
+        self.locals.put(slot, RunState::Running);
         let local = self.locals.at(slot);
         self.core.id = local.id;
         self.core.watch_token = local.watch_token(slot);
-        self.core.armed = local.stray;
+        self.core.armed = local.pending_wake;
         let next = local.run(&mut *self.modules[self.kind], &mut self.core);
         self.unaccounted += 1;
         if self.core.is_fresh {
-            self.settle();
+            self.account_time();
         }
         self.locals.at(slot).watched += std::mem::take(&mut self.core.watched);
         match next {
             Next::Yield => {
                 self.disarm(slot);
-                self.go_on(slot);
+                self.make_ready(slot);
             }
             Next::Stalled(wait) => self.stall(slot, &wait),
             Next::Finished => {
@@ -244,20 +244,20 @@ impl Kernel {
         }
     }
 
-    /// A workload can go on: here, unless another MPU has nothing to do.
-    fn go_on(&mut self, slot: u32) {
+    /// Makes a workload ready: here, or in the shared queue if another MPU is idle.
+    fn make_ready(&mut self, slot: u32) {
         let is_bound = self.locals.at(slot).is_bound();
         if !is_bound && !self.ready.is_empty() && self.core.shared.idle.load(Relaxed) > 0 {
             let id = self.park(slot);
             self.core.shared.offer(id);
         } else {
-            self.enlist(slot);
+            self.push_ready(slot);
         }
     }
 
-    /// A workload can go on here.
-    fn enlist(&mut self, slot: u32) {
-        self.locals.put(slot, Place::Ready);
+    /// Makes a workload ready on this MPU.
+    fn push_ready(&mut self, slot: u32) {
+        self.locals.put(slot, RunState::Ready);
         let priority = self.locals.at(slot).priority;
         self.ready.push(slot, priority, &mut self.locals);
     }
@@ -267,12 +267,12 @@ impl Kernel {
         if ticket != self.core.armed {
             self.disarm(slot);
             if ticket.is_some() {
-                // It is a wait of another turn, or of another workload: nobody would end it.
-                return self.go_on(slot);
+                // The wait belongs to another turn or another workload: nothing would end it.
+                return self.make_ready(slot);
             }
         }
         let token = self.core.armed.take();
-        self.locals.put(slot, Place::Stalled { readiness: wait.readiness, token });
+        self.locals.put(slot, RunState::Stalled { readiness: wait.readiness, token });
         let local = self.locals.at(slot);
         local.precision = if wait.exactly { Precision::Exact } else { Precision::About };
         self.watched += local.newly_watched();
@@ -283,31 +283,32 @@ impl Kernel {
         }
     }
 
-    /// Takes back a wait that was begun but is not waited for.
+    /// Cancels a wait that was begun but is not waited for.
     fn disarm(&mut self, slot: u32) {
         let Some(token) = self.core.armed.take() else { return };
         let local = self.locals.at(slot);
-        if !self.core.shared.table.record(local.id).turnstile.claim(token) {
-            local.stray = Some(token);
+        if !self.core.shared.table.record(local.id).wait_token.claim(token) {
+            local.pending_wake = Some(token);
         }
     }
 
-    /// Whoever lets this workload go on may bring it to any MPU.
+    /// Moves a stalled workload into its cell: whoever ends its wait may bring it to any
+    /// MPU.
     fn park_stalled(&mut self, slot: u32) {
         let id = self.park(slot);
         let shared = &self.core.shared;
-        // Who unscheduled it in the meantime may have found it nowhere.
+        // A thread that unscheduled it meanwhile may have found it neither here nor there.
         let record = shared.table.record(id);
         fence(SeqCst);
         if record.state.load(SeqCst) & state::UNSCHEDULED != 0
-            && let Some(token) = record.turnstile.waiting()
-            && record.turnstile.claim(token)
+            && let Some(token) = record.wait_token.waiting()
+            && record.wait_token.claim(token)
         {
             shared.deliver(id);
         }
     }
 
-    /// Puts a workload back into its cell; its id.
+    /// Moves a workload back into its cell; returns its id.
     fn park(&mut self, slot: u32) -> u32 {
         let local = self.locals.remove(slot);
         let shared = &self.core.shared;
@@ -318,20 +319,20 @@ impl Kernel {
         local.id
     }
 
-    /// A workload ended: it leaves, as soon as no message is on its way to it.
+    /// Ends a workload, once no message is on its way to it.
     fn finish(&mut self, slot: u32, ending: Ending) {
         self.disarm(slot);
         let local = self.locals.at(slot);
-        if local.stray.is_none() {
+        if local.pending_wake.is_none() {
             return self.leave(slot, ending);
         }
         local.ending = Some(ending);
-        let token = local.stray;
-        self.locals.put(slot, Place::Stalled { readiness: false, token });
+        let token = local.pending_wake;
+        self.locals.put(slot, RunState::Stalled { readiness: false, token });
         self.wheel.cancel(slot, &mut self.locals);
     }
 
-    /// A workload goes.
+    /// Removes an ended workload.
     fn leave(&mut self, slot: u32, ending: Ending) {
         self.wheel.cancel(slot, &mut self.locals);
         let local = self.locals.remove(slot);
@@ -341,36 +342,36 @@ impl Kernel {
         if !is_alone || ending != Ending::Finished || self.core.spare.len() >= MOST_SPARE {
             return self.core.shared.end(local.id, local.body, ending);
         }
-        // Nobody knows of it: nobody has to be told.
+        // It has no handle and no followers: nothing has to be notified.
         drop_quietly(local.body);
         record.slot.store(NONE, Relaxed);
         record.state.store(0, Relaxed);
         self.core.spare.push(local.id);
     }
 
-    /// Lets those go on that were spawned in the last turn.
-    fn take_in(&mut self) {
-        let mut newborn = std::mem::take(&mut self.core.newborn);
-        for (id, body) in newborn.drain(..) {
+    /// Makes the workloads ready that were spawned in the last turn.
+    fn admit_spawned(&mut self) {
+        let mut spawned = std::mem::take(&mut self.core.spawned);
+        for (id, body) in spawned.drain(..) {
             let record = self.core.shared.table.record(id);
             let (priority, kind) = (record.priority.load(Relaxed), record.kind.load(Relaxed));
             let slot = self.locals.insert(Local::new(id, body, kind.into(), priority, false));
             record.slot.store(slot, Relaxed);
             #[expect(clippy::cast_possible_truncation, reason = "there are no 2^32 CPUs")]
             record.home.store(self.core.index as u32, Release);
-            self.enlist(slot);
+            self.push_ready(slot);
         }
-        self.core.newborn = newborn;
+        self.core.spawned = spawned;
     }
 
-    /// The workload that ran has panicked.
-    fn bury(&mut self) {
+    /// Ends the running workload, which has panicked.
+    fn end_panicked(&mut self) {
         let slot = self.core.shared.table.record(self.core.id).slot.load(Relaxed);
         self.core.watched = 0;
         self.finish(slot, Ending::Panicked);
     }
 
-    /// Takes what others have put in.
+    /// Takes all workloads out of the inbox.
     fn empty_inbox(&mut self) {
         let table = &self.core.shared.table;
         let mut id = self.unit().inbox.take(|id| &table.record(id).link);
@@ -384,55 +385,55 @@ impl Kernel {
 
     fn receive(&mut self, id: u32, slot: u32) {
         if slot != NONE {
-            return self.awaken(slot);
+            return self.wake_local(slot);
         }
         let record = self.core.shared.table.record(id);
-        // Somebody let it go on just before it was parked.
+        // Its wait was ended just before it was parked.
         if !record.pinned.load(Relaxed) {
             record.home.store(NONE, Release);
             return self.core.shared.offer(id);
         }
         if let Some(slot) = self.admit(id) {
-            self.enlist(slot);
+            self.push_ready(slot);
         }
     }
 
-    /// An object has let a workload go on.
-    fn awaken(&mut self, slot: u32) {
+    /// Continues a workload whose wait was ended by an object.
+    fn wake_local(&mut self, slot: u32) {
         let local = self.locals.at(slot);
-        local.stray = None;
+        local.pending_wake = None;
         if let Some(ending) = local.ending {
             return self.leave(slot, ending);
         }
         // Else it has gone on without.
-        let Place::Stalled { token: Some(_), .. } = local.place() else { return };
+        let RunState::Stalled { token: Some(_), .. } = local.place() else { return };
         let id = local.id;
         self.wheel.cancel(slot, &mut self.locals);
         if self.core.shared.table.record(id).state.load(Relaxed) & state::UNSCHEDULED != 0 {
             return self.leave(slot, Ending::Unscheduled);
         }
-        self.go_on(slot);
+        self.make_ready(slot);
     }
 
-    /// A descriptor or a deadline lets a workload go on, unless its object was faster:
-    /// then the message is on its way.
+    /// Continues a workload whose wait was ended by a descriptor or a deadline, unless an
+    /// object was faster: then its message is on its way.
     fn release(&mut self, slot: u32) {
         let local = self.locals.at(slot);
-        let Place::Stalled { token, .. } = local.place() else { return };
+        let RunState::Stalled { token, .. } = local.place() else { return };
         let (id, is_timed) = (local.id, local.node.is_set());
         if let Some(token) = token
-            && !self.core.shared.table.record(id).turnstile.claim(token)
+            && !self.core.shared.table.record(id).wait_token.claim(token)
         {
             return;
         }
         if is_timed {
             self.wheel.cancel(slot, &mut self.locals);
         }
-        self.go_on(slot);
+        self.make_ready(slot);
     }
 
-    /// Lets those go on whose time has come.
-    fn fire(&mut self) {
+    /// Continues the workloads whose deadlines have passed.
+    fn fire_timers(&mut self) {
         while let Some(slot) = self.wheel.due(self.core.now, &mut self.locals) {
             self.release(slot);
         }
@@ -449,34 +450,34 @@ impl Kernel {
             }
             match self.locals.at(slot).place() {
                 // It ends when it is fetched.
-                Place::Ready | Place::Running => self.locals.at(slot).is_revoked = true,
-                Place::Stalled { token: Some(token), .. } => {
-                    if record.turnstile.claim(token) {
+                RunState::Ready | RunState::Running => self.locals.at(slot).is_revoked = true,
+                RunState::Stalled { token: Some(token), .. } => {
+                    if record.wait_token.claim(token) {
                         self.leave(slot, Ending::Unscheduled);
                     }
                 }
-                Place::Stalled { token: None, .. } => self.finish(slot, Ending::Unscheduled),
+                RunState::Stalled { token: None, .. } => self.finish(slot, Ending::Unscheduled),
             }
         }
     }
 
-    /// Sleeps until there is something to do. A thread that sleeps until a time wakes after
-    /// it, so that it asks for less and spins the rest.
-    fn rest(&mut self) -> io::Result<()> {
+    /// Sleeps until there is something to do. A thread that sleeps until a time wakes late,
+    /// so that it asks for an earlier time and spins for the rest.
+    fn sleep_or_spin(&mut self) -> io::Result<()> {
         let now = self.core.read_clock();
-        self.settle();
+        self.account_time();
         let Some((at, slot)) = self.wheel.next(&mut self.locals) else { return self.sleep(None) };
         if at <= now {
             return Ok(());
         }
-        let lead = self.punctuality.lead(self.locals.at(slot).precision);
+        let lead = self.wake_latency.lead(self.locals.at(slot).precision);
         let early = at.before(lead);
         if early <= now {
             return self.spin_until(at);
         }
         self.sleep(Some(early.since(now)))?;
         if self.core.now >= early {
-            self.punctuality.woke(self.core.now.since(early));
+            self.wake_latency.woke(self.core.now.since(early));
         }
         Ok(())
     }
@@ -485,7 +486,7 @@ impl Kernel {
         let began = self.core.now;
         let has_others = self.locals.any_listens();
         let mut looks = 0_u32;
-        while self.core.now < at && self.ready.is_empty() && !self.has_news() {
+        while self.core.now < at && self.ready.is_empty() && !self.has_work() {
             looks += 1;
             if has_others && looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
                 self.poll(Some(Duration::ZERO))?;
@@ -494,12 +495,12 @@ impl Kernel {
             self.core.read_clock();
         }
         self.unit().account.spin(self.core.now.since(began));
-        self.settle();
+        self.account_time();
         Ok(())
     }
 
-    /// Whether others have something for this MPU.
-    fn has_news(&self) -> bool {
+    /// Whether other threads have published something for this MPU.
+    fn has_work(&self) -> bool {
         let shared = &self.core.shared;
         !self.unit().inbox.is_empty()
             || shared.queue.highest().is_some()
@@ -508,24 +509,24 @@ impl Kernel {
     }
 
     fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
-        // Where nobody waits for a descriptor, none is to wake this thread: what came is found
-        // when the time has come.
-        let bed = if self.locals.any_listens() { Bed::Descriptors } else { Bed::Word };
+        // If no workload waits for a descriptor, none has to wake this thread: events are found
+        // when the deadline has come.
+        let on = if self.locals.any_listens() { SleepOn::Epoll } else { SleepOn::Futex };
         self.core.shared.idle.fetch_add(1, SeqCst);
-        self.unit().sleeper.lie_down(bed);
-        let result = if self.has_news() { Ok(()) } else { self.doze(bed, longest) };
-        self.unit().sleeper.rise();
+        self.unit().sleep_state.begin_sleep(on);
+        let result = if self.has_work() { Ok(()) } else { self.block(on, longest) };
+        self.unit().sleep_state.end_sleep();
         self.core.shared.idle.fetch_sub(1, SeqCst);
         result
     }
 
-    /// Sleeps until somebody rouses it, or for `longest`.
-    fn doze(&mut self, bed: Bed, longest: Option<Duration>) -> io::Result<()> {
+    /// Sleeps until a waker ends it, at most for `longest`.
+    fn block(&mut self, on: SleepOn, longest: Option<Duration>) -> io::Result<()> {
         self.unit().account.fall_asleep(self.core.now);
-        let result = match bed {
-            Bed::Descriptors => self.poll(longest),
-            Bed::Word => {
-                let (word, asleep) = self.unit().sleeper.word();
+        let result = match on {
+            SleepOn::Epoll => self.poll(longest),
+            SleepOn::Futex => {
+                let (word, asleep) = self.unit().sleep_state.word();
                 linux::futex::wait(word, asleep, longest);
                 Ok(())
             }
@@ -535,7 +536,8 @@ impl Kernel {
         result
     }
 
-    /// Looks at the descriptors, for `longest` at the most if none is ready.
+    /// Polls the descriptors; waits up to `longest` if none is ready (`None`: without
+    /// limit).
     fn poll(&mut self, longest: Option<Duration>) -> io::Result<()> {
         self.unpolled = 0;
         let Some(mut events) = self.events.take() else { return Ok(()) };
@@ -545,19 +547,19 @@ impl Kernel {
         result
     }
 
-    /// A descriptor is ready.
+    /// Handles a descriptor that became ready.
     fn report(&mut self, token: u64) {
         if token == WAKE {
             self.unit().wake.clear();
         } else if let Some(slot) = self.locals.watching(token)
-            && let Place::Stalled { readiness: true, .. } = self.locals.at(slot).place()
+            && let RunState::Stalled { readiness: true, .. } = self.locals.at(slot).place()
         {
             self.release(slot);
         }
     }
 
-    /// Accounts for the time until the clock was read last.
-    fn settle(&mut self) {
+    /// Accounts for the time up to the last reading of the clock.
+    fn account_time(&mut self) {
         let span = self.core.now.since(self.accounted);
         self.accounted = self.core.now;
         let turns = std::mem::take(&mut self.unaccounted);
@@ -565,26 +567,26 @@ impl Kernel {
     }
 }
 
-/// What an MPU has is dropped on its own thread.
+/// Drops what the MPU has on its own thread.
 impl Drop for Kernel {
     fn drop(&mut self) {
         for local in self.locals.drain() {
-            let turnstile = &self.core.shared.table.record(local.id).turnstile;
+            let wait_token = &self.core.shared.table.record(local.id).wait_token;
             // No object is to let it go on any more.
-            turnstile.waiting().map(|token| turnstile.claim(token));
+            wait_token.waiting().map(|token| wait_token.claim(token));
             self.core.shared.end(local.id, local.body, Ending::Unscheduled);
         }
     }
 }
 
-/// Token of the descriptor by which others wake the MPU.
+/// Token of the descriptor by which other threads wake the MPU.
 const WAKE: u64 = u64::MAX;
 const MOST_EVENTS: usize = 256;
-/// Ids that an MPU keeps for what it spawns.
+/// Number of ids that an MPU keeps for what it spawns.
 const MOST_SPARE: usize = 1024;
-/// The others may have become ready in the meantime.
+/// Other workloads may have become ready meanwhile.
 const TURNS_BETWEEN_POLLS: u32 = 16;
-/// While it spins it looks at the clock about 30 million times a second.
+/// A spinning MPU reads the clock about 30 million times per second.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
 /// Deadlines may be late by that many turns of workloads that do not read the clock.
 const TURNS_BETWEEN_CLOCKS: u64 = 8;

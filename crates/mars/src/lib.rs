@@ -1,5 +1,5 @@
-//! A runtime whose processing units fetch workloads themselves, and never wait while there
-//! is one that can go on.
+//! A cooperative runtime: its processing units fetch workloads themselves, and never sleep
+//! while one is ready.
 //!
 //! ```text
 //!   host                       context
@@ -9,18 +9,17 @@
 //!                          v           v
 //!                       MPU 0       MPU 1        pinned threads
 //!                      .-------.   .-------.
-//!                      | ready |   | ready |     workloads that can go on here
+//!                      | ready |   | ready |     ready workloads of this MPU
 //!                      | wheel |   | wheel |     deadlines
 //!                      | epoll |   | epoll |     descriptors
-//!                      | inbox |   | inbox |<--- objects and hosts let stalled ones go on
+//!                      | inbox |   | inbox |<--- objects and host threads end waits
 //!                      '-------'   '-------'
 //! ```
 //!
 //! The model is MARS, the multicore application runtime system that Sony wrote for the Cell
-//! processor: nobody hands work to a processing unit (MPU); each runs a small resident
-//! kernel that takes the best workload that is ready, runs it until it yields, stalls or
-//! finishes, and takes the next. A stalled workload costs nothing until what it waits for
-//! lets it go on.
+//! processor: work is not dispatched to a processing unit (MPU). Each MPU runs a small
+//! resident kernel that takes the best ready workload, runs it until it yields, stalls or
+//! finishes, and takes the next. A stalled workload costs nothing until its wait ends.
 //!
 //! - A [`Workload`] is a machine without a stack. Its kind has a [`Module`]: what each MPU
 //!   keeps for all workloads of that kind, such as one hot buffer.
@@ -43,8 +42,8 @@
 mod atomic;
 mod inbox;
 mod ready;
-mod sleeper;
-mod turnstile;
+mod sleep_state;
+mod wait_token;
 
 #[cfg(all(test, loom))]
 mod models;
@@ -52,9 +51,9 @@ mod models;
 #[cfg(not(loom))]
 mod account;
 #[cfg(not(loom))]
-mod bell;
-#[cfg(not(loom))]
 mod context;
+#[cfg(not(loom))]
+mod futex_event;
 #[cfg(not(loom))]
 mod handle;
 #[cfg(not(loom))]
@@ -66,8 +65,6 @@ mod mpu;
 #[cfg(not(loom))]
 mod object;
 #[cfg(not(loom))]
-mod punctuality;
-#[cfg(not(loom))]
 mod shared;
 #[cfg(not(loom))]
 mod table;
@@ -75,6 +72,8 @@ mod table;
 mod time;
 #[cfg(not(loom))]
 mod waiter;
+#[cfg(not(loom))]
+mod wake_latency;
 #[cfg(not(loom))]
 mod wheel;
 #[cfg(not(loom))]

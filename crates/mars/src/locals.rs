@@ -1,55 +1,55 @@
-//! The workloads that one MPU has.
+//! The workloads that are local to one MPU.
 
 use std::any::Any;
 
 use crate::mpu::Core;
-use crate::punctuality::Precision;
 use crate::ready::{Links, NONE};
 use crate::table::Body;
-use crate::turnstile::Token;
+use crate::wait_token::Token;
+use crate::wake_latency::Precision;
 use crate::wheel::{Node, Nodes};
 use crate::workload::{Ending, Next};
 
-/// One workload at its MPU.
+/// A workload at its MPU.
 pub(crate) struct Local {
     pub(crate) id: u32,
     pub(crate) body: Body,
-    /// Which of the context's modules runs it.
+    /// Index of its module.
     pub(crate) kind: usize,
     pub(crate) priority: u8,
-    place: Place,
-    /// How well its deadline is to be kept.
+    place: RunState,
+    /// How precisely its deadline is kept.
     pub(crate) precision: Precision,
-    /// It shall not run any more.
+    /// It was unscheduled and must not run again.
     pub(crate) is_revoked: bool,
-    /// A wait that somebody ended after the workload had gone on without it: until the
-    /// message has come the workload neither begins another one nor leaves.
-    pub(crate) stray: Option<Token>,
-    /// It has ended so, and leaves when the message has come.
+    /// A wait that was ended after the workload had continued without it. Until the message
+    /// arrives the workload neither begins another wait nor leaves.
+    pub(crate) pending_wake: Option<Token>,
+    /// How it ended, while it waits for that message before it leaves.
     pub(crate) ending: Option<Ending>,
-    /// It runs here and nowhere else.
+    /// It runs only on this MPU.
     pinned: bool,
-    /// How many descriptors it watches, and how many of them the MPU has counted.
+    /// Number of descriptors that it watches, and how many of them the MPU has counted.
     pub(crate) watched: u32,
     pub(crate) counted: u32,
     pub(crate) node: Node,
     next: u32,
 }
 
-/// Where a workload stands.
+/// The state of a local workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the list of those that can go on.
+pub(crate) enum RunState {
+    /// It is in the ready queue.
     Ready,
     /// It runs.
     Running,
-    /// It waits: for readiness, for an object if there is a token, for its deadline if
-    /// its node is set.
+    /// It waits: for readiness, for an object if there is a token, for its deadline if its
+    /// node is set.
     Stalled { readiness: bool, token: Option<Token> },
 }
 
-impl Place {
-    /// Whether a descriptor may let it go on.
+impl RunState {
+    /// Whether a descriptor may end the wait.
     const fn listens(self) -> bool {
         matches!(self, Self::Stalled { readiness: true, .. })
     }
@@ -62,10 +62,10 @@ impl Local {
             body,
             kind,
             priority,
-            place: Place::Running,
+            place: RunState::Running,
             precision: Precision::About,
             is_revoked: false,
-            stray: None,
+            pending_wake: None,
             ending: None,
             pinned,
             watched: 0,
@@ -75,13 +75,14 @@ impl Local {
         }
     }
 
-    pub(crate) const fn place(&self) -> Place {
+    pub(crate) const fn place(&self) -> RunState {
         self.place
     }
 
-    /// Whether it stays here: its descriptors are watched here, or a message comes here.
+    /// Whether it must stay here: it is pinned, its descriptors are watched here, or a
+    /// message will arrive here.
     pub(crate) const fn is_bound(&self) -> bool {
-        self.pinned || self.watched > 0 || self.stray.is_some()
+        self.pinned || self.watched > 0 || self.pending_wake.is_some()
     }
 
     pub(crate) fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next {
@@ -91,13 +92,13 @@ impl Local {
         self.body.run(module, core)
     }
 
-    /// Under what its descriptors are watched: the slot, and the id against those that
-    /// had the slot before.
+    /// The epoll token of its descriptors: the slot, and the id against earlier users of
+    /// the slot.
     pub(crate) fn watch_token(&self, slot: u32) -> u64 {
         u64::from(self.id) << 32 | u64::from(slot)
     }
 
-    /// How many descriptors it watches that the MPU has not counted.
+    /// The number of watched descriptors that the MPU has not counted yet.
     pub(crate) fn newly_watched(&mut self) -> usize {
         let new = self.watched - self.counted;
         self.counted = self.watched;
@@ -105,12 +106,12 @@ impl Local {
     }
 }
 
-/// All of them. It grows to the most that were ever here, and then allocates no more.
+/// All workloads of one MPU, in slots. It grows to its maximum and then allocates no more.
 #[derive(Default)]
 pub(crate) struct Locals {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// How many wait for a descriptor.
+    /// Number of workloads that wait for a descriptor.
     listeners: usize,
 }
 
@@ -129,24 +130,24 @@ impl Locals {
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> Local {
-        self.put(slot, Place::Running);
+        self.put(slot, RunState::Running);
         self.free.push(slot);
         self.slots[slot as usize].take().expect("a slot in use")
     }
 
-    /// From now on the workload in `slot` stands there.
-    pub(crate) fn put(&mut self, slot: u32, place: Place) {
+    /// Changes the state of the workload in `slot`.
+    pub(crate) fn put(&mut self, slot: u32, place: RunState) {
         let before = std::mem::replace(&mut self.at(slot).place, place);
         self.listeners += usize::from(place.listens());
         self.listeners -= usize::from(before.listens());
     }
 
-    /// Whether a descriptor may let one of them go on.
+    /// Whether a descriptor may end the wait of any of them.
     pub(crate) const fn any_listens(&self) -> bool {
         self.listeners > 0
     }
 
-    /// Takes those that are left.
+    /// Removes all.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Local> {
         self.slots.drain(..).flatten()
     }
@@ -155,17 +156,17 @@ impl Locals {
         self.slots[slot as usize].as_mut().expect("a slot in use")
     }
 
-    /// How many slots there are, free ones too.
+    /// Number of slots, free ones included.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.slots.len()).unwrap_or(NONE)
     }
 
-    /// Who is in `slot`.
+    /// The id of the workload in `slot`.
     pub(crate) fn id(&self, slot: u32) -> Option<u32> {
         self.slots[slot as usize].as_ref().map(|local| local.id)
     }
 
-    /// Whose descriptors are watched under `token`.
+    /// The slot of the workload whose descriptors report `token`.
     pub(crate) fn watching(&self, token: u64) -> Option<u32> {
         let slot = u32::try_from(token & u64::from(u32::MAX)).ok()?;
         let local = self.slots.get(slot as usize)?.as_ref()?;

@@ -7,31 +7,31 @@ use crate::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use crate::atomic::{AtomicU32, fence};
 use crate::inbox::Inbox;
 use crate::ready::NONE;
-use crate::sleeper::{Bed, Sleeper};
-use crate::turnstile::{Ender, Turnstile};
+use crate::sleep_state::{SleepOn, SleepState};
+use crate::wait_token::{Ender, WaitToken};
 
 /// As the kernel keeps a futex: whether the word still holds what the sleeper expects is
-/// looked at under the same lock as wakers take. Loom reports a deadlock if nobody wakes.
+/// looked at under the same lock as wakers take. Loom reports a deadlock if no thread wakes it.
 struct Futex {
     lock: Mutex<()>,
-    bed: Condvar,
+    condition: Condvar,
 }
 
 impl Futex {
     fn new() -> Self {
-        Self { lock: Mutex::new(()), bed: Condvar::new() }
+        Self { lock: Mutex::new(()), condition: Condvar::new() }
     }
 
     fn wait(&self, word: &AtomicU32, expected: u32) {
         let mut guard = self.lock.lock().expect("lock");
         while word.load(Relaxed) == expected {
-            guard = self.bed.wait(guard).expect("lock");
+            guard = self.condition.wait(guard).expect("lock");
         }
     }
 
     fn wake(&self) {
         let _guard = self.lock.lock().expect("lock");
-        self.bed.notify_all();
+        self.condition.notify_all();
     }
 }
 
@@ -39,9 +39,9 @@ impl Futex {
 struct Unit {
     inbox: Inbox,
     links: [AtomicU32; 2],
-    sleeper: Sleeper,
+    sleep_state: SleepState,
     futex: Futex,
-    /// How many are in the shared queue, as its `highest` tells.
+    /// How many are in the shared queue, as its `highest` says.
     shared: AtomicU32,
     idle: AtomicU32,
 }
@@ -51,15 +51,15 @@ impl Unit {
         Self {
             inbox: Inbox::default(),
             links: [AtomicU32::new(NONE), AtomicU32::new(NONE)],
-            sleeper: Sleeper::default(),
+            sleep_state: SleepState::default(),
             futex: Futex::new(),
             shared: AtomicU32::new(0),
             idle: AtomicU32::new(0),
         }
     }
 
-    fn rouse(&self) {
-        if self.sleeper.rouse().is_some() {
+    fn wake_if_asleep(&self) {
+        if self.sleep_state.wake_if_asleep().is_some() {
             self.futex.wake();
         }
     }
@@ -67,7 +67,7 @@ impl Unit {
     /// As `Shared::deliver` does.
     fn deliver(&self, id: u32) {
         self.inbox.put(id, &self.links[id as usize]);
-        self.rouse();
+        self.wake_if_asleep();
     }
 
     /// As `Shared::offer` does.
@@ -75,7 +75,7 @@ impl Unit {
         self.shared.fetch_add(1, SeqCst);
         fence(SeqCst);
         if self.idle.load(SeqCst) > 0 {
-            self.rouse();
+            self.wake_if_asleep();
         }
     }
 
@@ -93,12 +93,12 @@ impl Unit {
     /// As the kernel of an MPU sleeps.
     fn sleep(&self) {
         self.idle.fetch_add(1, SeqCst);
-        self.sleeper.lie_down(Bed::Word);
+        self.sleep_state.begin_sleep(SleepOn::Futex);
         if self.inbox.is_empty() && self.shared.load(SeqCst) == 0 {
-            let (word, asleep) = self.sleeper.word();
+            let (word, asleep) = self.sleep_state.word();
             self.futex.wait(word, asleep);
         }
-        self.sleeper.rise();
+        self.sleep_state.end_sleep();
         self.idle.fetch_sub(1, SeqCst);
     }
 }
@@ -160,14 +160,14 @@ fn no_offer_is_slept_through() {
 #[test]
 fn of_all_who_want_to_end_a_wait_one_does() {
     model(|| {
-        let turnstile = Arc::new(Turnstile::default());
-        let token = turnstile.arm(Ender::Object);
+        let wait_token = Arc::new(WaitToken::default());
+        let token = wait_token.arm(Ender::Object);
         let ended = Arc::new(AtomicU32::new(0));
         let enders: Vec<_> = (0..2)
             .map(|_| {
-                let (turnstile, ended) = (Arc::clone(&turnstile), Arc::clone(&ended));
+                let (wait_token, ended) = (Arc::clone(&wait_token), Arc::clone(&ended));
                 thread::spawn(move || {
-                    if turnstile.claim(token) {
+                    if wait_token.claim(token) {
                         ended.fetch_add(1, AcqRel);
                     }
                 })
@@ -175,7 +175,7 @@ fn of_all_who_want_to_end_a_wait_one_does() {
             .collect();
         enders.into_iter().for_each(|ender| ender.join().expect("tried"));
         assert_eq!(ended.load(Relaxed), 1);
-        assert!(turnstile.waiting().is_none());
+        assert!(wait_token.waiting().is_none());
     });
 }
 
@@ -183,20 +183,20 @@ fn of_all_who_want_to_end_a_wait_one_does() {
 #[test]
 fn a_signal_is_seen_or_ends_the_wait() {
     model(|| {
-        let shared = Arc::new((Turnstile::default(), AtomicU32::new(0), AtomicU32::new(0)));
+        let shared = Arc::new((WaitToken::default(), AtomicU32::new(0), AtomicU32::new(0)));
         let sender = Arc::clone(&shared);
         let sender = thread::spawn(move || {
-            let (turnstile, signalled, delivered) = &*sender;
+            let (wait_token, signalled, delivered) = &*sender;
             signalled.store(1, SeqCst);
             fence(SeqCst);
-            if let Some(token) = turnstile.waiting_for_signal()
-                && turnstile.claim(token)
+            if let Some(token) = wait_token.waiting_for_signal()
+                && wait_token.claim(token)
             {
                 delivered.store(1, SeqCst);
             }
         });
-        let (turnstile, signalled, delivered) = &*shared;
-        turnstile.arm(Ender::Signal);
+        let (wait_token, signalled, delivered) = &*shared;
+        wait_token.arm(Ender::Signal);
         fence(SeqCst);
         let is_seen = signalled.load(SeqCst) == 1;
         sender.join().expect("sent");
@@ -208,25 +208,25 @@ fn a_signal_is_seen_or_ends_the_wait() {
 #[test]
 fn one_that_is_unscheduled_while_it_begins_to_wait_is_found() {
     model(|| {
-        let shared = Arc::new((Turnstile::default(), AtomicU32::new(0)));
+        let shared = Arc::new((WaitToken::default(), AtomicU32::new(0)));
         let host = Arc::clone(&shared);
         let host = thread::spawn(move || {
-            let (turnstile, state) = &*host;
+            let (wait_token, state) = &*host;
             state.fetch_or(1, AcqRel);
             fence(SeqCst);
-            turnstile.waiting().is_some_and(|token| turnstile.claim(token))
+            wait_token.waiting().is_some_and(|token| wait_token.claim(token))
         });
-        let (turnstile, state) = &*shared;
-        turnstile.arm(Ender::Object);
+        let (wait_token, state) = &*shared;
+        wait_token.arm(Ender::Object);
         fence(SeqCst);
         let finds = state.load(Acquire) == 1
-            && turnstile.waiting().is_some_and(|token| turnstile.claim(token));
+            && wait_token.waiting().is_some_and(|token| wait_token.claim(token));
         let is_found = host.join().expect("unscheduled");
         assert!(finds != is_found, "exactly one of them ends it");
     });
 }
 
-/// Waiting for an object: `Line::open` and `Line::is_empty`.
+/// Waiting for an object: `WaitList::open` and `WaitList::is_empty`.
 #[test]
 fn whoever_begins_to_wait_sees_the_object_change_or_is_woken() {
     model(|| {
@@ -250,33 +250,33 @@ fn whoever_begins_to_wait_sees_the_object_change_or_is_woken() {
     });
 }
 
-/// A host that listens: `Bell::ring` and `Bell::look_until`.
+/// A host that listens: `FutexEvent::notify` and `FutexEvent::check_until`.
 #[test]
-fn whoever_listens_hears_the_bell() {
+fn a_host_that_waits_sees_the_change_or_is_woken() {
     model(|| {
-        let bell =
+        let event =
             Arc::new((AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0), Futex::new()));
-        let ringer = Arc::clone(&bell);
-        let ringer = thread::spawn(move || {
-            let (word, listeners, rings, futex) = &*ringer;
+        let notifier = Arc::clone(&event);
+        let notifier = thread::spawn(move || {
+            let (word, waiters, generation, futex) = &*notifier;
             word.store(1, Relaxed);
             fence(SeqCst);
-            if listeners.load(SeqCst) > 0 {
-                rings.fetch_add(1, SeqCst);
+            if waiters.load(SeqCst) > 0 {
+                generation.fetch_add(1, SeqCst);
                 futex.wake();
             }
         });
-        let (word, listeners, rings, futex) = &*bell;
-        listeners.fetch_add(1, SeqCst);
+        let (word, waiters, generation, futex) = &*event;
+        waiters.fetch_add(1, SeqCst);
         loop {
-            let heard = rings.load(SeqCst);
+            let seen = generation.load(SeqCst);
             fence(SeqCst);
             if word.load(Relaxed) == 1 {
                 break;
             }
-            futex.wait(rings, heard);
+            futex.wait(generation, seen);
         }
-        listeners.fetch_sub(1, SeqCst);
-        ringer.join().expect("rang");
+        waiters.fetch_sub(1, SeqCst);
+        notifier.join().expect("notified");
     });
 }

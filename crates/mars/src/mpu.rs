@@ -1,4 +1,4 @@
-//! What a running workload can ask of its MPU.
+//! What a running workload can ask its MPU to do.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -12,37 +12,37 @@ use crate::context::{Typed, Workloads};
 use crate::shared::Shared;
 use crate::table::{Body, state};
 use crate::time::Time;
-use crate::turnstile::{Ender, Token};
-use crate::waiter::{GIVEN, Ticket, Waiter};
+use crate::wait_token::{Ender, Token};
+use crate::waiter::{PRESENT, Ticket, Waiter};
 use crate::workload::{Priority, Wait, Workload};
 
-/// The MPU that runs a workload, for as long as that runs.
+/// The MPU that runs a workload, for the duration of one turn.
 pub struct Mpu<'a, M> {
-    /// What this MPU keeps for workloads of this kind.
+    /// The state that this MPU keeps for workloads of this kind.
     pub module: &'a mut M,
     pub(crate) core: &'a mut Core,
 }
 
-/// The part of an MPU that does not depend on the kind of a workload.
+/// The part of an MPU that does not depend on the kind of workload.
 pub(crate) struct Core {
     pub(crate) index: usize,
     pub(crate) shared: Arc<Shared>,
     pub(crate) epoll: Epoll,
-    /// What the clock showed when it was read last.
+    /// The last reading of the clock.
     pub(crate) now: Time,
-    /// It was read since the current workload began to run.
+    /// The clock was read in this turn.
     pub(crate) is_fresh: bool,
-    /// The workload that runs.
+    /// The running workload.
     pub(crate) id: u32,
-    /// What its descriptors are watched under.
+    /// The epoll token of its descriptors.
     pub(crate) watch_token: u64,
-    /// How many descriptors it began to watch in this turn.
+    /// Number of descriptors that it began to watch in this turn.
     pub(crate) watched: u32,
-    /// The wait that it began in this turn, or one of before whose message is on its way.
+    /// The wait that it began in this turn, or an earlier one whose message is on its way.
     pub(crate) armed: Option<Token>,
-    /// What it spawned in this turn.
-    pub(crate) newborn: Vec<(u32, Body)>,
-    /// Ids of workloads that have gone from here, for the next ones.
+    /// The workloads that it spawned in this turn.
+    pub(crate) spawned: Vec<(u32, Body)>,
+    /// Ids of workloads that have ended here, for the next ones.
     pub(crate) spare: Vec<u32>,
 }
 
@@ -53,29 +53,30 @@ impl Core {
         self.now
     }
 
-    /// Begins a wait of the workload that runs, in place of the one that it began before.
+    /// Begins a wait of the running workload, which replaces the one it began before.
     pub(crate) fn arm(&mut self, ender: Ender) -> Waiter {
-        let turnstile = &self.shared.table.record(self.id).turnstile;
+        let wait_token = &self.shared.table.record(self.id).wait_token;
         if let Some(token) = self.armed
-            && !turnstile.claim(token)
+            && !wait_token.claim(token)
         {
-            // Somebody has ended that one: the message is on its way, and until it has come
-            // nobody may send another. It will end this wait too.
+            // That wait has been ended: the message is on its way, and until it has arrived no
+            // other may be sent. It will end this wait too.
             return Waiter { id: self.id, token };
         }
-        let token = turnstile.arm(ender);
+        let token = wait_token.arm(ender);
         self.armed = Some(token);
         Waiter { id: self.id, token }
     }
 
-    /// What object `number` has for the workload that runs, if it ended its last wait.
-    pub(crate) fn take_gift(&self, number: u32) -> Option<u32> {
-        let gift = &self.shared.table.record(self.id).gift;
-        let given = gift.load(Relaxed);
-        if given & GIVEN == 0 || (given & !GIVEN) >> 32 != u64::from(number) {
+    /// The value that object `number` handed to the running workload, if it ended its last
+    /// wait.
+    pub(crate) fn take_wake_value(&self, number: u32) -> Option<u32> {
+        let wake_value = &self.shared.table.record(self.id).wake_value;
+        let given = wake_value.load(Relaxed);
+        if given & PRESENT == 0 || (given & !PRESENT) >> 32 != u64::from(number) {
             return None;
         }
-        gift.store(0, Relaxed);
+        wake_value.store(0, Relaxed);
         u32::try_from(given & u64::from(u32::MAX)).ok()
     }
 
@@ -86,36 +87,37 @@ impl Core {
 }
 
 impl<M> Mpu<'_, M> {
-    /// Which one it is, counted from 0.
+    /// The number of the MPU, from 0.
     pub const fn index(&self) -> usize {
         self.core.index
     }
 
-    /// The time, read at most once in a turn.
+    /// The time. The clock is read at most once per turn.
     pub fn now(&mut self) -> Time {
         if self.core.is_fresh { self.core.now } else { self.core.read_clock() }
     }
 
-    /// The time, read anew.
+    /// Reads the clock.
     pub fn clock(&mut self) -> Time {
         self.core.read_clock()
     }
 
-    /// How long this MPU has spun until deadlines.
+    /// Total time that this MPU has spun until deadlines.
     pub fn spun(&self) -> Duration {
         self.core.shared.units[self.core.index].account.spun()
     }
 
-    /// Watches `fd` for this workload, which from now on stays on this MPU. When it
-    /// *becomes* ready it ends a [`Wait::for_readiness`], so that the workload has to use it
-    /// until it would block before it waits. It is watched until it is closed.
+    /// Watches `fd` for this workload, which then stays on this MPU.
+    /// [`Wait::for_readiness`] ends when it *becomes* ready, so that the workload must use
+    /// it until it would block before it waits. It is watched until it is closed.
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports.
+    /// `ENOSPC` beyond `fs.epoll.max_user_watches`, `ENOMEM`, `EPERM` for a file that
+    /// cannot be polled (epoll_ctl(2)).
     pub fn watch(&mut self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
         let token = self.core.watch_token;
         match self.core.epoll.add(&fd, interest, token) {
-            // It was, when this workload, or another one, was scheduled before.
+            // This or another workload watched it when it was scheduled before.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 self.core.epoll.modify(&fd, interest, token)?;
             }
@@ -125,34 +127,35 @@ impl<M> Mpu<'_, M> {
         Ok(())
     }
 
-    /// The same for a descriptor that comes and goes, beside one that this workload watches
-    /// all along.
+    /// Watches a descriptor that comes and goes, beside one that this workload watches with
+    /// [`Self::watch`] until it ends.
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports.
+    /// `EEXIST` if it is watched already, `ENOSPC` beyond `fs.epoll.max_user_watches`,
+    /// `ENOMEM` (epoll_ctl(2)).
     pub fn watch_extra(&self, fd: impl AsFd, interest: Interest) -> io::Result<()> {
         self.core.epoll.add(&fd, interest, self.core.watch_token)
     }
 
-    /// Watches `fd` no more.
+    /// Stops watching `fd`.
     ///
     /// # Errors
-    /// What epoll_ctl(2) reports, e.g. `ENOENT` if it was not watched.
+    /// `ENOENT` if it is not watched (epoll_ctl(2)).
     pub fn unwatch(&self, fd: impl AsFd) -> io::Result<()> {
         self.core.epoll.delete(fd)
     }
 
-    /// Whether somebody sent this workload a signal since it asked last. Signals are one
-    /// deep: several of them are one.
+    /// Whether a signal was sent to this workload since the last call. Several signals
+    /// count as one.
     pub fn signalled(&self) -> bool {
         let record = self.core.shared.table.record(self.core.id);
         record.signalled.load(SeqCst) && record.signalled.swap(false, SeqCst)
     }
 
-    /// Takes a signal, or says how to wait for one; the workload then asks again.
+    /// Waits for a signal.
     ///
     /// # Errors
-    /// The wait to stall for.
+    /// The wait to stall for. The workload then calls this again.
     pub fn wait_for_signal(&mut self) -> Result<(), Wait> {
         if self.signalled() {
             return Ok(());
@@ -163,12 +166,11 @@ impl<M> Mpu<'_, M> {
             // A sender that claims the wait now only wakes what runs anyway.
             return Ok(());
         }
-        Err(Wait::for_object(Ticket::of(waiter)))
+        Err(Wait::for_object(Ticket::new(waiter)))
     }
 
-    /// Adds a workload and schedules it: on this MPU, unless another one has nothing to do.
-    /// Nobody can wait for it; it goes when it has finished. Cheaper than
-    /// [`Workloads::spawn`].
+    /// Adds a workload and schedules it: on this MPU, unless another one is idle. It has no
+    /// handle and is dropped when it has finished. It is cheaper than [`Workloads::spawn`].
     ///
     /// # Panics
     /// If the context has no module for this kind of workload.
@@ -181,9 +183,9 @@ impl<M> Mpu<'_, M> {
         record.priority.store(priority.0, Relaxed);
         record.pinned.store(false, Relaxed);
         record.signalled.store(false, Relaxed);
-        record.gift.store(0, Relaxed);
+        record.wake_value.store(0, Relaxed);
         record.state.store(state::BUSY | state::ABANDONED, Relaxed);
-        self.core.newborn.push((id, Box::new(Typed(workload))));
+        self.core.spawned.push((id, Box::new(Typed(workload))));
     }
 
     /// The context's workloads, to add more.

@@ -1,15 +1,15 @@
-//! Who can go on: by priority, then by age.
+//! A ready queue: by priority, then first in, first out.
 
-/// Where a list keeps the links of its members.
+/// Storage for the links of a queue's members.
 pub(crate) trait Links {
-    /// The member behind `id`, or [`NONE`].
+    /// The member after `id`, or [`NONE`].
     fn next(&self, id: u32) -> u32;
-    /// Sets the member behind `id`.
+    /// Sets the member after `id`.
     fn link(&mut self, id: u32, next: u32);
 }
 
-/// One first-in-first-out list for each priority. It allocates once: its members are
-/// linked through themselves.
+/// One first-in-first-out list for each priority. It allocates once: the links are stored
+/// in the members.
 ///
 /// ```text
 ///   occupied   .. 0 1 0 .. 1 ..         one bit for each priority
@@ -37,17 +37,17 @@ impl Default for Ready {
 }
 
 impl Ready {
-    /// How many are in it.
+    /// Number of members.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nobody is in it.
+    /// Whether the queue is empty.
     pub(crate) const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The highest priority of any that is in it.
+    /// The highest priority of all members.
     pub(crate) fn highest(&self) -> Option<u8> {
         (0..4_u8).rev().find(|word| self.occupied[usize::from(*word)] != 0).map(|word| {
             let zeros = self.occupied[usize::from(word)].leading_zeros();
@@ -56,12 +56,12 @@ impl Ready {
         })
     }
 
-    /// The oldest of the highest priority.
+    /// The oldest member of the highest priority.
     pub(crate) fn first(&self) -> Option<u32> {
         self.highest().map(|priority| self.lists[usize::from(priority)].first)
     }
 
-    /// Puts `id`, which is in no list, behind all of its priority.
+    /// Appends `id`, which is in no list, to the list of its priority.
     pub(crate) fn push(&mut self, id: u32, priority: u8, links: &mut impl Links) {
         links.link(id, NONE);
         let list = &mut self.lists[usize::from(priority)];
@@ -75,7 +75,7 @@ impl Ready {
         self.len += 1;
     }
 
-    /// Takes the oldest of the highest priority.
+    /// Removes the oldest member of the highest priority.
     pub(crate) fn pop(&mut self, links: &mut impl Links) -> Option<u32> {
         let priority = self.highest()?;
         let list = &mut self.lists[usize::from(priority)];

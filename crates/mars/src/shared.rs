@@ -1,4 +1,4 @@
-//! What the host and all MPUs of a context share.
+//! State that the host and all MPUs of a context share.
 
 use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,50 +12,50 @@ use crate::account::Account;
 use crate::atomic::{AtomicU32, fence};
 use crate::inbox::Inbox;
 use crate::ready::{Links, NONE, Ready};
-use crate::sleeper::{Bed, Sleeper};
+use crate::sleep_state::{SleepOn, SleepState};
 use crate::table::{Body, Table, state};
 use crate::workload::{Ending, Module, Placement, Priority, Workload};
 
-/// One context.
+/// The shared state of one context.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) table: Table,
     /// Workloads that any MPU may take.
     pub(crate) queue: SharedQueue,
     pub(crate) units: Box<[Unit]>,
-    /// How many MPUs sleep.
+    /// Number of sleeping MPUs.
     pub(crate) idle: AtomicUsize,
-    /// Grows when a workload was unscheduled, which every MPU then looks for.
+    /// Incremented when a workload is unscheduled; every MPU then looks for it.
     pub(crate) revocations: AtomicU32,
     pub(crate) stopping: AtomicBool,
     /// The modules of the kinds of workloads.
     pub(crate) kinds: Box<[TypeId]>,
 }
 
-/// What others know of one MPU.
+/// The shared state of one MPU.
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) inbox: Inbox,
-    pub(crate) sleeper: Sleeper,
-    /// Wakes it from its descriptors.
+    pub(crate) sleep_state: SleepState,
+    /// Wakes it from epoll_wait(2).
     pub(crate) wake: EventFd,
     pub(crate) account: Account,
 }
 
 impl Unit {
-    /// Wakes the MPU if it sleeps; whether it did.
-    pub(crate) fn rouse(&self) -> bool {
-        match self.sleeper.rouse() {
+    /// Wakes the MPU if it sleeps. Returns whether it did.
+    pub(crate) fn wake_if_asleep(&self) -> bool {
+        match self.sleep_state.wake_if_asleep() {
             None => return false,
-            Some(Bed::Word) => linux::futex::wake(self.sleeper.word().0, 1),
-            Some(Bed::Descriptors) => self.wake.notify(),
+            Some(SleepOn::Futex) => linux::futex::wake(self.sleep_state.word().0, 1),
+            Some(SleepOn::Epoll) => self.wake.notify(),
         }
         true
     }
 }
 
 impl Shared {
-    /// The number of the module of a kind of workload.
+    /// The index of the module of a kind of workload.
     pub(crate) fn kind_of<W: Workload>(&self) -> u16 {
         let wanted = TypeId::of::<W::Module>();
         let kind = self.kinds.iter().position(|module| *module == wanted);
@@ -63,8 +63,8 @@ impl Shared {
         u16::try_from(kind).expect("few modules")
     }
 
-    /// Schedules a workload that is in its cell and is not busy.
-    /// `holder` is nothing, or that nobody holds it.
+    /// Schedules a workload that is in its cell and not scheduled. `holder` is 0 or
+    /// [`state::ABANDONED`].
     ///
     /// # Panics
     /// If there is no such MPU.
@@ -81,28 +81,28 @@ impl Shared {
             Placement::Mpu(index) => u32::try_from(index).unwrap_or(NONE),
         };
         record.home.store(home, Release);
-        record.gift.store(0, Relaxed);
+        record.wake_value.store(0, Relaxed);
         record.state.store(state::BUSY | holder, SeqCst);
-        // Whoever stops the context looks for busy ones afterwards.
+        // The thread that stops the context looks for busy workloads afterwards.
         if self.stopping.load(SeqCst) {
             return self.conclude(id, Ending::Unscheduled);
         }
         self.deliver(id);
     }
 
-    /// Brings a workload that can go on to where it goes on.
+    /// Delivers a workload that can continue: to its home MPU, or to the shared queue.
     pub(crate) fn deliver(&self, id: u32) {
         let record = self.table.record(id);
         match self.units.get(record.home.load(Acquire) as usize) {
             Some(unit) => {
                 unit.inbox.put(id, &record.link);
-                unit.rouse();
+                unit.wake_if_asleep();
             }
             None => self.offer(id),
         }
     }
 
-    /// The same for many.
+    /// Delivers several workloads that can continue, in batches.
     pub(crate) fn deliver_all(&self, ids: impl Iterator<Item = u32>) {
         let (mut offers, mut count) = ([NONE; OFFERS], 0);
         for id in ids {
@@ -120,23 +120,25 @@ impl Shared {
         self.offer_all(&offers[..count]);
     }
 
-    /// Offers a workload, which is in its cell, to all MPUs, and wakes one that sleeps.
+    /// Puts a workload, which is in its cell, into the shared queue, and wakes a sleeping
+    /// MPU.
     pub(crate) fn offer(&self, id: u32) {
         self.offer_all(&[id]);
     }
 
-    /// The same for several.
+    /// Puts several workloads, which are in their cells, into the shared queue, and wakes
+    /// as many sleeping MPUs.
     fn offer_all(&self, ids: &[u32]) {
         self.queue.push(ids, &self.table);
-        // Whoever lies down counts as idle first, and looks at the queue afterwards.
+        // An MPU that goes to sleep counts as idle first, and reads the queue afterwards.
         fence(SeqCst);
         if self.idle.load(SeqCst) > 0 {
-            let sleepers = self.units.iter().filter(|unit| unit.rouse());
+            let sleepers = self.units.iter().filter(|unit| unit.wake_if_asleep());
             sleepers.take(ids.len()).for_each(drop);
         }
     }
 
-    /// A workload ended: its body goes back to its cell, unless nobody wants it.
+    /// Ends a workload: its body returns to its cell, or is dropped if it has no handle.
     pub(crate) fn end(&self, id: u32, body: Body, ending: Ending) {
         let record = self.table.record(id);
         record.slot.store(NONE, Relaxed);
@@ -148,7 +150,8 @@ impl Shared {
         self.conclude(id, ending);
     }
 
-    /// The same for one that is in its cell. Of several that do it at once, one does.
+    /// Ends a workload that is in its cell. If several threads do so at once, one of them
+    /// does.
     pub(crate) fn conclude(&self, id: u32, ending: Ending) {
         let record = self.table.record(id);
         let how = match ending {
@@ -178,7 +181,7 @@ impl Shared {
         }
     }
 
-    /// Drops a workload that is not busy and that nobody holds any more.
+    /// Drops a workload that is not scheduled and has no handle any more.
     pub(crate) fn forget(&self, id: u32) {
         let body = self.take(id);
         self.release(id);
@@ -194,7 +197,8 @@ impl Shared {
         self.table.release(id);
     }
 
-    /// Sees to it that a workload does not run again.
+    /// Marks a workload so that it does not run again, and wakes the MPU that has to end
+    /// it.
     pub(crate) fn unschedule(&self, id: u32) {
         let record = self.table.record(id);
         let mut now = record.state.load(Acquire);
@@ -208,24 +212,24 @@ impl Shared {
                 Err(other) => now = other,
             }
         }
-        // Whoever begins to wait, and goes to its cell, looks at the state afterwards.
+        // An MPU that parks a workload as it begins to wait reads the state afterwards.
         fence(SeqCst);
-        if let Some(token) = record.turnstile.waiting()
-            && record.turnstile.claim(token)
+        if let Some(token) = record.wait_token.waiting()
+            && record.wait_token.claim(token)
         {
             self.deliver(id);
         }
         self.revocations.fetch_add(1, SeqCst);
-        self.rouse_all();
+        self.wake_all_units();
     }
 
-    /// After the MPUs have stopped: ends what nobody had fetched.
+    /// Ends the workloads that no MPU had fetched, after the MPUs have stopped.
     pub(crate) fn unschedule_the_rest(&self) {
         for id in 0..self.table.len() {
             let record = self.table.record(id);
             if record.state.load(SeqCst) & state::BUSY != 0 {
                 // No object is to let it go on any more.
-                record.turnstile.waiting().map(|token| record.turnstile.claim(token));
+                record.wait_token.waiting().map(|token| record.wait_token.claim(token));
                 self.conclude(id, Ending::Unscheduled);
             }
         }
@@ -233,16 +237,16 @@ impl Shared {
 
     pub(crate) fn stop(&self) {
         self.stopping.store(true, SeqCst);
-        self.rouse_all();
+        self.wake_all_units();
     }
 
-    pub(crate) fn rouse_all(&self) {
-        self.units.iter().for_each(|unit| _ = unit.rouse());
+    pub(crate) fn wake_all_units(&self) {
+        self.units.iter().for_each(|unit| _ = unit.wake_if_asleep());
     }
 }
 
-/// The workload queue: from it MPUs pull by priority, then age. What all write is on cache
-/// lines of its own.
+/// The shared queue, from which MPUs pull by priority, then age. It is on cache lines of
+/// its own, since all MPUs write it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct SharedQueue {
@@ -283,12 +287,12 @@ impl SharedQueue {
     }
 }
 
-/// Nobody is there to see a panic of the workload's `Drop`.
+/// Drops a workload and ignores a panic of its `Drop`, which no caller could handle.
 pub(crate) fn drop_quietly(body: Body) {
     _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
 }
 
-/// How many are put into the shared queue at once.
+/// Number of workloads that are put into the shared queue at once.
 const OFFERS: usize = 64;
 
 struct RecordLinks<'a>(&'a Table);

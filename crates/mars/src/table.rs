@@ -1,5 +1,5 @@
-//! The records of all workloads of a context. It grows without moving what is in it, so
-//! that finding a record takes no lock.
+//! The records of all workloads of a context. The table grows without moving records, so
+//! that finding one takes no lock.
 
 use std::any::Any;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,32 +10,32 @@ use crate::atomic::{AtomicU32, AtomicU64};
 use crate::inbox::Inbox;
 use crate::mpu::Core;
 use crate::ready::NONE;
-use crate::turnstile::Turnstile;
+use crate::wait_token::WaitToken;
 use crate::waiter::Waiter;
 use crate::workload::Next;
 
-/// What the context knows of one workload, wherever that is. All but the last is on one
-/// cache line.
+/// The shared state of one workload, wherever the workload is. All but the last field is on
+/// one cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Record {
-    /// Its current wait.
-    pub(crate) turnstile: Turnstile,
-    /// What the object that ended its last wait has for it.
-    pub(crate) gift: AtomicU64,
-    /// The next one in an inbox, or in the shared queue.
+    /// The token of its current wait.
+    pub(crate) wait_token: WaitToken,
+    /// The value that the object which ended its last wait handed over.
+    pub(crate) wake_value: AtomicU64,
+    /// The next one in an inbox or in the shared queue.
     pub(crate) link: AtomicU32,
-    /// The MPU that has it, or is to have it; [`NONE`]: any.
+    /// The MPU that has it or is to have it; [`NONE`]: any.
     pub(crate) home: AtomicU32,
-    /// Where it is at its home; [`NONE`]: not there yet.
+    /// Its slot at its home; [`NONE`]: it has not arrived.
     pub(crate) slot: AtomicU32,
     /// See [`state`].
     pub(crate) state: AtomicU32,
     pub(crate) priority: AtomicU8,
-    /// It runs only at its home.
+    /// It runs only on its home MPU.
     pub(crate) pinned: AtomicBool,
     pub(crate) signalled: AtomicBool,
-    /// Which of the context's modules runs it.
+    /// Index of its module.
     pub(crate) kind: AtomicU16,
     /// The workload itself while no MPU has it.
     pub(crate) cell: Mutex<Option<Body>>,
@@ -52,7 +52,7 @@ impl std::fmt::Debug for dyn Runs {
     }
 }
 
-/// What an MPU does with a workload, whatever its type.
+/// A workload of any type, as an MPU runs it.
 pub(crate) trait Runs: Any + Send {
     fn run(&mut self, module: &mut dyn Any, core: &mut Core) -> Next;
 }
@@ -61,11 +61,11 @@ pub(crate) trait Runs: Any + Send {
 pub(crate) mod state {
     /// It is scheduled and has not finished.
     pub(crate) const BUSY: u32 = 1;
-    /// Somebody waits for its end.
+    /// A thread or a workload waits for its end.
     pub(crate) const AWAITED: u32 = 2;
-    /// Nobody holds it: it goes when it has finished.
+    /// It has no handle: it is dropped when it has finished.
     pub(crate) const ABANDONED: u32 = 4;
-    /// It shall not run again.
+    /// It must not run again.
     pub(crate) const UNSCHEDULED: u32 = 8;
     /// It ended because it was unscheduled.
     pub(crate) const CUT_SHORT: u32 = 16;
@@ -73,37 +73,38 @@ pub(crate) mod state {
     pub(crate) const PANICKED: u32 = 32;
 }
 
-/// All records: chunks that double in size.
+/// All records, in chunks that double in size.
 #[derive(Debug)]
 pub(crate) struct Table {
     chunks: [OnceLock<Box<[Record]>>; CHUNKS],
-    free: Own<Mutex<Free>>,
-    /// Those that come back, until somebody needs one: giving back takes no lock.
-    returns: Own<Inbox>,
+    free: CacheAligned<Mutex<FreeList>>,
+    /// Released records until the next allocation: releasing takes no lock.
+    returns: CacheAligned<Inbox>,
 }
 
-/// On cache lines of its own, since all write it.
+/// On cache lines of its own, since all threads write it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Own<T>(T);
+struct CacheAligned<T>(T);
 
+/// The free records, under the table's lock.
 #[derive(Debug)]
-struct Free {
-    /// The first of those that were used and are not any more.
+struct FreeList {
+    /// The first released record.
     returned: u32,
-    /// The first that was never used.
+    /// The first record that was never used.
     fresh: u32,
 }
 
 impl Default for Table {
     fn default() -> Self {
-        let free = Own(Mutex::new(Free { returned: NONE, fresh: 0 }));
-        Self { chunks: [const { OnceLock::new() }; CHUNKS], free, returns: Own::default() }
+        let free = CacheAligned(Mutex::new(FreeList { returned: NONE, fresh: 0 }));
+        Self { chunks: [const { OnceLock::new() }; CHUNKS], free, returns: CacheAligned::default() }
     }
 }
 
 impl Table {
-    /// A record that nobody uses.
+    /// Allocates a record.
     pub(crate) fn allocate(&self) -> u32 {
         let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
         if free.returned == NONE && !self.returns.0.is_empty() {
@@ -123,24 +124,24 @@ impl Table {
         id
     }
 
-    /// Gives a record back.
+    /// Releases a record.
     pub(crate) fn release(&self, id: u32) {
         self.returns.0.put(id, &self.record(id).link);
     }
 
-    /// The record of `id`, which is in use.
+    /// The record of `id`, which is allocated.
     pub(crate) fn record(&self, id: u32) -> &Record {
         let (chunk, index) = locate(id);
         &self.chunks[chunk].get().expect("made when the id was given out")[index]
     }
 
-    /// How many ids were ever given out: all are below.
+    /// An upper bound of all ids: how many were ever allocated.
     pub(crate) fn len(&self) -> u32 {
         self.free.0.lock().unwrap_or_else(PoisonError::into_inner).fresh
     }
 }
 
-/// Chunk of an id, and its place there.
+/// The chunk of an id and the index there.
 const fn locate(id: u32) -> (usize, usize) {
     let shifted = id as usize + FIRST_CHUNK;
     let chunk = (shifted.ilog2() - FIRST_CHUNK.ilog2()) as usize;

@@ -1,4 +1,4 @@
-//! Time as the runtime keeps it: nanoseconds of the monotonic clock.
+//! Instants in nanoseconds of the monotonic clock.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Time(u64);
 
 impl Time {
-    /// The clock now.
+    /// Reads the clock.
     pub fn now() -> Self {
         Self(nanos(linux::clock::monotonic()))
     }
@@ -34,7 +34,7 @@ impl Time {
         Self(self.0.saturating_sub(nanos(span)))
     }
 
-    /// What has passed since `earlier`; nothing if that is later.
+    /// The time since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

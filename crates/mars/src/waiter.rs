@@ -1,10 +1,10 @@
-//! A workload that waits for an object, as the object knows it.
+//! A workload that waits for an object, as the object stores it.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::shared::Shared;
 use crate::table::state;
-use crate::turnstile::Token;
+use crate::wait_token::Token;
 
 /// One wait of one workload.
 #[derive(Clone, Copy, Debug)]
@@ -14,41 +14,42 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// Ends the wait and hands `gift` over; false: the workload waits no more, or will not
-    /// run any more, and somebody else may have what was meant for it.
-    pub(crate) fn wake(self, shared: &Shared, gift: u64) -> bool {
-        let is_ours = self.claim(shared, gift);
+    /// Ends the wait and hands over `wake_value`. False if the workload has stopped waiting
+    /// or will not run again: the value may then go to another one.
+    pub(crate) fn wake(self, shared: &Shared, wake_value: u64) -> bool {
+        let is_ours = self.claim(shared, wake_value);
         if is_ours {
             shared.deliver(self.id);
         }
         is_ours && shared.table.record(self.id).state.load(Relaxed) & state::UNSCHEDULED == 0
     }
 
-    /// The same, but the workload goes on only when it is delivered.
-    pub(crate) fn claim(self, shared: &Shared, gift: u64) -> bool {
+    /// Ends the wait and hands over `wake_value`, but does not deliver the workload to its
+    /// MPU. False if the workload has stopped waiting.
+    pub(crate) fn claim(self, shared: &Shared, wake_value: u64) -> bool {
         let record = shared.table.record(self.id);
-        let is_ours = record.turnstile.claim(self.token);
+        let is_ours = record.wait_token.claim(self.token);
         if is_ours {
-            record.gift.store(gift | GIVEN, Relaxed);
+            record.wake_value.store(wake_value | PRESENT, Relaxed);
         }
         is_ours
     }
 }
 
-/// Proof that an object knows that a workload waits.
+/// Proof that an object has recorded a workload's wait.
 #[derive(Debug)]
 pub struct Ticket(Token);
 
 impl Ticket {
-    pub(crate) const fn of(waiter: Waiter) -> Self {
+    pub(crate) const fn new(waiter: Waiter) -> Self {
         Self(waiter.token)
     }
 
-    /// The wait that the object knows of.
+    /// The token of the recorded wait.
     pub(crate) const fn token(&self) -> Token {
         self.0
     }
 }
 
-/// Marks a gift, which may be zero.
-pub(crate) const GIVEN: u64 = 1 << 63;
+/// Marks that a wake value is present; the value itself may be zero.
+pub(crate) const PRESENT: u64 = 1 << 63;

@@ -13,19 +13,19 @@
 use crate::ready::NONE;
 use crate::time::Time;
 
-/// Where a wheel keeps what it knows of each member.
+/// Storage for the nodes of a wheel's members.
 pub(crate) trait Nodes {
     /// The node of member `id`.
     fn node(&mut self, id: u32) -> &mut Node;
 }
 
-/// One member's place in the wheel.
+/// The state of one member: its deadline and its neighbours in the slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     at: Time,
     previous: u32,
     next: u32,
-    /// Level and slot; none: it has no deadline.
+    /// Level and slot; `None` without a deadline.
     place: Option<(u8, u8)>,
 }
 
@@ -126,7 +126,7 @@ impl Wheel {
         self.len -= 1;
     }
 
-    /// The next deadline and whose it is.
+    /// The earliest deadline and its member.
     pub(crate) fn next(&mut self, nodes: &mut impl Nodes) -> Option<(Time, u32)> {
         // Every deadline of a level is earlier than all of the next one.
         let level = self.levels.iter_mut().find(|level| level.occupied != 0)?;
@@ -137,7 +137,7 @@ impl Wheel {
         Some((nodes.node(slot.earliest).at, slot.earliest))
     }
 
-    /// Takes one member whose deadline is not after `now`.
+    /// Removes one member whose deadline is not after `now`.
     pub(crate) fn due(&mut self, now: Time, nodes: &mut impl Nodes) -> Option<u32> {
         let target = now.nanos() >> TICK_BITS;
         loop {
@@ -161,7 +161,7 @@ impl Wheel {
         }
     }
 
-    /// The first tick of a slot of the current turn.
+    /// The first tick of a slot in the current turn of its level.
     fn start(&self, level: usize, slot: u32) -> u64 {
         #[expect(clippy::cast_possible_truncation, reason = "there are nine levels")]
         let shift = level as u32 * SLOT_BITS;
@@ -170,7 +170,7 @@ impl Wheel {
         above | (u64::from(slot) << shift)
     }
 
-    /// Time has entered this slot: its members go to lower levels.
+    /// Moves the members of a slot to lower levels: time has entered this slot.
     fn sink(&mut self, level: usize, slot: usize, nodes: &mut impl Nodes) {
         let place = &mut self.levels[level].slots[slot];
         let mut id = std::mem::replace(&mut place.first, NONE);
@@ -186,8 +186,8 @@ impl Wheel {
 }
 
 impl Slot {
-    /// Any member whose deadline is not after `now`. The first one is, unless it is this
-    /// very tick: however many deadlines are the same, each costs the same.
+    /// A member whose deadline is not after `now`. It is the first one, except in the slot
+    /// of the current tick: so the cost does not grow with the number of equal deadlines.
     fn first_due(self, now: Time, nodes: &mut impl Nodes) -> Option<u32> {
         let mut id = self.first;
         while id != NONE && nodes.node(id).at > now {

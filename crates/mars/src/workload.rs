@@ -1,4 +1,4 @@
-//! What an MPU runs.
+//! Workloads: what an MPU runs, and what they return to it.
 
 use std::any::Any;
 
@@ -6,41 +6,41 @@ use crate::mpu::Mpu;
 use crate::time::Time;
 use crate::waiter::Ticket;
 
-/// A workload without a stack: a machine that an MPU runs until it would wait.
+/// A stackless task: a state machine that an MPU runs until it would wait.
 pub trait Workload: Any + Send {
-    /// What an MPU keeps for all workloads of this kind.
+    /// The state that an MPU keeps for all workloads of this kind.
     type Module: Module;
 
-    /// Goes on until it has nothing to do, or has done enough for one turn. It must not
-    /// block: as long as it runs, nothing else does on this MPU.
+    /// Continues until the workload has to wait or has done enough for one turn. It must
+    /// not block: no other workload of this MPU runs meanwhile.
     fn run(&mut self, mpu: &mut Mpu<'_, Self::Module>) -> Next;
 }
 
-/// What an MPU keeps for all workloads of one kind: their buffers, caches, or stacks.
+/// What an MPU keeps for all workloads of one kind: buffers, caches.
 ///
-/// Each MPU makes its own, on its own thread, and it never leaves that thread.
+/// Each MPU makes its own on its own thread, and it never leaves that thread.
 pub trait Module: Any {
-    /// What the kind is called in accounts.
+    /// Name of the kind in [`crate::KindUse`].
     const NAME: &'static str;
 }
 
-/// For workloads that need nothing.
+/// The module of workloads that need none.
 impl Module for () {
     const NAME: &'static str = "plain";
 }
 
-/// What is to become of a workload that ran.
+/// The result of one turn of a workload.
 #[derive(Debug)]
 pub enum Next {
-    /// It has done all. It may be scheduled again.
+    /// It is finished. It may be scheduled again.
     Finished,
-    /// It can go on, after the others had their turn.
+    /// It can continue once the other ready workloads had their turn.
     Yield,
     /// It waits.
     Stalled(Wait),
 }
 
-/// What a stalled workload waits for: whatever of it comes first.
+/// The events that a stalled workload waits for; the first one ends the wait.
 #[derive(Debug)]
 pub struct Wait {
     pub(crate) readiness: bool,
@@ -52,35 +52,35 @@ pub struct Wait {
 impl Wait {
     const NOTHING: Self = Self { readiness: false, ticket: None, until: None, exactly: false };
 
-    /// Until a descriptor that it watches becomes ready ([`Mpu::watch`]).
+    /// Waits until a watched descriptor becomes ready ([`Mpu::watch`]).
     pub const fn for_readiness() -> Self {
         Self { readiness: true, ..Self::NOTHING }
     }
 
-    /// Until about `time`: as late as the kernel wakes a thread.
+    /// Waits until about `time`: it ends as late as the kernel wakes a thread.
     pub const fn until(time: Time) -> Self {
         Self { until: Some(time), ..Self::NOTHING }
     }
 
-    /// Until `time` as exactly as possible: the MPU sleeps until shortly before, and spins
-    /// the rest.
+    /// Waits until `time` as precisely as possible: the MPU sleeps until shortly before it
+    /// and spins for the rest.
     pub const fn exactly_until(time: Time) -> Self {
         Self { exactly: true, ..Self::until(time) }
     }
 
-    /// But also until a descriptor that it watches becomes ready.
+    /// Ends the wait also when a watched descriptor becomes ready.
     #[must_use]
     pub const fn or_readiness(mut self) -> Self {
         self.readiness = true;
         self
     }
 
-    /// Until an object, which gave the ticket, lets it go on.
+    /// Waits until the object that gave the ticket ends the wait.
     pub(crate) const fn for_object(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::NOTHING }
     }
 
-    /// But no longer than until `time`.
+    /// Ends the wait at `time` at the latest.
     #[must_use]
     pub const fn or_until(mut self, time: Time) -> Self {
         self.until = Some(time);
@@ -88,16 +88,16 @@ impl Wait {
     }
 }
 
-/// When a workload runs, among others that are ready: higher ones first.
+/// Priority among ready workloads: higher ones run first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// After all others.
+    /// The lowest priority.
     pub const LOWEST: Self = Self(0);
-    /// In the middle.
+    /// The default.
     pub const NORMAL: Self = Self(128);
-    /// Before all others.
+    /// The highest priority.
     pub const HIGHEST: Self = Self(255);
 }
 
@@ -107,23 +107,23 @@ impl Default for Priority {
     }
 }
 
-/// Where a workload runs.
+/// The MPUs on which a workload may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
-    /// On any MPU that is free, and on another one after a wait.
+    /// Any MPU that is free; after a wait possibly another one.
     #[default]
     Anywhere,
-    /// On this MPU only, counted from 0.
+    /// Only this MPU, counted from 0.
     Mpu(usize),
 }
 
 /// How a workload ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It said so.
+    /// It returned [`Next::Finished`].
     Finished,
-    /// It was unscheduled.
+    /// It was unscheduled, or the context stopped.
     Unscheduled,
-    /// It panicked; what it was then is what it still is.
+    /// It panicked; the workload stays as it was then.
     Panicked,
 }

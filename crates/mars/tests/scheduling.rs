@@ -1,4 +1,4 @@
-//! Who runs when, and where.
+//! The order in which workloads run, and on which MPU.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};

@@ -1,4 +1,4 @@
-//! Everything at once, at random: nothing is lost, and nobody waits for ever.
+//! Random workloads on all objects at once: no wake-up is lost and no wait is endless.
 
 #![expect(clippy::disallowed_methods, reason = "a test waits by the clock")]
 

@@ -1,4 +1,4 @@
-//! Where the time of an MPU goes is told as it went.
+//! The accounting of an MPU's time.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -24,7 +24,7 @@ pub(crate) fn rows(sink: Sink) {
     }
 }
 
-/// When somebody ran, for whoever waits for that on the other CPU.
+/// The time at which one side ran, read by the other side on another CPU.
 #[derive(Default)]
 struct Stamp(AtomicU64);
 

@@ -1,43 +1,44 @@
-//! Thirty-two bits that workloads and hosts wait for.
+//! Event flags: thirty-two bits that workloads and host threads wait for.
 
 use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use crate::bell::Bell;
 use crate::context::Workloads;
+use crate::futex_event::FutexEvent;
 use crate::mpu::Mpu;
-use crate::object::{Door, Line};
+use crate::object::{WaitList, WaitListGuard};
 use crate::workload::Wait;
 
-/// Bits that are set by some and waited for by others.
+/// Bits that some threads or workloads set and others wait for.
 ///
 /// Setting takes no lock while no workload waits, and no system call while none of those
-/// that it lets go on is on a sleeping MPU.
+/// that it wakes is on a sleeping MPU.
 #[derive(Debug)]
 pub struct EventFlag {
     bits: AtomicU32,
     clearing: Clearing,
-    line: Line,
-    bell: Bell,
+    waiters: WaitList,
+    changed: FutexEvent,
 }
 
-/// Who clears the bits that were waited for.
+/// How the bits that were waited for are cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clearing {
-    /// The wait that succeeds, all of its mask. One setting lets all go on that wait then.
+    /// A wait that succeeds clears all of its mask. One call of [`EventFlag::set`] ends the
+    /// waits of all that wait then.
     Automatic,
-    /// Nobody but [`EventFlag::clear`].
+    /// Only [`EventFlag::clear`] clears bits.
     Manual,
 }
 
-/// Which bits of a mask must be set.
+/// Which bits of a mask have to be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masking {
-    /// At least one of them. An empty mask waits for ever.
+    /// At least one. An empty mask waits for ever.
     Any,
-    /// All of them. An empty mask does not wait.
+    /// All. An empty mask does not wait.
     All,
 }
 
@@ -51,47 +52,48 @@ impl Masking {
 }
 
 impl EventFlag {
-    /// A flag for the workloads of one context, all bits cleared.
+    /// A flag for the workloads of one context, with all bits cleared.
     pub fn new(workloads: &Workloads, clearing: Clearing) -> Self {
-        let line = Line::new(&workloads.shared);
-        Self { bits: AtomicU32::new(0), clearing, line, bell: Bell::default() }
+        let waiters = WaitList::new(&workloads.shared);
+        Self { bits: AtomicU32::new(0), clearing, waiters, changed: FutexEvent::default() }
     }
 
-    /// The bits now.
+    /// The current bits.
     pub fn bits(&self) -> u32 {
         self.bits.load(SeqCst)
     }
 
-    /// Sets `bits` and lets all go on whose condition now holds.
+    /// Sets `bits` and ends all waits whose condition now holds.
     pub fn set(&self, bits: u32) {
         self.bits.fetch_or(bits, SeqCst);
         let seen = Cell::new(None);
         let release = |note| {
-            // What is set from now on is for others; what was taken until now, by some who
-            // did not have to wait, is gone.
+            // Bits that are set from now on are for later waits. Bits that waits which did not
+            // have to stall took until now are gone.
             let now = seen.get().unwrap_or_else(|| self.bits());
             seen.set(Some(now));
             let (mask, masking) = read(note);
             masking.is_met(now, mask).then_some(now)
         };
-        self.line.wake_those(release, |note| self.take(read(note).0));
-        self.bell.ring();
+        self.waiters.wake_those(release, |note| self.take(read(note).0));
+        self.changed.notify();
     }
 
-    /// Clears what was waited for if that is automatic. Only who holds the line does, so
-    /// that bits which are seen there stay until they are given.
+    /// Clears the bits that were waited for if clearing is automatic. The caller holds the
+    /// wait list, so that bits which were seen there stay until they are handed over.
     fn take(&self, bits: u32) {
         if self.clearing == Clearing::Automatic {
             self.bits.fetch_and(!bits, SeqCst);
         }
     }
 
-    /// Clears `bits`, which lets nobody go on.
+    /// Clears `bits`, which ends no wait.
     pub fn clear(&self, bits: u32) {
         self.bits.fetch_and(!bits, SeqCst);
     }
 
-    /// The bits as they are if the condition holds; clears the mask if that is automatic.
+    /// Returns all bits if the condition holds, and then clears the mask if clearing is
+    /// automatic.
     pub fn try_wait(&self, mask: u32, masking: Masking) -> Option<u32> {
         let now = self.bits();
         if !masking.is_met(now, mask) {
@@ -99,12 +101,13 @@ impl EventFlag {
         }
         match self.clearing {
             Clearing::Manual => Some(now),
-            Clearing::Automatic => self.look(&self.line.open(), mask, masking),
+            Clearing::Automatic => self.look(&self.waiters.lock_list(), mask, masking),
         }
     }
 
-    /// The same for who holds the line.
-    fn look(&self, _door: &Door<'_>, mask: u32, masking: Masking) -> Option<u32> {
+    /// Returns all bits if the condition holds, and then clears the mask if clearing is
+    /// automatic. The guard shows that the caller holds the wait list.
+    fn look(&self, _waiters: &WaitListGuard<'_>, mask: u32, masking: Masking) -> Option<u32> {
         let now = self.bits();
         let is_met = masking.is_met(now, mask);
         is_met.then(|| {
@@ -113,26 +116,28 @@ impl EventFlag {
         })
     }
 
-    /// The bits that let the workload go on.
+    /// Waits until the condition holds; returns all bits.
     ///
     /// # Errors
-    /// The wait to stall for; the workload then asks again.
+    /// The wait to stall for. The workload then calls this again.
     pub fn wait<M>(&self, mpu: &mut Mpu<'_, M>, mask: u32, masking: Masking) -> Result<u32, Wait> {
-        // The gift may be for a wait of before, which was for other bits.
-        let gift = self.line.take_gift(mpu).filter(|bits| masking.is_met(*bits, mask));
-        if let Some(bits) = gift.or_else(|| self.try_wait(mask, masking)) {
+        // The wake_value may be for a wait of before, which was for other bits.
+        let wake_value =
+            self.waiters.take_wake_value(mpu).filter(|bits| masking.is_met(*bits, mask));
+        if let Some(bits) = wake_value.or_else(|| self.try_wait(mask, masking)) {
             return Ok(bits);
         }
-        let mut door = self.line.open();
-        match self.look(&door, mask, masking) {
+        let mut waiters = self.waiters.lock_list();
+        match self.look(&waiters, mask, masking) {
             Some(bits) => Ok(bits),
-            None => Err(door.join(mpu, note(mask, masking))),
+            None => Err(waiters.join(mpu, note(mask, masking))),
         }
     }
 
-    /// The same for a host thread, for `span` at the most (none: for ever).
+    /// Waits on a host thread until the condition holds; returns all bits, or `None` if it
+    /// does not hold within `span` (`None`: without limit).
     pub fn wait_on_host(&self, mask: u32, masking: Masking, span: Option<Duration>) -> Option<u32> {
-        self.bell.listen(span, || self.try_wait(mask, masking))
+        self.changed.wait_until(span, || self.try_wait(mask, masking))
     }
 }
 

@@ -1,47 +1,48 @@
-//! A bounded queue between workloads, and between them and hosts.
+//! A bounded queue between workloads, and between them and host threads.
 
 use std::time::Duration;
 
 use crossbeam_queue::ArrayQueue;
 
-use crate::bell::Bell;
 use crate::context::Workloads;
+use crate::futex_event::FutexEvent;
 use crate::mpu::Mpu;
-use crate::object::Line;
+use crate::object::WaitList;
 use crate::workload::Wait;
 
-/// First in, first out. Pushing and popping take no lock while no workload waits for it.
+/// A bounded first-in-first-out queue. Pushing and popping take no lock while no workload
+/// waits.
 ///
-/// A workload that is let go on may find that another one was faster; it then waits on
-/// before all others.
+/// A workload that is woken may find that another one was faster; it then waits again,
+/// ahead of all others.
 #[derive(Debug)]
 pub struct Queue<T> {
     ring: ArrayQueue<T>,
-    poppers: Line,
-    pushers: Line,
-    bell: Bell,
+    poppers: WaitList,
+    pushers: WaitList,
+    changed: FutexEvent,
 }
 
 impl<T> Queue<T> {
     /// An empty queue for the workloads of one context, with room for `depth` entries, at
     /// least one.
     pub fn new(workloads: &Workloads, depth: usize) -> Self {
-        let line = || Line::new(&workloads.shared);
+        let wait_list = || WaitList::new(&workloads.shared);
         let ring = ArrayQueue::new(depth.max(1));
-        Self { ring, poppers: line(), pushers: line(), bell: Bell::default() }
+        Self { ring, poppers: wait_list(), pushers: wait_list(), changed: FutexEvent::default() }
     }
 
-    /// How many entries are in it.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether there are none.
+    /// Whether it has no entries.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Puts `entry` in.
+    /// Appends `entry` without waiting.
     ///
     /// # Errors
     /// The entry, if there is no room.
@@ -53,10 +54,10 @@ impl<T> Queue<T> {
 
     fn pushed(&self) {
         self.poppers.wake_one(0);
-        self.bell.ring();
+        self.changed.notify();
     }
 
-    /// Takes the oldest entry, if there is one.
+    /// Removes the oldest entry, if there is one.
     pub fn try_pop(&self) -> Option<T> {
         let entry = self.ring.pop()?;
         self.popped();
@@ -65,61 +66,62 @@ impl<T> Queue<T> {
 
     fn popped(&self) {
         self.pushers.wake_one(0);
-        self.bell.ring();
+        self.changed.notify();
     }
 
-    /// Takes all entries out.
+    /// Removes all entries.
     pub fn clear(&self) {
         while self.try_pop().is_some() {}
     }
 
-    /// Puts `entry` in.
+    /// Appends `entry`.
     ///
     /// # Errors
-    /// The entry and the wait to stall for; the workload then tries again.
+    /// The entry and the wait to stall for, if there is no room. The workload then calls
+    /// this again.
     pub fn push<M>(&self, mpu: &mut Mpu<'_, M>, entry: T) -> Result<(), (T, Wait)> {
-        let has_waited = self.pushers.take_gift(mpu).is_some();
+        let has_waited = self.pushers.take_wake_value(mpu).is_some();
         let Err(entry) = self.try_push(entry) else { return Ok(()) };
-        let mut door = self.pushers.open();
+        let mut waiters = self.pushers.lock_list();
         match self.ring.push(entry) {
             Ok(()) => {
-                drop(door);
+                drop(waiters);
                 self.pushed();
                 Ok(())
             }
-            Err(entry) if has_waited => Err((entry, door.rejoin(mpu))),
-            Err(entry) => Err((entry, door.join(mpu, 0))),
+            Err(entry) if has_waited => Err((entry, waiters.rejoin(mpu))),
+            Err(entry) => Err((entry, waiters.join(mpu, 0))),
         }
     }
 
-    /// Takes the oldest entry.
+    /// Removes the oldest entry.
     ///
     /// # Errors
-    /// The wait to stall for; the workload then tries again.
+    /// The wait to stall for, if there is none. The workload then calls this again.
     pub fn pop<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<T, Wait> {
-        let has_waited = self.poppers.take_gift(mpu).is_some();
+        let has_waited = self.poppers.take_wake_value(mpu).is_some();
         if let Some(entry) = self.try_pop() {
             return Ok(entry);
         }
-        let mut door = self.poppers.open();
+        let mut waiters = self.poppers.lock_list();
         match self.ring.pop() {
             Some(entry) => {
-                drop(door);
+                drop(waiters);
                 self.popped();
                 Ok(entry)
             }
-            None if has_waited => Err(door.rejoin(mpu)),
-            None => Err(door.join(mpu, 0)),
+            None if has_waited => Err(waiters.rejoin(mpu)),
+            None => Err(waiters.join(mpu, 0)),
         }
     }
 
-    /// Puts `entry` in from a host thread, within `span` (none: for ever).
+    /// Appends `entry` from a host thread, within `span` (`None`: without limit).
     ///
     /// # Errors
     /// The entry, if there was no room in that time.
     pub fn push_on_host(&self, entry: T, span: Option<Duration>) -> Result<(), T> {
         let mut entry = Some(entry);
-        let pushed = self.bell.listen(span, || match self.try_push(entry.take()?) {
+        let pushed = self.changed.wait_until(span, || match self.try_push(entry.take()?) {
             Ok(()) => Some(()),
             Err(refused) => {
                 entry = Some(refused);
@@ -132,8 +134,9 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes the oldest entry on a host thread, within `span` (none: for ever).
+    /// Removes the oldest entry on a host thread; `None` if there is none within `span`
+    /// (`None`: without limit).
     pub fn pop_on_host(&self, span: Option<Duration>) -> Option<T> {
-        self.bell.listen(span, || self.try_pop())
+        self.changed.wait_until(span, || self.try_pop())
     }
 }

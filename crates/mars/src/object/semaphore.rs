@@ -1,39 +1,39 @@
-//! A number of tokens that workloads take and give back.
+//! A counting semaphore.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use crate::bell::Bell;
 use crate::context::Workloads;
+use crate::futex_event::FutexEvent;
 use crate::mpu::Mpu;
-use crate::object::Line;
+use crate::object::WaitList;
 use crate::workload::Wait;
 
-/// A counting semaphore. A token that is given back goes to the workload that has waited
-/// longest, and nobody overtakes it.
+/// A counting semaphore. A token that is released goes to the workload that has waited
+/// longest; none overtakes it.
 #[derive(Debug)]
 pub struct Semaphore {
     tokens: AtomicU32,
-    line: Line,
-    bell: Bell,
+    waiters: WaitList,
+    changed: FutexEvent,
 }
 
 impl Semaphore {
-    /// A semaphore of `tokens` for the workloads of one context.
+    /// A semaphore with `tokens` tokens for the workloads of one context.
     pub fn new(workloads: &Workloads, tokens: u32) -> Self {
-        let line = Line::new(&workloads.shared);
-        Self { tokens: AtomicU32::new(tokens), line, bell: Bell::default() }
+        let waiters = WaitList::new(&workloads.shared);
+        Self { tokens: AtomicU32::new(tokens), waiters, changed: FutexEvent::default() }
     }
 
-    /// How many tokens are left.
+    /// Number of tokens that are left.
     pub fn tokens(&self) -> u32 {
         self.tokens.load(SeqCst)
     }
 
-    /// Takes a token; false: there is none, or others wait for one.
+    /// Takes a token without waiting. False if there is none, or workloads wait for one.
     pub fn try_acquire(&self) -> bool {
-        self.line.is_empty() && self.take()
+        self.waiters.is_empty() && self.take()
     }
 
     fn take(&self) -> bool {
@@ -44,33 +44,34 @@ impl Semaphore {
     /// Takes a token.
     ///
     /// # Errors
-    /// The wait to stall for; the workload then asks again, and has it. One that does not
-    /// ask again has lost it for all.
+    /// The wait to stall for. The workload then calls this again and gets its token; if it
+    /// does not, the token is lost.
     pub fn acquire<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<(), Wait> {
-        if self.line.take_gift(mpu).is_some() || self.try_acquire() {
+        if self.waiters.take_wake_value(mpu).is_some() || self.try_acquire() {
             return Ok(());
         }
-        let mut door = self.line.open();
-        if door.is_first() && self.take() { Ok(()) } else { Err(door.join(mpu, 0)) }
+        let mut waiters = self.waiters.lock_list();
+        if waiters.is_first() && self.take() { Ok(()) } else { Err(waiters.join(mpu, 0)) }
     }
 
-    /// Takes a token for a host thread, within `span` (none: for ever); whether it did.
+    /// Takes a token on a host thread. False if there is none within `span` (`None`:
+    /// without limit).
     pub fn acquire_on_host(&self, span: Option<Duration>) -> bool {
-        self.bell.listen(span, || self.try_acquire().then_some(())).is_some()
+        self.changed.wait_until(span, || self.try_acquire().then_some(())).is_some()
     }
 
-    /// Gives a token back.
+    /// Returns a token.
     pub fn release(&self) {
         loop {
-            if self.line.wake_one(0) {
+            if self.waiters.wake_one(0) {
                 return;
             }
             self.tokens.fetch_add(1, SeqCst);
-            // Somebody may have begun to wait before the token was back.
-            if self.line.is_empty() || !self.take() {
+            // A workload may have begun to wait before the token was returned.
+            if self.waiters.is_empty() || !self.take() {
                 break;
             }
         }
-        self.bell.ring();
+        self.changed.notify();
     }
 }

@@ -1,25 +1,26 @@
-//! How late this thread wakes when it asks for a time, learned from how late it woke.
+//! The wake-up latency of a thread that sleeps until a time, estimated from earlier
+//! wake-ups.
 
 use std::time::Duration;
 
-/// How well a time is to be kept.
+/// How precisely a deadline is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Precision {
-    /// Some microseconds are no matter.
+    /// To some microseconds, without spinning for long.
     About,
     /// To the microsecond, at the price of spinning.
     Exact,
 }
 
-/// Estimates of a wake-up's lateness. They follow it as it changes: a CPU that sleeps longer
-/// sleeps deeper.
+/// Estimates of the wake-up latency. They follow its changes: a CPU that sleeps longer
+/// enters a deeper idle state.
 #[derive(Debug)]
-pub(crate) struct Punctuality {
+pub(crate) struct WakeLatency {
     usual: Estimate,
     seldom_later: Estimate,
 }
 
-impl Default for Punctuality {
+impl Default for WakeLatency {
     fn default() -> Self {
         Self {
             // Three of five wake-ups are less late, and spin for the difference; with fewer the
@@ -31,15 +32,15 @@ impl Default for Punctuality {
     }
 }
 
-impl Punctuality {
-    /// The thread woke so long after it wanted to.
+impl WakeLatency {
+    /// Records that the thread woke so much later than requested.
     pub(crate) fn woke(&mut self, lateness: Duration) {
         let nanos = u64::try_from(lateness.as_nanos()).unwrap_or(u64::MAX);
         self.usual.learn(nanos);
         self.seldom_later.learn(nanos);
     }
 
-    /// How long before the time it is to wake, and spin from there.
+    /// How long before a deadline to wake; the rest is spent spinning.
     pub(crate) const fn lead(&self, precision: Precision) -> Duration {
         Duration::from_nanos(match precision {
             Precision::About => self.usual.nanos,
@@ -48,8 +49,8 @@ impl Punctuality {
     }
 }
 
-/// A quantile of values that are seen one by one and not kept: it rests where the steps up
-/// and the steps down cancel out, at the share of up / (up + down).
+/// A quantile of values that are seen one by one and not stored: it settles where the steps
+/// up and down cancel out, at the quantile up / (up + down).
 #[derive(Debug)]
 struct Estimate {
     nanos: u64,
@@ -76,21 +77,21 @@ mod tests {
 
     #[test]
     fn the_lead_follows_how_late_the_thread_wakes() {
-        let mut punctuality = Punctuality::default();
+        let mut wake_latency = WakeLatency::default();
         // From 6 to 15.9 microseconds, each as often.
         for round in 0..20_000_u64 {
-            punctuality.woke(Duration::from_nanos(6_000 + round * 37 % 100 * 100));
+            wake_latency.woke(Duration::from_nanos(6_000 + round * 37 % 100 * 100));
         }
-        let lead = |precision| punctuality.lead(precision).as_nanos();
-        assert!((11_000..13_000).contains(&lead(Precision::About)), "{punctuality:?}");
-        assert!((14_500..17_000).contains(&lead(Precision::Exact)), "{punctuality:?}");
+        let lead = |precision| wake_latency.lead(precision).as_nanos();
+        assert!((11_000..13_000).contains(&lead(Precision::About)), "{wake_latency:?}");
+        assert!((14_500..17_000).contains(&lead(Precision::Exact)), "{wake_latency:?}");
     }
 
     #[test]
     fn one_long_sleep_is_no_reason_to_spin_for_long() {
-        let mut punctuality = Punctuality::default();
-        (0..10_000).for_each(|_| punctuality.woke(Duration::from_secs(1)));
-        assert_eq!(punctuality.lead(Precision::Exact), Duration::from_micros(60));
-        assert_eq!(punctuality.lead(Precision::About), Duration::from_micros(20));
+        let mut wake_latency = WakeLatency::default();
+        (0..10_000).for_each(|_| wake_latency.woke(Duration::from_secs(1)));
+        assert_eq!(wake_latency.lead(Precision::Exact), Duration::from_micros(60));
+        assert_eq!(wake_latency.lead(Precision::About), Duration::from_micros(20));
     }
 }

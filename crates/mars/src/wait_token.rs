@@ -1,45 +1,45 @@
-//! The token of a workload's wait: of all who want to wake it, one does.
+//! The token of a workload's current wait: of all that try to end the wait, exactly one
+//! does.
 //!
 //! ```text
 //!   the workload     arm -> token n            stalls ....... runs again
 //!   object           claim(n): true                            (wakes it)
 //!   deadline         claim(n): false           too late
-//!   another object   claim(n - 1): false       a wait of long ago
+//!   another object   claim(n - 1): false       an earlier wait
 //! ```
 //!
-//! Each wait has a token of its own, so that what was meant for one wait never completes
-//! another.
+//! Each wait has a new token, so that an event for one wait never ends another.
 
 use crate::atomic::AtomicU64;
 use crate::atomic::Ordering::{AcqRel, Relaxed, Release};
 
-/// Whether a workload waits, and for what.
+/// Whether a workload waits, and what may end the wait.
 #[derive(Debug)]
-pub(crate) struct Turnstile {
+pub(crate) struct WaitToken {
     word: AtomicU64,
 }
 
-/// One wait.
+/// The token of one wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(u64);
 
 /// What may end a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ender {
-    /// An object that knows the token.
+    /// An object that holds the token.
     Object,
     /// A signal to the workload.
     Signal,
 }
 
-impl Default for Turnstile {
+impl Default for WaitToken {
     fn default() -> Self {
         Self { word: AtomicU64::new(0) }
     }
 }
 
-impl Turnstile {
-    /// Begins the next wait. Only the workload's own MPU does.
+impl WaitToken {
+    /// Begins the next wait. Only the workload's own MPU calls this.
     pub(crate) fn arm(&self, ender: Ender) -> Token {
         let flags = if ender == Ender::Signal { ARMED | BY_SIGNAL } else { ARMED };
         let token = ((self.word.load(Relaxed) >> FLAG_BITS) + 1) << FLAG_BITS | flags;
@@ -47,18 +47,18 @@ impl Turnstile {
         Token(token)
     }
 
-    /// Ends the wait of `token`; whether it was for the caller to end.
+    /// Ends the wait of `token`. False if another caller has ended it.
     pub(crate) fn claim(&self, token: Token) -> bool {
         let ended = token.0 & !FLAGS;
         self.word.compare_exchange(token.0, ended, AcqRel, Relaxed).is_ok()
     }
 
-    /// The wait that goes on, if one does.
+    /// The token of the current wait, if there is one.
     pub(crate) fn waiting(&self) -> Option<Token> {
         Some(self.word.load(Relaxed)).filter(|word| word & ARMED != 0).map(Token)
     }
 
-    /// The same if a signal may end it.
+    /// The token of the current wait, if a signal may end it.
     pub(crate) fn waiting_for_signal(&self) -> Option<Token> {
         self.waiting().filter(|token| token.0 & BY_SIGNAL != 0)
     }
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn a_wait_ends_once_and_an_old_token_ends_nothing() {
-        let turnstile = Turnstile::default();
-        let first = turnstile.arm(Ender::Object);
-        assert_eq!(turnstile.waiting(), Some(first));
-        assert!(turnstile.claim(first) && !turnstile.claim(first));
-        let second = turnstile.arm(Ender::Signal);
-        assert!(!turnstile.claim(first));
-        assert_eq!(turnstile.waiting_for_signal(), Some(second));
-        assert!(turnstile.claim(second));
-        assert_eq!(turnstile.waiting(), None);
+        let wait_token = WaitToken::default();
+        let first = wait_token.arm(Ender::Object);
+        assert_eq!(wait_token.waiting(), Some(first));
+        assert!(wait_token.claim(first) && !wait_token.claim(first));
+        let second = wait_token.arm(Ender::Signal);
+        assert!(!wait_token.claim(first));
+        assert_eq!(wait_token.waiting_for_signal(), Some(second));
+        assert!(wait_token.claim(second));
+        assert_eq!(wait_token.waiting(), None);
     }
 }
