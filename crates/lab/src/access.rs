@@ -1,4 +1,4 @@
-//! Whether this process may make links, and the way there.
+//! Whether this process may create links, and how it gets that right.
 
 use linux::namespace::{enter_user_namespace, may_administrate_network, try_in_fork};
 use linux::netlink::RouteSocket;
@@ -7,31 +7,30 @@ use crate::error::{LabError, chain};
 use crate::host::{LOOPBACK, set_up};
 use crate::link::{Link, LinkSpec};
 
-/// What the system permits this process.
+/// The rights of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// It has the capabilities, and its network is what it was.
+    /// It has the capabilities; its network namespace is unchanged.
     Privileged,
-    /// It is now inside a user namespace, in a network with loopback alone.
+    /// It has entered a user namespace and a network namespace with only loopback.
     UserNamespace,
-    /// It cannot make links, and its network is what it was.
+    /// It cannot create links; its network namespace is unchanged.
     Forbidden {
         /// What was tried, what the system answered and what would help.
         reason: String,
     },
 }
 
-/// Gives the process the right to make links, if the system lets it.
+/// Gives the process the right to create links, if the system permits it.
 ///
-/// Must be called before the process starts its first thread, since only then
-/// it may enter a user namespace; a privileged process may call it at any time.
+/// It must be called before the process starts its first thread, since only then can it
+/// enter a user namespace; a privileged process may call it at any time.
 ///
-/// An unprivileged process leaves the network of the host for good: from then
-/// on it sees a loopback interface and its links, which is what a demonstration
-/// wants and a measurement does not. Some systems permit user namespaces and
-/// forbid what they are for, hence everything is tried first, up to a link that
-/// works, in a copy of the process. [`Access::Forbidden`] leaves the process as
-/// it was, free to fall back to loopback.
+/// An unprivileged process leaves the network namespace of the host for good: from then on
+/// it sees a loopback interface and its links, which suits a demonstration and not a
+/// measurement. Some systems permit user namespaces but not their use. Hence everything is
+/// first tried in a forked copy, up to a working link. After [`Access::Forbidden`] the
+/// process is unchanged and can fall back to loopback.
 #[must_use = "links can be made only if access is not forbidden"]
 pub fn prepare() -> Access {
     let attempt = if may_administrate_network() {

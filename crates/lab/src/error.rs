@@ -1,4 +1,4 @@
-//! What can go wrong between asking for a link and having one.
+//! Errors of creating a link.
 
 use std::io;
 use std::net::IpAddr;
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// A link that could not be made. The cause is the error's source.
+/// A link that could not be created. The cause is the error's source.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// The process could not enter a user namespace of its own.
+    /// The process could not enter a user namespace.
     #[error(
         "failed to enter a user namespace (run as root, or permit them: \
          user.max_user_namespaces, user.max_net_namespaces, kernel.apparmor_restrict_unprivileged_userns)"
     )]
     EnterUserNamespace(#[source] io::Error),
 
-    /// The system permits a user namespace at most in part.
+    /// The system permits user namespaces only in part.
     #[error("failed to make a link in a user namespace")]
     Rehearse(#[source] io::Error),
 
@@ -27,20 +27,20 @@ pub enum LabError {
     )]
     CreateNamespace(#[source] io::Error),
 
-    /// A thread could not start or could not enter the namespace.
+    /// A thread could not be started or could not enter the namespace.
     #[error("failed to enter the network namespace of {interface}")]
     EnterNamespace {
-        /// The interface that the namespace is made for.
+        /// The interface in that namespace.
         interface: String,
         /// The cause.
         source: io::Error,
     },
 
-    /// There is no socket to the routing part of the kernel.
+    /// A netlink socket could not be opened.
     #[error("failed to open a NETLINK_ROUTE socket (a seccomp filter may forbid it)")]
     OpenNetlink(#[source] io::Error),
 
-    /// The kernel refused the pair of interfaces.
+    /// The pair of interfaces could not be created.
     #[error(
         "failed to create the veth pair {near} - {far} (needs CAP_NET_ADMIN and CONFIG_VETH, \
          module veth)"
@@ -54,11 +54,11 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// There is no relay between two interfaces.
+    /// The relay failed.
     #[error("failed to relay frames (needs CAP_NET_RAW and CONFIG_PACKET, Linux 4.20)")]
     Relay(#[source] io::Error),
 
-    /// The kernel refused an address.
+    /// An address could not be added.
     #[error("failed to add the address {address} to {interface}")]
     AddAddress {
         /// The address.
@@ -78,10 +78,10 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// The kernel refused the size of packets.
+    /// The MTU could not be set.
     #[error("failed to set the MTU of {interface} to {mtu} bytes (veth takes 68 to 65535)")]
     SetMtu {
-        /// Bytes.
+        /// The MTU in bytes.
         mtu: u32,
         /// The interface.
         interface: String,
@@ -89,7 +89,7 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// The kernel refused to set an interface up.
+    /// An interface could not be set up.
     #[error("failed to set {interface} up")]
     SetUp {
         /// The interface.
@@ -98,7 +98,7 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// The kernel refused the token bucket filter.
+    /// The token bucket filter could not be installed.
     #[error("failed to shape {interface} (needs CONFIG_NET_SCH_TBF, module sch_tbf)")]
     Shape {
         /// The interface.
@@ -107,7 +107,7 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// A frame would never fit the bucket, and every full one would be dropped.
+    /// The burst is smaller than a frame, so that every full frame would be dropped.
     #[error(
         "failed to shape the link: a burst of {burst_bytes} bytes is less than a frame of \
          {frame_bytes} bytes (raise the burst or lower the MTU)"
@@ -119,7 +119,7 @@ pub enum LabError {
         frame_bytes: u32,
     },
 
-    /// The kernel does not tell the state of an interface.
+    /// The state of an interface could not be read.
     #[error("failed to read the state of {interface}")]
     Inspect {
         /// The interface.
@@ -128,12 +128,12 @@ pub enum LabError {
         source: io::Error,
     },
 
-    /// The interface exists but does not come into operation.
+    /// The interface exists but does not become operational.
     #[error("failed to bring {interface} into operation within {waited:?}")]
     NotOperational {
         /// The interface.
         interface: String,
-        /// How long it was given.
+        /// How long the kernel was given.
         waited: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! One end of a link: a namespace, its interface and its addresses.
+//! One end of a link: a network namespace, its interface and its addresses.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
@@ -23,7 +23,7 @@ pub struct Host {
     ipv6: Ipv6Support,
 }
 
-/// How an end is named and addressed.
+/// Interface name and addresses of an end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Addressing {
     pub(crate) interface: &'static str,
@@ -39,18 +39,18 @@ enum Ipv6Support {
 }
 
 impl Host {
-    /// The network namespace that is this host.
+    /// The network namespace of this host.
     pub fn namespace(&self) -> &NetworkNamespace {
         &self.namespace
     }
 
-    /// The name of the interface to the other end.
+    /// Name of the interface to the other end.
     pub fn interface(&self) -> &str {
         self.addressing.interface
     }
 
-    /// The index of that interface: the scope with which this host addresses
-    /// the [`link_local`](Self::link_local) address of the other end.
+    /// Index of that interface: the scope with which this host addresses the
+    /// [`link_local`](Self::link_local) address of the other end.
     pub fn scope_id(&self) -> u32 {
         self.scope_id
     }
@@ -60,12 +60,12 @@ impl Host {
         self.addressing.ipv4
     }
 
-    /// The unique local IPv6 address, unless IPv6 is off on this system or link.
+    /// The unique local IPv6 address; `None` where IPv6 is off on this system or link.
     pub fn ipv6(&self) -> Option<Ipv6Addr> {
         (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.ipv6)
     }
 
-    /// The link-local IPv6 address, unless IPv6 is off on this system or link.
+    /// The link-local IPv6 address; `None` where IPv6 is off on this system or link.
     pub fn link_local(&self) -> Option<Ipv6Addr> {
         (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.link_local)
     }
@@ -77,13 +77,19 @@ impl Host {
         command
     }
 
-    /// Runs `work` on a thread of this host and waits for it. Sockets that it
-    /// opens belong to this host, whichever thread uses them later.
+    /// Runs `work` on a thread of this host and waits for it. Sockets that it opens belong
+    /// to this host, whichever thread uses them later.
+    ///
+    /// # Errors
+    /// [`LabError::EnterNamespace`].
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         run_in(&self.namespace, self.interface(), work)
     }
 
-    /// The state and the counters of the interface.
+    /// Reads the state and the counters of the interface.
+    ///
+    /// # Errors
+    /// [`LabError::EnterNamespace`], [`LabError::OpenNetlink`] or [`LabError::Inspect`].
     pub fn link(&self) -> Result<LinkState, LabError> {
         self.inspect(&mut self.route()?)
     }
@@ -92,8 +98,8 @@ impl Host {
         Self { namespace, addressing, scope_id: 0, ipv6: Ipv6Support::Absent }
     }
 
-    /// Sizes, shapes, addresses and sets up, in this order: a queueing
-    /// discipline attached before the link is up sees every packet.
+    /// Sets MTU, shaping and addresses, and then sets the interface up: a qdisc that is
+    /// attached before that sees every packet.
     pub(crate) fn configure(&mut self, spec: &LinkSpec) -> Result<(), LabError> {
         let route = &mut self.route()?;
         if let Some(mtu) = spec.mtu {
@@ -111,8 +117,8 @@ impl Host {
         set_up(route, self.interface())
     }
 
-    /// Waits until the interface passes packets and answers for its addresses:
-    /// the kernel does both in the background.
+    /// Waits until the interface is operational and its addresses are local: the kernel
+    /// does both in the background.
     pub(crate) fn finish(&self) -> Result<(), LabError> {
         let route = &mut self.route()?;
         let deadline = linux::clock::monotonic() + PATIENCE;
@@ -145,7 +151,7 @@ impl Host {
         ipv6.map(IpAddr::from).chain([self.ipv4().into()])
     }
 
-    /// A host without any route to an address does not answer for it either.
+    /// Whether an address is local; a host without any route to it is not ready either.
     fn answers_for(&self, route: &mut RouteSocket, address: IpAddr) -> Result<bool, LabError> {
         match route.is_local(self.interface(), address) {
             Err(error) if error.kind() == ErrorKind::NetworkUnreachable => Ok(false),
@@ -203,7 +209,7 @@ impl Host {
     }
 }
 
-/// A socket that configures `namespace`, which is there for `interface`.
+/// A netlink socket in `namespace`; `interface` is for the text of errors.
 pub(crate) fn open_route(
     namespace: &NetworkNamespace,
     interface: &str,
@@ -227,8 +233,8 @@ fn run_in<T: Send>(
         .map_err(|source| LabError::EnterNamespace { interface: interface.to_owned(), source })
 }
 
-/// A kernel without IPv6 answers `EOPNOTSUPP`, one where `disable_ipv6` is set
-/// `EACCES`. The latter cannot mean a lack of rights, for the same process has
+/// Whether IPv6 is off: a kernel without it answers `EOPNOTSUPP`, one where `disable_ipv6`
+/// is set `EACCES`. The latter cannot mean a lack of rights, since the same process has
 /// just added an IPv4 address.
 fn means_ipv6_is_off(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied)

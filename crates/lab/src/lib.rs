@@ -1,4 +1,4 @@
-//! Network links to order: two hosts on one machine, joined by a cable.
+//! Test links on one machine: two hosts in network namespaces, joined by virtual Ethernet.
 //!
 //! A [`Link`] is a pair of network namespaces with a virtual Ethernet pair
 //! between them, addressed, and shaped on request. Neither privileges nor any
@@ -17,8 +17,8 @@
 //! # Ok::<(), linerate_lab::LabError>(())
 //! ```
 //!
-//! A [`Routed`] has a third host between the two, which forwards; a [`Relayed`] a cable that
-//! delays, loses, holds back, repeats and limits.
+//! A [`Routed`] has a router between the two hosts; a [`Relayed`] a relay that delays, loses,
+//! reorders, duplicates and limits frames.
 //!
 //! It changes only namespaces that it made (invariant C), and they end with the
 //! handles to them. It does not measure: a shaped link is the known quantity

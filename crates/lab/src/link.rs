@@ -1,4 +1,4 @@
-//! The link itself: what can be ordered, and how it is put together.
+//! A link of two hosts: its settings, its addresses and its creation.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
@@ -9,10 +9,10 @@ use crate::error::LabError;
 use crate::host::{Addressing, Host, open_route};
 use crate::shape::Shape;
 
-/// What a link shall be like. The default is unshaped Ethernet.
+/// Settings of a link. The default is Ethernet without shaping.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// How slow the link is in each direction; as fast as the machine if `None`.
+    /// Shaping of each direction; `None`: as fast as the machine.
     pub shape: Option<Shape>,
     /// Largest network-layer packet in bytes; 1500 if `None`. The kernel keeps
     /// IPv6 off a link below 1280 (RFC 8200, section 5).
@@ -25,16 +25,20 @@ pub struct LinkSpec {
 /// drop, once no process or socket is left inside.
 #[derive(Debug)]
 pub struct Link {
-    /// One end.
+    /// The near end.
     pub near: Host,
-    /// The other end.
+    /// The far end.
     pub far: Host,
 }
 
 impl Link {
-    /// Makes a link; both ends can be reached when this returns.
+    /// Creates a link. Both ends can reach each other when this returns.
     ///
-    /// Needs what [`prepare`](crate::prepare) looks for.
+    /// It needs the rights that [`prepare`](crate::prepare) gets.
+    ///
+    /// # Errors
+    /// [`LabError::BurstBelowFrame`] for a shape that passes no full frame, else the step
+    /// that failed.
     pub fn create(spec: &LinkSpec) -> Result<Self, LabError> {
         spec.require_burst_of_a_frame()?;
         let (near, far) = (create_namespace()?, create_namespace()?);
@@ -66,7 +70,7 @@ pub(crate) fn create_namespace() -> Result<NetworkNamespace, LabError> {
     NetworkNamespace::create().map_err(LabError::CreateNamespace)
 }
 
-/// A virtual Ethernet pair between two namespaces, with the name of each end.
+/// Creates a virtual Ethernet pair between two namespaces, each end with its name.
 pub(crate) fn join(
     one: &NetworkNamespace,
     own: &str,

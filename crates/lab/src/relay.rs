@@ -1,8 +1,9 @@
-//! A cable that delays, loses, holds reverse, repeats and limits: a thread that carries frames.
+//! A relay: a thread that forwards frames between two interfaces with delay, loss,
+//! reordering, duplication and a rate limit.
 //!
-//! It is forward for kernels without netem, and keeps pieces of up to 64 KiB in one, as hosts
-//! hand them down. A frame that is lost is then a whole piece: whoever wants single packets
-//! to be lost takes segmentation away from the hosts.
+//! It replaces netem on kernels without it. GSO packets of up to 64 KiB stay whole, so that
+//! a lost frame may be a whole GSO packet; to lose single packets, switch off GSO on the
+//! hosts.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -20,37 +21,38 @@ use direction::Direction;
 
 mod direction;
 
-/// What a relay does to the frames of each direction. The default does nothing to them.
+/// What a relay does to the frames of one direction. The default does nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairment {
-    /// How long a frame is on its way.
+    /// One-way delay of each frame.
     pub delay: Duration,
-    /// Share of frames that are lost, from 0 to 1.
+    /// Share of frames that are lost at random, from 0 to 1.
     pub loss: f64,
-    /// Share of frames that are reorder_delay reverse and overtaken, from 0 to 1.
+    /// Share of frames that are delayed further and overtaken, from 0 to 1.
     pub reorder: f64,
-    /// How much longer those are on their way.
+    /// Further delay of those frames.
     pub reorder_delay: Duration,
-    /// Share of frames that come twice, from 0 to 1.
+    /// Share of frames that are duplicated, from 0 to 1.
     pub duplicate: f64,
-    /// Bits per second that pass; as fast as the machine if `None`.
+    /// Rate limit; `None`: as fast as the machine.
     pub rate: Option<Rate>,
-    /// How long a frame may wait for its turn by that rate before the next ones are dropped.
+    /// Longest time that a frame may wait for the rate limit; frames that would wait longer
+    /// are dropped.
     pub queue_limit: Duration,
 }
 
-/// What became of frames of one direction.
+/// Counters of the frames of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayCounters {
-    /// Carried to the other side, those that came twice as two.
+    /// Frames forwarded, a duplicated one as two.
     pub forwarded: u64,
-    /// Lost at random.
+    /// Frames lost at random.
     pub lost: u64,
-    /// Dropped since the queue was full.
+    /// Frames dropped since the queue was full.
     pub queue_drops: u64,
 }
 
-/// A thread between two interfaces; it ends with this value.
+/// A relay thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Relay {
     is_over: Arc<AtomicBool>,
@@ -59,8 +61,8 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Carries frames between `ends` in both directions; the same seed makes the same decisions
-    /// about the same frames.
+    /// Starts to forward frames between `ends` in both directions. The same seed makes the
+    /// same random decisions.
     pub(crate) fn start(
         ends: [PacketSocket; 2],
         impairments: [Impairment; 2],
@@ -80,7 +82,7 @@ impl Relay {
         Ok(Self { is_over, wake, thread })
     }
 
-    /// Ends it, and tells what became of the frames of each direction.
+    /// Stops the thread; returns the counters of each direction.
     pub(crate) fn stop(&mut self) -> io::Result<[RelayCounters; 2]> {
         self.is_over.store(true, Ordering::Relaxed);
         self.wake.notify();
@@ -99,10 +101,10 @@ impl Drop for Relay {
     }
 }
 
-/// The thread's own.
+/// The state of the thread.
 struct Carrier {
     ends: [PacketSocket; 2],
-    /// From the first end to the second, and reverse.
+    /// From the first end to the second, and back.
     directions: [Direction; 2],
     alarm: TimerFd,
     is_over: Arc<AtomicBool>,
@@ -122,7 +124,7 @@ impl Carrier {
         Ok(self.directions.each_ref().map(Direction::counters))
     }
 
-    /// Takes what has arrived at both ends, but not so much that others have to wait long.
+    /// Receives frames that have arrived at both ends, in turns of bounded length.
     fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut taken = 0;
         for (end, direction) in self.ends.iter().zip(&mut self.directions) {
@@ -135,7 +137,7 @@ impl Carrier {
         Ok(taken)
     }
 
-    /// Hands on what is due. An end that has no room loses it, as a cable would.
+    /// Sends the frames that are due. If an end has no room, the frame is lost.
     fn give(&mut self) {
         let now = linux::clock::monotonic();
         for (direction, end) in self.directions.iter_mut().zip(self.ends.iter().rev()) {
@@ -145,7 +147,7 @@ impl Carrier {
         }
     }
 
-    /// Until a frame comes, one is due, or it is over.
+    /// Sleeps until a frame arrives, one is due, or the relay is stopped.
     fn rest(&self) -> io::Result<()> {
         let next = self.directions.iter().filter_map(Direction::next).min();
         if let Some(at) = next {
@@ -162,5 +164,5 @@ impl Carrier {
     }
 }
 
-/// Frames of one end before the other has its turn.
+/// Frames received at one end before it is the other's turn.
 const MOST_AT_ONCE: u32 = 64;

@@ -1,4 +1,4 @@
-//! Two hosts with a relay between them, which is no host: it has no address.
+//! Two hosts with a relay between them, which has no address.
 
 use std::io;
 
@@ -11,25 +11,29 @@ use crate::host::{Host, open_route, set_up};
 use crate::link::{FAR, LinkSpec, NEAR, create_namespace, join};
 use crate::relay::{Impairment, Relay, RelayCounters};
 
-/// Two hosts, joined by a cable that does to frames what an [`Impairment`] says.
+/// Two hosts, joined by a relay that applies an [`Impairment`] to each direction.
 ///
-/// The kernel removes all of it once the handles are gone, as with a [`Link`](crate::Link).
+/// The kernel removes everything once the handles are gone, as with a
+/// [`Link`](crate::Link).
 #[derive(Debug)]
 pub struct Relayed {
-    /// One end.
+    /// The near end.
     pub near: Host,
-    /// The other end.
+    /// The far end.
     pub far: Host,
     relay: Relay,
-    /// Where the relay has its interfaces.
+    /// Holds the interfaces of the relay.
     _middle: NetworkNamespace,
 }
 
 impl Relayed {
-    /// Makes hosts and relay. `forward` is what happens to frames from the near end to the far
-    /// one, `back` to the others; the same `seed` makes the same decisions.
+    /// Creates hosts and relay. `there` applies to frames from the near end to the far one,
+    /// `back` to the other direction. The same `seed` makes the same random decisions.
     ///
-    /// Needs what [`prepare`](crate::prepare) looks for, and `CAP_NET_RAW`.
+    /// It needs the rights that [`prepare`](crate::prepare) gets, and `CAP_NET_RAW`.
+    ///
+    /// # Errors
+    /// [`LabError::Relay`] if the relay cannot start, else the step that failed.
     pub fn create(
         spec: &LinkSpec,
         forward: Impairment,
@@ -50,8 +54,11 @@ impl Relayed {
         Ok(Self { near, far, relay, _middle: middle })
     }
 
-    /// Takes the cable away, and tells what became of the frames of each direction: from the
-    /// near end, and from the far one.
+    /// Stops the relay; returns the counters of each direction: from the near end, and from
+    /// the far one.
+    ///
+    /// # Errors
+    /// [`LabError::Relay`] if the relay failed or panicked.
     pub fn stop(&mut self) -> Result<[RelayCounters; 2], LabError> {
         self.relay.stop().map_err(LabError::Relay)
     }
@@ -77,7 +84,7 @@ fn start(
     relay.map_err(LabError::Relay)
 }
 
-/// An interface of the relay, up and as large as those of the hosts.
+/// Sets up an interface of the relay, with the MTU of the hosts; returns its index.
 fn prepared(route: &mut RouteSocket, interface: &str, spec: &LinkSpec) -> Result<u32, LabError> {
     if let Some(mtu) = spec.mtu {
         let refused = |source| LabError::SetMtu { mtu, interface: interface.to_owned(), source };

@@ -7,25 +7,29 @@ use crate::error::LabError;
 use crate::host::{Addressing, Host, open_route};
 use crate::link::{FAR_IPV4, LinkSpec, NEAR_IPV4, create_namespace, join};
 
-/// Two hosts that reach each other through a third one, by IPv4.
+/// Two hosts that reach each other through a router, by IPv4.
 ///
-/// The kernel removes all of it once the handles are gone, as with a [`Link`](crate::Link).
+/// The kernel removes everything once the handles are gone, as with a
+/// [`Link`](crate::Link).
 #[derive(Debug)]
 pub struct Routed {
-    /// One end.
+    /// The near end.
     pub near: Host,
     /// The router, with its interface to [`Self::near`].
     pub router_near: Host,
-    /// The same router, with its interface to [`Self::far`].
+    /// The router again, with its interface to [`Self::far`].
     pub router_far: Host,
-    /// The other end.
+    /// The far end.
     pub far: Host,
 }
 
 impl Routed {
-    /// Makes hosts and router; `spec` is what the link between router and far end shall be like.
+    /// Creates hosts and router; `spec` applies to the link between router and far end.
     ///
-    /// Needs what [`prepare`](crate::prepare) looks for.
+    /// It needs the rights that [`prepare`](crate::prepare) gets.
+    ///
+    /// # Errors
+    /// [`LabError::EnableRouting`] if the router cannot forward, else the step that failed.
     pub fn create(spec: &LinkSpec) -> Result<Self, LabError> {
         spec.require_burst_of_a_frame()?;
         let (near, middle, far) = (create_namespace()?, create_namespace()?, create_namespace()?);
@@ -49,7 +53,7 @@ impl Routed {
         Ok(routed)
     }
 
-    /// Lets the router route, and tells both ends that it does.
+    /// Enables forwarding on the router, and sets it as the default route of both ends.
     fn route(&self) -> Result<(), LabError> {
         let forward = || std::fs::write("/proc/sys/net/ipv4/ip_forward", "1");
         self.router_near.run(forward)?.map_err(refused(LEFT))?;

@@ -1,21 +1,21 @@
-//! How slow a link shall be: a rate, a burst and a queue.
+//! The shaping of a link: rate, burst and queue.
 //!
-//! These are the terms of the token bucket filter, `tc-tbf(8)`, which counts
-//! Ethernet frames without preamble, checksum and gap.
+//! The terms are those of the token bucket filter, `tc-tbf(8)`, which counts Ethernet
+//! frames without preamble, checksum and gap.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use linux::netlink::TokenBucket;
 
-/// A rate at which a link can be shaped: anything but zero.
+/// A rate to which a link can be shaped: not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate {
     bits_per_second: NonZeroU64,
 }
 
 impl Rate {
-    /// A rate in bits per second, if it is not zero.
+    /// A rate in bits per second; `None` for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         match NonZeroU64::new(bits) {
             Some(bits_per_second) => Some(Self { bits_per_second }),
@@ -40,32 +40,32 @@ impl Rate {
     }
 }
 
-/// What the link lets through, in each direction by itself.
+/// The shaping of a link, which applies to each direction separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// The sustained rate of Ethernet frames.
     pub rate: Rate,
-    /// Bytes that pass at once after a pause; at least one frame.
+    /// Bytes that may leave at once after a pause; at least one frame.
     pub burst_bytes: u32,
-    /// How long a frame may wait before the queue is full and drops the next.
+    /// Longest time that a frame waits in the queue; more frames are dropped.
     pub latency: Duration,
 }
 
 impl Shape {
-    /// A shape with the burst that passes in 4 ms, and 50 ms of queue.
+    /// A shape with a burst of 4 ms at this rate and a queue of 50 ms.
     ///
-    /// The kernel refills the bucket by high-resolution timers, so that 4 milliseconds
-    /// are ample, and a short test gains little from what was in the bucket. The burst is
-    /// at least two GSO packets of 64 KiB, so that a timer that is late costs nothing.
+    /// The kernel refills the bucket by high-resolution timers, so that 4 ms are ample, and
+    /// a short test gains little from the initial burst. The burst is at least two GSO
+    /// packets of 64 KiB, so that a late timer does not reduce the rate.
     pub fn with_rate(rate: Rate) -> Self {
         let burst_bytes = rate.bytes_in(BURST_TIME).max(SMALLEST_BURST_BYTES);
         Self { rate, burst_bytes, latency: DEFAULT_LATENCY }
     }
 
-    /// Bytes that may wait: what passes in `latency`, and a burst.
+    /// Length of the queue in bytes: what passes in `latency`, and a burst.
     ///
-    /// `tc` computes its limit in this way, `tc/q_tbf.c` of iproute2:
-    /// `rate * latency + burst`.
+    /// `tc` computes its limit in the same way: `rate * latency + burst` (`tc/q_tbf.c` of
+    /// iproute2).
     pub fn limit_bytes(&self) -> u32 {
         let waiting = self.rate.bytes_in(self.latency);
         waiting.saturating_add(self.burst_bytes)
@@ -80,9 +80,9 @@ impl Shape {
     }
 }
 
-/// Two of the largest packets that a host hands down in one piece.
+/// Two GSO packets of the largest size.
 const SMALLEST_BURST_BYTES: u32 = 2 * 65_536;
-/// What passes at once after a pause.
+/// Time in which a burst passes at the rate.
 const BURST_TIME: Duration = Duration::from_millis(4);
 const DEFAULT_LATENCY: Duration = Duration::from_millis(50);
 const NANOSECONDS_PER_SECOND: u128 = 1_000_000_000;

@@ -1,4 +1,4 @@
-//! What happens to the frames of one direction; it knows neither sockets nor clocks.
+//! The frames of one direction of a relay. Sockets and clocks are the caller's.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use super::{Impairment, RelayCounters};
 #[derive(Debug)]
 pub(super) struct Direction {
     impairment: Impairment,
-    /// The same seed, the same decisions.
+    /// Seeded, so that the same seed makes the same decisions.
     random: Rng,
-    /// By time, and then in the order in which they came.
+    /// By time of departure, then in order of arrival.
     waiting: BTreeMap<(Duration, u64), Vec<u8>>,
     accepted: u64,
-    /// When the last one has left that the rate let pass.
+    /// When the last frame leaves the rate limit.
     free_at: Duration,
     counters: RelayCounters,
 }
@@ -33,7 +33,7 @@ impl Direction {
         }
     }
 
-    /// A frame came; its virtual header does not take time on a wire.
+    /// Takes a frame. Its `virtio_net_hdr` takes no time on the wire.
     pub(super) fn accept(&mut self, now: Duration, frame: &[u8]) {
         if self.random.f64() < self.impairment.loss {
             self.counters.lost += 1;
@@ -53,7 +53,7 @@ impl Direction {
         }
     }
 
-    /// The next frame that is to leave by now.
+    /// Removes the next frame that leaves by `now`.
     pub(super) fn due(&mut self, now: Duration) -> Option<Vec<u8>> {
         let first = self.waiting.first_entry()?;
         if first.key().0 > now {
@@ -63,17 +63,17 @@ impl Direction {
         Some(first.remove())
     }
 
-    /// When the next one is to leave.
+    /// When the next frame leaves.
     pub(super) fn next(&self) -> Option<Duration> {
         self.waiting.first_key_value().map(|((due, _), _)| *due)
     }
 
-    /// What became of the frames so far.
+    /// Counters of all frames so far.
     pub(super) const fn counters(&self) -> RelayCounters {
         self.counters
     }
 
-    /// When the last bit of so many bytes has left; none: the queue before it is full.
+    /// When the last bit of `bytes` has left; `None` if the queue is full.
     fn transmitted(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         let Some(rate) = self.impairment.rate else { return Some(now) };
         let start = self.free_at.max(now);
