@@ -1,4 +1,5 @@
-//! The form inside a token: what a client claims. Three lines, without an end of the last:
+//! The plaintext of a token: what a client claims. Three lines, the last without a line
+//! end:
 //!
 //! ```text
 //! user: alice
@@ -6,7 +7,8 @@
 //! ts:   1700000000
 //! ```
 //!
-//! The time is in seconds since the epoch. All versions of iperf3 write the same form.
+//! The time stamp is in seconds since the Unix epoch. All versions of iperf3 write this
+//! form.
 
 use std::fmt::Write;
 
@@ -14,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::credentials::{Credentials, UserName};
 
-/// What a client claims; no one has believed it yet.
+/// The decrypted claim of a client, not yet verified.
 pub(crate) struct Claim {
     pub(crate) user: UserName,
     pub(crate) password: Zeroizing<String>,
@@ -22,7 +24,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Reads the form, if it is one.
+    /// Parses the plaintext; `None` if it is malformed.
     pub(crate) fn read(form: &[u8]) -> Option<Self> {
         let mut lines = str::from_utf8(form).ok()?.splitn(3, '\n');
         let user = lines.next()?.strip_prefix(USER)?;
@@ -35,15 +37,17 @@ impl Claim {
         })
     }
 
-    /// What is looked up in place of a claim that cannot be read, for the time that it takes.
+    /// The claim whose password is checked if the token's cannot be read, so that both take
+    /// equally long.
     pub(crate) fn decoy() -> Self {
         Self::read(DECOY).expect("the decoy is a claim")
     }
 }
 
-/// Writes the form.
+/// Writes the plaintext.
 ///
-/// It has its room from the start: a string that grows leaves what it held behind.
+/// It is allocated at its full size: a string that grows would leave copies of the password
+/// in freed memory.
 pub(crate) fn write(credentials: &Credentials, now_seconds: u64) -> Zeroizing<String> {
     let [user, password] = [credentials.user().as_str(), credentials.password()];
     let most = LONGEST_WITHOUT_CREDENTIALS + user.len() + password.len();
@@ -57,7 +61,7 @@ const DECOY: &[u8] = b"user: nobody\npwd:  password\nts:   1700000000";
 const USER: &str = "user: ";
 const PASSWORD: &str = "pwd:  ";
 const TIME: &str = "ts:   ";
-/// The names of the lines, their two ends, and the digits of the last time.
+/// The labels of the lines, two line ends, and the digits of the largest time stamp.
 const LONGEST_WITHOUT_CREDENTIALS: usize = USER.len() + PASSWORD.len() + TIME.len() + 2 + 20;
 
 #[cfg(test)]

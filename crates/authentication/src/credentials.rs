@@ -1,4 +1,4 @@
-//! Who a client says it is, and the password that proves it.
+//! A user name and its password.
 
 use std::fmt;
 
@@ -6,13 +6,17 @@ use zeroize::Zeroizing;
 
 use crate::error::AuthenticationError;
 
-/// A user name that a file of users can hold and a log can show: not empty, at most
-/// 256 bytes, no comma and no control character.
+/// A user name that fits into a users file and a log: 1 to 256 bytes, no comma and no
+/// control character.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserName(String);
 
 impl UserName {
-    /// Takes a name, if it can be one.
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`AuthenticationError::EmptyUserName`], [`AuthenticationError::LongUserName`] or
+    /// [`AuthenticationError::UserNameCharacter`].
     pub fn new(name: &str) -> Result<Self, AuthenticationError> {
         match name {
             "" => Err(AuthenticationError::EmptyUserName),
@@ -24,7 +28,7 @@ impl UserName {
         }
     }
 
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,17 +44,21 @@ fn is_refused(character: char) -> bool {
     character == ',' || character.is_control()
 }
 
-/// A user name and a password; the password is wiped from memory with it.
+/// A user name and a password, which is wiped from memory on drop.
 ///
-/// iperf3's server ends both at the first blank, so that a name or a password with one is
-/// always wrong there.
+/// iperf3's server ends both at the first blank, so that names and passwords with blanks
+/// always fail there.
 pub struct Credentials {
     user: UserName,
     password: Zeroizing<String>,
 }
 
 impl Credentials {
-    /// Takes both, if a token can carry them.
+    /// Checks a user name and a password.
+    ///
+    /// # Errors
+    /// The errors of [`UserName::new`], [`AuthenticationError::EmptyPassword`] or
+    /// [`AuthenticationError::PasswordCharacter`].
     pub fn new(user: &str, password: String) -> Result<Self, AuthenticationError> {
         let password = Zeroizing::new(password);
         if password.is_empty() {
@@ -78,8 +86,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// As long as Linux lets any name be; user names of a host are shorter (`LOGIN_NAME_MAX`,
-/// limits(7)).
+/// `NAME_MAX` of Linux; user names of a host are shorter (`LOGIN_NAME_MAX`, limits(7)).
 const MOST_BYTES: usize = 256;
 
 #[cfg(test)]

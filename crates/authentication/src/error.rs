@@ -1,38 +1,38 @@
-//! What can be wrong with keys, users and credentials at this end; never what a peer sent.
+//! Errors of keys, users and credentials at this end; never of what a peer sent.
 
 use thiserror::Error;
 
-/// A key, a file of users or credentials that cannot be used.
+/// A key, a users file or credentials that cannot be used.
 ///
 /// No text shows a secret, nor any part of a file that may hold one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AuthenticationError {
-    /// The text is not PEM, or is cut off.
+    /// The text is not PEM, or is truncated.
     #[error("failed to read a key: the file is no valid PEM (RFC 7468)")]
     Pem,
 
-    /// There is no block of a public key.
+    /// There is no PEM block with a public key.
     #[error(
         "failed to find a PEM block PUBLIC KEY (make it of the private key: openssl pkey \
          -in private.pem -pubout -out public.pem)"
     )]
     NoPublicKey,
 
-    /// There is no block of a private key.
+    /// There is no PEM block with a private key.
     #[error(
         "failed to find a PEM block PRIVATE KEY or RSA PRIVATE KEY (make a key: openssl genrsa \
          -out private.pem 2048)"
     )]
     NoPrivateKey,
 
-    /// A pass phrase protects the private key.
+    /// The private key is encrypted with a pass phrase.
     #[error(
         "failed to read the private key: a pass phrase protects it (remove it: openssl pkey \
          -in private.pem -out unprotected.pem)"
     )]
     EncryptedKey,
 
-    /// The block holds a key of another kind or size.
+    /// The key is not RSA, or its size is not supported.
     #[error("failed to use the key: it is no RSA key of 2048 to 8192 bits")]
     UnfitKey,
 
@@ -40,16 +40,16 @@ pub enum AuthenticationError {
     #[error("failed to take the user name: it is empty")]
     EmptyUserName,
 
-    /// The user name is longer than any that a server takes.
+    /// The user name is longer than a server accepts.
     #[error("failed to take the user name: it has {bytes} bytes, {most} at most")]
     LongUserName {
-        /// Its length.
+        /// Length of the name in bytes.
         bytes: usize,
-        /// The longest.
+        /// The maximum in bytes.
         most: usize,
     },
 
-    /// The user name has a character that no file of users can hold.
+    /// The user name has a character that a users file cannot hold.
     #[error("failed to take the user name: it has a comma or a control character")]
     UserNameCharacter,
 
@@ -57,47 +57,47 @@ pub enum AuthenticationError {
     #[error("failed to take the password: it is empty")]
     EmptyPassword,
 
-    /// The password has a character that would end it.
+    /// The password has a control character, such as a line end, which would end it.
     #[error("failed to take the password: it has a control character, such as an end of line")]
     PasswordCharacter,
 
-    /// The key has no room for the credentials.
+    /// User name and password do not fit the key.
     #[error(
         "failed to make a token: user name and password are {excess_bytes} bytes longer than \
          this key can take (use a larger key, or a shorter password)"
     )]
     LongCredentials {
-        /// How much shorter they must be.
+        /// By how many bytes they are too long.
         excess_bytes: usize,
     },
 
-    /// The cryptographic library refused to encrypt.
+    /// The cryptographic library failed to encrypt.
     #[error("failed to encrypt the token with this key (make a new pair of keys)")]
     Encrypt,
 
-    /// The file of users is too large to be read for each test.
+    /// The users file is too large to be read for each test.
     #[error("failed to read the users: the file has {bytes} bytes, {most} at most")]
     LargeUsers {
-        /// Its size.
+        /// Size of the file in bytes.
         bytes: usize,
-        /// The largest.
+        /// The maximum in bytes.
         most: usize,
     },
 
-    /// The file of users has too many lines to be searched for each test.
+    /// The users file has too many lines to be searched for each test.
     #[error("failed to read the users: the file has more than {most} lines")]
     ManyUsers {
-        /// The most.
+        /// The maximum number of lines.
         most: usize,
     },
 
-    /// A line of the file of users is neither a user nor a comment.
+    /// A line of the users file is neither a user nor a comment.
     #[error(
         "failed to read line {line} of the users (write NAME,HASH with the SHA-256 of \
          {{NAME}}PASSWORD in hexadecimal digits)"
     )]
     UsersLine {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! RSA keys from PEM, and what they do: the public one seals, the private one opens.
+//! RSA keys from PEM: the public one encrypts tokens, the private one decrypts them.
 
 use std::fmt;
 
@@ -16,26 +16,30 @@ use crate::credentials::Credentials;
 use crate::error::AuthenticationError;
 use crate::token::EncryptedToken;
 
-/// How RSA fills what the form leaves free. Both ends must agree; nothing in a token tells.
+/// The RSA encryption scheme. Both ends must use the same one; a token does not say which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Padding {
     /// RSAES-OAEP with SHA-1 (RFC 8017, section 7.1), which iperf3 uses since 3.17.
     #[default]
     Oaep,
     /// RSAES-PKCS1-v1_5 (RFC 8017, section 7.2), which iperf3 before 3.17 uses, and later
-    /// versions with `--use-pkcs1-padding`. It is weak where a server lets its clients see
-    /// whether the padding was right.
+    /// versions with `--use-pkcs1-padding`. It is weak where a server reveals whether the
+    /// padding was right.
     Pkcs1,
 }
 
-/// The key with which clients seal.
+/// The key with which clients encrypt tokens.
 pub struct PublicKey {
     oaep: OaepPublicEncryptingKey,
     pkcs1: Pkcs1PublicEncryptingKey,
 }
 
 impl PublicKey {
-    /// Takes the first PEM block `PUBLIC KEY` (RFC 7468, section 13).
+    /// Reads the first PEM block `PUBLIC KEY` (RFC 7468, section 13).
+    ///
+    /// # Errors
+    /// [`AuthenticationError::Pem`], [`AuthenticationError::NoPublicKey`] or
+    /// [`AuthenticationError::UnfitKey`].
     pub fn from_pem(text: &str) -> Result<Self, AuthenticationError> {
         let block = find(text, &[PUBLIC])?.ok_or(AuthenticationError::NoPublicKey)?;
         let key = PublicEncryptingKey::from_der(block.contents()).ok();
@@ -47,7 +51,10 @@ impl PublicKey {
         Ok(Self { oaep, pkcs1: Pkcs1PublicEncryptingKey::new(key.clone())? })
     }
 
-    /// A token that admits a user once, about now: `now_seconds` since the epoch.
+    /// A token that authenticates a user once, at about `now_seconds` since the Unix epoch.
+    ///
+    /// # Errors
+    /// [`AuthenticationError::LongCredentials`] or [`AuthenticationError::Encrypt`].
     pub fn token(
         &self,
         credentials: &Credentials,
@@ -56,8 +63,8 @@ impl PublicKey {
     ) -> Result<String, AuthenticationError> {
         let form = claim::write(credentials, now_seconds);
         check_room(form.len(), self.most_bytes(padding))?;
-        let sealed = self.encrypt(form.as_bytes(), padding);
-        sealed.map(|sealed| sealed.write()).map_err(|_| AuthenticationError::Encrypt)
+        let encrypted = self.encrypt(form.as_bytes(), padding);
+        encrypted.map(|encrypted| encrypted.write()).map_err(|_| AuthenticationError::Encrypt)
     }
 
     fn most_bytes(&self, padding: Padding) -> usize {
@@ -68,12 +75,12 @@ impl PublicKey {
     }
 
     fn encrypt(&self, form: &[u8], padding: Padding) -> Result<EncryptedToken, Unspecified> {
-        let mut sealed = vec![0; self.oaep.ciphertext_size()];
+        let mut encrypted = vec![0; self.oaep.ciphertext_size()];
         match padding {
-            Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut sealed, None)?,
-            Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut sealed)?,
+            Padding::Oaep => self.oaep.encrypt(&OAEP_SHA1_MGF1SHA1, form, &mut encrypted, None)?,
+            Padding::Pkcs1 => self.pkcs1.encrypt(form, &mut encrypted)?,
         };
-        Ok(EncryptedToken::new(sealed))
+        Ok(EncryptedToken::new(encrypted))
     }
 }
 
@@ -90,15 +97,19 @@ fn check_room(bytes: usize, most_bytes: usize) -> Result<(), AuthenticationError
     }
 }
 
-/// The key with which a server opens; the library wipes it from memory.
+/// The key with which a server decrypts tokens; the library wipes it from memory on drop.
 pub struct PrivateKey {
     oaep: OaepPrivateDecryptingKey,
     pkcs1: Pkcs1PrivateDecryptingKey,
 }
 
 impl PrivateKey {
-    /// Takes the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section 10) or
-    /// `RSA PRIVATE KEY` (PKCS#1; RFC 8017, appendix A.1.2).
+    /// Reads the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section 10) or `RSA
+    /// PRIVATE KEY` (PKCS#1; RFC 8017, appendix A.1.2).
+    ///
+    /// # Errors
+    /// [`AuthenticationError::Pem`], [`AuthenticationError::NoPrivateKey`],
+    /// [`AuthenticationError::EncryptedKey`] or [`AuthenticationError::UnfitKey`].
     pub fn from_pem(text: &str) -> Result<Self, AuthenticationError> {
         let block =
             find(text, &[PKCS8, PKCS1, ENCRYPTED])?.ok_or(AuthenticationError::NoPrivateKey)?;
@@ -114,23 +125,24 @@ impl PrivateKey {
         Ok(Self { oaep, pkcs1: Pkcs1PrivateDecryptingKey::new(key.clone())? })
     }
 
-    /// The length of all that it can open.
+    /// Length of the key's ciphertexts in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.oaep.key_size_bytes()
     }
 
-    /// What is sealed. None tells nothing of why.
+    /// The plaintext; `None` on any failure, without a reason, since a reason would be an
+    /// oracle.
     pub(crate) fn decrypt(
         &self,
-        sealed: &EncryptedToken,
+        encrypted: &EncryptedToken,
         padding: Padding,
     ) -> Option<Zeroizing<Vec<u8>>> {
         let mut form = Zeroizing::new(vec![0; self.bytes()]);
         let opened = match padding {
             Padding::Oaep => {
-                self.oaep.decrypt(&OAEP_SHA1_MGF1SHA1, sealed.as_bytes(), &mut form, None)
+                self.oaep.decrypt(&OAEP_SHA1_MGF1SHA1, encrypted.as_bytes(), &mut form, None)
             }
-            Padding::Pkcs1 => self.pkcs1.decrypt(sealed.as_bytes(), &mut form),
+            Padding::Pkcs1 => self.pkcs1.decrypt(encrypted.as_bytes(), &mut form),
         };
         let bytes = opened.ok()?.len();
         form.truncate(bytes);
@@ -144,13 +156,15 @@ impl fmt::Debug for PrivateKey {
     }
 }
 
-/// The first block with one of these labels; a file may hold others, such as certificates.
+/// The first PEM block with one of these labels; a file may hold others, such as
+/// certificates.
 fn find(text: &str, labels: &[&str]) -> Result<Option<Pem>, AuthenticationError> {
     let blocks = pem::parse_many(text).map_err(|_| AuthenticationError::Pem)?;
     Ok(blocks.into_iter().find(|block| labels.contains(&block.tag())))
 }
 
-/// As PKCS#8 (RFC 7468, section 11) or by a header of the block (RFC 1421, section 4.6.1.1).
+/// Whether the key is encrypted: PKCS#8 (RFC 7468, section 11), or by a header of the block
+/// (RFC 1421, section 4.6.1.1).
 fn is_encrypted(block: &Pem) -> bool {
     let marked = block.headers().get("Proc-Type").is_some_and(|kind| kind.ends_with("ENCRYPTED"));
     marked || block.tag() == ENCRYPTED

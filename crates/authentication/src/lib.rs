@@ -1,15 +1,17 @@
 //! iperf3's authentication of users, both roles: a client proves to a server that it knows
 //! a password.
 //!
-//! The client writes user name, password and the time of day into a form, seals it with the
-//! server's public RSA key, and sends it as a [`PublicKey::token`]. The server opens it with
-//! the private key and compares with its file of [`Users`]; a [`TokenVerifier`] does that, and remembers
-//! what it admitted, so that a token serves once.
+//! The client encrypts user name, password and time of day with the server's public RSA key
+//! and sends them as a token ([`PublicKey::token`]). The server decrypts it with the private key
+//! and compares it with its file of [`Users`]. A [`TokenVerifier`] does that, and records what it
+//! accepted, so that a token serves once.
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! use linerate_authentication::{Credentials, TokenVerifier, Padding, PrivateKey, PublicKey, Users};
+//! use linerate_authentication::{
+//!     Credentials, Padding, PrivateKey, PublicKey, TokenVerifier, Users,
+//! };
 //!
 //! # let public = include_str!("../tests/fixtures/test-only-public.pem");
 //! # let private = include_str!("../tests/fixtures/test-only-private.pem");
@@ -18,15 +20,15 @@
 //! let credentials = Credentials::new("alice", String::from("secret"))?;
 //! let token = PublicKey::from_pem(public)?.token(&credentials, now_seconds, Padding::Oaep)?;
 //!
-//! let verifier = TokenVerifier::new(PrivateKey::from_pem(private)?, Duration::from_secs(10), Padding::Oaep);
+//! let key = PrivateKey::from_pem(private)?;
+//! let verifier = TokenVerifier::new(key, Duration::from_secs(10), Padding::Oaep);
 //! let admitted = verifier.verify(Some(&token), now_seconds, &Users::parse(users)?);
 //! assert_eq!(admitted.expect("the password is right").as_str(), "alice");
 //! # Ok::<(), linerate_authentication::AuthenticationError>(())
 //! ```
 //!
-//! It authenticates one message, once: it does not encrypt a test, does not authenticate the
-//! server, and cannot tell a client from somebody who changes its other messages. It reads no
-//! file and no clock.
+//! It authenticates one message, once. It does not encrypt a test, does not authenticate the
+//! server, and does not detect changes of other messages. It reads no file and no clock.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! Why a client is not admitted, in words for the server's log.
+//! Why a client is refused, in words for the server's log.
 //!
-//! A peer is told the same of each, `IEAUTHTEST` in iperf3's terms: 142.
+//! The peer gets the same error for all: `IEAUTHTEST` of iperf3, 142.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use thiserror::Error;
 
 use crate::credentials::UserName;
 
-/// A token that admits nobody.
+/// A token that was refused.
 ///
-/// What depends on the private key is one answer, [`Refusal::WrongPassword`], until the client
-/// has proved that it knows a password: a server that told an unreadable token from a wrong
-/// password would decrypt for anybody who asks often enough (Bleichenbacher, CRYPTO '98). Only
-/// who passed that is told apart, and only they are named.
+/// All failures that depend on the private key are one error, [`Refusal::WrongPassword`],
+/// until the client has proved that it has a right password: a server that distinguished an
+/// unreadable token from a wrong password would be a decryption oracle (Bleichenbacher,
+/// CRYPTO '98). Only the errors after that have their own variants and name the user.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// The client sent none.
+    /// The client sent no token.
     #[error("the client sent no user name and password")]
     NoToken,
 
-    /// The client sent an empty one, as iperf3 3.16 to 3.19 do where their OpenSSL refuses to
+    /// The token is empty. iperf3 3.16 to 3.19 send that where their OpenSSL fails to
     /// encrypt.
     #[error("the token is empty: the client failed to encrypt (use iperf3 3.20 or later)")]
     EmptyToken,
 
-    /// No token for this server's key has this form or length, whatever it says.
+    /// The token is not base64, or not of the length of the server's key.
     #[error("the token is no base64 of the length that this server's key gives")]
     Malformed,
 
@@ -36,47 +36,46 @@ pub enum Refusal {
     )]
     WrongPassword,
 
-    /// The token is of another time than the server's.
+    /// The time stamp differs too much from the server's clock.
     #[error(
         "the clock of user {user} is {} s {clock} this server's, {} s at most (set the clocks)",
         difference.as_secs(),
         limit.as_secs()
     )]
     Skew {
-        /// Whose password is right.
+        /// The user, whose password was right.
         user: UserName,
-        /// The direction.
+        /// Whether the client's clock is behind or ahead.
         clock: Clock,
-        /// How far.
+        /// The difference.
         difference: Duration,
-        /// How far it may be.
+        /// The largest difference that is accepted.
         limit: Duration,
     },
 
     /// The token was used before.
     #[error("the token of user {user} was used before: somebody may have copied it")]
     Replay {
-        /// Whose token it was.
+        /// The user, whose password was right.
         user: UserName,
     },
 
-    /// There is no room to remember another token, and what is not remembered could be used
-    /// twice.
+    /// The replay cache is full. A token that is not recorded could be used twice.
     #[error("user {user} must wait: {admitted} tokens within the permitted skew are remembered")]
     ReplayCacheFull {
-        /// Whose password is right.
+        /// The user, whose password was right.
         user: UserName,
-        /// How many are remembered.
+        /// Number of recorded tokens.
         admitted: usize,
     },
 }
 
-/// Where the client's clock is, seen from the server's.
+/// The client's clock in relation to the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The client's shows an earlier time, or the token was long under way.
+    /// It is behind, or the token was delayed.
     Behind,
-    /// The client's shows a later time.
+    /// It is ahead.
     AheadOf,
 }
 

@@ -1,31 +1,32 @@
-//! Which tokens were admitted, for as long as they would be admitted again.
+//! The replay cache: tokens that were accepted, for as long as their time stamps are
+//! current.
 //!
-//! It lives as long as the server: a token that was admitted before a restart, or before the
-//! server's clock was set back by more than the skew, could be used again.
+//! It is not persistent: a token that was accepted before a restart, or before the server's
+//! clock was set back by more than the skew, can be used again.
 
 use std::collections::BTreeMap;
 
 use crate::token::Fingerprint;
 
-/// Tokens that were admitted, with the times of their stamps.
+/// Fingerprints of accepted tokens, with their time stamps.
 #[derive(Default)]
 pub(crate) struct ReplayCache {
     stamped_seconds: BTreeMap<Fingerprint, u64>,
 }
 
-/// What the memory says of a token.
+/// The result of inserting a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It is new, and remembered from now on.
+    /// It is new and was inserted.
     New,
-    /// It was admitted before.
+    /// It was accepted before.
     Known,
-    /// It is new, but cannot be remembered besides so many.
+    /// It is new, but the cache is full with so many tokens.
     Full(usize),
 }
 
 impl ReplayCache {
-    /// Forgets what no longer matters, and remembers a token.
+    /// Removes tokens that have expired, and inserts one.
     pub(crate) fn remember(
         &mut self,
         token: Fingerprint,
@@ -45,7 +46,8 @@ impl ReplayCache {
     }
 }
 
-/// About 3 MiB: six thousand tests a second within the usual skew, where a server runs one.
+/// About 3 MiB: six thousand tests per second within the usual skew, where a server runs
+/// one.
 const MOST_TOKENS: usize = 65_536;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The outside of a token: base64 of what RSA sealed, on one line.
+//! The encoding of a token: base64 of an RSA ciphertext, on one line.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// A sealed form, as long as the key that sealed it.
+/// An encrypted token, as long as the key's modulus.
 pub(crate) struct EncryptedToken(Vec<u8>);
 
 impl EncryptedToken {
@@ -12,9 +12,9 @@ impl EncryptedToken {
         Self(bytes)
     }
 
-    /// Reads a token, if it is one for a key of `key_bytes`.
+    /// Decodes a token; `None` unless it has the length for a key of `key_bytes`.
     ///
-    /// Nothing here depends on the private key, so that a refusal tells nothing of it.
+    /// Nothing here depends on the private key, so that a refusal reveals nothing about it.
     pub(crate) fn read(token: &str, key_bytes: usize) -> Option<Self> {
         if token.len() != key_bytes.div_ceil(3) * 4 {
             return None;
@@ -30,7 +30,8 @@ impl EncryptedToken {
         &self.0
     }
 
-    /// By which a token is remembered: of what is sealed, as base64 could be written in two ways.
+    /// The token's key in the replay cache: a hash of the ciphertext, since base64 of the
+    /// same bytes can be written in more than one way.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let mut fingerprint = [0; 32];
         fingerprint.copy_from_slice(digest(&SHA256, &self.0).as_ref());
@@ -38,7 +39,7 @@ impl EncryptedToken {
     }
 }
 
-/// SHA-256 of what a token seals.
+/// SHA-256 of the ciphertext.
 pub(crate) type Fingerprint = [u8; 32];
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The file of users: who may run a test, each with the hash of a password.
+//! The users file: who may run a test, each with the hash of a password.
 //!
-//! A line is `NAME,HASH`, where HASH is the SHA-256 of `{NAME}PASSWORD` in hexadecimal digits.
-//! Empty lines and lines that begin with `#` say nothing; what follows a second comma neither.
-//! Two lines with one name give it two passwords.
+//! A line is `NAME,HASH`, where HASH is the SHA-256 of `{NAME}PASSWORD` in hexadecimal
+//! digits. Empty lines, lines that begin with `#`, and what follows a second comma are
+//! ignored. Two lines with one name give that user two passwords.
 
 use std::fmt;
 
@@ -14,15 +14,18 @@ use crate::claim::Claim;
 use crate::credentials::UserName;
 use crate::error::AuthenticationError;
 
-/// Who may run a test.
+/// The users that may run a test.
 pub struct Users {
     accounts: Vec<Account>,
 }
 
 impl Users {
-    /// Reads the text of a file of users: at most 1 MiB and 10,000 lines.
+    /// Parses a users file of at most 1 MiB and 10,000 lines.
     ///
-    /// A line that is neither a user nor a comment refuses the whole file, so that it is seen.
+    /// # Errors
+    /// [`AuthenticationError::LargeUsers`], [`AuthenticationError::ManyUsers`], or
+    /// [`AuthenticationError::UsersLine`] for a line that is neither a user nor a comment:
+    /// it refuses the whole file, so that a typing error is noticed.
     pub fn parse(text: &str) -> Result<Self, AuthenticationError> {
         check_size(text)?;
         let lines = text.lines().enumerate().filter(|(_, line)| !says_nothing(line));
@@ -34,8 +37,8 @@ impl Users {
 
     /// Whether a user of this name has this password.
     ///
-    /// Every account is compared, whichever is the right one: the time tells how many there
-    /// are, not whether the name is one of them.
+    /// All accounts are compared, in constant time each: the duration reveals their number,
+    /// not whether the name is one of them.
     pub(crate) fn verify_password(&self, claim: &Claim) -> bool {
         let claimed = Account::from_claim(claim);
         self.accounts.iter().fold(false, |known, account| known | account.equals(&claimed))
@@ -62,7 +65,7 @@ fn says_nothing(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with('#')
 }
 
-/// The SHA-256 of the name, and after it that of name and password: of one length for all.
+/// The SHA-256 of the name, then that of name and password: of equal length for all users.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Account([u8; 2 * HASH_BYTES]);
 
@@ -100,7 +103,7 @@ fn password_hash(claim: &Claim) -> Digest {
     hash.finish()
 }
 
-/// The bytes of a SHA-256 in hexadecimal digits.
+/// Decodes a SHA-256 in hexadecimal digits.
 fn hexadecimal(text: &str) -> Option<[u8; HASH_BYTES]> {
     let digits = text.as_bytes();
     if digits.len() != 2 * HASH_BYTES {

@@ -1,4 +1,4 @@
-//! The server's side: who is admitted.
+//! The server's side: verification of tokens.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,8 @@ use crate::replay_cache::{Lookup, ReplayCache};
 use crate::token::EncryptedToken;
 use crate::users::Users;
 
-/// Admits who shows a token of about now that was not shown before. One verifier serves all
-/// threads of a server.
+/// Accepts a token whose password is right, whose time stamp is current, and which was not
+/// used before. One verifier serves all threads of a server.
 pub struct TokenVerifier {
     key: PrivateKey,
     skew_seconds: u64,
@@ -22,17 +22,20 @@ pub struct TokenVerifier {
 }
 
 impl TokenVerifier {
-    /// A verifier for tokens that were sealed for this key, in this way, and whose stamp differs
-    /// from the server's clock by at most `skew`, in whole seconds.
+    /// A verifier for tokens that were encrypted for `key` with `padding`, and whose time
+    /// stamp differs from the server's clock by at most `skew`, in whole seconds.
     pub fn new(key: PrivateKey, skew: Duration, padding: Padding) -> Self {
         Self { key, skew_seconds: skew.as_secs(), padding, replay_cache: Mutex::default() }
     }
 
-    /// Judges the token of one client at `now_seconds` since the epoch. A token is admitted
-    /// once.
+    /// Verifies a client's token at `now_seconds` since the Unix epoch; returns the user. A
+    /// token is accepted once.
     ///
-    /// The order matters: what only the private key can tell ends in one answer, and the stamp
-    /// and the memory are looked at only for who knows a password.
+    /// The order matters: all failures that depend on the private key have one error, and
+    /// time stamp and replay cache are consulted only for a right password.
+    ///
+    /// # Errors
+    /// The reason, as a [`Refusal`].
     pub fn verify(
         &self,
         token: Option<&str>,
@@ -43,18 +46,22 @@ impl TokenVerifier {
         if token.is_empty() {
             return Err(Refusal::EmptyToken);
         }
-        let sealed = EncryptedToken::read(token, self.key.bytes()).ok_or(Refusal::Malformed)?;
+        let encrypted = EncryptedToken::read(token, self.key.bytes()).ok_or(Refusal::Malformed)?;
         let claim =
-            self.decrypt_and_check_password(&sealed, users).ok_or(Refusal::WrongPassword)?;
+            self.decrypt_and_check_password(&encrypted, users).ok_or(Refusal::WrongPassword)?;
         self.check_stamp(&claim, now_seconds)?;
-        self.check_first_use(&sealed, &claim, now_seconds)?;
+        self.check_first_use(&encrypted, &claim, now_seconds)?;
         Ok(claim.user)
     }
 
-    /// What the token claims, if it is true. The users are asked even where nothing could be
-    /// read.
-    fn decrypt_and_check_password(&self, sealed: &EncryptedToken, users: &Users) -> Option<Claim> {
-        let form = self.key.decrypt(sealed, self.padding);
+    /// The decrypted claim, if its password is right. A password is checked even if the
+    /// token cannot be decrypted, so that both take equally long.
+    fn decrypt_and_check_password(
+        &self,
+        encrypted: &EncryptedToken,
+        users: &Users,
+    ) -> Option<Claim> {
+        let form = self.key.decrypt(encrypted, self.padding);
         let claim = form.and_then(|form| Claim::read(&form));
         let is_known = users.verify_password(claim.as_ref().unwrap_or(&Claim::decoy()));
         claim.filter(|_| is_known)
@@ -76,12 +83,12 @@ impl TokenVerifier {
 
     fn check_first_use(
         &self,
-        sealed: &EncryptedToken,
+        encrypted: &EncryptedToken,
         claim: &Claim,
         now_seconds: u64,
     ) -> Result<(), Refusal> {
         let oldest_seconds = now_seconds.saturating_sub(self.skew_seconds);
-        let fingerprint = sealed.fingerprint();
+        let fingerprint = encrypted.fingerprint();
         let user = claim.user.clone();
         match self.replay_cache().remember(fingerprint, claim.stamped_seconds, oldest_seconds) {
             Lookup::New => Ok(()),
@@ -90,7 +97,7 @@ impl TokenVerifier {
         }
     }
 
-    /// A thread that panicked cannot have left a token half remembered.
+    /// Ignores poisoning: a thread that panicked cannot have left a token half inserted.
     fn replay_cache(&self) -> MutexGuard<'_, ReplayCache> {
         self.replay_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -154,7 +154,7 @@ const TRUE_FORM: &[u8] = b"user: alice\npwd:  secret\nts:   1700000000";
 const NOW_SECONDS: u64 = 1_700_000_000;
 /// SHA-256 of `{alice}secret`.
 const ALICE: &str = "27b307f21eb6137ab56a3c80a93a5db840e79a697f80f3381c87edaa79a83f6f";
-/// What a key of 2048 bits takes with SHA-1 (RFC 8017, section 7.1.1).
+/// Longest OAEP plaintext of a 2048-bit key with SHA-1, in bytes (RFC 8017, section 7.1.1).
 const MOST_OAEP: usize = 256 - 2 * 20 - 2;
-/// The same without (section 7.2.1).
+/// Longest PKCS1-v1_5 plaintext of a 2048-bit key, in bytes (RFC 8017, section 7.2.1).
 const MOST_PKCS1: usize = 256 - 11;
