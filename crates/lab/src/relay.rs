@@ -96,7 +96,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // Its interfaces may have gone first; nobody asked how it went.
+        // Its interfaces may have been removed first; a caller that needs the error calls `stop`.
         _ = self.stop();
     }
 }

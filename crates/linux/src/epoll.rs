@@ -28,7 +28,7 @@ impl Epoll {
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (epoll_create1(2)).
     pub fn new() -> io::Result<Self> {
         // SAFETY: the call takes no pointer; a non-negative result is a descriptor
-        // that nobody else owns.
+        // that has no other owner.
         unsafe {
             let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
             if fd < 0 {

@@ -61,7 +61,7 @@ impl Deref for Region {
 
 impl DerefMut for Region {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, it is writable, and nobody else has a reference.
+        // SAFETY: as above, it is writable, and there is no other reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
@@ -69,7 +69,7 @@ impl DerefMut for Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let (mapping, room) = self.mapped;
-        // SAFETY: the mapping is ours, and nobody has a reference to it any more.
+        // SAFETY: the mapping is ours, and no reference to it is left.
         unsafe { libc::munmap(mapping.as_ptr(), room) };
     }
 }

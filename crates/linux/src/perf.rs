@@ -104,12 +104,12 @@ impl Sampler {
     fn open(hertz: SampleFrequency, scope: Scope, targets: &[Target]) -> Result<Self, PerfError> {
         let mut refused = PerfError::Absent;
         for event in [Event::Cycles, Event::CpuClock] {
-            match open_all(&Attributes::of(event, hertz), hertz, targets) {
+            match open_all(&Attributes::new(event, hertz), hertz, targets) {
                 Ok(rings) => {
                     let (lost, text) = (0, Vec::new());
                     return Ok(Self { rings, event, scope, hertz, lost, text });
                 }
-                Err(error) => refused = PerfError::of(error),
+                Err(error) => refused = PerfError::from_io(error),
             }
         }
         Err(refused)

@@ -481,7 +481,7 @@ mod tests {
             let client = start_connect(to, &options).expect("begins");
             let (server, from) = listener.accept().expect("accepts");
             assert_eq!(from, bind);
-            // Who closes first keeps the port for a minute.
+            // The end that closes first keeps the port for a minute (TIME-WAIT).
             drop(client);
             drop(server);
         }

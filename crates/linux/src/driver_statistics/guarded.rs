@@ -55,14 +55,14 @@ impl Deref for Guarded {
 
 impl DerefMut for Guarded {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, they are writable, and nobody else has a reference.
+        // SAFETY: as above, they are writable, and there is no other reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody has a reference to it any more.
+        // SAFETY: the mapping is ours, and no reference to it is left.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Attributes {
 impl Attributes {
     /// Samples with instruction pointer, process and thread, CPU, and the kernel's call
     /// chain.
-    pub(super) fn of(event: Event, hertz: SampleFrequency) -> Self {
+    pub(super) fn new(event: Event, hertz: SampleFrequency) -> Self {
         let (kind, config) = match event {
             Event::Cycles => (TYPE_HARDWARE, COUNT_HW_CPU_CYCLES),
             Event::CpuClock => (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK),
@@ -48,7 +48,7 @@ impl Attributes {
             frequency: u64::from(hertz.per_second()),
             sample_type: SAMPLE_IP | SAMPLE_TID | SAMPLE_CALLCHAIN | SAMPLE_CPU,
             flags: [DISABLED, FREQUENCY, WATERMARK, NO_USER_CHAIN].map(flag).iter().sum(),
-            // Nobody is to be woken: who reads comes by itself.
+            // No wake-ups: the reader polls.
             wakeup_watermark: i32::MAX.cast_unsigned(),
             longest_chain: LONGEST_CHAIN,
             ..Self::default()
@@ -72,7 +72,7 @@ impl Attributes {
             )
         };
         match narrow(file) {
-            // SAFETY: the kernel just opened it, and nobody else knows it.
+            // SAFETY: the kernel just opened it, and it has no other owner.
             Some(file) if file >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
             _ => Err(io::Error::last_os_error()),
         }

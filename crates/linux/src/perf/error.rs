@@ -17,7 +17,7 @@ pub enum PerfError {
 }
 
 impl PerfError {
-    pub(super) fn of(error: io::Error) -> Self {
+    pub(super) fn from_io(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(libc::EACCES) => Self::NotPermitted,
             Some(libc::EPERM) => Self::Filtered,

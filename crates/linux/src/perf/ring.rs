@@ -89,7 +89,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody has a reference into it any more.
+        // SAFETY: the mapping is ours, and no reference into it is left.
         unsafe { libc::munmap(self.page.as_ptr().cast(), self.head_room + self.room) };
     }
 }

@@ -37,7 +37,7 @@ fn a_thread_that_works_is_found_at_it() {
 #[test]
 fn a_ring_that_nobody_reads_loses_and_counts_and_goes_on() {
     let hertz = SampleFrequency::new(4999).expect("a frequency");
-    let attributes = Attributes::of(Event::CpuClock, hertz);
+    let attributes = Attributes::new(Event::CpuClock, hertz);
     let Ok(file) = attributes.open(thread_id(), ANY) else {
         return eprintln!("skipped: not permitted here");
     };
@@ -59,7 +59,7 @@ fn a_ring_that_nobody_reads_loses_and_counts_and_goes_on() {
 
 #[test]
 fn a_refusal_says_what_helps() {
-    let of = |number| PerfError::of(io::Error::from_raw_os_error(number)).to_string();
+    let of = |number| PerfError::from_io(io::Error::from_raw_os_error(number)).to_string();
     assert!(of(libc::EACCES).contains("kernel.perf_event_paranoid=1"));
     assert!(of(libc::EPERM).contains("CAP_PERFMON"));
     assert!(of(libc::ENOENT).contains("CONFIG_PERF_EVENTS"));

@@ -57,7 +57,7 @@ impl ReceiveMapping {
         };
         let mut size = crate::length_of::<Request>();
         // SAFETY: pointer and length describe the request, all numbers; the kernel maps
-        // pages only into the window, to which nobody holds a reference.
+        // pages only into the window, to which there is no reference.
         let done = unsafe {
             libc::getsockopt(
                 stream.as_raw_fd(),
@@ -83,7 +83,7 @@ impl ReceiveMapping {
 
 impl Drop for ReceiveMapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody has a reference to it.
+        // SAFETY: the mapping is ours, and there is no reference to it.
         unsafe { libc::munmap(self.start.as_ptr(), self.length) };
     }
 }

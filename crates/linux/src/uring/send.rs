@@ -121,7 +121,7 @@ impl SendRing {
                 // The kernel's numbers have their highest bit set then.
                 return Ok(Some(SendCompletion::Released { copied: entry.result() < 0 }));
             }
-            // The order makes no difference to who counts.
+            // The order does not matter to a caller that counts.
             self.unheard -= 1;
         }
         Ok(None)
