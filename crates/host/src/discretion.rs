@@ -1,4 +1,4 @@
-//! What a stranger may know of this host: what concerns the test, and no names.
+//! What a peer may learn about this host: what concerns the test, and no names.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,7 +7,8 @@ use measurement::host::Family;
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
 
-/// The same in a size that travels: rows of the profile that are worth it, and no stacks.
+/// Reduces evidence to a size that can be sent: the largest rows of the profile, and no
+/// stacks.
 #[must_use]
 pub fn for_the_way(mut evidence: HostEvidence) -> HostEvidence {
     evidence.profile = evidence.profile.map(|profile| Profile {
@@ -18,8 +19,9 @@ pub fn for_the_way(mut evidence: HostEvidence) -> HostEvidence {
     evidence
 }
 
-/// The same for the peer of a test: without the names of the host, its addresses and its
-/// routes, and of its interfaces only those that carried the test.
+/// Reduces evidence to what the peer of a test may learn: without the host's name,
+/// addresses and routes, with only those interfaces that carried the test, and without
+/// names of other processes.
 #[must_use]
 pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
     let carried = std::mem::take(&mut evidence.interfaces);
@@ -45,7 +47,7 @@ pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
     evidence
 }
 
-/// Of what other processes' own code did only that it did something, and no process's name.
+/// Removes the names of other processes and of their functions from a profile.
 fn without_others(profile: Profile) -> Profile {
     let mut rows: HashMap<ProfileRow, u64> = HashMap::new();
     for row in profile.rows {

@@ -25,12 +25,13 @@ pub mod told;
 
 use told::Told;
 
-/// All that can be read of a host, and what could not be read and why.
+/// Reads the inventory of a host, and the gaps: what could not be read, and why.
 pub fn of(tree: &Tree) -> (Inventory, Vec<Gap>) {
     with(tree, told::told(tree))
 }
 
-/// The same with what the kernel was asked before.
+/// Reads the inventory of a host with the answers `told`, which its kernel gave before, and
+/// the gaps: what could not be read, and why.
 pub fn with(tree: &Tree, told: Told) -> (Inventory, Vec<Gap>) {
     let info = cpuinfo::read(&tree.text("proc/cpuinfo").unwrap_or_default());
     let (interfaces, other_namespace) = interfaces::interfaces(tree, &told.interfaces);

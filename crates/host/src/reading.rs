@@ -32,26 +32,28 @@ impl Reading {
         self.gauges.next = 0;
     }
 
-    /// What only grows. A name that comes twice in one look counts once.
+    /// Records a counter, which only grows. A name that occurs twice in one read counts
+    /// once.
     pub fn counter(&mut self, name: Counter<'_>, value: u64) {
         self.counter_since(name, value, value);
     }
 
-    /// The same of one that is not told while it is zero: if it was not there at an earlier
-    /// look, it was zero then.
+    /// Records a counter that the source omits while it is zero: if an earlier read did not
+    /// have it, it was zero then.
     pub fn counter_from_zero(&mut self, name: Counter<'_>, value: u64) {
         let before = if self.reads > 1 { 0 } else { value };
         self.counter_since(name, before, value);
     }
 
-    /// The same of one that was `before` at all looks at which it was not told.
+    /// Records a counter that had the value `before` in all reads in which the source
+    /// omitted it.
     pub fn counter_since(&mut self, name: Counter<'_>, before: u64, value: u64) {
         let name = spell(&mut self.name, &name);
         let new = || Counted { raw: before, column: Column::new(before) };
         self.counters.at(name, self.row, new, |counter, row| counter.put(row, value));
     }
 
-    /// What goes up and down.
+    /// Records a gauge, which grows and shrinks.
     pub fn gauge(&mut self, name: Gauge<'_>, value: i64) {
         let name = spell(&mut self.name, &name);
         let new = || Column::new(value);

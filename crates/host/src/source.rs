@@ -46,8 +46,11 @@ impl Source {
         }
     }
 
-    /// The same, with a gap for what could not be read: `what` it is, and why it is not there
-    /// if it is not.
+    /// Reads the text of the source.
+    ///
+    /// # Errors
+    /// A gap that names `what` could not be read; `absent` is the reason if the file does
+    /// not exist.
     pub(crate) fn text_of(
         &mut self,
         tree: &Tree,

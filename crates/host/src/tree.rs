@@ -35,23 +35,24 @@ enum Place {
 }
 
 impl Tree {
-    /// Of this host, as the calling thread sees it.
+    /// The files of this host, as the calling thread sees them.
     pub fn live() -> Self {
         Self { place: Place::Live, recording: None }
     }
 
-    /// The same; what is read is kept, and can be captured ([`Self::recorded`]).
+    /// The files of this host, as the calling thread sees them. What is read is kept and
+    /// can be captured ([`Self::recorded`]).
     pub fn recording() -> Self {
         Self { recording: Some(Arc::default()), ..Self::live() }
     }
 
-    /// Of a host that was captured below `root`.
+    /// The files of a host that were captured below the folder `root`.
     pub fn captured(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self { place: Place::Folder(root), recording: None }
     }
 
-    /// Of a host that was captured to an archive.
+    /// The files of a host that were captured to an archive.
     pub fn archived(archive: Archive) -> Self {
         Self { place: Place::Archive(Arc::new(archive)), recording: None }
     }

@@ -32,7 +32,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of the host below `tree`; its inventory is read at the end, unless
+    /// A watch of the host below `tree`. Its inventory is read at the end, unless
     /// [`Self::take_stock`] was called before.
     pub fn new(tree: Tree, subject: Subject) -> Self {
         let seats = collectors::all(&subject).into_iter().map(Seat::new).collect();
@@ -95,7 +95,8 @@ impl Watch {
         self.look_if(now, Seat::is_due);
     }
 
-    /// The same, and leaves nothing out: for the instants at which something begins or ends.
+    /// Reads all sources, also slow ones that are not due: for the instants at which
+    /// something begins or ends.
     pub fn look_at_all(&mut self, now: Timestamp) {
         self.look_if(now, |_, _| true);
     }

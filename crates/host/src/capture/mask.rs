@@ -182,7 +182,7 @@ fn is_identifier(text: &str) -> bool {
     text.len() >= IDENTIFIER_LETTERS && is_hexadecimal(text, text.len())
 }
 
-/// The same with nothing in it.
+/// Replaces every character but colons by `0`.
 fn zeroes(text: &str) -> String {
     text.chars().map(|letter| if letter == ':' { ':' } else { '0' }).collect()
 }

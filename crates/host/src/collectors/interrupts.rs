@@ -39,7 +39,8 @@ impl Collector for Interrupts {
     }
 }
 
-/// The same text as two looks: what it says the first time is not told but kept.
+/// Parses `text`, and then again with some counts changed, as two consecutive reads. The
+/// first read only sets the baseline.
 pub(super) fn parse_twice(text: &str, into: &mut Reading) {
     let mut before = Before::default();
     before.parse(text, into);
@@ -47,7 +48,7 @@ pub(super) fn parse_twice(text: &str, into: &mut Reading) {
     before.parse(&text.replacen('1', "2", 8), into);
 }
 
-/// What the counts were when they were first seen.
+/// The counts of the first read.
 #[derive(Debug, Default)]
 struct Before {
     cpus: Vec<u32>,

@@ -148,7 +148,8 @@ const RISC_V_IN_ORDER: [&str; 13] = [
 const RISC_V_OUT_OF_ORDER: [&str; 5] =
     ["sifive,p", "sifive,u8", "thead,c910", "thead,c920", "thead,c930"];
 
-/// Of `flags` (x86) and `Features` (ARM).
+/// Instruction set extensions to report, as `flags` (x86) and `Features` (ARM) of
+/// `/proc/cpuinfo` spell them.
 const EXTENSIONS: [&str; 22] = [
     "sse2",
     "sse4_2",

@@ -77,7 +77,8 @@ fn from_files(tree: &Tree, why: String) -> Told {
     }
 }
 
-/// Of those that Linux runs on; one that is not told is most likely little-endian.
+/// Whether an architecture of `uname -m` is big-endian. An unknown one is taken to be
+/// little-endian.
 fn is_big_endian(architecture: &str) -> bool {
     let names = ["mips", "mips64", "ppc", "ppc64", "s390x", "parisc", "m68k", "armv7b", "sparc64"];
     names.contains(&architecture)

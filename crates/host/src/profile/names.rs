@@ -89,7 +89,8 @@ impl Names {
     }
 }
 
-/// Of two names for one address: fewer underscores before it, then shorter.
+/// Whether `name` is preferred to `than` for the same address: it has fewer leading
+/// underscores, or as many and is shorter.
 fn is_plainer(name: &str, than: &str) -> bool {
     let rank = |name: &str| {
         let plain = name.trim_start_matches('_');

@@ -10,7 +10,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Of this process now.
+    /// The files that this process has mapped now (`/proc/self/maps`).
     pub(super) fn own() -> Self {
         let text = fs::read_to_string("/proc/self/maps").unwrap_or_default();
         Self { mapped: text.lines().filter_map(parse).collect() }

@@ -50,7 +50,7 @@ impl Archive {
         Ok(Self { entries })
     }
 
-    /// Of entries by path.
+    /// An archive of these entries, by path.
     pub fn of(entries: impl IntoIterator<Item = (String, Entry)>) -> Self {
         Self { entries: entries.into_iter().collect() }
     }
@@ -134,7 +134,7 @@ fn normal(path: &str) -> Option<String> {
 /// A capture of a large server has some thousand files of some hundred bytes.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_ENTRIES: usize = 200_000;
-/// Of the archive, whose parts are padded.
+/// Longest archive in bytes; its entries are padded.
 const MOST_LENGTH: u64 = 2 * MOST_BYTES;
 /// As many as path_resolution(7) follows.
 const MOST_LINKS: usize = 40;
