@@ -188,7 +188,7 @@ pub fn file_limit() -> usize {
         let done = libc::getrlimit(libc::RLIMIT_NOFILE, limit.as_mut_ptr());
         (done, limit.assume_init())
     };
-    // What every system gives, should it not tell.
+    // The usual soft limit on Linux, if the call fails.
     if done == 0 { usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX) } else { 1024 }
 }
 

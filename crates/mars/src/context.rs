@@ -20,7 +20,7 @@ use crate::table::{Runs, Table, state};
 use crate::time::Time;
 use crate::workload::{Module, Next, Placement, Priority, Workload};
 
-/// How a context is to be.
+/// The settings of a context.
 ///
 /// ```
 /// use linerate_mars::{Builder, Mpu, Next, Priority, Workload};

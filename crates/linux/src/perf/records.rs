@@ -24,7 +24,7 @@ impl<'a> Sample<'a> {
     /// is [`Self::address`] if that is in the kernel.
     pub fn chain(&self) -> impl Iterator<Item = u64> + use<'a> {
         let words = self.chain.chunks_exact(8).filter_map(|word| word.try_into().ok());
-        // What tells of a change of mode is above all addresses (`PERF_CONTEXT_MAX`).
+        // Markers of a change of mode are above all addresses (`PERF_CONTEXT_MAX`).
         words.map(u64::from_ne_bytes).filter(|word| *word < CONTEXTS)
     }
 }
