@@ -22,6 +22,7 @@ mod measured;
 mod notes;
 mod observer;
 mod preflight;
+mod record;
 mod request;
 mod resolve;
 mod runtime;

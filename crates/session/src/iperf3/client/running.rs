@@ -7,7 +7,7 @@ use std::time::Duration;
 use measurement::{TestPlan, Timestamp, Transport};
 use protocol::iperf3::{ClientEvent, ClientPhase, Results};
 
-use super::ended::{Cut, Ended, PeerReport};
+use super::ended::{Cut, Ended};
 use super::link::{About, Link};
 use crate::error::SessionError;
 use crate::iperf3::results::{results, sent_by_peer};
@@ -20,13 +20,14 @@ pub(super) struct Running {
     trial: Trial,
     /// What the server reported as sent; none: it has not, or cannot.
     sent: Option<Vec<Sent>>,
-    report: PeerReport,
+    /// The server's results; none: they have not come.
+    results: Option<Box<Results>>,
     cut: Option<Cut>,
 }
 
 impl Running {
     pub(super) fn new(about: About, trial: Trial) -> Self {
-        Self { about, trial, sent: None, report: PeerReport::default(), cut: None }
+        Self { about, trial, sent: None, results: None, cut: None }
     }
 
     /// Runs the test to its end, in order or not.
@@ -37,7 +38,7 @@ impl Running {
         }
         self.trial.finish(self.sent.as_deref(), &*link.clock);
         let measured = self.trial.close();
-        Ended { about: self.about, measured, report: self.report, cut: self.cut, ending }
+        Ended { about: self.about, measured, results: self.results, cut: self.cut, ending }
     }
 
     fn run(&mut self, link: &mut Link<'_>) -> Result<(), SessionError> {
@@ -132,7 +133,7 @@ impl Running {
         if let Some(output) = &results.server_output {
             link.observer.answered(output);
         }
-        self.report = results.into();
+        self.results = Some(Box::new(results));
     }
 }
 
