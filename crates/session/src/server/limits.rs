@@ -268,7 +268,6 @@ const SESSION_DESCRIPTORS: u64 = 7;
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     fn at(millis: u64) -> Timestamp {

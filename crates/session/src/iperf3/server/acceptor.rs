@@ -60,6 +60,8 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
+    /// The acceptor of a server that listens, with no test and no connection yet.
+    ///
     /// # Errors
     /// [`SessionError::System`] if the kernel gives no epoll or eventfd.
     pub(crate) fn new(
