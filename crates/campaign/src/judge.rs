@@ -1,15 +1,15 @@
-//! Has a record, or a profile alone, judged.
+//! Judges a record, or a profile alone, by the rules of `analysis`.
 
 use measurement::{Attribution, BitRate, Profile, TestRecord};
 
-/// Puts into `record` where everything went, and whether to believe it.
+/// Judges `record` anew: its judgement accounts for every datagram, and holds the stamp and the verdict.
 pub fn judge(record: &mut TestRecord) {
     record.judgement = Some(analysis::judge(record));
 }
 
-/// Tells where CPU time went by a profile that was read from elsewhere, of a kernel on
-/// `architecture` in the words of uname(2), if that is known; with the `rate` that was reached
-/// meanwhile also what could be.
+/// Attributes CPU time by an imported profile. `architecture` is the machine's as uname(2) names
+/// it, if known; with the `rate` that was reached meanwhile the attribution has estimates without
+/// each kind of work.
 pub fn attribute(
     profile: &Profile,
     architecture: Option<&str>,

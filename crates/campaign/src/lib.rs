@@ -1,19 +1,18 @@
-//! Runs several plans and decides from what they came to which one to run next, or puts
-//! together what they came to; has records judged.
+//! Runs tests and has them judged: one plan becomes one judged record ([`Runner::run`]), and a
+//! [`Search`] decides from the results so far which plan comes next ([`Runner::search`]).
+//!
+//! Prints nothing: what happens meanwhile goes to a [`Monitor`] as typed [`Event`]s.
 
 #![forbid(unsafe_code)]
 
-mod beside;
 mod diagnose;
-mod engines;
+mod event;
 mod judge;
-mod latency;
-mod observe;
-mod repeat;
+mod runner;
+mod search;
 
 pub use diagnose::{diagnose, rules};
-pub use engines::{Choice, choose_engines};
+pub use event::{Event, Monitor};
 pub use judge::{attribute, judge};
-pub use latency::{Beside, run_beside};
-pub use observe::{Observed, run_observed};
-pub use repeat::summary;
+pub use runner::{ObservedHost, Results, Runner};
+pub use search::{Fastest, Next, Purpose, Repeat, Row, Search, Task, Trial};

@@ -12,7 +12,7 @@ mod lines;
 mod output;
 mod plan;
 mod progress;
-mod rows;
+mod results;
 
 use flags::{Arguments, Command};
 

@@ -18,6 +18,11 @@ pub(crate) enum Format {
     Json,
 }
 
+/// JSON if that was asked for, otherwise the table.
+pub(crate) const fn format(json: bool) -> Format {
+    if json { Format::Json } else { Format::Table }
+}
+
 /// Prints the records on standard output.
 pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
     let printed = match format {

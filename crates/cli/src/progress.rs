@@ -1,13 +1,14 @@
-//! Shows on a terminal how far a test is.
+//! Shows on a terminal how far a test is: a bar, and lines for `--verbose`.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use campaign::{Event, Monitor, Purpose, Task};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measurement::record::StreamRecord;
 use measurement::units::group_thousands;
 use measurement::{Course, End, Interval, Peer, TestPlan, TestRecord};
-use session::{Introduction, Observer, Place};
+use session::Place;
 
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(crate) enum Detail {
 }
 
 impl Detail {
-    /// As `-q` and `-v` ask for it.
+    /// What `--quiet` and `--verbose` ask for.
     pub(crate) const fn of(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
@@ -31,20 +32,62 @@ impl Detail {
     }
 }
 
-/// The bar of one row.
+/// Shows the tests of a run, one after another.
 pub(crate) struct Progress {
-    bar: ProgressBar,
-    title: String,
     detail: Detail,
-    /// When the server was asked.
-    since: Instant,
-    shown: usize,
-    /// It was said that this test waits for its turn.
-    waits: bool,
+    /// The test that runs.
+    current: Option<Bar>,
 }
 
 impl Progress {
-    pub(crate) fn new(title: String, detail: Detail) -> Self {
+    pub(crate) const fn new(detail: Detail) -> Self {
+        Self { detail, current: None }
+    }
+
+    /// Trials show their bar only.
+    fn detail_of(&self, task: &Task) -> Detail {
+        match (task.purpose, self.detail) {
+            (Purpose::Trial { .. }, Detail::Intervals) => Detail::Bar,
+            (_, detail) => detail,
+        }
+    }
+}
+
+impl Monitor for Progress {
+    fn receive(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begins(task) => {
+                self.current = Some(Bar::new(task.title(), self.detail_of(task)));
+            }
+            Event::Ended(record) => {
+                if let Some(bar) = self.current.take() {
+                    bar.show_load(record);
+                }
+            }
+            Event::Failed(_) => self.current = None,
+            event => {
+                if let Some(bar) = &mut self.current {
+                    bar.show(event);
+                }
+            }
+        }
+    }
+}
+
+/// The bar of one test.
+struct Bar {
+    bar: ProgressBar,
+    title: String,
+    detail: Detail,
+    /// When client and server knew each other.
+    since: Instant,
+    shown: usize,
+    /// The wait for its turn was printed.
+    waits: bool,
+}
+
+impl Bar {
+    fn new(title: String, detail: Detail) -> Self {
         let visible = detail != Detail::Quiet && std::io::stderr().is_terminal();
         let target =
             if visible { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -55,8 +98,20 @@ impl Progress {
         Self { bar, title, detail, since: Instant::now(), shown: 0, waits: false }
     }
 
-    /// Tells how busy the workers of both ends were.
-    pub(crate) fn ended(&self, record: &TestRecord) {
+    fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Introduced => self.since = Instant::now(),
+            Event::Waiting { server, place } => self.show_wait(server, *place),
+            Event::Opening { open, of } => self.show_opening(*open, *of),
+            Event::Opened(streams) => self.show_streams(streams),
+            Event::Started(plan) => self.start(plan),
+            Event::Sampled(course) => self.show_course(course),
+            Event::Begins(_) | Event::Ended(_) | Event::Failed(_) => {}
+        }
+    }
+
+    /// How busy the workers of both ends were.
+    fn show_load(&self, record: &TestRecord) {
         let ends = [("here", &record.runtime), ("the server's", &record.peer_runtime)];
         for (whose, runtime) in ends {
             let lines = runtime.as_ref().map(report::terminal::load).unwrap_or_default();
@@ -72,13 +127,11 @@ impl Progress {
             self.bar.suspend(|| eprintln(&format!("{}  {line}", self.title)));
         }
     }
-}
 
-impl Observer for Progress {
-    fn waiting(&mut self, server: &Peer, place: Place) {
+    fn show_wait(&mut self, server: &Peer, place: Place) {
         let tests = if place.ahead == 1 { "1 test" } else { &format!("{} tests", place.ahead) };
         let message = format!("{}: waiting for {tests} before this one", self.title);
-        // Where there is no bar it is said once.
+        // Where there is no bar it is printed once.
         if self.bar.is_hidden() && self.detail != Detail::Quiet && !self.waits {
             eprintln(&format!("{message} ({} runs tests in turn)", server.address));
         }
@@ -86,16 +139,12 @@ impl Observer for Progress {
         self.bar.set_message(message);
     }
 
-    fn introduced(&mut self, _introduction: &Introduction<'_>) {
-        self.since = Instant::now();
-    }
-
-    fn opening(&mut self, open: u32, of: u32) {
+    fn show_opening(&self, open: u32, of: u32) {
         let (open, of) = (group_thousands(open.into()), group_thousands(of.into()));
         self.bar.set_message(format!("{}: {open} of {of} streams are open", self.title));
     }
 
-    fn opened(&mut self, streams: &[StreamRecord]) {
+    fn show_streams(&self, streams: &[StreamRecord]) {
         let (count, took) = (group_thousands(streams.len() as u64), self.since.elapsed());
         let of = if streams.len() == 1 { "stream" } else { "streams" };
         self.say(&format!("{count} {of} opened in {:.3} s", took.as_secs_f64()));
@@ -104,7 +153,7 @@ impl Observer for Progress {
         }
     }
 
-    fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
+    fn start(&self, plan: &TestPlan) {
         let End::Time(time) = plan.end else {
             self.bar.set_message(self.title.clone());
             return self.bar.enable_steady_tick(TICK);
@@ -117,7 +166,7 @@ impl Observer for Progress {
         self.bar.set_message(self.title.clone());
     }
 
-    fn sampled(&mut self, course: &Course<'_>) {
+    fn show_course(&mut self, course: &Course<'_>) {
         let intervals = course.intervals;
         let mut rates = Vec::new();
         for direction in intervals {
@@ -139,7 +188,7 @@ impl Observer for Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod profile;
 pub mod record;
 pub mod round_trips;
+mod row;
 pub mod rule;
 pub mod runtime;
 pub mod sample;

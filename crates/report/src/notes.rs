@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use measurement::outcome::Ending;
 use measurement::{TestRecord, Transport};
 
-use crate::terminal::{Run, title};
+use crate::terminal::Run;
 use crate::{engines, judgement, round_trips};
 
 /// Writes doubts first, then what is only to be known, then what could not be checked. What
@@ -13,19 +13,19 @@ use crate::{engines, judgement, round_trips};
 pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Lines::default();
     for (record, run) in rows {
-        let title = title(&record.plan) + run;
+        let title = record.plan.title() + run;
         for (stamp, text) in judgement::doubts(record) {
             lines.add(stamp.to_string(), &title, text);
         }
     }
     for (record, run) in rows {
-        let title = title(&record.plan) + run;
+        let title = record.plan.title() + run;
         for text in notes(record) {
             lines.add("note".to_owned(), &title, text);
         }
     }
     for (record, run) in rows {
-        let title = title(&record.plan) + run;
+        let title = record.plan.title() + run;
         for text in judgement::unchecked(record) {
             lines.add("not checked".to_owned(), &title, text);
         }

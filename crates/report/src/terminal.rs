@@ -7,8 +7,8 @@ use measurement::outcome::Fairness;
 use measurement::record::StreamRecord;
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
-    BitRate, Direction, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan,
-    TestRecord, Throughput, Transport,
+    BitRate, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan, TestRecord,
+    Throughput, Transport,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -60,7 +60,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     columns.push(round_trips::head());
     for (record, run) in rows {
-        for row in round_trips::rows(record, &(row_of(&record.plan) + run)) {
+        for row in round_trips::rows(record, &(record.plan.row() + run)) {
             columns.push(row);
         }
     }
@@ -79,13 +79,13 @@ pub(crate) type Run<'a> = (&'a TestRecord, String);
 fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut number = |record: &TestRecord| {
-        let count = counts.entry(row_of(&record.plan)).or_default();
+        let count = counts.entry(record.plan.row()).or_default();
         *count += 1;
         *count
     };
     let numbers: Vec<_> = records.iter().map(|record| (record, number(record))).collect();
     let run = |(record, number): (&'a TestRecord, usize)| {
-        let all = counts.get(&row_of(&record.plan)).copied().unwrap_or_default();
+        let all = counts.get(&record.plan.row()).copied().unwrap_or_default();
         (record, if all > 1 { format!(" {number}/{all}") } else { String::new() })
     };
     numbers.into_iter().map(run).collect()
@@ -99,19 +99,6 @@ pub fn heading(version: &str, peer: &Peer) -> String {
         peer.address,
         peer.software
     )
-}
-
-/// What a plan does, in a few words: `TCP send`.
-pub fn title(plan: &TestPlan) -> String {
-    if let Some(exchange) = plan.exchange {
-        return format!("{} {}", plan.transport, exchange.way);
-    }
-    format!("{} {}", plan.transport, plan.direction)
-}
-
-/// The same with the number of streams: `TCP send, 3 streams`.
-pub fn row_of(plan: &TestPlan) -> String {
-    title(plan) + &several_streams(plan)
 }
 
 fn head() -> Vec<Cell> {
@@ -139,7 +126,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
     // What write(2) took of a TCP stream may still lie in a buffer.
     let offered = outcome.acknowledged.or(outcome.offered);
     vec![
-        Cell::from(row_title(plan, outcome.direction) + run),
+        Cell::from(plan.row_of_direction(outcome.direction) + run),
         asked(plan, outcome),
         rate(offered, misses(offered, outcome.asked), Emphasis::None),
         rate(delivered, falls_short(delivered, offered), Emphasis::Strong),
@@ -151,19 +138,6 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
         Cell::from(jitter(outcome)),
         judgement::stamp(record),
     ]
-}
-
-fn row_title(plan: &TestPlan, direction: Direction) -> String {
-    let both = if plan.direction == Direction::Both { " (both ways)" } else { "" };
-    format!("{} {direction}{both}{}", plan.transport, several_streams(plan))
-}
-
-fn several_streams(plan: &TestPlan) -> String {
-    if plan.streams > 1 {
-        format!(", {} streams", group_thousands(plan.streams.into()))
-    } else {
-        String::new()
-    }
 }
 
 /// What was asked: a rate, an amount, or as much as goes.
@@ -242,7 +216,7 @@ fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     for (record, run) in rows {
         for outcome in &record.outcome.directions {
             if let Some(fairness) = outcome.fairness {
-                let title = row_title(&record.plan, outcome.direction) + run;
+                let title = record.plan.row_of_direction(outcome.direction) + run;
                 columns.push(fairness_row(title, fairness));
                 is_empty = false;
             }
@@ -356,7 +330,7 @@ fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
         for (index, outcome) in record.outcome.directions.iter().enumerate() {
-            let title = row_title(&record.plan, outcome.direction) + run;
+            let title = record.plan.row_of_direction(outcome.direction) + run;
             let line = outcome.pacing.as_ref().map(pacing::line);
             lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
             let judged = record.judgement.as_ref();

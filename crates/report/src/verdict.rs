@@ -10,14 +10,14 @@ use measurement::{
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::page::wrap;
-use crate::terminal::{Run, title};
+use crate::terminal::Run;
 
 /// Writes the sentence of each row with what shows it; rows of one verdict together.
 pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut told: Vec<(Vec<String>, &Verdict)> = Vec::new();
     for (record, run) in rows {
         let Some(verdict) = of(record) else { continue };
-        let title = title(&record.plan) + run;
+        let title = record.plan.title() + run;
         match told.iter_mut().find(|(_, other)| is_alike(other, verdict)) {
             Some((titles, _)) => titles.push(title),
             None => told.push((vec![title], verdict)),
@@ -45,7 +45,7 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
     if let Some(verdict) = &judgement.verdict {
-        writeln!(out, "{}: {}", title(&record.plan), verdict.sentence)?;
+        writeln!(out, "{}: {}", record.plan.title(), verdict.sentence)?;
         write_findings(&verdict.findings, out)?;
         if let Some(measurement) = &verdict.would_decide {
             writeln!(out)?;

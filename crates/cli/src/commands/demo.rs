@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use campaign::{Repeat, Results, Row, Runner};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::StopSignals;
 use measurement::engine::{EngineName, RECVMMSG, SENDMMSG};
@@ -17,8 +18,8 @@ use session::client::{ClientOptions, Request};
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
 use crate::output::{self, Format};
-use crate::progress::Detail;
-use crate::rows::{Manner, Rows, finish, run_rows};
+use crate::progress::{Detail, Progress};
+use crate::results::finish;
 
 pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     let acts = acts(flags)?;
@@ -109,7 +110,7 @@ fn play(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
-    let mut all = Rows::not_run(&[]);
+    let mut all = Results::none();
     let mut code = ExitCode::SUCCESS;
     for act in acts {
         if !act.remark.is_empty() {
@@ -118,20 +119,20 @@ fn play(
             }
             say(flags, &act.remark);
         }
-        let rows = measure(&act.plans, server, flags, interrupts)?;
-        let is_whole = rows.is_whole();
+        let results = measure(&act.plans, server, flags, interrupts)?;
+        let are_complete = results.are_complete();
         if !flags.json {
-            code = finish(&rows, Format::Table, None)?;
+            code = finish(&results, Format::Table, None)?;
         }
-        all.append(rows);
-        if !is_whole {
+        all.append(results);
+        if !are_complete {
             break;
         }
     }
     if flags.json {
         code = finish(&all, Format::Json, None)?;
     }
-    Ok(if all.is_whole() { ExitCode::SUCCESS } else { code })
+    Ok(if all.are_complete() { ExitCode::SUCCESS } else { code })
 }
 
 /// The shaped link, or why there can be none.
@@ -153,9 +154,10 @@ fn measure(
     server: IpAddr,
     flags: &DemoFlags,
     interrupts: &StopSignals,
-) -> anyhow::Result<Rows> {
+) -> anyhow::Result<Results> {
     wait_for_server(SocketAddr::new(server, PORT))?;
-    let request = |plan: &TestPlan| Request {
+    let Some(first) = plans.first() else { return Ok(Results::none()) };
+    let request = Request {
         host: server.to_string(),
         port: PORT,
         family: Family::Any,
@@ -164,10 +166,12 @@ fn measure(
         cpus: Vec::new(),
         tags: [("demo".to_owned(), flags.link_rate.to_string())].into(),
         options: ClientOptions::default(),
-        plan: plan.clone(),
+        plan: first.clone(),
     };
-    let detail = if flags.quiet { Detail::Quiet } else { Detail::Bar };
-    Ok(run_rows(plans, Manner::once(detail), request, Some(interrupts)))
+    let mut progress = Progress::new(Detail::of(flags.quiet, false));
+    let mut runner = Runner::new(request, Some(interrupts), &mut progress);
+    let rows = plans.iter().cloned().map(Row::of_plan).collect();
+    Ok(runner.search(&mut Repeat::once(rows)))
 }
 
 /// A `linerate serve` that ends with this value.

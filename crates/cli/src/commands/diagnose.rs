@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use campaign::{Repeat, Row, Runner};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
@@ -12,8 +13,8 @@ use crate::commands::host::tree;
 use crate::exit::UsageError;
 use crate::flags::DiagnoseFlags;
 use crate::output::{self, Format};
-use crate::progress::Detail;
-use crate::rows::{Manner, finish, run_rows};
+use crate::progress::{Detail, Progress};
+use crate::results::finish;
 
 pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     match &flags.host {
@@ -38,13 +39,15 @@ fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 
 /// Against a server.
 fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
-    let plans = plans(flags)?;
+    let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
+    let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let detail = Detail::of(flags.quiet, false);
-    let manner = Manner { repeat: 1, probe_every: None, observed: &[], detail };
-    let rows = run_rows(&plans, manner, |plan| request(flags, host, plan), Some(&interrupts));
+    let mut progress = Progress::new(Detail::of(flags.quiet, false));
+    let request = request(flags, host, first.plan.clone());
+    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
+    let results = runner.search(&mut Repeat::once(rows));
     let format = if flags.json { Format::Json } else { Format::Diagnosis };
-    finish(&rows, format, flags.output.as_deref())
+    finish(&results, format, flags.output.as_deref())
 }
 
 fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {
@@ -62,7 +65,7 @@ fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {
     .collect()
 }
 
-fn request(flags: &DiagnoseFlags, host: &str, plan: &TestPlan) -> Request {
+fn request(flags: &DiagnoseFlags, host: &str, plan: TestPlan) -> Request {
     Request {
         host: host.to_owned(),
         port: flags.port,
@@ -71,7 +74,7 @@ fn request(flags: &DiagnoseFlags, host: &str, plan: &TestPlan) -> Request {
         connect_timeout: CONNECT_TIMEOUT,
         cpus: Vec::new(),
         tags: std::collections::BTreeMap::new(),
-        plan: plan.clone(),
+        plan,
         options: ClientOptions { profile: flags.profile.0, ..ClientOptions::default() },
     }
 }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use campaign::{Repeat, Row, Runner};
 use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;
@@ -11,24 +12,28 @@ use session::client::Request;
 
 use crate::exit::UsageError;
 use crate::flags::{LatencyFlags, LatencyRow};
-use crate::progress::Detail;
-use crate::rows::{Manner, Rows, finish, format, run_rows};
+use crate::output::format;
+use crate::progress::{Detail, Progress};
+use crate::results::finish;
 
 pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     check_contradictions(flags)?;
-    let (exchanges, loads) = (exchanges(flags)?, loads(flags)?);
+    let rows = rows(flags)?;
+    let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let detail = Detail::of(flags.output.quiet, flags.output.verbose);
-    let request = |plan: &TestPlan| request(flags, plan.clone());
-    let once = Manner::once(detail);
-    let mut rows = run_rows(&exchanges, once, request, Some(&interrupts));
-    if rows.is_whole() {
-        let probed = Manner { probe_every: Some(flags.exchange.probe_every), ..once };
-        rows.append(run_rows(&loads, probed, request, Some(&interrupts)));
-    } else {
-        rows.append(Rows::not_run(&loads));
-    }
-    finish(&rows, format(flags.output.json), flags.output.output.as_deref())
+    let mut progress = Progress::new(Detail::of(flags.output.quiet, flags.output.verbose));
+    let request = request(flags, first.plan.clone());
+    let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
+    let results = runner.search(&mut Repeat::once(rows));
+    finish(&results, format(flags.output.json), flags.output.output.as_deref())
+}
+
+/// Exchanges alone, then load with a probe beside it.
+fn rows(flags: &LatencyFlags) -> Result<Vec<Row>, UsageError> {
+    let probe_every = Some(flags.exchange.probe_every);
+    let exchanges = exchanges(flags)?.into_iter().map(Row::of_plan);
+    let loads = loads(flags)?.into_iter().map(|plan| Row { plan, probe_every });
+    Ok(exchanges.chain(loads).collect())
 }
 
 /// What would have no effect.

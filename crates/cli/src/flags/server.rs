@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use campaign::Observed;
+use campaign::ObservedHost;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use measurement::TestPlan;
@@ -55,8 +55,8 @@ impl ServerFlags {
 }
 
 /// Reads `name`, `name:port`, an address, or `[address]:port`.
-pub(crate) fn parse_observed(text: &str) -> Result<Observed, String> {
-    let bare = |host: &str| Observed { host: host.to_owned(), port: session::DEFAULT_PORT };
+pub(crate) fn parse_observed(text: &str) -> Result<ObservedHost, String> {
+    let bare = |host: &str| ObservedHost { host: host.to_owned(), port: session::DEFAULT_PORT };
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let is_address = inner.parse::<Ipv6Addr>().is_ok();
     let (host, port) = match text.rsplit_once(':') {
@@ -64,10 +64,10 @@ pub(crate) fn parse_observed(text: &str) -> Result<Observed, String> {
         _ => return named(bare(inner)),
     };
     let port = port.parse().map_err(|_| format!("'{port}' is no port: 1 to 65535"))?;
-    named(Observed { port, ..bare(host.trim_matches(['[', ']'])) })
+    named(ObservedHost { port, ..bare(host.trim_matches(['[', ']'])) })
 }
 
-fn named(observed: Observed) -> Result<Observed, String> {
+fn named(observed: ObservedHost) -> Result<ObservedHost, String> {
     if observed.host.is_empty() {
         return Err("a host is missing, e.g. 10.0.0.1 or router:5201".to_owned());
     }

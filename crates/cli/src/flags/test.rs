@@ -15,7 +15,7 @@ use super::engines::{AUTO, engine_names};
 use super::latency::parse_pause_of_probes;
 use super::profile::ProfileFlag;
 use super::server::ServerFlags;
-use campaign::Observed;
+use campaign::ObservedHost;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
 #[derive(Debug, Args)]
@@ -71,7 +71,7 @@ pub(crate) struct RowFlags {
     /// Watch a further host meanwhile, e.g. a router on the way, on which `linerate serve
     /// --observe` runs; may be given several times
     #[arg(long, env = "LINERATE_OBSERVE", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = super::server::parse_observed)]
-    pub(crate) observe: Vec<Observed>,
+    pub(crate) observe: Vec<ObservedHost>,
     /// Run each row this many times and show the median
     #[arg(long, default_value_t = 1, env = "LINERATE_REPEAT", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,

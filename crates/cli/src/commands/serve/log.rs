@@ -221,7 +221,7 @@ fn stamped(mut event: Value) -> String {
 
 fn describe_plan(peer: &Peer, plan: &TestPlan) -> String {
     let streams = if plan.streams == 1 { "stream" } else { "streams" };
-    let title = report::terminal::title(plan);
+    let title = plan.title();
     format!("{}, {title}, {} {streams}", peer.software, plan.streams)
 }
 

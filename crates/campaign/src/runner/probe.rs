@@ -1,4 +1,4 @@
-//! What a test does to the round-trip time: a probe that goes before, during and after it.
+//! The round-trip time under load: a probe before, during and after a test.
 //!
 //! ```text
 //!   probe   . . . . . . . . . . . . . . . . . . . . . . . . .
@@ -16,24 +16,28 @@ use measurement::{
 use session::SessionError;
 use session::client::{Request, Watching};
 
-use crate::beside::{self, Companion, Together};
+use super::companion::{self, Companion, Together};
 
 mod one_way;
 
-/// A probe that goes beside a test.
+/// A probe that runs beside a test.
 #[derive(Clone, Debug)]
-pub struct Beside {
+pub(super) struct LatencyProbe {
     /// The server, and how it is reached; its plan is the probe's.
     request: Request,
+    /// Time from one request to the next.
     every: Duration,
 }
 
-impl Beside {
-    /// One that asks the server of `request` each `every` over UDP.
+impl LatencyProbe {
+    /// A probe of the server of `request` over UDP, one request each `every`.
     ///
     /// # Errors
     /// [`measurement::plan::PlanError`] for a time that is too short or too long.
-    pub fn new(request: &Request, every: Duration) -> Result<Self, measurement::plan::PlanError> {
+    pub(super) fn new(
+        request: &Request,
+        every: Duration,
+    ) -> Result<Self, measurement::plan::PlanError> {
         let plan = plan(every, &request.plan)?;
         let mut request = Request { plan, ..request.clone() };
         // The test beside it is watched.
@@ -41,8 +45,8 @@ impl Beside {
         Ok(Self { request, every })
     }
 
-    /// How long nothing else is to move before the test.
-    pub fn idle(&self) -> Duration {
+    /// How long the probe runs alone before the test.
+    fn idle(&self) -> Duration {
         idle(self.every)
     }
 }
@@ -64,30 +68,31 @@ fn plan(every: Duration, test: &TestPlan) -> Result<TestPlan, measurement::plan:
     draft.check()
 }
 
-/// Runs `test` with a probe beside it; its record tells how long the answers took.
+/// Runs `test` with a probe beside it; the record gets the probe's round-trip times.
 ///
 /// # Errors
 /// Why the probe could not begin, or why the test could not.
-pub fn run_beside(
-    beside: &Beside,
+pub(super) fn run_beside(
+    probe: &LatencyProbe,
     interrupts: Option<&StopSignals>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
     let companion = Companion {
-        request: &beside.request,
-        before: beside.idle(),
+        request: &probe.request,
+        before: probe.idle(),
         after: AFTERWARDS,
         refused: &|error| error,
     };
-    let Together { mut record, beside: probe, asked } = beside::run(&companion, interrupts, test)?;
-    match probe {
-        Ok(probe) => join(&mut record, &probe, asked, beside.every),
+    let Together { mut record, beside, asked } = companion::run(&companion, interrupts, test)?;
+    match beside {
+        Ok(times) => join(&mut record, &times, asked, probe.every),
         Err(error) => record.outcome.notes.push(format!("the probe beside it failed: {error}")),
     }
     Ok(record)
 }
 
-/// Adds to the record of a test, which was `asked` for then, what its probe found.
+/// Adds to the record of a test the round-trip times of its probe; the server was `asked` for the
+/// test then.
 fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Duration) {
     let base = record.samples.get(record.base).map_or(record.start, |sample| sample.at);
     let between = |from: Timestamp, to: Timestamp| {
@@ -102,7 +107,7 @@ fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Du
         every,
         idle: RoundTrips::of_probes(idle, asked.since(warm)),
         loaded: RoundTrips::of_probes(loaded, record.stopped.since(base)),
-        one_way: one_way::of(idle, loaded, after),
+        one_way: one_way::estimate(idle, loaded, after),
     });
     record.probes.clone_from(&probe.probes);
 }

@@ -1,7 +1,6 @@
-//! A third host that is watched while a test runs: a router on the way, say.
+//! Further hosts that are watched while a test runs, e.g. a router on the path.
 //!
-//! A linerate there answers a request a second, which is nothing, and tells at the end what
-//! its host counted.
+//! A linerate there answers one request a second, and reports at the end what its host counted.
 
 use std::time::Duration;
 
@@ -11,42 +10,50 @@ use measurement::{Direction, End, Exchange, HostEvidence, Role, TestPlan, TestRe
 use session::SessionError;
 use session::client::{Request, Watching};
 
-use crate::beside::{self, Companion, Together};
+use super::companion::{self, Companion, Together};
 
-/// A host that is watched.
-#[derive(Clone, Debug)]
-pub struct Observed {
+/// A further host that is watched while a test runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservedHost {
     /// Its name or address, as it stands in the record.
     pub host: String,
     /// Port of the linerate there.
     pub port: u16,
 }
 
-/// Runs `test`, which `request` describes, while a linerate at `observed` watches its host;
-/// what it saw goes into the record.
+/// Runs `test`, which `request` describes, while the linerates at all of `observed` watch their
+/// hosts; what these counted goes into the record.
 ///
 /// # Errors
-/// Why the other host could not be asked, or why the test could not begin.
-pub fn run_observed(
-    observed: &Observed,
+/// [`SessionError::Unobserved`] if one of the hosts could not be asked, or why the test could not
+/// begin.
+pub(super) fn run_observed(
+    observed: &[ObservedHost],
     request: &Request,
     interrupts: Option<&StopSignals>,
-    test: impl FnOnce() -> Result<TestRecord, SessionError>,
+    test: &mut dyn FnMut() -> Result<TestRecord, SessionError>,
 ) -> Result<TestRecord, SessionError> {
-    let request = watching(observed, request);
-    let refused = |error| unobserved(&observed.host, error);
+    let [first, others @ ..] = observed else { return test() };
+    let asked = watching(first, request);
+    let refused = |error| unobserved(&first.host, error);
     let companion = Companion {
-        request: &request,
+        request: &asked,
         before: Duration::ZERO,
         after: Duration::ZERO,
         refused: &refused,
     };
-    let Together { mut record, beside, .. } = beside::run(&companion, interrupts, test)?;
+    let inner = || run_observed(others, request, interrupts, test);
+    let Together { mut record, beside, .. } = companion::run(&companion, interrupts, inner)?;
+    add_evidence(&mut record, &first.host, beside);
+    Ok(record)
+}
+
+/// Adds to `record` what the host of that `name` counted, or a note why that is missing.
+fn add_evidence(record: &mut TestRecord, name: &str, beside: Result<TestRecord, SessionError>) {
     let seen = beside.map(|record| record.hosts.into_iter().find(|host| host.role == Role::Peer));
-    let name = &observed.host;
     match seen {
         Ok(Some(host)) => {
-            record.hosts.push(HostEvidence { role: Role::Observed(name.clone()), ..host });
+            record.hosts.push(HostEvidence { role: Role::Observed(name.to_owned()), ..host });
         }
         Ok(None) => record.outcome.notes.push(format!(
             "{name} tells nothing of itself; does \"linerate serve --observe\" run there?"
@@ -55,7 +62,6 @@ pub fn run_observed(
             record.outcome.notes.push(format!("{name} could not be observed: {error}"));
         }
     }
-    Ok(record)
 }
 
 /// Why a host cannot be watched.
@@ -69,8 +75,8 @@ fn unobserved(host: &str, error: SessionError) -> SessionError {
     SessionError::Unobserved { host: host.to_owned(), reason }
 }
 
-/// What is asked of the linerate there.
-fn watching(observed: &Observed, test: &Request) -> Request {
+/// The request to the linerate there.
+fn watching(observed: &ObservedHost, test: &Request) -> Request {
     let mut request = Request {
         host: observed.host.clone(),
         port: observed.port,
@@ -81,7 +87,7 @@ fn watching(observed: &Observed, test: &Request) -> Request {
     request
 }
 
-/// A request a second for as long as `test` may take.
+/// One request a second for as long as `test` may take.
 fn plan(test: &TestPlan) -> TestPlan {
     let mut draft = PlanDraft::new(Transport::Tcp, Direction::Send);
     draft.end = match test.end {

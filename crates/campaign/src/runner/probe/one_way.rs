@@ -1,12 +1,12 @@
-//! Delays of each way, by the clocks of both ends.
+//! One-way delays, by the compared clocks of both ends.
 
 use std::time::Duration;
 
 use measurement::{OneWay, Probe, Spread, Timestamp};
 
-/// Of probes before and during a test; those after it help to compare the clocks. None: the
-/// other end did not tell its times.
-pub(super) fn of(idle: &[Probe], loaded: &[Probe], after: &[Probe]) -> Option<OneWay> {
+/// Estimates the one-way delays of probes before and during a test; those after it help to compare
+/// the clocks. None: the peer did not report its times.
+pub(super) fn estimate(idle: &[Probe], loaded: &[Probe], after: &[Probe]) -> Option<OneWay> {
     let clocks = Clocks::compare(idle, after)?;
     let spreads = |probes: &[Probe]| {
         let ways: Vec<_> = probes.iter().filter_map(|probe| clocks.ways(probe)).collect();
@@ -20,13 +20,13 @@ pub(super) fn of(idle: &[Probe], loaded: &[Probe], after: &[Probe]) -> Option<On
     Some(OneWay { idle_there, idle_back, loaded_there, loaded_back, clock_error })
 }
 
-/// By how much the other end's clock is ahead: it drifts from the first value to the second.
+/// By how much the peer's clock is ahead: it drifts from the first value to the second.
 struct Clocks {
     first: Difference,
     second: Option<Difference>,
 }
 
-/// What one probe tells of the clocks.
+/// The difference of the clocks by one probe.
 #[derive(Clone, Copy)]
 struct Difference {
     at: Timestamp,
@@ -36,7 +36,7 @@ struct Difference {
 }
 
 impl Difference {
-    fn of(probe: &Probe) -> Option<Self> {
+    fn by_probe(probe: &Probe) -> Option<Self> {
         let round_trip = probe.round_trip?;
         if probe.arrived == Timestamp::default() || probe.answered == Timestamp::default() {
             return None;
@@ -52,9 +52,9 @@ impl Difference {
         Some(Self { at: probe.sent, ahead: (there - back) / 2, round_trip })
     }
 
-    /// The one that can be wrong least.
+    /// The difference with the smallest possible error.
     fn best(probes: &[Probe]) -> Option<Self> {
-        probes.iter().filter_map(Self::of).min_by_key(|difference| difference.round_trip)
+        probes.iter().filter_map(Self::by_probe).min_by_key(|difference| difference.round_trip)
     }
 }
 
@@ -71,10 +71,10 @@ impl Clocks {
         self.first.ahead + drift * (nanos(at) - nanos(self.first.at)) / span
     }
 
-    /// How long request and answer took.
+    /// One-way delay of the request, and of the answer.
     fn ways(&self, probe: &Probe) -> Option<(Duration, Duration)> {
         let round_trip = probe.round_trip?;
-        Difference::of(probe)?;
+        Difference::by_probe(probe)?;
         let ahead = self.ahead(probe.sent);
         let there = nanos(probe.arrived) - ahead - nanos(probe.sent);
         let back = nanos(probe.sent.after(round_trip)) - (nanos(probe.answered) - ahead);
@@ -82,7 +82,7 @@ impl Clocks {
         Some((span(there.min(most)), span(back.min(most))))
     }
 
-    /// By how much a way may be wrong until `last`.
+    /// The largest error of a one-way delay until `last`.
     fn error(&self, last: Timestamp) -> Duration {
         let half = |difference: Difference| difference.round_trip / 2;
         match self.second {
@@ -100,7 +100,7 @@ fn nanos(time: Timestamp) -> i128 {
     i128::from(time.nanos())
 }
 
-/// A way cannot take less than no time: what is below lies within the error.
+/// No delay is negative: what is below zero lies within the error.
 fn span(nanos: i128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
 }
@@ -117,7 +117,7 @@ mod tests {
         Duration::from_micros(micros)
     }
 
-    /// A probe sent at `sent` whose other end's clock is ahead by `ahead`.
+    /// A probe sent at `sent` to a peer whose clock is ahead by `ahead`.
     fn probe(sent: u64, (there, back): (u64, u64), ahead: u64) -> Probe {
         let sent = Timestamp::default().after(micros(sent));
         let arrived = sent.after(micros(there + ahead));
@@ -128,7 +128,7 @@ mod tests {
     fn a_queue_is_found_on_the_way_that_has_it() {
         let idle: Vec<_> = (0..10).map(|at| probe(at * 1_000, (50, 50), 7_000_000)).collect();
         let loaded: Vec<_> = (10..20).map(|at| probe(at * 1_000, (1_050, 50), 7_000_000)).collect();
-        let found = of(&idle, &loaded, &[]).expect("the times are there");
+        let found = estimate(&idle, &loaded, &[]).expect("the times are there");
         assert_eq!((found.loaded_there.p50, found.loaded_back.p50), (micros(1_050), micros(50)));
         assert_eq!((found.idle_there.p50, found.idle_back.p50), (micros(50), micros(50)));
         assert!((micros(50)..micros(60)).contains(&found.clock_error), "{found:?}");
@@ -143,7 +143,7 @@ mod tests {
             at.map(|at| probe(at, (40, 40), ahead(at))).collect()
         };
         let (idle, loaded, after) = (probes(1, 11), probes(11, 50), probes(50, 60));
-        let found = of(&idle, &loaded, &after).expect("the times are there");
+        let found = estimate(&idle, &loaded, &after).expect("the times are there");
         for way in [found.loaded_there, found.loaded_back] {
             assert!((micros(39)..=micros(41)).contains(&way.p50), "{way:?}");
         }
@@ -153,6 +153,6 @@ mod tests {
     #[test]
     fn without_times_nothing_is_said() {
         let silent = Probe { arrived: Timestamp::default(), ..probe(1, (5, 5), 0) };
-        assert_eq!(of(&[silent], &[silent], &[]), None);
+        assert_eq!(estimate(&[silent], &[silent], &[]), None);
     }
 }

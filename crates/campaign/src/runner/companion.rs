@@ -1,4 +1,4 @@
-//! Runs a small test beside one that counts.
+//! Runs a small test, the companion, beside the test that counts.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -8,32 +8,33 @@ use measurement::{Peer, TestPlan, TestRecord, Timestamp};
 use session::client::Request;
 use session::{Observer, SessionError};
 
-/// What goes beside a test.
-pub(crate) struct Companion<'a> {
-    /// The small test; it ends when the other one has.
-    pub(crate) request: &'a Request,
-    /// How long it goes alone before.
-    pub(crate) before: Duration,
-    /// And after.
-    pub(crate) after: Duration,
-    /// What it means that it cannot begin.
-    pub(crate) refused: &'a dyn Fn(SessionError) -> SessionError,
+/// A small test that runs beside another one.
+pub(super) struct Companion<'a> {
+    /// The small test; it ends when the other one has ended.
+    pub(super) request: &'a Request,
+    /// How long it runs alone before.
+    pub(super) before: Duration,
+    /// How long it runs alone afterwards.
+    pub(super) after: Duration,
+    /// Turns the error with which it could not begin into that of the whole.
+    pub(super) refused: &'a dyn Fn(SessionError) -> SessionError,
 }
 
-/// What came of both.
-pub(crate) struct Together {
-    pub(crate) record: TestRecord,
-    /// Of the small one.
-    pub(crate) beside: Result<TestRecord, SessionError>,
-    /// When the other one was asked for.
-    pub(crate) asked: Timestamp,
+/// What came of both tests.
+pub(super) struct Together {
+    /// The record of the test that counts.
+    pub(super) record: TestRecord,
+    /// The record of the companion, or why it failed.
+    pub(super) beside: Result<TestRecord, SessionError>,
+    /// When the test that counts was asked for.
+    pub(super) asked: Timestamp,
 }
 
 /// Runs `test` with a companion.
 ///
 /// # Errors
 /// Why the companion could not begin, or why the test could not.
-pub(crate) fn run(
+pub(super) fn run(
     companion: &Companion<'_>,
     interrupts: Option<&StopSignals>,
     test: impl FnOnce() -> Result<TestRecord, SessionError>,
@@ -42,7 +43,7 @@ pub(crate) fn run(
     std::thread::scope(|scope| {
         let (tell, begun) = channel();
         let (request, notice) = (companion.request, &notice);
-        // It goes with the thread, so that its end is heard too.
+        // It is dropped with the thread, so that the end of the thread is noticed too.
         let mut starting = Starting(tell);
         let small = move || session::client::run(request, &mut starting, Some(notice));
         let thread = std::thread::Builder::new().name("probe".to_owned());
@@ -57,7 +58,7 @@ pub(crate) fn run(
             Err(error) => Some(Err(error)),
         };
         if outcome.as_ref().is_some_and(Result::is_ok) {
-            // Who interrupts this is heard by what comes next.
+            // An interruption of this pause is seen by what comes next.
             _ = pause(companion.after, None);
         }
         notice.notify();
@@ -70,17 +71,17 @@ pub(crate) fn run(
     })
 }
 
-/// Tells when the companion goes.
+/// Sends a message when the companion runs.
 struct Starting(Sender<()>);
 
 impl Observer for Starting {
     fn started(&mut self, _: &Peer, _: &TestPlan) {
-        // Nobody listens any more who was interrupted.
+        // The receiver is gone after an interruption.
         _ = self.0.send(());
     }
 }
 
-/// Whether the companion goes; else it has ended.
+/// Whether the companion runs; otherwise it has ended.
 fn await_start(
     begun: &Receiver<()>,
     interrupts: Option<&StopSignals>,

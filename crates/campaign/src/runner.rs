@@ -1,0 +1,192 @@
+//! Runs tests against one server and has them judged.
+
+use std::time::{Duration, Instant};
+
+use linux::event::StopSignals;
+use measurement::outcome::Ending;
+use measurement::{RecordSet, TestRecord};
+use session::SessionError;
+use session::client::{Request, Watching};
+
+use crate::event::{Event, Forward, Monitor};
+use crate::search::{Next, Purpose, Search, Task, Trial};
+
+mod companion;
+mod observed;
+mod probe;
+
+pub use observed::ObservedHost;
+
+use self::probe::LatencyProbe;
+
+/// Runs tests against one server: with retries while it is still busy with the test before, with
+/// a probe of the round-trip time beside them, and with further hosts that are watched.
+pub struct Runner<'a> {
+    /// The server and how it is reached; the plan in it is replaced by that of each task.
+    pub request: Request,
+    /// Further hosts that are watched while results are measured.
+    pub observed: Vec<ObservedHost>,
+    /// Signals that end a test early.
+    pub interrupts: Option<&'a StopSignals>,
+    /// Receives what happens meanwhile.
+    pub monitor: &'a mut dyn Monitor,
+}
+
+/// What a search came to: the records of its results, and why it ended early.
+#[derive(Debug)]
+pub struct Results {
+    /// The judged records, in the order in which they ran.
+    pub records: RecordSet,
+    /// The error of the test that ended the search; none: it ended as planned, or the last
+    /// record tells how it ended.
+    pub error: Option<SessionError>,
+    /// Titles of the tests that an early end left out.
+    pub not_run: Vec<String>,
+}
+
+impl<'a> Runner<'a> {
+    /// A runner that tries each test with `request` and watches no further host.
+    pub fn new(
+        request: Request,
+        interrupts: Option<&'a StopSignals>,
+        monitor: &'a mut dyn Monitor,
+    ) -> Self {
+        Self { request, observed: Vec::new(), interrupts, monitor }
+    }
+
+    /// Runs one test. A result is judged; a trial is neither watched nor judged.
+    ///
+    /// # Errors
+    /// Why the test, its probe, or the watching of a further host could not begin. A test that
+    /// began gives a record, whatever ended it; only an interrupted trial is
+    /// [`SessionError::Interrupted`].
+    pub fn run(&mut self, task: &Task) -> Result<TestRecord, SessionError> {
+        self.run_patiently(task, TURNAROUND)
+    }
+
+    /// Runs whatever `search` asks for, until it is done or cannot go on.
+    pub fn search(&mut self, search: &mut dyn Search) -> Results {
+        let (mut done, mut records) = (Vec::new(), Vec::new());
+        let end = loop {
+            match search.next(&done) {
+                Next::Run(task) => done.push(self.step(task, done.is_empty(), &mut records)),
+                end => break end,
+            }
+        };
+        let is_early = end == Next::Stop;
+        let not_run = if is_early { search.remaining(&done) } else { Vec::new() };
+        let last = done.pop().filter(|_| is_early);
+        let mut records = RecordSet::new(records);
+        search.conclude(&mut records);
+        Results {
+            records,
+            error: last.and_then(|trial| trial.result.err()),
+            not_run: not_run.iter().map(Task::title).collect(),
+        }
+    }
+
+    /// One test of a search; the record of a result goes to `records`.
+    fn step(&mut self, task: Task, is_first: bool, records: &mut Vec<TestRecord>) -> Trial {
+        let is_result = matches!(task.purpose, Purpose::Result { .. });
+        // A server that is busy before the first one is busy with others' tests.
+        let patience = if is_first && is_result { Duration::ZERO } else { TURNAROUND };
+        let result = self.run_patiently(&task, patience).map(|record| {
+            let outcome = record.outcome.clone();
+            if is_result {
+                records.push(record);
+            }
+            outcome
+        });
+        Trial { task, result }
+    }
+
+    fn run_patiently(
+        &mut self,
+        task: &Task,
+        patience: Duration,
+    ) -> Result<TestRecord, SessionError> {
+        self.monitor.receive(&Event::Begins(task));
+        let result = match task.purpose {
+            Purpose::Result { .. } => self.measure(task, patience),
+            Purpose::Trial { .. } => self.try_out(task, patience),
+        };
+        self.monitor.receive(&match &result {
+            Ok(record) => Event::Ended(record),
+            Err(error) => Event::Failed(error),
+        });
+        result
+    }
+
+    /// A test by all means that were asked for, judged.
+    fn measure(&mut self, task: &Task, patience: Duration) -> Result<TestRecord, SessionError> {
+        let request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
+        let probe = task.row.probe_every.map(|every| LatencyProbe::new(&request, every));
+        let interrupts = self.interrupts;
+        let monitor = &mut *self.monitor;
+        let mut test = || run_test(&request, monitor, interrupts, patience);
+        let mut probed = || match &probe {
+            Some(Ok(probe)) => probe::run_beside(probe, interrupts, &mut test),
+            // Every pause that the command line takes makes a plan.
+            None | Some(Err(_)) => test(),
+        };
+        let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
+        crate::judge(&mut record);
+        Ok(record)
+    }
+
+    /// A test that nobody judges.
+    fn try_out(&mut self, task: &Task, patience: Duration) -> Result<TestRecord, SessionError> {
+        let mut request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
+        request.options.watching = Watching::Nothing;
+        let record = run_test(&request, &mut *self.monitor, self.interrupts, patience)?;
+        // Part of a trial decides nothing.
+        match record.outcome.ending {
+            Ending::Interrupted => Err(SessionError::Interrupted),
+            Ending::Completed | Ending::Failed { .. } => Ok(record),
+        }
+    }
+}
+
+impl Results {
+    /// No results yet.
+    pub fn none() -> Self {
+        Self { records: RecordSet::new(Vec::new()), error: None, not_run: Vec::new() }
+    }
+
+    /// Whether all tests ran to their planned end.
+    pub fn are_complete(&self) -> bool {
+        let completed = |record: &TestRecord| record.outcome.ending == Ending::Completed;
+        self.error.is_none() && self.records.records.iter().all(completed)
+    }
+
+    /// Adds those of tests that ran after these.
+    pub fn append(&mut self, later: Self) {
+        self.records.records.extend(later.records.records);
+        self.error = self.error.take().or(later.error);
+        self.not_run.extend(later.not_run);
+    }
+}
+
+/// Runs one test; tries again while the server is still busy with the one before. An iperf3 even
+/// closes its port between two tests (clause 2.6 of docs/protocol/iperf3.md).
+fn run_test(
+    request: &Request,
+    monitor: &mut dyn Monitor,
+    interrupts: Option<&StopSignals>,
+    patience: Duration,
+) -> Result<TestRecord, SessionError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match session::client::run(request, &mut Forward(monitor), interrupts) {
+            Err(error) if error.may_pass() && Instant::now() < deadline => {
+                std::thread::sleep(RETRY);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// How long a server may take between two tests.
+const TURNAROUND: Duration = Duration::from_secs(2);
+/// From one attempt to the next.
+const RETRY: Duration = Duration::from_millis(20);

@@ -1,0 +1,97 @@
+//! All rows by the engines that short trials find to be the fastest.
+
+use measurement::RecordSet;
+
+use super::engines::EngineChoice;
+use super::{Next, Repeat, Row, Search, Task, Trial};
+
+/// First chooses the engines of every row, then runs the rows like [`Repeat`].
+#[derive(Clone, Debug)]
+pub struct Fastest {
+    choices: Vec<EngineChoice>,
+    /// Choices that are made.
+    made: usize,
+    /// Trials of these.
+    tried: usize,
+    rows: Vec<Row>,
+    times: u32,
+    /// The rows by their engines, when all choices are made.
+    then: Option<Repeat>,
+}
+
+impl Fastest {
+    /// Runs each of `rows` so many `times`, by the engines that trials before find.
+    pub fn new(rows: Vec<Row>, times: u32) -> Self {
+        let choices = rows.iter().map(|row| EngineChoice::for_plan(&row.plan)).collect();
+        Self { choices, made: 0, tried: 0, rows, times, then: None }
+    }
+
+    fn chosen_rows(&self) -> Vec<Row> {
+        let rows = self.rows.iter().zip(&self.choices);
+        rows.map(|(row, choice)| Row { plan: choice.applied_to(&row.plan), ..row.clone() })
+            .collect()
+    }
+}
+
+impl Search for Fastest {
+    fn next(&mut self, done: &[Trial]) -> Next {
+        while let Some(choice) = self.choices.get_mut(self.made) {
+            match choice.next(&done[self.tried..]) {
+                Next::Done => (self.made, self.tried) = (self.made + 1, done.len()),
+                undecided => return undecided,
+            }
+        }
+        let mut rows =
+            self.then.take().unwrap_or_else(|| Repeat::new(self.chosen_rows(), self.times));
+        let next = rows.next(&done[self.tried..]);
+        self.then = Some(rows);
+        next
+    }
+
+    fn remaining(&self, done: &[Trial]) -> Vec<Task> {
+        self.then.as_ref().map(|rows| rows.remaining(&done[self.tried..])).unwrap_or_default()
+    }
+
+    fn conclude(&self, records: &mut RecordSet) {
+        for (row, choice) in self.chosen_rows().iter().zip(&self.choices) {
+            let of_row = records.records.iter_mut().filter(|record| record.plan == row.plan);
+            of_row.for_each(|record| record.engine_trials = choice.trials().to_vec());
+        }
+        if let Some(rows) = &self.then {
+            rows.conclude(records);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Transport;
+
+    use super::*;
+    use crate::search::Purpose;
+    use crate::search::tests::{failed, plan, rate, run};
+
+    #[test]
+    fn rows_follow_the_trials_of_all_and_use_their_engines() {
+        let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
+        let mut search = Fastest::new(rows.to_vec(), 2);
+        let (done, end) = run(&mut search, |_| rate(1));
+        assert_eq!(end, Next::Done);
+        let results: Vec<_> = done
+            .iter()
+            .skip_while(|trial| matches!(trial.task.purpose, Purpose::Trial { .. }))
+            .map(|trial| trial.task.title())
+            .collect();
+        assert_eq!(results, ["TCP send 1/2", "UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);
+        let last = &done.last().expect("trials").task.row.plan;
+        assert_eq!(last.options.engines.len(), 2, "{last:?}");
+    }
+
+    #[test]
+    fn a_trial_that_fails_ends_all() {
+        let mut search = Fastest::new(vec![Row::of_plan(plan(Transport::Tcp))], 1);
+        let (done, end) = run(&mut search, |_| failed());
+        assert_eq!((done.len(), end), (1, Next::Stop));
+        assert_eq!(search.remaining(&done), []);
+    }
+}

@@ -1,0 +1,125 @@
+//! All rows, each once or several times, in turns, so that a drift hits all rows alike.
+
+use measurement::outcome::Ending;
+use measurement::record::RepeatSummary;
+use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
+
+use super::{Next, Purpose, Row, Search, Task, Trial};
+
+/// Runs every row the same number of times, round by round. A test that ends early ends all.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    rows: Vec<Row>,
+    times: u32,
+}
+
+impl Repeat {
+    /// Runs each of `rows` so many `times`.
+    pub const fn new(rows: Vec<Row>, times: u32) -> Self {
+        Self { rows, times }
+    }
+
+    /// Runs each of `rows` once.
+    pub const fn once(rows: Vec<Row>) -> Self {
+        Self::new(rows, 1)
+    }
+
+    /// All tasks from the one at `position` on.
+    fn tasks_from(&self, position: usize) -> impl Iterator<Item = Task> {
+        let of = self.times;
+        let all = (0..of).flat_map(|run| self.rows.iter().map(move |row| (row, run)));
+        all.skip(position)
+            .map(move |(row, run)| Task { row: row.clone(), purpose: Purpose::Result { run, of } })
+    }
+}
+
+impl Search for Repeat {
+    fn next(&mut self, done: &[Trial]) -> Next {
+        if done.last().is_some_and(|trial| !trial.is_complete()) {
+            return Next::Stop;
+        }
+        self.tasks_from(done.len()).next().map_or(Next::Done, Next::Run)
+    }
+
+    fn remaining(&self, done: &[Trial]) -> Vec<Task> {
+        self.tasks_from(done.len()).collect()
+    }
+
+    fn conclude(&self, records: &mut RecordSet) {
+        if self.times > 1 {
+            let plans = self.rows.iter().map(|row| &row.plan);
+            records.summaries = plans.filter_map(|plan| summary(plan, &records.records)).collect();
+        }
+    }
+}
+
+/// The spread of the rates of all complete runs of `plan`; none: no run gave a rate.
+fn summary(plan: &TestPlan, records: &[TestRecord]) -> Option<RepeatSummary> {
+    let runs = records
+        .iter()
+        .filter(|record| record.plan == *plan && record.outcome.ending == Ending::Completed);
+    let mut rates: Vec<BitRate> = runs.filter_map(|record| record.outcome.rate()).collect();
+    let spread = analysis::spread(&rates);
+    rates.sort_unstable();
+    Some(RepeatSummary {
+        row: plan.row(),
+        runs: u32::try_from(rates.len()).unwrap_or(u32::MAX),
+        median: median(&rates)?,
+        slowest: *rates.first()?,
+        fastest: *rates.last()?,
+        spread,
+    })
+}
+
+fn median(sorted: &[BitRate]) -> Option<BitRate> {
+    let middle = sorted.len() / 2;
+    let upper = sorted.get(middle)?.bits_per_second();
+    if sorted.len() % 2 == 1 {
+        return Some(BitRate::from_bits_per_second(upper));
+    }
+    Some(BitRate::from_bits_per_second(sorted[middle - 1].bits_per_second().midpoint(upper)))
+}
+
+#[cfg(test)]
+mod tests {
+    use measurement::Transport;
+
+    use super::*;
+    use crate::search::tests::{ended, failed, plan, rate, titles};
+
+    fn rates(values: &[u64]) -> Vec<BitRate> {
+        values.iter().copied().map(BitRate::from_bits_per_second).collect()
+    }
+
+    fn two_rows(times: u32) -> Repeat {
+        let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
+        Repeat::new(rows.to_vec(), times)
+    }
+
+    #[test]
+    fn rows_take_turns() {
+        let done = titles(&mut two_rows(2), |_| rate(1));
+        assert_eq!(done, ["TCP send 1/2", "UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);
+        assert_eq!(titles(&mut two_rows(1), |_| rate(1)), ["TCP send", "UDP send"]);
+    }
+
+    #[test]
+    fn an_early_end_names_what_was_not_run() {
+        let early = [ended(Ending::Interrupted), failed()];
+        for result in early {
+            let mut search = two_rows(2);
+            let Next::Run(task) = search.next(&[]) else { panic!("a task is due") };
+            let done = [Trial { task, result }];
+            assert_eq!(search.next(&done), Next::Stop);
+            let left: Vec<_> = search.remaining(&done).iter().map(Task::title).collect();
+            assert_eq!(left, ["UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);
+        }
+    }
+
+    #[test]
+    fn the_median_is_the_middle_or_the_mean_of_the_two_middles() {
+        assert_eq!(median(&rates(&[1, 2, 9])), Some(BitRate::from_bits_per_second(2)));
+        assert_eq!(median(&rates(&[1, 2, 4, 9])), Some(BitRate::from_bits_per_second(3)));
+        assert_eq!(median(&[]), None);
+    }
+}

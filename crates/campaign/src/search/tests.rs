@@ -1,0 +1,82 @@
+//! What tests of strategies share: plans, scripted results, and a driver without a network.
+
+use measurement::outcome::{Ending, Outcome};
+use measurement::plan::PlanDraft;
+use measurement::{
+    BitRate, Direction, DirectionOutcome, EngineUse, Engines, TestPlan, Throughput, Transport,
+};
+use session::SessionError;
+
+use super::{Next, Search, Task, Trial};
+
+/// A plan that sends.
+pub(super) fn plan(transport: Transport) -> TestPlan {
+    PlanDraft::new(transport, Direction::Send).check().expect("a plan")
+}
+
+/// A complete test that delivered so many bit/s, of whose engines both ends report.
+pub(super) fn rate(bits_per_second: u64) -> Result<Outcome, SessionError> {
+    let mut outcome = ended(Ending::Completed)?;
+    let rate = BitRate::from_bits_per_second(bits_per_second);
+    let span = std::time::Duration::from_secs(1);
+    let delivered = Throughput { bytes: bits_per_second / 8, span, rate };
+    let used = Some(EngineUse::default());
+    outcome.directions = vec![DirectionOutcome {
+        direction: Direction::Send,
+        asked: None,
+        offered: None,
+        acknowledged: None,
+        delivered: Some(delivered),
+        retransmits: None,
+        datagrams: None,
+        jitter_seconds: None,
+        fairness: None,
+        pacing: None,
+        engines: Engines { send: used.clone(), receive: used },
+    }];
+    Ok(outcome)
+}
+
+/// A test that gave a record and ended like that.
+pub(super) fn ended(ending: Ending) -> Result<Outcome, SessionError> {
+    Ok(Outcome {
+        ending,
+        directions: Vec::new(),
+        round_trips: None,
+        latency: None,
+        cpu: measurement::outcome::CpuUse::default(),
+        peer_cpu: None,
+        broken: None,
+        notes: Vec::new(),
+    })
+}
+
+/// A test that gave no record.
+pub(super) fn failed() -> Result<Outcome, SessionError> {
+    Err(SessionError::Interrupted)
+}
+
+/// Drives a search with scripted results; what was run, and how the search ended.
+pub(super) fn run(
+    search: &mut dyn Search,
+    mut script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+) -> (Vec<Trial>, Next) {
+    let mut done = Vec::new();
+    loop {
+        match search.next(&done) {
+            Next::Run(task) => {
+                let result = script(&task);
+                done.push(Trial { task, result });
+            }
+            end => return (done, end),
+        }
+    }
+}
+
+/// The titles of all that is run.
+pub(super) fn titles(
+    search: &mut dyn Search,
+    script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+) -> Vec<String> {
+    run(search, script).0.iter().map(|trial| trial.task.title()).collect()
+}
