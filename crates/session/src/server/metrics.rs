@@ -14,6 +14,7 @@ pub enum Refusal {
     /// As many of them come from this address as may.
     Address,
     /// Too many tests were begun from this address in a second.
+    #[serde(rename = "rate_limited")]
     Hurry,
     /// More streams than allowed.
     Streams,
@@ -34,8 +35,10 @@ pub enum Refusal {
     /// What it asked for cannot be read, or cannot be done here.
     Parameters,
     /// It does not speak iperf3's protocol.
+    #[serde(rename = "unknown_protocol")]
     Stranger,
     /// It did not say in time what it wants.
+    #[serde(rename = "timeout")]
     Silent,
     /// The server stops.
     Stopping,
@@ -66,7 +69,7 @@ impl Refusal {
         match self {
             Self::Busy => "busy",
             Self::Address => "address",
-            Self::Hurry => "hurry",
+            Self::Hurry => "rate_limited",
             Self::Streams => "streams",
             Self::Rate => "rate",
             Self::Bytes => "bytes",
@@ -76,8 +79,8 @@ impl Refusal {
             Self::Threads => "threads",
             Self::Authentication => "authentication",
             Self::Parameters => "parameters",
-            Self::Stranger => "stranger",
-            Self::Silent => "silent",
+            Self::Stranger => "unknown_protocol",
+            Self::Silent => "timeout",
             Self::Stopping => "stopping",
         }
     }

@@ -31,7 +31,7 @@ fn metrics_are_strict_openmetrics_and_count_tests() {
 #[test]
 fn each_reason_for_a_refusal_is_there_from_the_start() {
     let exposition = Watched::start().exposition();
-    for reason in ["busy", "address", "memory", "stranger", "silent", "stopping"] {
+    for reason in ["busy", "address", "memory", "unknown_protocol", "timeout", "stopping"] {
         let sample = format!("linerate_refusals_total{{reason=\"{reason}\"}}");
         assert_eq!(exposition.count(&sample), 0);
     }

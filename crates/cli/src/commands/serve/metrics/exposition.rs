@@ -68,8 +68,8 @@ impl Counts {
 fn connections(counts: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let help = "TCP connections accepted.";
     families.counter(Name("linerate_connections", None), help, counts.connections)?;
-    let help = "Open connections that have not said yet what they want.";
-    families.gauge(Name("linerate_newcomers", None), help, Some(counts.pending))?;
+    let help = "Open connections that have not sent their parameters yet.";
+    families.gauge(Name("linerate_pending_connections", None), help, Some(counts.pending))?;
     let help = "Clients that were not served, by reason.";
     let refused = counts.refused.map(|(why, count)| (why.name(), count));
     families.counters(Name("linerate_refusals", None), help, "reason", &refused)?;
