@@ -24,7 +24,7 @@ pub(crate) use demo::DemoFlags;
 pub(crate) use diagnose::DiagnoseFlags;
 pub(crate) use explain::ExplainFlags;
 pub(crate) use host::HostFlags;
-pub(crate) use iperf3::Iperf3Flags;
+pub(crate) use iperf3::{GivenRoles, Iperf3Flags};
 pub(crate) use latency::{LatencyFlags, Row as LatencyRow};
 pub(crate) use serve::ServeFlags;
 pub(crate) use test::TestFlags;

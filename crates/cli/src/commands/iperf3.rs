@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use linux::event::StopSignals;
 use report::iperf3::Role;
 
@@ -33,8 +33,8 @@ use crate::flags::Iperf3Flags;
 
 /// Does what iperf3 would do with these arguments; its own name is not among them.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
-    let flags = match Iperf3Flags::try_parse_from(arguments) {
-        Ok(flags) => flags,
+    let (flags, given) = match Iperf3Flags::read(arguments) {
+        Ok(read) => read,
         Err(error) => return words::refuse_flag(&error),
     };
     if flags.help {
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     if flags.version {
         return print(&words::version());
     }
-    if let Err(wrong) = plan::check_roles(&flags) {
+    if let Err(wrong) = plan::check_roles(&flags, given) {
         return words::refuse_usage(&wrong);
     }
     if let Some(lacking) = plan::what_is_lacking(&flags) {

@@ -1,8 +1,10 @@
 //! The command line of iperf3, flag by flag, with the meaning that it has there.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use measurement::{BitRate, ByteSize};
 
 use super::iperf3_values::{
@@ -87,6 +89,9 @@ pub(crate) struct Iperf3Flags {
     /// Print what is said on the control connection; =LEVEL is accepted
     #[arg(short, long, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "4", help_heading = BOTH)]
     pub(crate) debug: Option<String>,
+    /// PKCS#1 padding of the credentials, for peers before 3.17
+    #[arg(long, help_heading = BOTH)]
+    pub(crate) use_pkcs1_padding: bool,
     /// Only use IPv4
     #[arg(short = '4', long, help_heading = BOTH)]
     pub(crate) version4: bool,
@@ -127,9 +132,6 @@ pub(crate) struct Iperf3Flags {
     /// How far a client's clock may be off, in seconds [default: 10]
     #[arg(long, value_name = "N", value_parser = whole, help_heading = SERVER)]
     pub(crate) time_skew_threshold: Option<Whole>,
-    /// PKCS#1 padding of the credentials, for peers before 3.17
-    #[arg(long, help_heading = SERVER)]
-    pub(crate) use_pkcs1_padding: bool,
 
     /// Run as a client of this host; %dev as with --bind-dev
     #[arg(short, long, value_name = "HOST[%DEV]", value_parser = client_host, help_heading = CLIENT)]
@@ -248,7 +250,41 @@ pub(crate) struct Iperf3Flags {
     pub(crate) words: Vec<String>,
 }
 
+/// The roles of the flags that were typed, by the headings under which help lists them; those for
+/// both roles are neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GivenRoles {
+    /// A flag that only servers have was typed.
+    pub(crate) server: bool,
+    /// A flag that only clients have was typed.
+    pub(crate) client: bool,
+}
+
+impl GivenRoles {
+    fn of_matches(command: &Command, matches: &ArgMatches) -> Self {
+        let is_given = |heading: &str| {
+            let flags = command.get_arguments().filter(|flag| {
+                flag.get_help_heading() == Some(heading)
+                    && !CHOICES_OF_ROLE.contains(&flag.get_id().as_str())
+                    && !IGNORED_BY_SERVERS.contains(&flag.get_id().as_str())
+            });
+            let mut sources = flags.map(|flag| matches.value_source(flag.get_id().as_str()));
+            sources.any(|source| source == Some(ValueSource::CommandLine))
+        };
+        Self { server: is_given(SERVER), client: is_given(CLIENT) }
+    }
+}
+
 impl Iperf3Flags {
+    /// Reads a command line without the program's name.
+    pub(crate) fn read(arguments: Vec<OsString>) -> Result<(Self, GivenRoles), clap::Error> {
+        let command = Self::command();
+        let matches = command.clone().try_get_matches_from(arguments)?;
+        let formatted = |error: clap::Error| error.format(&mut Self::command());
+        let flags = Self::from_arg_matches(&matches).map_err(formatted)?;
+        Ok((flags, GivenRoles::of_matches(&command, &matches)))
+    }
+
     /// Whether the output is for programs.
     pub(crate) const fn is_json(&self) -> bool {
         self.json || self.json_stream
@@ -258,6 +294,10 @@ impl Iperf3Flags {
 const BOTH: &str = "Server or client";
 const SERVER: &str = "Server only";
 const CLIENT: &str = "Client only";
+/// They say which role it is.
+const CHOICES_OF_ROLE: [&str; 2] = ["server", "client"];
+/// An iperf3 that serves takes no notice of these.
+const IGNORED_BY_SERVERS: [&str; 3] = ["cport", "xbind", "nstreams"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -266,3 +306,37 @@ Examples:
   iperf3 -c 10.0.0.2 -u -b 1G -R -J  UDP from it, as JSON
 
 [KMG] stands for the suffixes K, M, G and T: of 1024 for sizes and amounts, of 1000 for rates.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(words: &[&str]) -> GivenRoles {
+        let arguments = words.iter().map(OsString::from).collect();
+        Iperf3Flags::read(arguments).expect("flags of iperf3").1
+    }
+
+    #[test]
+    fn a_flag_belongs_to_the_role_under_whose_heading_it_stands() {
+        let (neither, server) = (GivenRoles::default(), GivenRoles { server: true, client: false });
+        let client = GivenRoles { client: true, server: false };
+        assert_eq!(given(&["-s", "-p", "5202", "--use-pkcs1-padding"]), neither);
+        assert_eq!(given(&["-c", "here", "-1"]), server);
+        assert_eq!(given(&["-s", "-t", "0"]), client);
+        assert_eq!(given(&["-s", "--cport", "9", "--nstreams", "1"]), neither);
+    }
+
+    #[test]
+    fn every_flag_stands_under_a_heading_and_every_exception_is_a_flag() {
+        let command = Iperf3Flags::command();
+        let flags = || command.get_arguments().filter(|flag| !flag.is_hide_set());
+        for flag in flags() {
+            let heading = flag.get_help_heading();
+            let known = [BOTH, SERVER, CLIENT].map(Some);
+            assert!(known.contains(&heading), "{} {heading:?}", flag.get_id());
+        }
+        for name in CHOICES_OF_ROLE.iter().chain(&IGNORED_BY_SERVERS) {
+            assert!(flags().any(|flag| flag.get_id() == name), "{name}");
+        }
+    }
+}

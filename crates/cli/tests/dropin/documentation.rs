@@ -1,6 +1,6 @@
-//! `docs/iperf3.md` tells of every flag, and names tests that exist.
+//! `docs/iperf3.md` has every flag with its role, and names tests that exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -18,6 +18,16 @@ fn every_flag_has_a_row() {
 }
 
 #[test]
+fn every_row_has_the_role_under_whose_heading_help_lists_the_flag() {
+    let roles = roles_of_help();
+    for row in rows() {
+        for flag in &row.flags {
+            assert_eq!(roles.get(flag), Some(&row.role), "{}", row.line);
+        }
+    }
+}
+
+#[test]
 fn every_row_names_tests_that_exist() {
     let sources = sources();
     for row in rows() {
@@ -31,6 +41,7 @@ fn every_row_names_tests_that_exist() {
 /// One flag in the table.
 struct Row {
     flags: Vec<String>,
+    role: String,
     tests: Vec<String>,
     line: String,
 }
@@ -48,7 +59,8 @@ fn rows() -> Vec<Row> {
 
 fn row(line: &str, cells: &[String]) -> Row {
     let flags = code(&cells[1]).filter_map(long_flag).collect();
-    Row { flags, tests: code(&cells[4]).map(str::to_owned).collect(), line: line.to_owned() }
+    let role = cells[2].trim().to_owned();
+    Row { flags, role, tests: code(&cells[4]).map(str::to_owned).collect(), line: line.to_owned() }
 }
 
 /// What stands between backticks.
@@ -65,11 +77,28 @@ fn long_flag(text: &str) -> Option<String> {
 }
 
 fn flags_of_help() -> BTreeSet<String> {
+    roles_of_help().into_keys().collect()
+}
+
+/// The long name of every flag that help lists, with the role of the heading above it.
+fn roles_of_help() -> BTreeMap<String, String> {
     let help = run(iperf3("--help")).stdout;
-    let lines = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
-    lines
-        .flat_map(|line| line.split_whitespace().filter_map(long_flag).take(1).collect::<Vec<_>>())
-        .collect()
+    let mut role = "";
+    let mut roles = BTreeMap::new();
+    for line in help.lines() {
+        role = match line.trim() {
+            "Server or client:" => "both",
+            "Server only:" => "server",
+            "Client only:" => "client",
+            _ => role,
+        };
+        if line.trim().starts_with('-')
+            && let Some(name) = line.split_whitespace().find_map(long_flag)
+        {
+            roles.insert(name, role.to_owned());
+        }
+    }
+    roles
 }
 
 /// All of these tests' source.

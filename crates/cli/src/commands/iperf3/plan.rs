@@ -14,75 +14,27 @@ use session::{CounterWidth, Family, OptionalParameters};
 
 use super::secrets;
 use super::words::{self, Failure};
-use crate::flags::Iperf3Flags;
 use crate::flags::iperf3_values::{ControlKeepalive, split_device};
+use crate::flags::{GivenRoles, Iperf3Flags};
 
-/// Whether the flags fit the role.
-pub(super) fn check_roles(flags: &Iperf3Flags) -> Result<(), String> {
+/// Whether the flags fit the role; `given` are the roles of those that were typed.
+pub(super) fn check_roles(flags: &Iperf3Flags, given: GivenRoles) -> Result<(), String> {
     let wrong = match (flags.server, flags.client.is_some()) {
         (true, true) => Some("cannot be both server and client"),
         (false, false) => Some("must either be a client (-c) or server (-s)"),
-        (true, _) if is_for_clients(flags) => {
+        (true, _) if given.client || chooses_server_cpu(flags) => {
             Some("some option you are trying to set is client only")
         }
-        (_, true) if is_for_servers(flags) => {
-            Some("some option you are trying to set is server only")
-        }
+        (_, true) if given.server => Some("some option you are trying to set is server only"),
         _ if flags.reverse && flags.bidir => Some("cannot be both reverse and bidirectional"),
         _ => None,
     };
     wrong.map_or(Ok(()), |wrong| Err(wrong.to_owned()))
 }
 
-fn is_for_servers(flags: &Iperf3Flags) -> bool {
-    flags.daemon
-        || flags.one_off
-        || flags.server_bitrate_limit.is_some()
-        || flags.idle_timeout.is_some()
-        || flags.server_max_duration.is_some()
-        || flags.rsa_private_key_path.is_some()
-        || flags.authorized_users_path.is_some()
-        || flags.time_skew_threshold.is_some()
-}
-
-fn is_for_clients(flags: &Iperf3Flags) -> bool {
-    let switches = [
-        flags.udp,
-        flags.sctp,
-        flags.no_fq_socket_pacing,
-        flags.reverse,
-        flags.bidir,
-        flags.no_delay,
-        flags.zerocopy,
-        flags.skip_rx_copy,
-        flags.get_server_output,
-        flags.udp_counters_64bit,
-        flags.gsro,
-        flags.repeating_payload,
-        flags.dont_fragment,
-    ];
-    let sizes = [
-        flags.connect_timeout,
-        flags.pacing_timer,
-        flags.bytes,
-        flags.blockcount,
-        flags.length,
-        flags.window,
-    ];
-    let texts = [&flags.congestion, &flags.title, &flags.extra_data, &flags.username];
-    switches.contains(&true)
-        || sizes.iter().any(Option::is_some)
-        || texts.iter().any(|text| text.is_some())
-        || flags.bitrate.is_some()
-        || flags.fq_rate.is_some()
-        || flags.time.is_some()
-        || flags.parallel.is_some()
-        || flags.set_mss.is_some()
-        || flags.tos.or(flags.dscp).is_some()
-        || flags.flowlabel.is_some()
-        || flags.omit.is_some()
-        || flags.rsa_public_key_path.is_some()
-        || flags.affinity.is_some_and(|affinity| affinity.server.is_some())
+/// Whether the CPU of the server was chosen, which clients alone do.
+fn chooses_server_cpu(flags: &Iperf3Flags) -> bool {
+    flags.affinity.is_some_and(|affinity| affinity.server.is_some())
 }
 
 /// What was asked and cannot be done here, in one sentence.
