@@ -6,15 +6,16 @@ use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
 use linerate_measurement::Profile;
 use linerate_measurement::host::is_shown;
-use linerate_report::{folded, import::perf};
+use linerate_report::folded;
+use linerate_report::import::{self, Content, Import, Imported};
 
 fuzz_target!(|bytes: &[u8]| {
-    let text = String::from_utf8_lossy(bytes);
-    if let Ok(profile) = memory::bounded_to(PER_BYTE, bytes.len(), || perf::read(&text)) {
-        check(&profile);
-    }
-    if let Some(profile) = memory::bounded_to(PER_BYTE, bytes.len(), || folded::read(&text)) {
-        check(&profile);
+    for format in profiles() {
+        let read = || (format.recognises(bytes), format.read(bytes));
+        if let (_, Ok(Imported::Profile(profile))) = memory::bounded_to(PER_BYTE, bytes.len(), read)
+        {
+            check(&profile);
+        }
     }
 });
 
@@ -30,7 +31,12 @@ fn check(profile: &Profile) {
     all.for_each(|name| assert!(name.chars().all(is_shown), "{name:?}"));
     let mut text = Vec::new();
     folded::write(profile, &mut text).expect("a vector takes all");
-    _ = folded::read(&String::from_utf8_lossy(&text));
+    profiles().for_each(|format| _ = format.read(&text));
+}
+
+/// All formats that hold samples of CPUs.
+fn profiles() -> impl Iterator<Item = &'static dyn Import> {
+    import::ALL.into_iter().filter(|format| format.content() == Content::Profile)
 }
 
 /// A short line becomes a row and a stack, each in a table and then in a list.

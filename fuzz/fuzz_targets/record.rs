@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
-use linerate_report::{diagnosis, json, terminal};
+use linerate_report::export;
+use linerate_report::import::record;
 use serde_json::{Value, json};
 
 fuzz_target!(|input: &[u8]| {
@@ -26,13 +27,14 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn explain(text: &str) {
-    let Ok(mut records) = json::read(text.as_bytes()) else { return };
+    let Ok(mut records) = record::read(text.as_bytes()) else { return };
     for record in &mut records.records {
         record.judgement = Some(linerate_analysis::judge(record));
     }
     let mut shown = Vec::new();
-    terminal::write(&records, &mut shown).expect("a vector takes all");
-    diagnosis::write_records(&records, &mut shown).expect("a vector takes all");
+    for format in export::ALL {
+        format.write(&records, &mut shown).expect("a vector takes all");
+    }
 }
 
 /// Puts something else in a place.

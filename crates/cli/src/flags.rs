@@ -9,6 +9,7 @@ mod demo;
 mod diagnose;
 pub(crate) mod engines;
 mod explain;
+pub(crate) mod format;
 mod host;
 mod iperf3;
 pub(crate) mod iperf3_values;

@@ -6,38 +6,19 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use measurement::RecordSet;
-
-/// How results are shown on standard output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// A table.
-    Table,
-    /// A table, and what limited each row with all of its evidence.
-    Diagnosis,
-    /// One JSON object.
-    Json,
-}
-
-/// JSON if that was asked for, otherwise the table.
-pub(crate) const fn format(json: bool) -> Format {
-    if json { Format::Json } else { Format::Table }
-}
+use report::export::{Audience, Export, Json};
 
 /// Prints the records on standard output.
-pub(crate) fn print(records: &RecordSet, format: Format) -> anyhow::Result<()> {
-    let printed = match format {
-        Format::Table => {
+pub(crate) fn print(records: &RecordSet, format: &dyn Export) -> anyhow::Result<()> {
+    let printed = match format.audience() {
+        Audience::People => {
             let mut out = anstream::stdout().lock();
-            report::terminal::write(records, &mut out).and_then(|()| out.flush())
-        }
-        Format::Diagnosis => {
-            let mut out = anstream::stdout().lock();
-            report::diagnosis::write_records(records, &mut out).and_then(|()| out.flush())
+            format.write(records, &mut out).and_then(|()| out.flush())
         }
         // The record of many streams is long, and has no colours.
-        Format::Json => {
+        Audience::Programs => {
             let mut out = io::BufWriter::new(io::stdout().lock());
-            report::json::write(records, &mut out).and_then(|()| out.flush())
+            format.write(records, &mut out).and_then(|()| out.flush())
         }
     };
     whole(printed).context("cannot print the result")
@@ -57,7 +38,7 @@ pub(crate) fn print_text(text: &[u8]) -> anyhow::Result<()> {
     whole(out.write_all(text).and_then(|()| out.flush())).context("cannot print")
 }
 
-/// Whoever closed the pipe has seen enough of our output.
+/// A reader that closed the pipe has read enough.
 fn whole(printed: io::Result<()>) -> io::Result<()> {
     match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -67,7 +48,7 @@ fn whole(printed: io::Result<()>) -> io::Result<()> {
 
 /// Writes the records to a file that is never half there.
 pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()> {
-    write_whole(path, |out| report::json::write(records, out))
+    write_whole(path, |out| Json.write(records, out))
 }
 
 /// Has `write` fill a file that is never half there; what is no file, such as a device or a
@@ -96,7 +77,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
         fs::rename(&part, path)
     });
     if written.is_err() {
-        // It may not even exist; the first error is the one to tell.
+        // It may not even exist; the first error is the one to report.
         _ = fs::remove_file(&part);
     }
     written

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use campaign::Results;
+use report::export::Export;
 
 use crate::exit;
-use crate::output::{self, Format};
+use crate::output;
 
 /// Prints the records, then the error if there is one, then what was not run.
 pub(crate) fn finish(
     results: &Results,
-    format: Format,
+    format: &dyn Export,
     file: Option<&Path>,
 ) -> anyhow::Result<ExitCode> {
     let records = &results.records.records;

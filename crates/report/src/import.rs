@@ -1,6 +1,134 @@
-//! Reads what other programs print into the nouns of a record. Pure: text in, data out.
+//! Reads records, and what other programs print, into the nouns of a record. Pure: bytes in, data
+//! out.
+//!
+//! A new format is one file in this folder and one line in [`ALL`].
 
-pub mod perf;
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, Read};
+
+use measurement::{Profile, RecordSet};
+
+mod folded;
+mod perf_script;
+mod perf_table;
+pub mod record;
 mod samples;
 
-pub(crate) use samples::{Samples, bare_symbol};
+use self::folded::Folded;
+use self::perf_script::PerfScript;
+use self::perf_table::PerfTable;
+use self::record::{Record, RecordError};
+
+/// A format that can be read.
+pub trait Import: Sync {
+    /// What it is, as in "it is no ...".
+    fn name(&self) -> &'static str;
+
+    /// What a text in this format holds.
+    fn content(&self) -> Content;
+
+    /// Whether `bytes` begin like this format; it is asked in the order of [`ALL`].
+    fn recognises(&self, bytes: &[u8]) -> bool;
+
+    /// Reads the whole.
+    ///
+    /// # Errors
+    /// [`ImportError::Record`] for a record that cannot be read, [`ImportError::Unrecognised`] for a
+    /// text without a sample.
+    fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError>;
+}
+
+/// What a format holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Records of tests.
+    Records,
+    /// Samples of CPUs.
+    Profile,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
+pub enum Imported {
+    /// Records of tests.
+    Records(RecordSet),
+    /// Samples of CPUs.
+    Profile(Profile),
+}
+
+/// Why nothing could be imported.
+#[derive(Debug)]
+pub enum ImportError {
+    /// The reader failed.
+    Read(io::Error),
+    /// There are more than [`MOST_BYTES`].
+    TooLong,
+    /// No importer recognises the text.
+    Unrecognised,
+    /// It is a record that cannot be read.
+    Record(RecordError),
+}
+
+/// The importer that recognises `bytes`.
+///
+/// # Errors
+/// [`ImportError::Unrecognised`] if none does.
+pub fn importer(bytes: &[u8]) -> Result<&'static dyn Import, ImportError> {
+    ALL.into_iter().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
+}
+
+/// Takes all bytes of `reader`, but not more than any text of linerate or perf has to have.
+///
+/// # Errors
+/// [`ImportError::TooLong`] beyond [`MOST_BYTES`], [`ImportError::Read`] if the reader fails.
+pub fn read_bounded(reader: impl Read) -> Result<Vec<u8>, ImportError> {
+    read_up_to(MOST_BYTES, reader)
+}
+
+fn read_up_to(most: u64, reader: impl Read) -> Result<Vec<u8>, ImportError> {
+    let mut bytes = Vec::new();
+    reader.take(most + 1).read_to_end(&mut bytes).map_err(ImportError::Read)?;
+    if bytes.len() as u64 > most { Err(ImportError::TooLong) } else { Ok(bytes) }
+}
+
+impl Display for ImportError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::TooLong => write!(
+                f,
+                "it is longer than {} MiB; no text of linerate or perf has to be so long",
+                MOST_BYTES >> 20
+            ),
+            Self::Unrecognised => {
+                let names = ALL.map(|format| format.name());
+                write!(f, "it is no {}; give one of these", names.join(", no "))
+            }
+            Self::Record(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// The first part of a text, in which it is recognised.
+fn head(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]).into_owned()
+}
+
+fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
+    profile.map(Imported::Profile).ok_or(ImportError::Unrecognised)
+}
+
+/// All formats that can be read, in the order in which they are tried.
+pub const ALL: [&dyn Import; 4] = [&Record, &PerfTable, &PerfScript, &Folded];
+
+/// The record of 100,000 streams is shorter.
+pub const MOST_BYTES: u64 = 512 << 20;
+
+/// Longer than the comments above a table of perf.
+const HEAD: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,18 @@
-//! Renders records. Pure: data in, text out; nothing is computed that is not in the
-//! record.
+//! Writes records in every format ([`export`]), and reads records and what other programs print
+//! ([`import`]). Pure: data in, text out, and the other way round; nothing is computed that is not
+//! in the record.
 
 #![forbid(unsafe_code)]
 
 mod columns;
 pub mod diagnosis;
 mod engines;
+pub mod export;
 pub mod folded;
 pub mod headline;
 pub mod host;
 pub mod import;
 pub mod iperf3;
-pub mod json;
 mod judgement;
 mod notes;
 mod pacing;

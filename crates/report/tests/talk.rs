@@ -3,7 +3,7 @@
 
 use analysis::attribute;
 use linerate_report::headline::sentence;
-use linerate_report::import::perf;
+use linerate_report::import::{Imported, importer};
 use measurement::verdict::Work;
 use measurement::{Attribution, BitRate};
 
@@ -39,7 +39,8 @@ const TALKS: [Talk; 4] = [
 ];
 
 fn attributed(text: &str, mbps: u64) -> Attribution {
-    let profile = perf::read(text).expect("it is perf's");
+    let imported = importer(text.as_bytes()).and_then(|format| format.read(text.as_bytes()));
+    let Ok(Imported::Profile(profile)) = imported else { panic!("it is perf's: {imported:?}") };
     attribute(&profile, Some("riscv64"), Some(mega(mbps)))
 }
 

@@ -12,12 +12,13 @@ use linux::event::StopSignals;
 use measurement::engine::{EngineName, RECVMMSG, SENDMMSG};
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Direction, End, TestPlan, Transport};
+use report::export::{Audience, Table};
 use session::Family;
 use session::client::{ClientOptions, Request};
 
 use crate::exit::UsageError;
 use crate::flags::DemoFlags;
-use crate::output::{self, Format};
+use crate::output;
 use crate::progress::{Detail, Progress};
 use crate::results::finish;
 
@@ -110,27 +111,29 @@ fn play(
     flags: &DemoFlags,
     interrupts: &StopSignals,
 ) -> anyhow::Result<ExitCode> {
+    let format = flags.format.or(&Table);
+    let is_for_people = format.audience() == Audience::People;
     let mut all = Results::none();
     let mut code = ExitCode::SUCCESS;
     for act in acts {
         if !act.remark.is_empty() {
-            if !flags.json {
+            if is_for_people {
                 output::print_text(b"\n")?;
             }
             say(flags, &act.remark);
         }
         let results = measure(&act.plans, server, flags, interrupts)?;
         let are_complete = results.are_complete();
-        if !flags.json {
-            code = finish(&results, Format::Table, None)?;
+        if is_for_people {
+            code = finish(&results, format, None)?;
         }
         all.append(results);
         if !are_complete {
             break;
         }
     }
-    if flags.json {
-        code = finish(&all, Format::Json, None)?;
+    if !is_for_people {
+        code = finish(&all, format, None)?;
     }
     Ok(if all.are_complete() { ExitCode::SUCCESS } else { code })
 }
@@ -231,7 +234,8 @@ fn describe_link(rate: BitRate) -> String {
 }
 
 fn say(flags: &DemoFlags, text: &str) {
-    if !flags.json && !flags.quiet {
+    let is_for_people = flags.format.or(&Table).audience() == Audience::People;
+    if is_for_people && !flags.quiet {
         // What is said here is only a remark.
         _ = writeln!(anstream::stderr(), "{text}\n");
     }

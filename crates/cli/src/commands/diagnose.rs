@@ -7,12 +7,14 @@ use campaign::{Repeat, Row, Runner};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
+use report::export::Diagnosis;
 use session::client::{ClientOptions, Request};
 
 use crate::commands::host::tree;
 use crate::exit::UsageError;
 use crate::flags::DiagnoseFlags;
-use crate::output::{self, Format};
+use crate::flags::format::Form;
+use crate::output;
 use crate::progress::{Detail, Progress};
 use crate::results::finish;
 
@@ -25,14 +27,18 @@ pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 
 /// Without traffic.
 fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
+    let form = flags.format.form()?;
     let (inventory, gaps) = host::inventory::of(&tree(flags.root.as_deref())?);
     let findings = campaign::diagnose(inventory.clone(), gaps.clone());
-    if flags.json {
-        let mut text = Vec::new();
-        report::diagnosis::write_json(&inventory, &findings, &gaps, &mut text)?;
-        output::print_text(&text)?;
-    } else {
-        output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
+    match form {
+        Form::Json => {
+            let mut text = Vec::new();
+            report::diagnosis::write_json(&inventory, &findings, &gaps, &mut text)?;
+            output::print_text(&text)?;
+        }
+        Form::Text => {
+            output::print_table(|out| report::diagnosis::write(&inventory, &findings, &gaps, out))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -46,8 +52,7 @@ fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     let request = request(flags, host, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));
-    let format = if flags.json { Format::Json } else { Format::Diagnosis };
-    finish(&results, format, flags.output.as_deref())
+    finish(&results, flags.format.or(&Diagnosis), flags.output.as_deref())
 }
 
 fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {

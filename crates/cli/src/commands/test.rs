@@ -6,10 +6,10 @@ use anyhow::Context;
 use campaign::{Fastest, Repeat, Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::TestPlan;
+use report::export::Table;
 use session::client::{Request, Watching};
 
 use crate::flags::TestFlags;
-use crate::output::format;
 use crate::plan::plans;
 use crate::progress::{Detail, Progress};
 use crate::results::finish;
@@ -24,7 +24,7 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut progress);
     runner.observed.clone_from(&flags.rows.observe);
     let results = runner.search(&mut *search(flags, plans));
-    finish(&results, format(flags.output.json), flags.output.output.as_deref())
+    finish(&results, flags.output.format.or(&Table), flags.output.output.as_deref())
 }
 
 /// The strategy that the flags choose.

@@ -7,6 +7,8 @@ use clap::builder::BoolishValueParser;
 use measurement::BitRate;
 use measurement::units::parse_duration;
 
+use super::format::FormatFlags;
+
 /// Two namespaces, a shaped link between them, the four rows of `test` over it, and three
 /// tests in which something goes wrong, with where that is seen.
 #[derive(Debug, Args)]
@@ -20,9 +22,8 @@ pub(crate) struct DemoFlags {
     /// Duration of each of the seven measurements
     #[arg(short, long, default_value = "2s", env = "LINERATE_TIME", value_name = "DURATION", value_parser = parse_duration)]
     pub(crate) time: Duration,
-    /// Print the records as JSON
-    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatFlags,
     /// No progress
     #[arg(short, long, env = "LINERATE_QUIET", value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,

@@ -8,6 +8,7 @@ use clap::builder::BoolishValueParser;
 use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize};
 
+use super::format::FormatFlags;
 use super::profile::ProfileFlag;
 use super::server::FamilyFlags;
 use super::test::parse_streams;
@@ -45,9 +46,8 @@ pub(crate) struct DiagnoseFlags {
     /// root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = "host")]
     pub(crate) profile: ProfileFlag,
-    /// Print it as JSON
-    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatFlags,
     /// Write the records of the tests as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE", requires = "host")]
     pub(crate) output: Option<PathBuf>,

@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::BoolishValueParser;
 use measurement::BitRate;
+
+use super::format::FormatFlags;
 
 /// Explains a rule, what limited a test whose record is in a file, or where CPU time went by
 /// what perf printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainFlags {
-    /// A rule such as gro-off, or a file: a record, or the text of "perf report --stdio", of
-    /// "perf top --stdio" or of "perf script" [default: list all rules]
+    /// A rule such as gro-off, or a file: a record, the text of "perf report --stdio", of
+    /// "perf top --stdio" or of "perf script", or folded stacks [default: list all rules]
     #[arg(value_name = "RULE|FILE")]
     pub(crate) what: Option<String>,
-    /// Print it as JSON
-    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatFlags,
     /// Of perf's text: what was measured when it was taken, to tell what could be, e.g. 686M
     #[arg(long, requires = "what")]
     pub(crate) rate: Option<BitRate>,

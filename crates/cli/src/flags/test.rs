@@ -12,6 +12,7 @@ use measurement::{BitRate, ByteSize, Pacing};
 
 use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
+use super::format::FormatFlags;
 use super::latency::parse_pause_of_probes;
 use super::profile::ProfileFlag;
 use super::server::ServerFlags;
@@ -143,9 +144,8 @@ pub(crate) struct StreamFlags {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// Print the record as JSON
-    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatFlags,
     /// Write the record as JSON to a file too
     #[arg(short, long, env = "LINERATE_OUTPUT", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -9,34 +9,34 @@ use measurement::{Profile, ProfileRow, Task};
 
 /// What was read so far.
 #[derive(Default)]
-pub(crate) struct Samples {
+pub(super) struct Samples {
     rows: HashMap<ProfileRow, u64>,
     stacks: HashMap<String, u64>,
 }
 
 impl Samples {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Adds to a row, whatever the count in it.
-    pub(crate) fn add(&mut self, row: ProfileRow, count: u64) {
+    pub(super) fn add(&mut self, row: ProfileRow, count: u64) {
         let kept = self.rows.entry(ProfileRow { count: 0, ..row }).or_default();
         *kept = kept.saturating_add(count);
     }
 
-    pub(crate) fn add_stack(&mut self, frames: String, count: u64) {
+    pub(super) fn add_stack(&mut self, frames: String, count: u64) {
         let kept = self.stacks.entry(frames).or_default();
         *kept = kept.saturating_add(count);
     }
 
     /// Sum of all counts.
-    pub(crate) fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.rows.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The rows with the most, of `samples` in all.
-    pub(crate) fn profile(self, source: &str, samples: u64) -> Profile {
+    pub(super) fn profile(self, source: &str, samples: u64) -> Profile {
         let rows = most(self.rows, MOST_ROWS).into_iter();
         let stacks = most(self.stacks, MOST_STACKS).into_iter();
         Profile {
@@ -57,7 +57,7 @@ fn most<K: Ord>(counted: HashMap<K, u64>, room: usize) -> Vec<(K, u64)> {
 }
 
 /// A place as others write it: file or module in brackets, and the function.
-pub(crate) fn row(command: &str, file: &str, mode: Mode, symbol: &str) -> ProfileRow {
+pub(super) fn row(command: &str, file: &str, mode: Mode, symbol: &str) -> ProfileRow {
     let bare = file.trim_matches(['[', ']', '(', ')']);
     let is_kernel = bare.starts_with("kernel") || bare.starts_with("guest.kernel");
     let name = bare.rsplit('/').next().unwrap_or(bare).trim_end_matches(".ko");
@@ -82,7 +82,7 @@ fn task(command: &str) -> Task {
 }
 
 /// Without an offset, what a compiler added, and letters that no terminal should get.
-pub(crate) fn bare_symbol(text: &str) -> String {
+pub(super) fn bare_symbol(text: &str) -> String {
     let text = text.split("+0x").next().unwrap_or(text);
     let cut = ADDED.iter().filter_map(|added| text.find(added)).min();
     shown(text[..cut.unwrap_or(text.len())].trim())

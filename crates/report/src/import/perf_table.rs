@@ -1,13 +1,35 @@
-//! Tables: a share, perhaps the process and its file, `[k]` or `[.]`, and a function.
+//! Tables of `perf report --stdio`, and screens of `perf top --stdio`: a share, perhaps the process
+//! and its file, `[k]` or `[.]`, and a function.
 
 use measurement::Profile;
 use measurement::profile::Mode;
 
-use crate::import::Samples;
-use crate::import::samples::row;
+use super::samples::{Samples, row};
+use super::{Content, Import, ImportError, Imported, head, profile};
+
+/// The text of `perf report --stdio` or of `perf top --stdio`.
+pub(super) struct PerfTable;
+
+impl Import for PerfTable {
+    fn name(&self) -> &'static str {
+        "output of perf report --stdio or perf top --stdio"
+    }
+
+    fn content(&self) -> Content {
+        Content::Profile
+    }
+
+    fn recognises(&self, bytes: &[u8]) -> bool {
+        head(bytes).lines().any(|line| Line::of(line).is_some())
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
+        profile(read(&String::from_utf8_lossy(bytes)))
+    }
+}
 
 /// None: no line has a share and a function.
-pub(super) fn read(text: &str) -> Option<Profile> {
+fn read(text: &str) -> Option<Profile> {
     let mut samples = Samples::default();
     for line in text.lines() {
         if let Some(line) = Line::of(line) {

@@ -1,4 +1,4 @@
-//! Texts as perf prints them.
+//! Texts as perf prints them, and what recognises them.
 
 use measurement::profile::{Mode, ProfileSource};
 use measurement::{ProfileRow, Task};
@@ -39,6 +39,14 @@ const SCRIPT: &str = "iperf3  4242 [001]  1234.567890:     250000 cpu-clock:pppH
 my task  77/78 [000]  1234.600000: cycles:u:  7f0000001000 recv+0x4 (/usr/lib/libc.so.6)
    sh    9 1234.700000:          1 cycles:  ffffffff81000000 [unknown] ([kernel.kallsyms])
 ";
+
+/// The profile in a text, by the importer that recognises it.
+fn read(text: &str) -> Result<Profile, ImportError> {
+    match importer(text.as_bytes())?.read(text.as_bytes())? {
+        Imported::Profile(profile) => Ok(profile),
+        Imported::Records(records) => panic!("no records are in this text: {records:?}"),
+    }
+}
 
 fn counts(profile: &Profile) -> Vec<(&str, u64)> {
     profile.rows.iter().map(|row| (row.symbol.as_str(), row.count)).collect()
@@ -91,7 +99,28 @@ fn a_script_gives_callers_and_stacks() {
 fn what_is_no_profile_is_refused() {
     for text in ["", "hello\n", "100%\n", "NaN%  [k] x\n", "-1.0% [kernel] [k] x\n", "1e9% [k] x\n"]
     {
-        assert_eq!(read(text), Err(NotPerf), "{text}");
+        let refused = read(text).expect_err(text);
+        assert!(matches!(refused, ImportError::Unrecognised), "{refused:?}");
     }
-    assert!(NotPerf.to_string().contains("perf report --stdio"));
+    assert!(ImportError::Unrecognised.to_string().contains("perf report --stdio"));
+}
+
+#[test]
+fn each_text_is_recognised_by_its_own_importer() {
+    let texts = [
+        ("record of linerate test --output", " \n{\"schema\": 7}"),
+        ("output of perf report --stdio or perf top --stdio", REPORT),
+        ("output of perf report --stdio or perf top --stdio", SCREEN),
+        ("output of perf script", SCRIPT),
+        ("file of folded stacks", "a;b_[k] 3\na 1\n"),
+    ];
+    for (name, text) in texts {
+        assert_eq!(importer(text.as_bytes()).map(Import::name).ok(), Some(name));
+    }
+}
+
+#[test]
+fn a_text_without_an_end_is_too_long() {
+    assert!(matches!(read_up_to(8, io::repeat(b' ')), Err(ImportError::TooLong)));
+    assert_eq!(read_up_to(8, &b"12345678"[..]).expect("just as long").len(), 8);
 }

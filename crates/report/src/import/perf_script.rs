@@ -1,4 +1,4 @@
-//! Samples one by one: a line that names process, CPU and time, and below it or behind it the
+//! The text of `perf script`, samples one by one: a line that names process, CPU and time, and below it or behind it the
 //! function and those that called it, the innermost first.
 
 use std::path::Path;
@@ -6,11 +6,32 @@ use std::path::Path;
 use measurement::profile::{Mode, is_generic};
 use measurement::{Profile, ProfileRow};
 
-use crate::import::Samples;
-use crate::import::samples::{bare_symbol, row};
+use super::samples::{Samples, bare_symbol, row};
+use super::{Content, Import, ImportError, Imported, head, profile};
+
+/// The text of `perf script`.
+pub(super) struct PerfScript;
+
+impl Import for PerfScript {
+    fn name(&self) -> &'static str {
+        "output of perf script"
+    }
+
+    fn content(&self) -> Content {
+        Content::Profile
+    }
+
+    fn recognises(&self, bytes: &[u8]) -> bool {
+        head(bytes).lines().any(is_header)
+    }
+
+    fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
+        profile(read(&String::from_utf8_lossy(bytes)))
+    }
+}
 
 /// None: there is no sample in the text.
-pub(super) fn read(text: &str) -> Option<Profile> {
+fn read(text: &str) -> Option<Profile> {
     let mut samples = Samples::default();
     let mut current: Option<Sample<'_>> = None;
     let mut event = "";

@@ -1,0 +1,131 @@
+//! `--format NAME`, and `--json`, which is short for one of the names.
+
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser};
+use clap::error::Error;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use report::export::{self, Export, Json};
+
+use crate::exit::UsageError;
+
+/// The format in which results are printed. What was typed goes before what the environment has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FormatFlags {
+    /// One of the names of [`export::ALL`].
+    name: Option<String>,
+}
+
+/// In which form something is printed that is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Text for people.
+    Text,
+    /// One JSON object.
+    Json,
+}
+
+impl FormatFlags {
+    /// The format that was chosen, or the usual one.
+    pub(crate) fn or(&self, usual: &'static dyn Export) -> &'static dyn Export {
+        self.name.as_deref().and_then(export::by_name).unwrap_or(usual)
+    }
+
+    /// The form of something that is no record of a test, and that not every format can show.
+    ///
+    /// # Errors
+    /// A format was chosen that is for records only.
+    pub(crate) fn form(&self) -> Result<Form, UsageError> {
+        let chosen = self.name.as_deref().and_then(export::by_name);
+        match chosen.map(|format| (format.audience(), format.name())) {
+            None | Some((export::Audience::People, _)) => Ok(Form::Text),
+            Some((_, name)) if name == Json.name() => Ok(Form::Json),
+            Some((_, name)) => Err(UsageError(format!(
+                "--format {name} is for records of tests, and this is none: choose json"
+            ))),
+        }
+    }
+}
+
+/// As clap reads them.
+#[derive(Debug, Args)]
+struct Flags {
+    /// Print the result in this format
+    #[arg(long, env = "LINERATE_FORMAT", value_name = "NAME", value_parser = names(), overrides_with = "json")]
+    format: Option<String>,
+    /// Short for --format json
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new(), overrides_with = "format")]
+    json: bool,
+}
+
+fn names() -> PossibleValuesParser {
+    let value = |format: &dyn Export| PossibleValue::new(format.name()).help(format.summary());
+    PossibleValuesParser::new(export::ALL.map(value))
+}
+
+impl FromArgMatches for FormatFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let Flags { format, json } = Flags::from_arg_matches(matches)?;
+        let is_typed = matches.value_source("json") == Some(ValueSource::CommandLine);
+        let name = if json && (is_typed || format.is_none()) {
+            Some(Json.name().to_owned())
+        } else {
+            format
+        };
+        Ok(Self { name })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for FormatFlags {
+    fn augment_args(command: Command) -> Command {
+        Flags::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Flags::augment_args_for_update(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use report::export::Table;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        format: FormatFlags,
+    }
+
+    fn chosen(words: &[&str]) -> Result<&'static str, Error> {
+        let line = Line::try_parse_from([&["linerate"], words].concat())?;
+        Ok(line.format.or(&Table).name())
+    }
+
+    #[test]
+    fn every_name_is_taken_and_the_last_flag_counts() {
+        for format in export::ALL {
+            assert_eq!(chosen(&["--format", format.name()]).ok(), Some(format.name()));
+        }
+        assert_eq!(chosen(&[]).ok(), Some("table"));
+        assert_eq!(chosen(&["--json"]).ok(), Some("json"));
+        assert_eq!(chosen(&["--json", "--format", "table"]).ok(), Some("table"));
+        assert_eq!(chosen(&["--format", "table", "--json"]).ok(), Some("json"));
+        assert!(chosen(&["--format", "nonesuch"]).is_err());
+    }
+
+    #[test]
+    fn what_is_no_record_is_text_or_json() {
+        let form = |name: &str| FormatFlags { name: Some(name.to_owned()) }.form();
+        assert_eq!(FormatFlags::default().form().ok(), Some(Form::Text));
+        assert_eq!(form("table").ok(), Some(Form::Text));
+        assert_eq!(form("json").ok(), Some(Form::Json));
+        assert!(form("json-compact").is_err_and(|error| error.0.contains("json-compact")));
+    }
+}

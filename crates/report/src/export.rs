@@ -1,0 +1,79 @@
+//! Formats in which records are written. Pure: records in, bytes out.
+//!
+//! A new format is one file in this folder, and one line in each of the two lists below.
+
+use std::io::{self, Write};
+
+use measurement::RecordSet;
+
+mod diagnosis;
+mod json;
+mod json_compact;
+mod table;
+
+pub use diagnosis::Diagnosis;
+pub use json::Json;
+pub use json_compact::JsonCompact;
+pub use table::Table;
+
+/// A format in which records are written.
+pub trait Export: Sync {
+    /// The format's name on the command line, e.g. `json`.
+    fn name(&self) -> &'static str;
+
+    /// A few words on what it shows, for `--help`.
+    fn summary(&self) -> &'static str;
+
+    /// Whether people or programs read it.
+    fn audience(&self) -> Audience;
+
+    /// Writes `records` whole, with a newline at the end.
+    ///
+    /// # Errors
+    /// What `out` reports.
+    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// For whom a format is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// People at a terminal: it may have colours, and remarks may stand around it.
+    People,
+    /// Programs: nothing but the records stands in the output.
+    Programs,
+}
+
+/// The format of this name.
+pub fn by_name(name: &str) -> Option<&'static dyn Export> {
+    ALL.into_iter().find(|format| format.name() == name)
+}
+
+/// All formats, in the order in which help lists them.
+pub const ALL: [&dyn Export; 4] = [&Table, &Diagnosis, &Json, &JsonCompact];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_its_own_name() {
+        for format in ALL {
+            let found = by_name(format.name()).expect("it is in the list");
+            assert_eq!(found.summary(), format.summary());
+        }
+        assert!(by_name("nonesuch").is_none());
+    }
+
+    #[test]
+    fn what_is_for_programs_is_json_that_can_be_read_again() {
+        let text = include_bytes!("../tests/records/four-rows.json");
+        let records = crate::import::record::read(text).expect("records");
+        for format in ALL.into_iter().filter(|one| one.audience() == Audience::Programs) {
+            let mut out = Vec::new();
+            format.write(&records, &mut out).expect("a vector takes all");
+            assert_eq!(out.last(), Some(&b'\n'), "{}", format.name());
+            let again = crate::import::record::read(&out).expect("records");
+            assert!(again == records, "{}", format.name());
+        }
+    }
+}

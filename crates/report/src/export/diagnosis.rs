@@ -1,0 +1,30 @@
+//! The table, and what limited each row with all of the evidence.
+
+use std::io::{self, Write};
+
+use measurement::RecordSet;
+
+use super::{Audience, Export};
+use crate::diagnosis;
+
+/// The table, and what limited each row with all of the evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct Diagnosis;
+
+impl Export for Diagnosis {
+    fn name(&self) -> &'static str {
+        "diagnosis"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the table, and what limited each row with all of the evidence"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::People
+    }
+
+    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+        diagnosis::write_records(records, out)
+    }
+}

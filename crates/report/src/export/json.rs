@@ -1,0 +1,33 @@
+//! Records as JSON: the file format itself, which [`crate::import::record`] reads.
+
+use std::io::{self, Write};
+
+use measurement::RecordSet;
+
+use super::{Audience, Export};
+
+/// One indented object: the record itself if there is just one, else the set.
+#[derive(Clone, Copy, Debug)]
+pub struct Json;
+
+impl Export for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the records, one indented JSON object"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Programs
+    }
+
+    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+        match &records.records[..] {
+            [record] => serde_json::to_writer_pretty(&mut *out, record)?,
+            _ => serde_json::to_writer_pretty(&mut *out, records)?,
+        }
+        writeln!(out)
+    }
+}

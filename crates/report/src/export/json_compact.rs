@@ -1,0 +1,33 @@
+//! Records as JSON on one line, e.g. to append to a log of many runs.
+
+use std::io::{self, Write};
+
+use measurement::RecordSet;
+
+use super::{Audience, Export};
+
+/// The object of [`Json`](super::Json) without spaces, on one line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonCompact;
+
+impl Export for JsonCompact {
+    fn name(&self) -> &'static str {
+        "json-compact"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the same object on one line"
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Programs
+    }
+
+    fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
+        match &records.records[..] {
+            [record] => serde_json::to_writer(&mut *out, record)?,
+            _ => serde_json::to_writer(&mut *out, records)?,
+        }
+        writeln!(out)
+    }
+}
