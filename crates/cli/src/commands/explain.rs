@@ -9,6 +9,7 @@ use measurement::{Page, Profile, RecordSet, RuleId};
 use report::export::Diagnosis;
 use report::import::{self, Content, ImportError, Imported};
 
+use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
 use crate::flags::format::Form;
 use crate::output;
@@ -33,7 +34,10 @@ pub(crate) fn run(flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
         ImportError::Read(error) => anyhow!("cannot read {name}: {}", session::reason(&error)),
         error => anyhow!("{name} {}", error.to_string().trim_start_matches("it ")),
     })?;
-    explain_text(&text, flags).map_err(|error| anyhow!("{name}: {error:#}"))
+    explain_text(&text, flags).map_err(|error| match error.downcast::<UsageError>() {
+        Ok(usage) => usage.into(),
+        Err(error) => anyhow!("{name}: {error:#}"),
+    })
 }
 
 /// A text in one of the formats that can be imported.

@@ -8,7 +8,8 @@ use report::export::{self, Export, Json};
 
 use crate::exit::UsageError;
 
-/// The format in which results are printed. What was typed goes before what the environment has.
+/// The format in which results are printed. A flag on the command line goes before the environment,
+/// and a later flag before an earlier one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FormatFlags {
     /// One of the names of [`export::ALL`].
@@ -50,10 +51,10 @@ impl FormatFlags {
 #[derive(Debug, Args)]
 struct Flags {
     /// Print the result in this format
-    #[arg(long, env = "LINERATE_FORMAT", value_name = "NAME", value_parser = names(), overrides_with = "json")]
+    #[arg(long, env = "LINERATE_FORMAT", value_name = "NAME", value_parser = names())]
     format: Option<String>,
     /// Short for --format json
-    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new(), overrides_with = "format")]
+    #[arg(long, env = "LINERATE_JSON", value_parser = BoolishValueParser::new())]
     json: bool,
 }
 
@@ -65,12 +66,13 @@ fn names() -> PossibleValuesParser {
 impl FromArgMatches for FormatFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let Flags { format, json } = Flags::from_arg_matches(matches)?;
-        let is_typed = matches.value_source("json") == Some(ValueSource::CommandLine);
-        let name = if json && (is_typed || format.is_none()) {
-            Some(Json.name().to_owned())
-        } else {
-            format
+        // Where on the command line; none, which is less: it is not there.
+        let typed = |id: &str| {
+            let is_typed = matches.value_source(id) == Some(ValueSource::CommandLine);
+            matches.index_of(id).filter(|_| is_typed)
         };
+        let is_json = json && (format.is_none() || typed("json") > typed("format"));
+        let name = if is_json { Some(Json.name().to_owned()) } else { format };
         Ok(Self { name })
     }
 

@@ -227,6 +227,27 @@ fn a_table_has_a_row_for_each_direction() {
 }
 
 #[test]
+fn a_format_has_a_name_and_the_command_line_goes_before_the_environment() {
+    let records = "../report/tests/records/four-rows.json";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(records).display().to_string();
+    let explained = |words: &str, variable: Option<(&str, &str)>| {
+        let mut command = linerate(&format!("explain {file} {words}"));
+        command.envs(variable);
+        let finished = run(command);
+        finished.assert_success();
+        finished.stdout
+    };
+    let (compact, indented) = (explained("--format json-compact", None), explained("--json", None));
+    assert_eq!(compact.lines().count(), 1, "{compact}");
+    assert!(indented.starts_with("{\n"), "{indented}");
+    assert_eq!(explained("", Some(("LINERATE_FORMAT", "json-compact"))), compact);
+    assert_eq!(explained("--json", Some(("LINERATE_FORMAT", "table"))), indented);
+    let table = explained("--format table", Some(("LINERATE_JSON", "1")));
+    assert!(table.contains("delivered") && !table.contains('{'), "{table}");
+    run(linerate("explain U1 --format json-compact")).assert_refusal(2, &["for records of tests"]);
+}
+
+#[test]
 fn help_is_for_people() {
     for command in [
         "",
