@@ -1,4 +1,4 @@
-//! What happens while tests run, for those who show it.
+//! Typed events of running tests, and the trait of those that show them.
 
 use measurement::record::StreamRecord;
 use measurement::{Course, Peer, TestPlan, TestRecord};

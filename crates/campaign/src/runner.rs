@@ -32,7 +32,7 @@ pub struct Runner<'a> {
     pub monitor: &'a mut dyn Monitor,
 }
 
-/// What a search came to: the records of its results, and why it ended early.
+/// The records of a search's results, and why it ended early.
 #[derive(Debug)]
 pub struct Results {
     /// The judged records, in the order in which they ran.
@@ -134,7 +134,7 @@ impl<'a> Runner<'a> {
         Ok(record)
     }
 
-    /// A test that nobody judges.
+    /// A test without evidence and judgement.
     fn try_out(&mut self, task: &Task, patience: Duration) -> Result<TestRecord, SessionError> {
         let mut request = Request { plan: task.row.plan.clone(), ..self.request.clone() };
         request.options.watching = Watching::Nothing;

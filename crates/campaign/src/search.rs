@@ -31,7 +31,7 @@ pub trait Search {
     fn conclude(&self, _records: &mut RecordSet) {}
 }
 
-/// What a search decides.
+/// The decision of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Run this test.
@@ -45,9 +45,9 @@ pub enum Next {
 /// One test that is to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// What to run.
+    /// The test, and what is measured beside it.
     pub row: Row,
-    /// What for.
+    /// Why it is run.
     pub purpose: Purpose,
 }
 
@@ -60,7 +60,7 @@ pub struct Row {
     pub probe_every: Option<Duration>,
 }
 
-/// What a test is run for.
+/// The purpose of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A result: watched by all means that were asked for, judged, and kept as a record.
@@ -72,7 +72,7 @@ pub enum Purpose {
     },
     /// A trial that only helps a search to decide: not watched, not judged, not kept.
     Trial {
-        /// What is tried, e.g. `trying engines`.
+        /// A few words for the progress bar, e.g. `trying engines`.
         what: &'static str,
     },
 }
@@ -80,9 +80,9 @@ pub enum Purpose {
 /// One test that was run for a search.
 #[derive(Debug)]
 pub struct Trial {
-    /// What was run.
+    /// The task that was run.
     pub task: Task,
-    /// What it came to, or why it gave no record.
+    /// The outcome, or why there is no record.
     pub result: Result<Outcome, SessionError>,
 }
 
@@ -94,7 +94,7 @@ impl Row {
 }
 
 impl Task {
-    /// What it does, in a few words: `TCP send 2/3`.
+    /// A few words that name it: `TCP send 2/3`.
     pub fn title(&self) -> String {
         let title = self.row.plan.title();
         match self.purpose {

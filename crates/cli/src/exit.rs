@@ -1,4 +1,4 @@
-//! What the program returns, and its last words.
+//! Exit codes, and the error messages that go with them.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,7 +40,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     match error.kind() {
         DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Whoever read it has seen enough.
+            // A closed standard output is no error here.
             _ = error.print();
         }
         // As below.
@@ -49,7 +49,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }
 
-/// What clap says in several lines, without the synopsis.
+/// Joins clap's message of several lines into one sentence, without the synopsis.
 fn sentence(error: &clap::Error) -> String {
     let text = error.to_string();
     let paragraphs = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>());
@@ -81,7 +81,7 @@ const fn code_of_session(error: &SessionError) -> u8 {
     }
 }
 
-/// The same for an error of a session.
+/// Prints an error of a session in one sentence on standard error, and returns its exit code.
 pub(crate) fn report_session(error: &SessionError) -> ExitCode {
     // As above.
     _ = writeln!(anstream::stderr(), "linerate: {error}");

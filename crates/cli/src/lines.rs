@@ -1,4 +1,4 @@
-//! A log that never holds up the one who writes it.
+//! A log whose writers never wait.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Lines on their way to standard output, written by a thread of their own. When nobody
-/// reads them the newest are dropped and counted.
+/// Lines on their way to standard output, written by a thread of their own. When they
+/// are not read, the newest are dropped and counted.
 pub(crate) struct Lines {
     queue: SyncSender<String>,
     dropped: AtomicU64,
 }
 
-/// Tells when everything is written.
+/// Waits until everything is written.
 pub(crate) struct Written(Receiver<()>);
 
 impl Lines {
@@ -24,10 +24,10 @@ impl Lines {
         std::thread::Builder::new().name("log".to_owned()).spawn(move || {
             let mut out = anstream::stdout();
             for line in lines {
-                // A log that nobody reads any more is no reason to stop serving.
+                // A log that is no longer read is no reason to stop serving.
                 _ = writeln!(out, "{line}");
             }
-            // Whoever asked may be gone.
+            // The waiting end may be gone.
             _ = done.send(());
         })?;
         Ok((Self { queue, dropped: AtomicU64::new(0) }, Written(written)))

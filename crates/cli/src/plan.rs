@@ -36,7 +36,7 @@ pub(crate) fn plans(flags: &TestFlags) -> Result<Vec<TestPlan>, UsageError> {
     Ok(plans)
 }
 
-/// What no plan of one row can tell.
+/// Refuses flags that contradict each other though each row by itself is valid.
 fn check_contradictions(flags: &TestFlags) -> Result<(), UsageError> {
     let stream = &flags.stream;
     let has_rate = stream.rate.is_some_and(|rate| rate.bits_per_second() > 0);

@@ -121,7 +121,7 @@ impl Bar {
         }
     }
 
-    /// A line for those who want to see more.
+    /// Prints a line if intervals are shown.
     fn say(&self, line: &str) {
         if self.detail == Detail::Intervals {
             self.bar.suspend(|| eprintln(&format!("{}  {line}", self.title)));
@@ -194,7 +194,7 @@ impl Drop for Bar {
     }
 }
 
-/// What moved in an interval.
+/// The rate of an interval, in words.
 fn moved(plan: &TestPlan, sender: bool, interval: &Interval) -> String {
     if plan.exchange.is_some() {
         let span = (interval.to.saturating_sub(interval.from)).as_secs_f64().max(1e-9);

@@ -10,7 +10,7 @@ pub enum Emphasis {
     None,
     /// The headline.
     Strong,
-    /// Of less interest.
+    /// Less important than the rest.
     Faint,
     /// Worth a doubt.
     Warning,
@@ -79,7 +79,7 @@ impl Columns {
     /// Writes all rows, each line behind `indent` spaces.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// Errors of writing to `out`.
     pub fn write(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
         let widths = self.widths();
         for row in &self.rows {

@@ -1,4 +1,4 @@
-//! What a reader must know of the engines.
+//! Notes on the engines that were used.
 
 use measurement::engine::{EngineName, EngineTrial, RECVMMSG, SENDMMSG};
 use measurement::{Direction, DirectionOutcome, EngineUse, TestRecord, Transport};

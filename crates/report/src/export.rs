@@ -30,11 +30,11 @@ pub trait Export: Sync {
     /// Writes `records` whole, with a newline at the end.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Errors of writing to `out`.
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// For whom a format is meant.
+/// The kind of reader that a format is meant for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// People at a terminal: it may have colours, and remarks may stand around it.

@@ -8,7 +8,7 @@ use measurement::{Profile, ProfileRow};
 /// Writes the stacks of a profile; one that has none gives a line for each row.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of writing to `out`.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     for stack in &profile.stacks {
         writeln!(out, "{} {}", stack.frames, stack.count)?;

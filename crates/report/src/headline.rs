@@ -9,7 +9,7 @@ use crate::verdict::write_attribution;
 /// Writes what limits in a sentence, and all kinds of work below it.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of writing to `out`.
 pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", sentence(attribution))?;
     write_attribution(attribution, out)

@@ -1,4 +1,4 @@
-//! What a host has, as a table for people and as JSON.
+//! The inventory of a host, as a table for people and as JSON.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ mod settings;
 /// Writes one object: the inventory as it is, and what could not be read.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of writing to `out`.
 pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
     let object = json!({ "schema": SCHEMA, "inventory": inventory, "gaps": gaps });
     serde_json::to_writer_pretty(&mut *out, &object)?;
@@ -25,7 +25,7 @@ pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> i
 /// Writes what a reader wants to know of a host first.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of writing to `out`.
 pub fn write(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", heading(inventory))?;
     write_columns(&cpus(&inventory.cpus), out)?;
@@ -154,7 +154,7 @@ fn routes(routes: &[Route]) -> Columns {
     columns
 }
 
-/// What the control groups allow; none: everything.
+/// Limits of the control groups; none: there are none.
 fn limits(limits: &ControlGroup) -> Option<String> {
     let time = limits.cpu_thousandths.map(|thousandths| {
         format!("CPU time of {}.{:03} CPUs", thousandths / 1000, thousandths % 1000)

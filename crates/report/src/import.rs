@@ -21,10 +21,10 @@ use self::record::{Record, RecordError};
 
 /// A format that can be read.
 pub trait Import: Sync {
-    /// What it is, as in "it is no ...".
+    /// The format's name, as in "it is no ...".
     fn name(&self) -> &'static str;
 
-    /// What a text in this format holds.
+    /// The kind of data that a text in this format holds.
     fn content(&self) -> Content;
 
     /// Whether `bytes` begin like this format; it is asked in the order of [`ALL`].
@@ -38,7 +38,7 @@ pub trait Import: Sync {
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError>;
 }
 
-/// What a format holds.
+/// A kind of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Records of tests.
@@ -47,7 +47,7 @@ pub enum Content {
     Profile,
 }
 
-/// What was read.
+/// Imported data.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Imported {

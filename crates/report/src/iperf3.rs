@@ -61,7 +61,7 @@ pub struct Contact<'a> {
     pub wall_millis: u64,
 }
 
-/// What the other end said of the test.
+/// The peer's results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeerWord<'a> {
     /// Its streams; none: its word never came.
@@ -72,7 +72,7 @@ pub struct PeerWord<'a> {
     pub congestion: Option<&'a str>,
 }
 
-/// What a server printed of the test.
+/// The server's output of the test.
 #[derive(Clone, Copy, Debug)]
 pub enum ServerSaid<'a> {
     /// Its lines.

@@ -1,4 +1,4 @@
-//! What a reader of the table must know, a line for each thing.
+//! Notes below the table, a line for each.
 
 use std::io::{self, Write};
 
@@ -58,7 +58,7 @@ impl Lines {
 }
 
 impl Line {
-    /// Of so many rows.
+    /// The line as it is printed in a table of so many `rows`.
     fn text(&self, rows: usize) -> String {
         let Self { kind, titles, text } = self;
         if rows > 1 && titles.len() == rows {
@@ -75,7 +75,7 @@ fn notes(record: &TestRecord) -> impl Iterator<Item = String> {
     own.chain(round_trips::notes(record)).chain(judgement::notes(record))
 }
 
-/// What a judgement would say of a run that did not end as planned.
+/// The note on a run that did not end as planned.
 fn unjudged_ending(record: &TestRecord) -> Option<String> {
     let why = match &record.outcome.ending {
         _ if record.judgement.is_some() => return None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::units::group_thousands;
 use measurement::{Pacing, PacingReport, PacingWay};
 
-/// What a reader must know of it: that the rate was kept, or what kept it from that.
+/// One line on pacing: that the rate was kept, or why it was not.
 pub(crate) fn line(report: &PacingReport) -> String {
     let mut parts = vec![format!(
         "{} of {} ({}, {})",

@@ -7,7 +7,7 @@ use measurement::{Loaded, OneWay, RoundTrips, Spread, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
 
-/// What the columns hold.
+/// Titles of the columns.
 pub(crate) fn head() -> Vec<Cell> {
     let head = [
         "round trips",
@@ -64,7 +64,7 @@ fn row(title: String, trips: &RoundTrips) -> Vec<Cell> {
     row
 }
 
-/// What a reader must know of the times.
+/// Notes on the round-trip times.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     let added = record.outcome.latency.as_ref().and_then(added);
     let shared = record.plan.exchange.is_some_and(|exchange| exchange.busy).then(|| {
@@ -78,7 +78,7 @@ pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     added.into_iter().chain(shared).chain(unsent).collect()
 }
 
-/// What the load added, and on which way.
+/// The delay that load added, and in which direction.
 fn added(latency: &Loaded) -> Option<String> {
     let (idle, loaded) = (&latency.idle, &latency.loaded);
     if idle.count == 0 || loaded.count == 0 {
@@ -95,7 +95,7 @@ fn added(latency: &Loaded) -> Option<String> {
     Some(format!("under load the median round trip took {more} longer{ways}"))
 }
 
-/// Each way apart, if the clocks tell more than their error.
+/// The one-way delays, if they are larger than the error of the clocks.
 fn ways(ways: &OneWay) -> Option<String> {
     let error = ways.clock_error;
     let there = (ways.idle_there.p50, ways.loaded_there.p50);
@@ -114,7 +114,7 @@ fn ways(ways: &OneWay) -> Option<String> {
     })
 }
 
-/// A time with as many digits as tell something.
+/// A time with as many digits as are significant.
 pub(crate) fn time(span: Duration) -> String {
     let micros = span.as_secs_f64() * 1e6;
     match micros {

@@ -17,7 +17,7 @@ use crate::{judgement, notes, pacing, round_trips, verdict};
 /// Writes one row per record and direction, then what a reader must know.
 ///
 /// # Errors
-/// What the writer reports.
+/// Errors of writing to `out`.
 pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     if records.records.is_empty() {
         return Ok(());
@@ -91,7 +91,7 @@ fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
     numbers.into_iter().map(run).collect()
 }
 
-/// Who measured against whom.
+/// Version, addresses of both ends, and the peer's software.
 pub fn heading(version: &str, peer: &Peer) -> String {
     format!(
         "linerate {version}: {} -> {} ({})",
@@ -140,7 +140,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
     ]
 }
 
-/// What was asked: a rate, an amount, or as much as goes.
+/// The asked rate or amount, or `unlimited`.
 fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
     let amount = match (plan.end, plan.transport) {
         (End::Time(_) | End::Open, _) => None,

@@ -20,7 +20,7 @@ pub(super) struct Companion<'a> {
     pub(super) refused: &'a dyn Fn(SessionError) -> SessionError,
 }
 
-/// What came of both tests.
+/// The results of both tests.
 pub(super) struct Together {
     /// The record of the test that counts.
     pub(super) record: TestRecord,

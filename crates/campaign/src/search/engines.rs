@@ -60,7 +60,7 @@ impl EngineChoice {
         }
     }
 
-    /// What was tried, in order.
+    /// The trials so far, in order.
     pub(super) fn trials(&self) -> &[EngineTrial] {
         &self.trials
     }
@@ -247,7 +247,7 @@ mod tests {
         names(&choice.applied_to(&choice.plan).options.engines).join("+")
     }
 
-    /// What a path delivers on which an engine that is named twice is twice as fast.
+    /// The outcome on a path where each of the `fast` engines doubles the rate.
     fn favouring(task: &Task, fast: &[&str]) -> Result<Outcome, SessionError> {
         let engines = &task.row.plan.options.engines;
         let count = engines.iter().filter(|engine| fast.contains(&engine.as_str())).count();

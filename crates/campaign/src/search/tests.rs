@@ -1,4 +1,4 @@
-//! What tests of strategies share: plans, scripted results, and a driver without a network.
+//! Helpers of the strategies' tests: plans, scripted results, and a driver without a network.
 
 use measurement::outcome::{Ending, Outcome};
 use measurement::plan::PlanDraft;

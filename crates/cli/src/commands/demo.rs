@@ -46,7 +46,7 @@ pub(crate) fn run(flags: &DemoFlags) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What is run together, with what is said before it.
+/// Rows that run together, with the remark that is printed before them.
 struct Act {
     remark: String,
     plans: Vec<TestPlan>,

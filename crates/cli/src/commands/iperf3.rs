@@ -78,7 +78,7 @@ fn print(text: &str) -> ExitCode {
     }
 }
 
-/// What both roles hold while they run.
+/// Resources that both roles hold while they run.
 struct Frame {
     signals: Signals,
     printer: Printer,

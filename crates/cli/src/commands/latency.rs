@@ -36,7 +36,7 @@ fn rows(flags: &LatencyFlags) -> Result<Vec<Row>, UsageError> {
     Ok(exchanges.chain(loads).collect())
 }
 
-/// What would have no effect.
+/// Refuses flags that would have no effect.
 fn check_contradictions(flags: &LatencyFlags) -> Result<(), UsageError> {
     let asked = &flags.exchange;
     let only_load = !flags.only.is_empty() && flags.only.iter().all(|row| *row == LatencyRow::Load);

@@ -116,7 +116,7 @@ fn order(flags: &ServeFlags) -> Order {
     }
 }
 
-/// What moves where nothing is tested.
+/// Traffic of a host that runs no test.
 const OF_AN_OBSERVER: BitRate = BitRate::from_bits_per_second(1_000_000);
 
 /// Half of what is free.
@@ -128,7 +128,7 @@ fn default_memory() -> u64 {
 const WANTED_FILES: usize = 65_536;
 const MOST_SESSIONS: u32 = 256;
 const MOST_WAITING: usize = 256;
-/// Should the kernel not tell how much is free.
+/// If the kernel does not report how much is free.
 const DEFAULT_MEMORY: u64 = 256 * 1024 * 1024;
 /// As iperf3's `--server-bitrate-limit` averages.
 const RATE_WINDOW: Duration = Duration::from_secs(5);

@@ -42,8 +42,8 @@ pub(crate) struct DiagnoseFlags {
     /// Socket buffer, e.g. 4M
     #[arg(short, long, env = "LINERATE_WINDOW", value_name = "SIZE", requires = "host")]
     pub(crate) window: Option<ByteSize>,
-    /// Look this often a second what each CPU of this host does, as perf does; 0: never. It takes
-    /// root or kernel.perf_event_paranoid=1
+    /// CPU profile rate in Hz: sample what each CPU of this host does, as perf does; 0: never. It
+    /// takes root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = "host")]
     pub(crate) profile: ProfileFlag,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub(crate) fn for_transport(names: &[String], transport: Transport) -> Vec<Engin
     known.filter(|engine| engine.transport == transport).map(EngineName::from).collect()
 }
 
-/// What is wrong with choosing `names` for rows of `transports`.
+/// Why `names` cannot be chosen for rows of `transports`; none: they can.
 pub(crate) fn contradiction(names: &[String], transports: &[Transport]) -> Option<String> {
     if names.len() > 1 && names.iter().any(|name| name == AUTO) {
         return Some(format!("--engine {AUTO} chooses itself: name no others"));

@@ -18,10 +18,10 @@ pub(crate) struct ExplainFlags {
     pub(crate) what: Option<String>,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
-    /// Of perf's text: what was measured when it was taken, to tell what could be, e.g. 686M
+    /// For the text of perf: the rate that was measured meanwhile, to estimate what could be, e.g. 686M
     #[arg(long, requires = "what")]
     pub(crate) rate: Option<BitRate>,
-    /// Of perf's text: the machine's architecture as "uname -m" has it [default: any]
+    /// For the text of perf: the machine's architecture as "uname -m" has it [default: any]
     #[arg(long, value_name = "NAME", requires = "what")]
     pub(crate) architecture: Option<String>,
     /// Also write chains of calls to FILE, one a line, as programs take them that draw flame

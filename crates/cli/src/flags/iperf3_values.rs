@@ -90,7 +90,7 @@ fn scaled(text: &str, kilo: f64) -> Result<f64, String> {
     let number = text.trim();
     let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
     let (digits, rest) = number.split_at(end);
-    // What stands behind the letter is read by nobody: 8K, 8KB and 8Kbit are the same.
+    // iperf3 ignores what follows the letter: 8K, 8KB and 8Kbit are the same.
     let power = match rest.chars().next().map(|suffix| suffix.to_ascii_uppercase()) {
         None => 0,
         Some('K') => 1,

@@ -39,7 +39,7 @@ pub(crate) struct LatencyFlags {
     pub(crate) output: OutputFlags,
 }
 
-/// What is asked and answered.
+/// Requests and responses.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Requests")]
 pub(crate) struct ExchangeFlags {
@@ -96,7 +96,7 @@ pub(crate) fn parse_pause(text: &str) -> Result<Duration, String> {
     if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 5s".to_owned()) }
 }
 
-/// The same of probes, which are to disturb nothing, and of which some are needed.
+/// A time between two probes, which are to disturb nothing, and of which some are needed.
 pub(crate) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
     let span = parse_duration(text).map_err(|error| error.to_string())?;
     let range = Duration::from_millis(1)..=Duration::from_secs(1);

@@ -40,7 +40,7 @@ pub(crate) struct ServeFlags {
     pub(crate) log: LogFlags,
 }
 
-/// Who is served when.
+/// Order in which clients are served.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Several clients")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -74,7 +74,7 @@ pub(crate) struct OrderFlags {
     pub(crate) one_off: bool,
 }
 
-/// What a client may ask for.
+/// Limits of one client's test.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitFlags {
@@ -119,7 +119,7 @@ pub(crate) struct ServiceFlags {
     pub(crate) stop_timeout: Duration,
 }
 
-/// What it says.
+/// Output of the server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct LogFlags {

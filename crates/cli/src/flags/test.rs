@@ -65,8 +65,8 @@ pub(crate) struct RowFlags {
     /// whether to believe the result
     #[arg(long, env = "LINERATE_NO_EVIDENCE", value_parser = BoolishValueParser::new())]
     pub(crate) no_evidence: bool,
-    /// Look this often a second what each CPU of this host does, as perf does; 0: never. It takes
-    /// root or kernel.perf_event_paranoid=1
+    /// CPU profile rate in Hz: sample what each CPU of this host does, as perf does; 0: never. It
+    /// takes root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ")]
     pub(crate) profile: ProfileFlag,
     /// Watch a further host meanwhile, e.g. a router on the way, on which `linerate serve
@@ -99,7 +99,7 @@ pub(crate) struct AmountFlags {
     pub(crate) interval: Duration,
 }
 
-/// What each stream is like.
+/// Properties of each stream.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamFlags {
@@ -127,7 +127,7 @@ pub(crate) struct StreamFlags {
     /// How bytes are moved, in place of the usual way; several names with commas between them
     #[arg(long, env = "LINERATE_ENGINE", value_name = "NAME", value_delimiter = ',', value_parser = engine_names())]
     pub(crate) engine: Vec<String>,
-    /// The same as --engine auto
+    /// Short for --engine auto
     #[arg(long, conflicts_with = "engine", env = "LINERATE_FASTEST", value_parser = BoolishValueParser::new())]
     pub(crate) fastest: bool,
     /// Set TCP_NODELAY
@@ -140,7 +140,7 @@ pub(crate) struct StreamFlags {
     pub(crate) cpus: Option<CpuList>,
 }
 
-/// What comes out.
+/// Output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
@@ -194,7 +194,7 @@ pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
     number.ok_or_else(|| format!("choose between 1 and {most}"))
 }
 
-/// What `--pacing` takes.
+/// The values of `--pacing`.
 fn pacings() -> impl TypedValueParser<Value = Pacing> {
     let describe = |pacing: Pacing| match pacing {
         Pacing::Smooth => {

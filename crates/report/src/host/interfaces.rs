@@ -28,7 +28,7 @@ pub(super) fn table(interfaces: &[Interface]) -> Columns {
     columns
 }
 
-/// Software interfaces that nobody set up come with the kernel.
+/// Software interfaces that are not configured come with the kernel.
 fn is_shown(interface: &Interface) -> bool {
     interface.kind.is_none() || interface.state.as_deref() != Some("down")
 }
@@ -66,7 +66,7 @@ fn bus(bus: &Bus) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What is not as it could be, of each interface that is shown.
+/// Settings that could be better, of each interface that is shown.
 pub(super) fn write_notes(interfaces: &[Interface], out: &mut dyn Write) -> io::Result<()> {
     for interface in interfaces.iter().filter(|one| is_shown(one)) {
         for note in notes(interface) {

@@ -1,4 +1,4 @@
-//! Settings: those that limit, and those that somebody changed.
+//! Settings: those that limit, and those that differ from the kernel's defaults.
 
 use measurement::Inventory;
 
@@ -37,7 +37,7 @@ const LIMITS: [&str; 7] = [
     "net.ipv4.tcp_wmem",
 ];
 
-/// What kernels since 4.19 begin with (docs.kernel.org, networking/ip-sysctl and
+/// Defaults of kernels since 4.19 (docs.kernel.org, networking/ip-sysctl and
 /// admin-guide/sysctl/net), the newest first.
 const USUAL: [(&str, &[&str]); 28] = [
     ("net.core.busy_poll", &["0"]),

@@ -29,7 +29,7 @@ pub enum RecordError {
     },
     /// It is no record, or a broken one.
     Malformed {
-        /// What is wrong, and where; at most 300 letters.
+        /// The error and its place; at most 300 letters.
         reason: String,
     },
 }
@@ -80,7 +80,7 @@ fn unknown_schema(text: &str) -> Option<String> {
     (schema.starts_with(PREFIX) && !is_known).then(|| shortened(&schema))
 }
 
-/// What is wrong may quote what it found.
+/// An error may quote what it found.
 fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_REASON).collect()
 }
@@ -136,7 +136,7 @@ fn printable(text: &str) -> String {
     printable + rest
 }
 
-/// What stands for the escape with which a text begins, and how long that is.
+/// The replacement of the escape with which a text begins, and the length of that escape in bytes.
 fn escape(text: &str) -> (&str, usize) {
     let letter = text.get(2..6).and_then(|digits| u32::from_str_radix(digits, 16).ok());
     match text.as_bytes().get(1) {

@@ -7,7 +7,7 @@ use measurement::host::is_shown;
 use measurement::profile::{FoldedStack, Mode, ProfileSource};
 use measurement::{Profile, ProfileRow, Task};
 
-/// What was read so far.
+/// The samples that were read so far.
 #[derive(Default)]
 pub(super) struct Samples {
     rows: HashMap<ProfileRow, u64>,
@@ -70,7 +70,7 @@ pub(super) fn row(command: &str, file: &str, mode: Mode, symbol: &str) -> Profil
     }
 }
 
-/// Whose a name of a process is, if it tells.
+/// The kind of task that a process name belongs to, as far as the name shows it.
 fn task(command: &str) -> Task {
     let is_kernel = ["ksoftirqd", "kworker", "migration", "rcu_", "irq/", "napi/", "kswapd"];
     match command {

@@ -67,7 +67,7 @@ impl Json {
         self.keeps_intervals = keep;
     }
 
-    /// What the user wants to find in the object again.
+    /// The user's own text for the object (`--title`, `--extra-data`).
     pub fn annotate(&mut self, title: Option<&str>, extra_data: Option<&str>) {
         self.title = title.map(str::to_owned);
         self.extra_data = extra_data.map(str::to_owned);
@@ -121,7 +121,7 @@ impl Json {
         intervals
     }
 
-    /// The whole test; gives the intervals that were not told yet, as `sampled` does. A
+    /// The whole test; gives the intervals that were not reported yet, as `sampled` does. A
     /// server has no word of its client yet.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> Vec<Tree> {
         let intervals = self.sampled(course);
@@ -143,7 +143,7 @@ impl Json {
         intervals
     }
 
-    /// What the server printed.
+    /// The server's output.
     pub fn server_output(&mut self, said: &ServerSaid<'_>) {
         self.server = Some(match said {
             ServerSaid::Text(text) => ("server_output_text", (*text).into()),
@@ -156,7 +156,7 @@ impl Json {
         self.error.get_or_insert_with(|| text.to_owned());
     }
 
-    /// What iperf3 has no field for.
+    /// Data for which iperf3 has no field.
     pub fn truth(&mut self, linerate: &serde_json::Value) {
         self.truth = Some(linerate.into());
     }

@@ -37,7 +37,7 @@ impl Text {
         self.if_verbose(|| format!("{VERSION}\n{system_info}\n"))
     }
 
-    /// What a server prints each time it waits; tests are numbered from 1.
+    /// The lines of a server that waits for a test; tests are numbered from 1.
     pub fn listening(port: u16, test_number: u64) -> String {
         format!("{RULE}Server listening on {port} (test #{test_number})\n{RULE}")
     }
@@ -101,7 +101,7 @@ impl Text {
         out
     }
 
-    /// The whole test, after the intervals that were not told yet. A server prints it
+    /// The whole test, after the intervals that were not reported yet. A server prints it
     /// before it has the client's word.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> String {
         let totals = totals(self.role, course, peer);
@@ -118,7 +118,7 @@ impl Text {
         out
     }
 
-    /// What the server printed, after the summary.
+    /// The server's output, after the summary.
     pub fn server_output(&self, said: &ServerSaid<'_>) -> String {
         match said {
             ServerSaid::Text(text) => format!("\nServer output:\n{text}\n"),
@@ -200,7 +200,7 @@ fn connection(stream: &StreamRecord) -> String {
     )
 }
 
-/// What ends the test.
+/// The end of the text of a test.
 fn extent(end: End) -> String {
     match end {
         End::Time(time) => format!("{} second test", time.as_secs_f64()),

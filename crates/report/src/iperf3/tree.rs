@@ -113,7 +113,7 @@ impl From<&Tree> for Value {
     }
 }
 
-/// What `--json-stream` prints one line of: `{"event":…,"data":…}`.
+/// One line of `--json-stream`: `{"event":…,"data":…}`.
 pub fn event(name: &str, data: &Tree) -> Tree {
     Tree::object([("event", name.into()), ("data", data.clone())])
 }

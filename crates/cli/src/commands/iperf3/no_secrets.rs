@@ -8,12 +8,12 @@ use session::server::Gate;
 use super::words::Failure;
 use crate::flags::Iperf3Flags;
 
-/// There is none, and nobody may believe otherwise.
+/// Refuses authentication, which this build does not have.
 pub(super) fn token(flags: &Iperf3Flags) -> Result<Option<Token>, Failure> {
     refuse(flags.username.is_some() || flags.rsa_public_key_path.is_some()).map(|()| None)
 }
 
-/// There is none, and nobody may believe otherwise.
+/// Refuses authentication, which this build does not have.
 pub(super) fn gate(flags: &Iperf3Flags) -> Result<Option<Arc<dyn Gate>>, Failure> {
     let asked = flags.rsa_private_key_path.is_some() || flags.authorized_users_path.is_some();
     refuse(asked).map(|()| None)

@@ -1,4 +1,4 @@
-//! The file that tells others the number of this process.
+//! The PID file.
 
 use std::fs;
 use std::io::Write;
@@ -13,7 +13,7 @@ pub(super) struct PidFile(PathBuf);
 impl PidFile {
     /// Writes the file, unless another process that still runs has written it.
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
-        // A device, say, is nobody's pid file, and would be removed at the end.
+        // A device, for example, is no PID file, and would be removed at the end.
         if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
             return Err(Failure::Run(format!(
                 "unable to write PID file {}: it is no ordinary file",
@@ -48,7 +48,7 @@ impl Drop for PidFile {
     fn drop(&mut self) {
         // Another process may have made the file its own.
         if owner(&self.0) == Some(std::process::id().cast_signed()) {
-            // A file that somebody has just removed needs no removal.
+            // A file that is already removed needs no removal.
             _ = fs::remove_file(&self.0);
         }
     }

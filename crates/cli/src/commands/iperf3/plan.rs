@@ -37,7 +37,7 @@ fn chooses_server_cpu(flags: &Iperf3Flags) -> bool {
     flags.affinity.is_some_and(|affinity| affinity.server.is_some())
 }
 
-/// What was asked and cannot be done here, in one sentence.
+/// The flags that cannot be served here, in one sentence; none: all can.
 pub(super) fn what_is_lacking(flags: &Iperf3Flags) -> Option<String> {
     let sctp = flags.sctp || flags.xbind.is_some() || flags.nstreams.is_some();
     sctp.then(|| {
@@ -45,7 +45,7 @@ pub(super) fn what_is_lacking(flags: &Iperf3Flags) -> Option<String> {
     })
 }
 
-/// What the client is to do.
+/// The request of the client.
 pub(super) fn request(flags: &Iperf3Flags) -> Result<Request, Failure> {
     let usage = |wrong: &str| Failure::Usage(wrong.to_owned());
     let target = flags.client.clone().ok_or_else(|| usage("a host is needed"))?;
@@ -240,7 +240,7 @@ pub(super) fn control_keepalive(flags: &Iperf3Flags) -> Keepalive {
 
 /// `asm-generic/errno-base.h`.
 const EINVAL: i32 = 22;
-/// iperf3 waits as long as the kernel does, about two minutes; nobody wants that.
+/// iperf3 waits as long as the kernel does, about two minutes.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// iperf3's defaults.
 const TIME: Duration = Duration::from_secs(10);

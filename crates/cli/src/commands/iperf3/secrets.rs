@@ -1,4 +1,4 @@
-//! Who may test: keys, users and passwords.
+//! Authentication: keys, users and passwords.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use session::server::Gate;
 use super::words::Failure;
 use crate::flags::Iperf3Flags;
 
-/// What proves to the server who this client is; none: it does not say.
+/// The token by which the server knows this client's user; none: no user was given.
 pub(super) fn token(flags: &Iperf3Flags) -> Result<Option<Token>, Failure> {
     let (user, path) = match (&flags.username, &flags.rsa_public_key_path) {
         (None, None) => return Ok(None),
@@ -41,7 +41,7 @@ fn password() -> Result<String, Failure> {
     })
 }
 
-/// What admits clients to the server; none: all may come.
+/// The check of clients' tokens; none: every client may test.
 pub(super) fn gate(flags: &Iperf3Flags) -> Result<Option<Arc<dyn Gate>>, Failure> {
     let (key, users) = match (&flags.rsa_private_key_path, &flags.authorized_users_path) {
         (None, None) => return Ok(None),
@@ -58,7 +58,7 @@ pub(super) fn gate(flags: &Iperf3Flags) -> Result<Option<Arc<dyn Gate>>, Failure
         return Err(Failure::Usage("--time-skew-threshold must be 1 second or more".to_owned()));
     }
     let private = PrivateKey::from_pem(&read(key)?).map_err(|error| wrong_file(key, &error))?;
-    // A file that cannot be used is better known now than when somebody comes.
+    // A file that cannot be used is reported now and not with the first client.
     load_users(users).map_err(Failure::Usage)?;
     let gate = authentication::TokenVerifier::new(private, skew, padding(flags));
     Ok(Some(Arc::new(Doorkeeper { gate, users: users.clone() })))

@@ -1,4 +1,4 @@
-//! What a report knows of its test beside the numbers.
+//! The state of a report besides its numbers: role, addresses, how the test ended.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use super::printer::Printer;
 use super::words;
 use crate::flags::Iperf3Flags;
 
-/// A test as it is told to people, or to programs.
+/// The report of a test, as text or as JSON.
 pub(super) trait Report: Observer {
-    /// What it knows.
+    /// Its state besides the numbers.
     fn subject(&mut self) -> &mut Subject;
     /// Tells the result of a client's test.
     fn conclude(&mut self, record: &TestRecord);
-    /// Tells how it ended; the last that it tells.
+    /// Reports how the test ended; nothing is reported after it.
     fn end(&mut self, end: &End);
 }
 
@@ -35,7 +35,7 @@ pub(super) enum End {
     Failed(String),
 }
 
-/// The signals that end this process, and whether anybody was told.
+/// The signals that end this process, and whether that was reported.
 #[derive(Clone)]
 pub(super) struct Signals {
     interrupts: Arc<StopSignals>,
@@ -56,32 +56,32 @@ impl Signals {
         self.interrupts.last().is_some()
     }
 
-    /// The words for a signal that came; from now on they count as told.
+    /// The words for a signal that arrived; from now on they count as reported.
     pub(super) fn tell(&self, role: Role) -> Option<String> {
         let number = self.interrupts.last()?;
         self.told.store(true, SeqCst);
         Some(words::of_signal(role, number))
     }
 
-    /// The same if nobody has told them.
+    /// The words for a signal that arrived and was not reported yet.
     pub(super) fn tell_once(&self, role: Role) -> Option<String> {
         if self.told.load(SeqCst) { None } else { self.tell(role) }
     }
 }
 
-/// What both kinds of reports know.
+/// State that text and JSON reports share.
 pub(super) struct Subject {
     pub(super) role: Role,
     pub(super) printer: Printer,
     signals: Signals,
-    /// What the client calls the server, and its port.
+    /// The server's name as the client was given it, and its port.
     target: (String, u16),
     /// An iperf3 server that was once asked for its output goes on sending it.
     pub(super) wants_server_output: bool,
     debug: bool,
     file: Option<PathBuf>,
     failure: Option<End>,
-    /// What goes in one write or datagram, once that is agreed.
+    /// Bytes of one write or datagram, once they are agreed.
     pub(super) block: ByteSize,
 }
 
@@ -117,7 +117,7 @@ impl Subject {
         }
     }
 
-    /// What iperf3 says of that; `client` is the text of the client's address.
+    /// iperf3's words for that; `client` is the text of the client's address.
     pub(super) fn contact<'a>(
         &'a self,
         introduction: &'a Introduction<'_>,
@@ -178,7 +178,7 @@ impl Subject {
     }
 }
 
-/// What the other end said of a test.
+/// The peer's report of a test.
 pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
     PeerWord {
         streams: &record.peer_streams,
@@ -187,7 +187,7 @@ pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
     }
 }
 
-/// What a server printed, for a report.
+/// The server's output, for a report.
 pub(super) fn said(output: &ServerOutput) -> ServerSaid<'_> {
     match output {
         ServerOutput::Text(text) => ServerSaid::Text(text),

@@ -15,9 +15,9 @@ pub(super) struct TextReport {
     subject: Subject,
     /// The length of a datagram is this end's choice.
     chooses_block: bool,
-    /// What this server has printed, if the client optional it.
+    /// The output of this server so far, if the client asked for it.
     printed: Option<String>,
-    /// What the other end has printed.
+    /// The output of the peer.
     server_output: Option<ServerOutput>,
 }
 

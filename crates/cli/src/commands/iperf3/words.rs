@@ -1,4 +1,4 @@
-//! What iperf3 would say: scripts look for its words.
+//! iperf3's messages, word by word: scripts look for them.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -60,7 +60,7 @@ pub(super) fn refuse_usage(wrong: &str) -> ExitCode {
     refuse(&format!("parameter error - {wrong}"))
 }
 
-/// The same for a flag that is none, or lacks its value: getopt_long(3) has its own words.
+/// Refuses an unknown flag, or one without its value, in the words of getopt_long(3).
 pub(super) fn refuse_flag(error: &clap::Error) -> ExitCode {
     let argument = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(argument)) => argument.clone(),
@@ -97,7 +97,7 @@ fn refuse(wrong: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// What clap says in several lines, in one.
+/// Joins clap's message of several lines into one.
 fn of_clap(error: &clap::Error) -> String {
     let text = error.to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
@@ -105,7 +105,7 @@ fn of_clap(error: &clap::Error) -> String {
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// What is wrong with a plan, in iperf3's words where it has some.
+/// The error of a plan, in iperf3's words where it has some.
 pub(super) fn of_plan(error: &PlanError) -> String {
     let PlanError::OutOfRange { field, least, most, .. } = error else { return error.to_string() };
     match field {
@@ -126,7 +126,7 @@ pub(super) fn too_many_streams() -> String {
     format!("number of parallel streams too large (maximum = {IPERF3_STREAMS})")
 }
 
-/// Combinations that are allowed and that nobody means.
+/// Warns of combinations that are allowed but hardly meant.
 pub(super) fn warn_of_oddities(flags: &Iperf3Flags) {
     let json = flags.is_json();
     let odd = [
@@ -162,7 +162,7 @@ pub(super) fn warn_of_fragments(introduction: &Introduction<'_>) {
     }
 }
 
-/// What a client asks for, as it travels, without the secret in it.
+/// The client's parameters as they are sent, without the token.
 pub(super) fn of_parameters(parameters: &Parameters) -> String {
     let mut json = parameters.to_json();
     if let Some(token) = json.get_mut("authtoken") {
@@ -202,7 +202,7 @@ fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// What went wrong at a server, with a client.
+/// An error of a server with a client.
 pub(super) fn of_client(error: &SessionError) -> End {
     match error {
         SessionError::Protocol {

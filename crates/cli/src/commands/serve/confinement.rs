@@ -10,7 +10,7 @@ use linux::privileges::{KeptCapabilities, User};
 
 use crate::exit::UsageError;
 
-/// Whom a server is to become.
+/// The user that a server is to become.
 pub(super) struct Confinement<'name> {
     user: Option<(&'name str, User)>,
 }

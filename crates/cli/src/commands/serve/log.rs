@@ -1,4 +1,4 @@
-//! What `serve` says: a line for each test, in text or as JSON.
+//! The log of `serve`: a line for each test, as text or JSON.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -54,7 +54,7 @@ impl Log for Announced {
     }
 }
 
-/// What there is to say of a server beside its port.
+/// What a server reports about itself besides its port.
 pub(super) struct Notices {
     /// Where its metrics are.
     pub(super) metrics: Option<SocketAddr>,
@@ -298,7 +298,7 @@ impl Drop for Voice {
     }
 }
 
-/// What was said within one second.
+/// Lines of one second.
 #[derive(Debug, Default)]
 struct Throttle {
     began: Option<Instant>,

@@ -79,7 +79,7 @@ impl Drop for Metrics {
     }
 }
 
-/// The thread that takes whoever asks.
+/// The thread that serves all connections.
 struct Desk {
     listener: TcpListener,
     over: Arc<EventFd>,
@@ -96,7 +96,7 @@ impl Desk {
             match self.wait() {
                 Ok(false) => {}
                 Ok(true) => return,
-                // The kernel lacks memory; there is nobody to tell that could help.
+                // The kernel lacks memory, which this server cannot mend.
                 Err(_) => std::thread::sleep(REST),
             }
             let now = linux::clock::monotonic();
@@ -106,7 +106,7 @@ impl Desk {
         }
     }
 
-    /// Waits until there is something to do; tells whether it is to end.
+    /// Waits until there is something to do; whether the thread is to end.
     fn wait(&mut self) -> io::Result<bool> {
         let now = linux::clock::monotonic();
         self.rests_until = self.rests_until.filter(|until| *until > now);
@@ -133,7 +133,7 @@ impl Desk {
                 Err(_) => self.rests_until = Some(now + REST),
             }
             if self.exchanges.len() > MOST_EXCHANGES {
-                // Whoever asks properly was answered long ago.
+                // A client that sends its request without delay was answered long ago.
                 self.exchanges.remove(0);
             }
         }

@@ -34,11 +34,11 @@ impl Readiness {
     }
 }
 
-/// Sends a message to whoever started this process and wants to know (sd_notify(3)).
+/// Sends a message to the service manager that started this process (sd_notify(3)).
 fn tell(message: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let sent = UnixDatagram::unbound().and_then(|socket| {
-        // A queue is full for a moment when many services start, or because nobody reads.
+        // A queue is full for a moment when many services start, or because it is not read.
         socket.set_write_timeout(Some(PATIENCE))?;
         socket.send_to_addr(message.as_bytes(), &manager(name.as_bytes())?)
     });
@@ -70,7 +70,7 @@ struct ReadyFile {
 impl ReadyFile {
     /// Makes the file at once with all that it holds (rename(2)).
     fn create(path: &Path, address: SocketAddr) -> anyhow::Result<Self> {
-        // A device, say, is nobody's ready file, and would be gone afterwards.
+        // A device, for example, is no ready file, and would be removed at the end.
         if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
             bail!("cannot write ready file {}: it is no ordinary file", path.display());
         }
@@ -86,7 +86,7 @@ impl ReadyFile {
 impl Drop for ReadyFile {
     fn drop(&mut self) {
         if fs::symlink_metadata(&self.path).is_ok_and(|found| identity(&found) == self.identity) {
-            // A file that somebody has just removed needs no removal.
+            // A file that is already removed needs no removal.
             _ = fs::remove_file(&self.path);
         }
     }

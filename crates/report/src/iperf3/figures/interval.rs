@@ -1,4 +1,4 @@
-//! What lies between two samples.
+//! Intervals between two samples.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::iperf3::Role;
 
-/// Which intervals are told already.
+/// Counts the intervals that are reported already.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::iperf3) struct Progress {
     told: usize,
 }
 
-/// What a new sample brings.
+/// The intervals that a new sample completes.
 #[derive(Clone, Debug)]
 pub(in crate::iperf3) enum Step {
     /// An interval that is shown.
@@ -63,7 +63,7 @@ pub(in crate::iperf3) struct Way {
     pub(in crate::iperf3) sum: Row,
 }
 
-/// What a stream did in an interval.
+/// One stream in an interval.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::iperf3) struct Row {
     /// Its descriptor.
@@ -72,16 +72,16 @@ pub(in crate::iperf3) struct Row {
     pub(in crate::iperf3) span: Span,
     /// Payload that went to the socket or came from it.
     pub(in crate::iperf3) bytes: u64,
-    /// What else is told of its kind.
+    /// Further figures by the kind of stream.
     pub(in crate::iperf3) detail: Detail,
     /// Whether it lies in the omitted start.
     pub(in crate::iperf3) omitted: bool,
 }
 
-/// What a kind of stream tells besides its bytes.
+/// Figures besides the bytes, by the kind of stream.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::iperf3) enum Detail {
-    /// What the kernel says, and the segments sent again in this interval.
+    /// The kernel's figures, and the segments retransmitted in this interval.
     TcpSender(TcpSample, i64),
     /// Nothing.
     TcpReceiver,

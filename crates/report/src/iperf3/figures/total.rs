@@ -1,4 +1,4 @@
-//! The whole test, as both ends tell it.
+//! The whole test, by the reports of both ends.
 
 use measurement::record::PeerStream;
 use measurement::{Course, Direction, Sample, StreamSample, TcpSample, Transport};
@@ -18,13 +18,13 @@ pub(in crate::iperf3) struct Total {
     pub(in crate::iperf3) sender_seconds: f64,
     /// How long the receiving end measured.
     pub(in crate::iperf3) receiver_seconds: f64,
-    /// TCP: whether the sending end tells of retransmits.
+    /// TCP: whether the sending end reports retransmits.
     pub(in crate::iperf3) has_retransmits: bool,
     /// Its streams.
     pub(in crate::iperf3) streams: Vec<StreamTotal>,
 }
 
-/// One stream over the whole test, as both ends tell it; what is not known is 0.
+/// One stream over the whole test, by the reports of both ends; what is not known is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::iperf3) struct StreamTotal {
     /// Its descriptor.
@@ -214,7 +214,7 @@ fn sender_total(a: &StreamSample, b: &StreamSample, word: Option<&PeerStream>) -
     };
     let Some(word) = word else { return own };
     let omitted = a.counters.sequence;
-    // Old ones tell of the whole test only.
+    // Old versions report the whole test only.
     let is_lost_known = word.omitted_lost.is_some() || omitted == 0 || word.lost == 0;
     StreamTotal {
         received: word.bytes,
@@ -240,7 +240,7 @@ fn receiver_total(a: &StreamSample, b: &StreamSample, word: Option<&PeerStream>)
         ..StreamTotal::default()
     };
     let Some(word) = word else { return own };
-    // One that does not tell what it sent in the omitted start sent at least what came.
+    // A sender that does not report what it sent in the omitted start sent at least what came.
     let omitted = word.omitted_datagrams.unwrap_or(a.counters.sequence);
     let sent = difference(omitted, word.datagrams);
     StreamTotal {

@@ -1,4 +1,4 @@
-//! The objects that tell of amounts: of intervals, of streams, of all streams.
+//! The objects that hold amounts: of intervals, of streams, of all streams.
 
 use measurement::{Direction, Transport};
 
@@ -64,7 +64,7 @@ fn detail_members(detail: &Detail, whole: Whole) -> Vec<(&'static str, Tree)> {
     }
 }
 
-/// What every object about an amount begins with.
+/// The members with which every object of an amount begins.
 fn amount(span: &Span, bytes: u64) -> Vec<(&'static str, Tree)> {
     vec![
         ("start", span.start.into()),

@@ -60,7 +60,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What all rows begin with: who, when, how much, how fast.
+    /// The begin of all rows: stream, time, amount, rate.
     fn head(&self, id: &str, span: &Span, bytes: u64) -> String {
         self.head_over(id, span.start, span.end, span.seconds, bytes)
     }

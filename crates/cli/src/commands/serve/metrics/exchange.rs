@@ -1,4 +1,4 @@
-//! One connection of somebody who reads metrics: a request, an answer, an end. Bounded in
+//! One connection of a metrics client: a request, an answer, an end. Bounded in
 //! time and memory, whatever the other end does.
 
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ pub(super) struct Exchange {
 }
 
 enum State {
-    /// What came of the request's head.
+    /// The part of the request's head that was received.
     Asking(Vec<u8>),
     /// The answer, and how much of it is on its way.
     Answering(Vec<u8>, usize),
@@ -50,7 +50,7 @@ impl Exchange {
         self.deadline
     }
 
-    /// What it waits for.
+    /// The readiness that it waits for.
     pub(super) fn watch(&self) -> PollFd<'_> {
         match self.state {
             State::Answering(..) => PollFd::writable(self.socket.as_fd()),
@@ -66,12 +66,12 @@ impl Exchange {
         match self.step(pages) {
             Ok(course) => course,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Course::UnderWay,
-            // Whoever went away wants no answer.
+            // A client that closed the connection needs no answer.
             Err(_) => Course::Over,
         }
     }
 
-    /// Never reads or writes more than once in one state, so that nobody keeps the thread.
+    /// Never reads or writes more than once in one state, so that no connection keeps the thread.
     fn step(&mut self, pages: &Pages) -> io::Result<Course> {
         if let State::Asking(head) = &mut self.state {
             let Some(answer) = listen(&mut self.socket, head, pages)? else {

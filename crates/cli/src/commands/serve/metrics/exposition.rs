@@ -1,4 +1,4 @@
-//! What the server counts, as OpenMetrics 1.0 writes it.
+//! The server's counters in the format of OpenMetrics 1.0.
 
 use std::fmt;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn payload(counts: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     families.counters(Name("linerate_payload", Some(Unit::Bytes)), help, "direction", &moved)
 }
 
-/// Under the names by which the clients of Prometheus tell it.
+/// The process, under the names of Prometheus' client libraries.
 fn process(usage: &Usage, families: &mut Families<'_>) -> fmt::Result {
     let help = "CPU time in user space and in the kernel.";
     families.counter(Name("process_cpu", Some(Unit::Seconds)), help, usage.cpu.as_secs_f64())?;
@@ -143,7 +143,7 @@ impl Families<'_> {
         Ok(())
     }
 
-    /// A gauge, unless nobody knows its value.
+    /// A gauge, left out if its value is not known.
     fn gauge(
         &mut self,
         name: Name,

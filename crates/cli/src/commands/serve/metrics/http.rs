@@ -2,7 +2,7 @@
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
-/// What somebody wants to read.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) wants: Wants,
@@ -31,7 +31,7 @@ pub(super) enum Form {
     Plain,
 }
 
-/// What came so far.
+/// The bytes received so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// Not all of it.
@@ -70,7 +70,7 @@ impl Request {
     }
 }
 
-/// Plain text for those who take nothing else.
+/// Plain text for clients that accept nothing else.
 fn form(headers: &[Header<'_>]) -> Form {
     let accepted: Vec<_> = values(headers, "accept").flat_map(|value| value.split(',')).collect();
     let takes = |kind: &str| {

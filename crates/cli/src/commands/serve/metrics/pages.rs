@@ -1,4 +1,4 @@
-//! What there is to read: an index, a sign of life, the metrics. No I/O of its own.
+//! The pages: an index, a health check, the metrics. No I/O of its own.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What this process takes of the system, from /proc/self (proc(5)).
+//! Resources that this process uses, from /proc/self (proc(5)).
 
 use std::fs;
 use std::time::Duration;
