@@ -5,7 +5,10 @@
 //! [`measurement::RuleId`]. What follows from what is one table, [`causes`]. A cause that also
 //! makes a result doubtful has the name and the page of its rule of trust.
 
+use std::fmt::Display;
+
 use measurement::host::Role;
+use measurement::remedy::{Change, Remedy, Setting};
 use measurement::verdict::Finding;
 use measurement::{Certainty, Direction, Page};
 
@@ -38,7 +41,7 @@ pub(crate) struct Found {
     direction: Option<Direction>,
     text: String,
     evidence: Vec<String>,
-    remedy: String,
+    remedy: Remedy,
 }
 
 impl Found {
@@ -65,7 +68,7 @@ impl Found {
             direction: None,
             text,
             evidence: Vec::new(),
-            remedy: String::new(),
+            remedy: Remedy { sentence: String::new(), changes: Vec::new() },
         }
     }
 
@@ -93,9 +96,26 @@ impl Found {
         self
     }
 
-    /// What to change.
-    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    /// What to change: advice, or advice with its settings.
+    fn remedy(mut self, remedy: impl Into<Remedy>) -> Self {
         self.remedy = remedy.into();
+        self
+    }
+
+    /// A setting that follows the advice: on the host of the cause, as [`Self::at`] has named
+    /// it; options are those of the client.
+    fn change(self, setting: Setting) -> Self {
+        self.change_from(setting, None::<String>)
+    }
+
+    /// Such a setting, with the value that it has now.
+    fn change_from(mut self, setting: Setting, current: Option<impl Display>) -> Self {
+        let host = self.host.as_ref().filter(|_| !setting.is_option()).unwrap_or(&Role::Here);
+        let change = Change::new(host, setting);
+        self.remedy.changes.push(match current {
+            Some(current) => change.replacing(current),
+            None => change,
+        });
         self
     }
 

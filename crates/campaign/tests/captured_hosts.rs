@@ -31,8 +31,9 @@ fn both_interrupts_of_a_router_belong_on_its_fast_cores() {
         found.evidence,
         [format!("interrupt 27 of eth0 {core}"), format!("interrupt 234 of eth1 {core}")]
     );
-    assert!(found.remedy.contains("echo 10 > /proc/irq/27/smp_affinity"), "{}", found.remedy);
-    assert!(found.remedy.contains("echo 20 > /proc/irq/234/smp_affinity"), "{}", found.remedy);
+    let remedy = found.remedy.to_string();
+    assert!(remedy.contains("echo 10 > /proc/irq/27/smp_affinity"), "{remedy}");
+    assert!(remedy.contains("echo 20 > /proc/irq/234/smp_affinity"), "{remedy}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Role;
 use crate::plan::Direction;
 use crate::profile::ProfileSource;
+use crate::remedy::Remedy;
 use crate::rule::RuleId;
 use crate::units::BitRate;
 
@@ -59,7 +60,7 @@ pub struct Finding {
     /// What shows it: counters, settings and their values.
     pub evidence: Vec<String>,
     /// What to change.
-    pub remedy: String,
+    pub remedy: Remedy,
 }
 
 /// How sure it is that a finding limits.

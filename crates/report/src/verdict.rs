@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
-    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Role, TestRecord, Verdict, Work,
+    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestRecord, Verdict,
+    Work,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -67,7 +68,24 @@ pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<(
         for seen in &finding.evidence {
             write_wrapped(6, &format!("seen: {seen}"), out)?;
         }
-        write_wrapped(6, &format!("change: {}", finding.remedy), out)?;
+        write_remedy(&finding.remedy, out)?;
+    }
+    Ok(())
+}
+
+/// The advice, and a line for each command that follows it.
+fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
+    write_wrapped(6, &format!("change: {}", remedy.sentence), out)?;
+    for change in &remedy.changes {
+        let place = match &change.host {
+            _ if change.setting.is_option() => "option",
+            Role::Here => "run here",
+            Role::Peer => "run on the server",
+            Role::Observed(name) => &format!("run on {name}"),
+        };
+        let now = change.from.as_ref().map(|now| format!(" (now {now})")).unwrap_or_default();
+        // A command is one line: broken, it could not be copied.
+        writeln!(out, "      {place}: {}{now}", change.command())?;
     }
     Ok(())
 }
@@ -215,7 +233,7 @@ mod tests {
             direction: None,
             text: "something limits".to_owned(),
             evidence: vec!["a grew by 7".to_owned(), "b is 3".to_owned()],
-            remedy: "change it".to_owned(),
+            remedy: "change it".into(),
         }
     }
 

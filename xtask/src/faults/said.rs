@@ -130,7 +130,7 @@ mod tests {
             direction: None,
             text: String::new(),
             evidence: Vec::new(),
-            remedy: String::new(),
+            remedy: measurement::Remedy::default(),
         }
     }
 

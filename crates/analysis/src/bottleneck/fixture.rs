@@ -47,12 +47,30 @@ fn every_rule_fires_where_it_should_and_only_there() {
         assert!(!found.is_empty(), "{id} does not fire");
         for one in found {
             assert!(!one.evidence.is_empty(), "{id} has no evidence: {}", one.text);
-            assert!(!one.remedy.is_empty(), "{id} has no remedy: {}", one.text);
+            assert!(!one.remedy.sentence.is_empty(), "{id} has no remedy: {}", one.text);
             assert!(!one.text.ends_with('.'), "{id}: {}", one.text);
         }
         assert_eq!(fixture.found(fixture.silent), [], "{id} fires where it should not");
     }
 }
+
+#[test]
+fn every_command_of_a_remedy_is_read_back_as_its_setting() {
+    let mut rules = 0;
+    for fixture in FIXTURES {
+        let found = fixture.found(fixture.fires);
+        let changes: Vec<_> = found.iter().flat_map(|one| &one.remedy.changes).collect();
+        for change in &changes {
+            let command = change.command();
+            assert_eq!(command.parse(), Ok(change.setting.clone()), "{command}");
+        }
+        rules += usize::from(!changes.is_empty());
+    }
+    assert!(rules >= LEAST_WITH_CHANGES, "{rules} rules name a setting");
+}
+
+/// Rules whose remedy is a setting with a known value, at least.
+const LEAST_WITH_CHANGES: usize = 20;
 
 #[test]
 fn what_is_sure_is_the_headline() {

@@ -1,7 +1,11 @@
 //! Every rule of what limits.
 
+use std::fmt::Display;
+
+use measurement::remedy::{Setting, Switch};
 use measurement::{Page, RuleId};
 
+use super::case::Device;
 use super::{Case, Found, Rule};
 
 #[cfg(test)]
@@ -203,6 +207,17 @@ registry![
     other_processes,
     foreign_traffic,
 ];
+
+/// The setting of a variable below `/proc/sys`.
+fn sysctl(name: &str, value: impl Display) -> Setting {
+    Setting::Sysctl { name: name.to_owned(), value: value.to_string() }
+}
+
+/// The setting that switches a feature of a device on; `feature` as ethtool(8) calls it.
+fn switch_on(device: &Device<'_, '_>, feature: &str) -> Setting {
+    let interface = device.interface.name.clone();
+    Setting::Feature { interface, feature: feature.to_owned(), state: Switch::On }
+}
 
 /// Sets an offload of an interface.
 #[cfg(test)]

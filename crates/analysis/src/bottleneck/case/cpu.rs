@@ -1,6 +1,6 @@
 //! What CPUs did while a test ran, and what they are.
 
-use measurement::host::{Cpu, EachCounter, Inventory, MOST_CPU, counter};
+use measurement::host::{Cpu, EachCounter, Inventory, counter};
 use std::time::Duration;
 
 use crate::evidence::Host;
@@ -109,19 +109,6 @@ pub(crate) fn fastest(inventory: &Inventory) -> Vec<u32> {
     speeds.into_iter().filter(|(_, speed)| is_fast(*speed)).map(|(cpu, _)| cpu).collect()
 }
 
-/// CPUs as `smp_affinity`, `rps_cpus` and `xps_cpus` take them: hexadecimal, a bit for each, in
-/// groups of 32 with commas between; without those that no Linux has.
-pub(crate) fn mask(cpus: &[u32]) -> String {
-    let cpus = || cpus.iter().filter(|cpu| **cpu <= MOST_CPU);
-    let groups = cpus().max().map_or(1, |most| most / 32 + 1);
-    let group = |group: u32| {
-        let own = cpus().filter(|cpu| **cpu / 32 == group);
-        own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
-    };
-    let lower = (0..groups - 1).rev().map(|lower| format!(",{:08x}", group(lower)));
-    format!("{:x}{}", group(groups - 1), lower.collect::<String>())
-}
-
 /// CPUs in a sentence: `CPU 4`, `CPUs 0, 1`.
 pub(crate) fn named(cpus: &[u32]) -> String {
     let numbers: Vec<_> = cpus.iter().map(ToString::to_string).collect();
@@ -136,13 +123,6 @@ const TAKEN: f64 = 0.85;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn masks_are_hexadecimal_in_groups_of_32() {
-        assert_eq!([mask(&[4]), mask(&[5]), mask(&[0, 1, 3])], ["10", "20", "b"]);
-        assert_eq!(mask(&[33, 64]), "1,00000002,00000000");
-        assert_eq!((mask(&[1, u32::MAX]), mask(&[u32::MAX])), ("2".to_owned(), "0".to_owned()));
-    }
 
     #[test]
     fn cores_that_differ_little_are_all_fast() {

@@ -30,7 +30,8 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let dropped = backlog_drops::dropped(host)?;
     let blame = case.blame(host, Flowing::In, dropped.packets)?;
     let cpu = dropped.cpu;
-    let longer = host.setting("net.core.netdev_max_backlog").unwrap_or(1_000).saturating_mul(5);
+    let now = host.setting(BACKLOG);
+    let longer = now.unwrap_or(DEFAULT).saturating_mul(MORE);
     let name = words::host(host.role());
     Some(
         Found::new(blame.certainty, format!("the backlog of a CPU overflows on {name}"))
@@ -43,11 +44,16 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
                 count(dropped.most)
             ))
             .remedy(format!(
-                "sysctl -w net.core.netdev_max_backlog={longer}; where CPU {cpu} is full, more \
-                 CPUs in rps_cpus"
-            )),
+                "let the backlog be longer, or, where CPU {cpu} is full, give RPS more CPUs"
+            ))
+            .change_from(super::sysctl(BACKLOG, longer), now),
     )
 }
+
+const BACKLOG: &str = "net.core.netdev_max_backlog";
+/// Packets (Documentation/admin-guide/sysctl/net.rst).
+const DEFAULT: u64 = 1_000;
+const MORE: u64 = 5;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -1,5 +1,7 @@
 //! `irqbalance-running`: a program moves the interrupts.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words;
@@ -37,7 +39,8 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         Found::note(format!("{SERVICE} moves the interrupts of {}", device.name()))
             .at(device.host.role())
             .seen(format!("{SERVICE} runs on {host}; interrupts {}", irqs.join(", ")))
-            .remedy("stop it before you place interrupts or compare: systemctl stop irqbalance")
+            .remedy("stop it before you place interrupts or compare")
+            .change(Setting::StoppedService { service: SERVICE.to_owned() })
     })
 }
 

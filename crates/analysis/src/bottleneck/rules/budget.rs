@@ -34,20 +34,20 @@ fn of(host: &Host<'_>) -> Option<Found> {
     is_often.then(|| {
         let name = words::host(host.role());
         let setting = |name: &str, unset: u64| host.setting(name).unwrap_or(unset);
-        let budget = setting("net.core.netdev_budget", 300);
-        let micros = setting("net.core.netdev_budget_usecs", 2_000);
+        let budget = setting(BUDGET, 300);
+        let micros = setting(MICROS, 2_000);
         Found::candidate(format!("softirq stops before it has fetched everything on {name}"))
             .at(host.role())
             .seen(format!("the budget ran out {} times, {rate:.0}/s", count(times)))
             .seen(format!("it is {} packets or {} us", count(budget), count(micros)))
-            .remedy(format!(
-                "sysctl -w net.core.netdev_budget={} net.core.netdev_budget_usecs={}",
-                budget.saturating_mul(2),
-                micros.saturating_mul(2)
-            ))
+            .remedy("let softirq fetch more in one run")
+            .change_from(super::sysctl(BUDGET, budget.saturating_mul(2)), Some(budget))
+            .change_from(super::sysctl(MICROS, micros.saturating_mul(2)), Some(micros))
     })
 }
 
+const BUDGET: &str = "net.core.netdev_budget";
+const MICROS: &str = "net.core.netdev_budget_usecs";
 /// In a second. To be calibrated.
 const OFTEN: f64 = 10.0;
 

@@ -53,8 +53,8 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let interface = device.name();
     let text = format!("CPUs compute the checksums {what} at {interface}");
     let can_be = [
-        (no_sent && sent.contains(&Offload::Off)).then_some("tx on"),
-        (received == Offload::Off).then_some("rx on"),
+        (no_sent && sent.contains(&Offload::Off)).then_some("tx"),
+        (received == Offload::Off).then_some("rx"),
     ];
     let can_be: Vec<_> = can_be.into_iter().flatten().collect();
     let cost = case.attribution(device.host.role()).and_then(|all| all.work.get(&Work::Checksum));
@@ -70,11 +70,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         _ => Found::note(text),
     };
     let found = found.at(device.host.role()).seen(shown(device));
-    let name = &device.interface.name;
     Some(if can_be.is_empty() {
         found.remedy("the device has no better: only fewer bytes or a faster CPU help")
     } else {
-        found.remedy(format!("ethtool -K {name} {}", can_be.join(" ")))
+        let found = found.remedy("let the device compute them");
+        can_be.iter().fold(found, |found, side| {
+            found.change_from(super::switch_on(device, side), Some("off"))
+        })
     })
 }
 

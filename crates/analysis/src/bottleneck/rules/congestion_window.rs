@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{count, percent};
@@ -44,7 +46,8 @@ fn growing(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
                 "the last third of the time was {} faster than the one before",
                 percent(growth - 1.0)
             ))
-            .remedy("test for longer (-t 30), or leave the start out (-O 5)")
+            .remedy("test for longer, or leave the start out (-O 5)")
+            .change(Setting::Seconds(LONGER))
     })
 }
 
@@ -91,6 +94,8 @@ fn unlikely(transfer: &Transfer<'_>) -> Option<Found> {
     })
 }
 
+/// Seconds.
+const LONGER: u32 = 30;
 /// Of the bytes.
 const NEXT_TO_NOTHING: f64 = 0.000_1;
 /// Against the time before. To be calibrated.

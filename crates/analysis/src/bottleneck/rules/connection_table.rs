@@ -29,7 +29,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(host: &Host<'_>) -> Option<Found> {
-    let most = host.setting("net.netfilter.nf_conntrack_max").filter(|most| *most > 0)?;
+    let most = host.setting(MOST).filter(|most| *most > 0)?;
     let known = host.gauge(counter::CONNTRACK_COUNT).iter().copied().max().unwrap_or(0);
     let known = u64::try_from(known).unwrap_or(0);
     let dropped = [counter::CONNTRACK_DROP, counter::CONNTRACK_EARLY_DROP]
@@ -53,12 +53,15 @@ fn of(host: &Host<'_>) -> Option<Found> {
     } else {
         found
     };
-    Some(found.remedy(format!(
-        "sysctl -w net.netfilter.nf_conntrack_max={}, or do not track the test (notrack)",
-        most.saturating_mul(2)
-    )))
+    let larger = super::sysctl(MOST, most.saturating_mul(2));
+    Some(
+        found
+            .remedy("let the table be larger, or do not track the test (notrack)")
+            .change_from(larger, Some(most)),
+    )
 }
 
+const MOST: &str = "net.netfilter.nf_conntrack_max";
 /// From so much on new connections push others out. To be calibrated.
 const NEARLY_FULL: f64 = 0.95;
 

@@ -1,6 +1,8 @@
 //! `udp-damaged-or-fragmented`: datagrams arrived damaged, or in fragments of which one was lost.
 
+use measurement::ByteSize;
 use measurement::judgement::Place;
+use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -50,7 +52,11 @@ fn fragments(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
             counted(lost, "datagram"),
             percent(share(lost, ledger.sent))
         ))
-        .remedy(format!("use datagrams that fit: -l {}", mtu - IP_HEADER - UDP_HEADER))
+        .remedy("use datagrams that fit")
+        .change_from(
+            Setting::Length(ByteSize::from_bytes(mtu - IP_HEADER - UDP_HEADER)),
+            Some(block),
+        )
     })
 }
 

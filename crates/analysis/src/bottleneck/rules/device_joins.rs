@@ -40,7 +40,8 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
             .at(device.host.role())
             .seen(format!("{name} off"))
             .seen(format!("{} of CPU {} went to interrupts", percent(load.interrupted()), load.cpu))
-            .remedy(format!("ethtool -K {} {name} on, then test again", device.interface.name)),
+            .remedy("let the device join them, then test again")
+            .change_from(super::switch_on(device, name), Some("off")),
     )
 }
 

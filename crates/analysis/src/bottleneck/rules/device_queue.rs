@@ -1,5 +1,7 @@
 //! `bql-missing`: packets wait in the device, where no discipline reaches them.
 
+use measurement::remedy::{Ring, Setting};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
@@ -27,7 +29,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(device: &Device<'_, '_>) -> Option<Found> {
     let most = *device.interface.send_limits_bytes.iter().max()?;
-    let (name, interface) = (device.name(), &device.interface.name);
+    let name = device.name();
     let found = match most {
         0 if !has_sent(device) => return None,
         0 => Found::note(format!("the driver of {name} does not limit what it holds"))
@@ -44,10 +46,12 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
             ))
         }
     };
-    Some(found.at(device.host.role()).remedy(format!(
-        "look at the round trips under load (--latency); where they grow: ethtool -G {interface} \
-         tx 64, or a shaper below the speed of the link"
-    )))
+    let advice = "look at the round trips under load (--latency); where they grow, let the TX ring \
+                  be short, or shape below the speed of the link";
+    let interface = device.interface.name.clone();
+    let ring = Setting::Ring { interface, ring: Ring::Tx, entries: SHORT };
+    let now = device.interface.rings.get("tx").map(|ring| ring.current);
+    Some(found.at(device.host.role()).remedy(advice).change_from(ring, now))
 }
 
 /// Whether it sent something before the test: limits start at 0.
@@ -57,6 +61,8 @@ fn has_sent(device: &Device<'_, '_>) -> bool {
     values.and_then(|values| values.first()).is_some_and(|sent| *sent >= SOME)
 }
 
+/// Entries. To be calibrated.
+const SHORT: u64 = 64;
 /// Milliseconds. To be calibrated.
 const LONG: f64 = 10.0;
 /// Packets.

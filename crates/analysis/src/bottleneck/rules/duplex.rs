@@ -1,5 +1,7 @@
 //! `duplex-mismatch`: an interface cannot send and receive at once.
 
+use measurement::remedy::{Setting, Switch};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent, share};
@@ -36,7 +38,7 @@ fn mismatch(device: &Device<'_, '_>) -> Option<Found> {
         let text = format!("{name} was forced to {speed} Mbit/s: possible duplex mismatch");
         let found = Found::candidate(text).at(device.host.role());
         let found = found.seen(format!("{name}: auto-negotiation off, {speed} Mbit/s"));
-        found.remedy(remedy(&device.interface.name))
+        negotiate(found, device)
     })
 }
 
@@ -56,13 +58,13 @@ fn half(device: &Device<'_, '_>) -> Option<Found> {
     } else {
         found
     };
-    Some(found.remedy(remedy(&device.interface.name)))
+    Some(negotiate(found, device))
 }
 
-fn remedy(interface: &str) -> String {
-    format!(
-        "let both ends negotiate: ethtool -s {interface} autoneg on, and the same at the switch"
-    )
+fn negotiate(found: Found, device: &Device<'_, '_>) -> Found {
+    let interface = device.interface.name.clone();
+    let setting = Setting::Autonegotiation { interface, state: Switch::On };
+    found.remedy("let both ends negotiate; do the same at the switch").change(setting)
 }
 
 /// In Mbit/s: 1000BASE-T always negotiates (IEEE 802.3, 40.5.1).

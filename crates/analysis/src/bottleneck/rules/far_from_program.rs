@@ -1,5 +1,7 @@
 //! `rfs-off`: RPS is on, and does not know where the program runs.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 
@@ -28,22 +30,27 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let steering = device.interface.steering.iter();
     let on: Vec<_> =
         steering.filter(|one| one.queue.starts_with("rx-") && !one.cpus.is_empty()).collect();
-    let entries = device.host.setting("net.core.rps_sock_flow_entries")?;
+    let entries = device.host.setting(ENTRIES)?;
     let is_off = entries == 0 || on.iter().all(|one| one.flows == Some(0));
     // A router hands packets on, and no program reads them.
     let forwards = device.host.setting("net.ipv4.ip_forward") == Some(1);
     (!on.is_empty() && is_off && !forwards).then(|| {
-        let (interface, each) = (&device.interface.name, TABLE / on.len() as u64);
-        Found::note(format!("RPS of {} does not follow the program", device.name()))
+        let each = TABLE / on.len() as u64;
+        let found = Found::note(format!("RPS of {} does not follow the program", device.name()))
             .at(device.host.role())
             .seen(format!("RPS is on for {} queues, rps_sock_flow_entries is {entries}", on.len()))
-            .remedy(format!(
-                "sysctl -w net.core.rps_sock_flow_entries={TABLE}; echo {each} to each \
-                 /sys/class/net/{interface}/queues/rx-*/rps_flow_cnt"
-            ))
+            .remedy("give RFS a table of flows, and each queue its part of it")
+            .change_from(super::sysctl(ENTRIES, TABLE), Some(entries));
+        on.iter().fold(found, |found, one| {
+            let queue = one.queue.strip_prefix("rx-").and_then(|number| number.parse().ok());
+            let Some(queue) = queue else { return found };
+            let interface = device.interface.name.clone();
+            found.change_from(Setting::RpsFlows { interface, queue, entries: each }, one.flows)
+        })
     })
 }
 
+const ENTRIES: &str = "net.core.rps_sock_flow_entries";
 /// What scaling.rst suggests for a host with some load.
 const TABLE: u64 = 32_768;
 

@@ -1,5 +1,7 @@
 //! `channels-unused`: an interface uses fewer queues than it has.
 
+use measurement::remedy::{Channels, Setting};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, counted, percent};
@@ -46,7 +48,10 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     };
     let found =
         found.at(device.host.role()).seen(format!("{kind} {current}, {} CPUs", count(cpus)));
-    Some(found.remedy(format!("ethtool -L {} {kind} {useful}", device.interface.name)))
+    let interface = device.interface.name.clone();
+    let kind = if kind == "rx" { Channels::Rx } else { Channels::Combined };
+    let found = found.remedy("use more of its channels; the link is down for a moment");
+    Some(found.change_from(Setting::Channels { interface, kind, count: useful }, Some(current)))
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
                 count(dropped),
                 percent(blame.share)
             ))
-            .remedy("sysctl -w net.core.flow_limit_cpu_bitmap=0 for the time of the test"),
+            .remedy("switch the flow limit off for the time of the test")
+            .change(super::sysctl("net.core.flow_limit_cpu_bitmap", 0)),
     )
 }
 

@@ -1,5 +1,7 @@
 //! `cpufreq-governor`: a governor keeps a full CPU slow.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load::{self, Full};
 use crate::words::{self, count};
@@ -37,7 +39,11 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
             .explaining(1.0 - mean as f64 / most as f64)
             .seen(full.in_words())
             .seen(format!("{} of at most {} MHz", count(mean / 1_000), count(most / 1_000)))
-            .remedy("cpupower frequency-set -g performance there, for the test");
+            .remedy("choose the governor `performance` for the test")
+            .change_from(
+                Setting::CpuGovernor { governor: "performance".to_owned() },
+                Some(governor),
+            );
     Some(found)
 }
 

@@ -1,5 +1,7 @@
 //! `irq-affinity-not-honoured`: an interrupt does not go where it was sent.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 
@@ -37,11 +39,12 @@ fn of(device: &Device<'_, '_>) -> Vec<Found> {
         Found::note(text)
             .at(device.host.role())
             .seen(format!("it was sent to {allowed}, and goes to {effective}"))
-            .remedy(format!(
-                "move the work instead: echo {} > /sys/class/net/{}/queues/rx-0/rps_cpus",
-                cpu::mask(&irq.allowed),
-                device.interface.name
-            ))
+            .remedy("move the work instead, by RPS")
+            .change(Setting::RpsCpus {
+                interface: device.interface.name.clone(),
+                queue: 0,
+                cpus: irq.allowed.iter().copied().collect(),
+            })
     });
     found.collect()
 }

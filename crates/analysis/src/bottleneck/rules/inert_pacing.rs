@@ -1,6 +1,7 @@
 //! `pacing-without-fq`: nothing keeps the rate that the kernel was told.
 
 use measurement::pacing::PacingWay;
+use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
@@ -43,7 +44,11 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
             .at(device.host.role())
             .going(told.outcome.direction)
             .seen(format!("the kernel was to space datagrams; {name} has {}", kinds.join(", ")))
-            .remedy(format!("tc qdisc replace dev {interface} root fq, or --pacing even")),
+            .remedy("let fq space the datagrams, or the program (--pacing even)")
+            .change_from(
+                Setting::RootQdisc { interface: interface.clone(), kind: "fq".to_owned() },
+                kinds.first(),
+            ),
     )
 }
 

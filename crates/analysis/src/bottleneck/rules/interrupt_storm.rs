@@ -1,5 +1,7 @@
 //! `interrupt-storm`: an interrupt for nearly each packet.
 
+use measurement::remedy::{Coalescing, Setting, Switch};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::count;
@@ -32,12 +34,14 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let each = packets as f64 / interrupts.max(1) as f64;
     let is_storm = rate > MANY && each < FEW && packets > 0;
     is_storm.then(|| {
-        let interface = &device.interface.name;
+        let interface = device.interface.name.clone();
+        let parameter = Coalescing::AdaptiveRx(Switch::On);
         Found::candidate(format!("{} interrupts for nearly each packet", device.name()))
             .at(device.host.role())
             .seen(format!("{rate:.0} interrupts/s, each for {each:.1} received packets"))
             .seen(format!("{} packets received", count(packets)))
-            .remedy(format!("ethtool -C {interface} adaptive-rx on, or rx-usecs 30"))
+            .remedy("let the driver adapt its interrupt coalescing (where it cannot: rx-usecs 30)")
+            .change(Setting::Coalescing { interface, parameter })
     })
 }
 

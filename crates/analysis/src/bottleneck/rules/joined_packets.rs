@@ -29,7 +29,8 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         Found::candidate(format!("packets that {} receives are not joined", device.name()))
             .at(device.host.role())
             .seen("rx-gro off")
-            .remedy(format!("ethtool -K {} gro on", device.interface.name))
+            .remedy("switch GRO on")
+            .change_from(super::switch_on(device, "gro"), Some("off"))
     })
 }
 

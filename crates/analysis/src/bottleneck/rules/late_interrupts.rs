@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measurement::remedy::{Coalescing, Setting};
 use measurement::units::show_duration;
 
 use super::{Case, Found, Page, Rule, RuleId};
@@ -33,7 +34,8 @@ fn of(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
     // Who adapts holds back little where little comes.
     let is_long = coalescing.adaptive_receive != Some(true) && held >= SHORT && held * 4 >= middle;
     is_long.then(|| {
-        let interface = &device.interface.name;
+        let interface = device.interface.name.clone();
+        let parameter = Coalescing::RxMicros(LITTLE);
         Found::candidate(format!("{} holds interrupts back for long", device.name()))
             .at(device.host.role())
             .explaining(held.as_secs_f64() / middle.as_secs_f64().max(f64::MIN_POSITIVE))
@@ -42,10 +44,13 @@ fn of(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
                 held.as_micros(),
                 show_duration(middle)
             ))
-            .remedy(format!("ethtool -C {interface} rx-usecs 5"))
+            .remedy("hold interrupts back for less time")
+            .change_from(Setting::Coalescing { interface, parameter }, Some(held.as_micros()))
     })
 }
 
+/// In microseconds. To be calibrated.
+const LITTLE: u32 = 5;
 /// That costs little.
 const SHORT: Duration = Duration::from_micros(20);
 

@@ -1,5 +1,7 @@
 //! `link-speed-low`: a link runs slower than both of its ends can.
 
+use measurement::remedy::{Setting, Switch};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent};
@@ -53,16 +55,17 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         Some(filled) => found.seen(format!("the link was filled to {}", percent(filled))),
         None => found,
     };
-    Some(found.remedy(remedy(device, most)))
+    Some(with_remedy(found, device, most))
 }
 
-fn remedy(device: &Device<'_, '_>, most: u64) -> String {
-    let name = &device.interface.name;
+fn with_remedy(found: Found, device: &Device<'_, '_>, most: u64) -> Found {
     let is_forbidden = device.interface.advertised_mbps.is_some_and(|offered| offered < most);
     if is_forbidden || device.interface.negotiated == Some(false) {
-        return format!("let it negotiate all its speeds: ethtool -s {name} autoneg on");
+        let interface = device.interface.name.clone();
+        let setting = Setting::Autonegotiation { interface, state: Switch::On };
+        return found.remedy("let it negotiate all its speeds").change(setting);
     }
-    "try another cable and another port of the switch".to_owned()
+    found.remedy("try another cable and another port of the switch")
 }
 
 /// From so much on a link is full. To be calibrated.

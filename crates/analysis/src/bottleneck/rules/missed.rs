@@ -1,5 +1,7 @@
 //! `rx-ring-overrun`: an interface has no room for frames.
 
+use measurement::remedy::{Ring, Setting};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
@@ -39,14 +41,17 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         count(missed.frames),
         percent(blame.share)
     ));
-    Some(found.remedy(match device.interface.rings.get("rx") {
-        Some(ring) if ring.most.is_some_and(|most| ring.current < most) => format!(
-            "larger rings help against bursts: ethtool -G {} rx {}",
-            device.interface.name,
-            larger(ring.current, ring.most.unwrap_or(ring.current))
-        ),
-        _ => "give the receiving work to more or faster cores, or send less at once".to_owned(),
-    }))
+    Some(match device.interface.rings.get("rx").and_then(|ring| Some((ring.current, ring.most?))) {
+        Some((current, most)) if current < most => found
+            .remedy("let the RX ring be larger, which helps against bursts")
+            .change_from(ring(device, larger(current, most)), Some(current)),
+        _ => found.remedy("give the receiving work to more or faster cores, or send less at once"),
+    })
+}
+
+/// The setting of the entries of a device's RX ring.
+pub(super) fn ring(device: &Device<'_, '_>, entries: u64) -> Setting {
+    Setting::Ring { interface: device.interface.name.clone(), ring: Ring::Rx, entries }
 }
 
 /// The next step: the double, for large rings cost cache.

@@ -1,5 +1,7 @@
 //! `rps-redundant`: RPS moves packets that a queue of their own had placed already.
 
+use measurement::remedy::{CpuMask, Setting};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::{count, counted};
@@ -28,21 +30,32 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let queues = device.interface.receive_queues as usize;
     let cpus = cpu::online(&device.host.evidence.inventory).count();
     let steering = device.interface.steering.iter();
-    let on = steering.filter(|one| one.queue.starts_with("rx-") && !one.cpus.is_empty()).count();
-    let is_needless = queues > 1 && cpus > 1 && queues >= cpus && on > 0;
+    let on = steering.filter(|one| !one.cpus.is_empty());
+    let on: Vec<(u32, CpuMask)> = on
+        .filter_map(|one| {
+            let queue = one.queue.strip_prefix("rx-")?.parse().ok()?;
+            Some((queue, one.cpus.iter().copied().collect()))
+        })
+        .collect();
+    let is_needless = queues > 1 && cpus > 1 && queues >= cpus && !on.is_empty();
     is_needless.then(|| {
-        let interface = &device.interface.name;
-        Found::note(format!("RPS of {} moves what its queues have placed already", device.name()))
-            .at(device.host.role())
-            .seen(format!(
-                "{} for {} CPUs, RPS is on for {}",
-                counted(queues as u64, "queue"),
-                count(cpus as u64),
-                count(on as u64)
-            ))
-            .remedy(format!(
-                "for f in /sys/class/net/{interface}/queues/rx-*/rps_cpus; do echo 0 > $f; done"
-            ))
+        let found = Found::note(format!(
+            "RPS of {} moves what its queues have placed already",
+            device.name()
+        ))
+        .at(device.host.role())
+        .seen(format!(
+            "{} for {} CPUs, RPS is on for {}",
+            counted(queues as u64, "queue"),
+            count(cpus as u64),
+            count(on.len() as u64)
+        ))
+        .remedy("switch RPS off for each queue");
+        on.iter().fold(found, |found, (queue, cpus)| {
+            let interface = device.interface.name.clone();
+            let setting = Setting::RpsCpus { interface, queue: *queue, cpus: CpuMask::default() };
+            found.change_from(setting, Some(cpus))
+        })
     })
 }
 

@@ -1,5 +1,7 @@
 //! `rps-off`: one queue, and RPS is off.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::words::percent;
@@ -51,11 +53,15 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         found
             .at(device.host.role())
             .seen(format!("rps_cpus of {interface} is 0, {} CPUs are online", cpus.len()))
-            .remedy(format!(
-                "echo {} > /sys/class/net/{interface}/queues/rx-0/rps_cpus ({})",
-                cpu::mask(&others),
-                cpu::named(&others)
-            )),
+            .remedy(format!("let RPS give packets to {}", cpu::named(&others)))
+            .change_from(
+                Setting::RpsCpus {
+                    interface: interface.clone(),
+                    queue: 0,
+                    cpus: others.into_iter().collect(),
+                },
+                Some(0),
+            ),
     )
 }
 

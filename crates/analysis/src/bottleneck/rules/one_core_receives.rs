@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measurement::remedy::{Change, Channels, Remedy, Setting};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Host;
@@ -52,26 +54,28 @@ fn full(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     )
 }
 
-fn remedy(device: &Device<'_, '_>, full: u32) -> String {
-    let name = &device.interface.name;
+fn remedy(device: &Device<'_, '_>, full: u32) -> Remedy {
+    let interface = device.interface.name.clone();
     let cpus = cpu::online(&device.host.evidence.inventory);
     let others: Vec<u32> = cpus.map(|cpu| cpu.number).filter(|cpu| *cpu != full).collect();
     let channels = device.interface.channels.get("combined");
-    match channels.and_then(|all| all.most.filter(|most| all.current < *most)) {
-        Some(most) => {
-            format!(
-                "use more of its queues: ethtool -L {name} combined {}",
-                most.min(others.len() as u64 + 1)
-            )
+    let more = channels.and_then(|all| Some((all.current, all.most?)));
+    let (sentence, setting) = match more.filter(|(current, most)| current < most) {
+        Some((_, most)) => {
+            let count = most.min(others.len() as u64 + 1);
+            let kind = Channels::Combined;
+            ("use more of its channels", Setting::Channels { interface, kind, count })
         }
         None if others.is_empty() => {
-            "let other CPUs take part with RPS: /sys/class/net/*/queues/rx-*/rps_cpus".to_owned()
+            return "let other CPUs take part with RPS: /sys/class/net/*/queues/rx-*/rps_cpus"
+                .into();
         }
-        None => format!(
-            "let other CPUs take part: echo {} > /sys/class/net/{name}/queues/rx-0/rps_cpus",
-            cpu::mask(&others)
-        ),
-    }
+        None => {
+            let cpus = others.into_iter().collect();
+            ("let other CPUs take part", Setting::RpsCpus { interface, queue: 0, cpus })
+        }
+    };
+    Remedy::from(sentence).with(Change::new(device.host.role(), setting))
 }
 
 /// Several interrupts that all come to one CPU, on a host that has others.
@@ -110,10 +114,11 @@ fn crowded(host: &Host<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
     Found::candidate(format!("CPU {cpu} of {name} gets the interrupts of the network alone"))
         .at(host.role())
         .seen(format!("interrupts {} come to CPU {cpu}, and to hardly any other", named.join(", ")))
-        .remedy(format!(
-            "give each a CPU of its own: echo {} > /proc/irq/{last}/smp_affinity",
-            cpu::mask(&[other.unwrap_or(cpu)])
-        ))
+        .remedy("give each a CPU of its own")
+        .change(Setting::IrqAffinity {
+            irq: last,
+            cpus: [other.unwrap_or(cpu)].into_iter().collect(),
+        })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `single-thread-saturated`: one thread is full, and other CPUs have nothing to do.
 
 use measurement::Role;
+use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
@@ -42,9 +43,12 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
                 percent(worker.utilisation),
                 counted(idle as u64, "CPU")
             ))
-            .remedy("use more streams (-P 4)")
+            .remedy("use more streams")
+            .change_from(Setting::Streams(MORE), Some(1))
     })
 }
+
+const MORE: u32 = 4;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture {

@@ -1,5 +1,7 @@
 //! `path-mtu-exceeded`: packets are too large for the path.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::evidence::Host;
 use crate::words::{self, count};
@@ -41,7 +43,9 @@ fn failed(host: &Host<'_>) -> Option<Found> {
     });
     let is_any = !found.evidence.is_empty();
     is_any.then(|| {
-        found.remedy("send datagrams that fit (-l), or sysctl -w net.ipv4.tcp_mtu_probing=1")
+        found
+            .remedy("send datagrams that fit (-l), or let TCP probe the path MTU")
+            .change(super::sysctl("net.ipv4.tcp_mtu_probing", 1))
     })
 }
 
@@ -63,7 +67,14 @@ fn smaller(case: &Case<'_>) -> Option<Found> {
                 device.name(),
                 count(own.into())
             ))
-            .remedy("find the part of the way with the smaller MTU, a tunnel say, and raise it")
+            .remedy(
+                "raise the MTU of the part of the way with the smaller one (a tunnel, say), or \
+                 lower that of the interface",
+            )
+            .change_from(
+                Setting::Mtu { interface: device.interface.name.clone(), bytes: path },
+                Some(own),
+            )
     })
 }
 

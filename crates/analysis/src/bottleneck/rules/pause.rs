@@ -1,5 +1,7 @@
 //! `pause-frames`: pause frames hold somebody back.
 
+use measurement::remedy::{Setting, Side, Switch};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
@@ -49,19 +51,20 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<Found
     let found = if rate >= OFTEN { Found::limit(text) } else { Found::candidate(text) };
     let found = found.at(device.host.role()).going(direction);
     let found = found.seen(format!("{name} of {interface} grew by {}, {rate:.0}/s", count(*most)));
-    Some(
-        found.remedy(match frames {
-            Flowing::In => {
-                "mend what is slow behind that link (the receiver, a slower port of the \
-                        switch); then compare with ethtool -A rx off"
-                    .to_owned()
-            }
-            Flowing::Out => format!(
-                "mend what makes this host slow to receive; then compare with ethtool -A {} tx off",
-                device.interface.name
-            ),
-        }),
-    )
+    let (advice, side) = match frames {
+        Flowing::In => (
+            "mend what is slow behind that link (the receiver, a slower port of the switch); then \
+             compare without pause frames",
+            Side::Rx,
+        ),
+        Flowing::Out => (
+            "mend what makes this host slow to receive; then compare without pause frames",
+            Side::Tx,
+        ),
+    };
+    let interface = device.interface.name.clone();
+    let setting = Setting::PauseFrames { interface, side, state: Switch::Off };
+    Some(found.remedy(advice).change(setting))
 }
 
 fn is_pause(name: &str) -> bool {

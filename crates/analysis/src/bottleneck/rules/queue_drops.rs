@@ -1,5 +1,7 @@
 //! `qdisc-limit`: a queueing discipline shapes or drops.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::evidence::Flowing;
@@ -62,26 +64,31 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
     let flowing = if is_policer { Flowing::In } else { Flowing::Out };
     let blame = case.blame(device.host, flowing, one.drops)?;
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
-    let (text, remedy) = if is_policer {
+    let (text, advice) = if is_policer {
         let text = format!("a filter at the entry of {name} drops");
         (text, format!("look for a policer: tc filter show dev {interface} ingress"))
     } else {
         let text = format!("the sending queue {kind} of {name} drops");
-        (text, format!("send less at once (--pacing), or tc qdisc replace dev {interface} root fq"))
+        (text, "send less at once (--pacing), or let fq space packets".to_owned())
     };
-    Some(
-        Found::new(blame.certainty, text)
-            .at(device.host.role())
-            .explaining(blame.share)
-            .seen(told(one))
-            .seen(format!(
-                "it dropped {}, {} of what is missing",
-                count(one.drops),
-                percent(blame.share)
-            ))
-            .remedy(remedy),
-    )
+    let found = Found::new(blame.certainty, text)
+        .at(device.host.role())
+        .explaining(blame.share)
+        .seen(told(one))
+        .seen(format!(
+            "it dropped {}, {} of what is missing",
+            count(one.drops),
+            percent(blame.share)
+        ))
+        .remedy(advice);
+    if is_policer || kind == FQ {
+        return Some(found);
+    }
+    let setting = Setting::RootQdisc { interface: interface.clone(), kind: FQ.to_owned() };
+    Some(found.change_from(setting, Some(kind)))
 }
+
+const FQ: &str = "fq";
 
 fn told(one: &Discipline<'_>) -> String {
     format!(

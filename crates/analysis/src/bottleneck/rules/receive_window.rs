@@ -2,6 +2,7 @@
 
 use measurement::Role;
 use measurement::host::counter;
+use measurement::remedy::{Change, Remedy};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -141,24 +142,25 @@ impl Cause {
         all
     }
 
-    fn remedy(&self, case: &Case<'_>, transfer: &Transfer<'_>) -> String {
+    fn remedy(&self, case: &Case<'_>, transfer: &Transfer<'_>) -> Remedy {
         let reader = "give that program a CPU of its own (--cpus), and see what else runs there";
         // Twice what is under way, and room for a rate that is several times as high.
         let most =
             transfer.on_the_way().map_or(LEAST_BUFFER, |bytes| (8.0 * bytes).max(LEAST_BUFFER));
         let allowed = case.host(&transfer.receiver()).and_then(most_of_a_buffer);
-        let buffer = if allowed.is_some_and(|allowed| allowed as f64 >= most) {
-            "leave -w out: the kernel's own buffer may be large enough".to_owned()
+        let is_enough = allowed.is_some_and(|allowed| allowed as f64 >= most);
+        let buffer = if is_enough {
+            "leave -w out: the kernel's own buffer may be large enough"
         } else {
-            format!(
-                "leave -w out, and there: sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {most:.0}\""
-            )
+            "leave -w out, and let the kernel's own buffer be larger"
         };
-        match self {
-            Self::Buffer => buffer,
-            Self::Reader { .. } => reader.to_owned(),
-            Self::Either => format!("{buffer}; if that changes nothing, {reader}"),
-        }
+        let remedy = match self {
+            Self::Buffer => Remedy::from(buffer),
+            Self::Reader { .. } => return Remedy::from(reader),
+            Self::Either => Remedy::from(format!("{buffer}; if that changes nothing, {reader}")),
+        };
+        let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {most:.0}"));
+        if is_enough { remedy } else { remedy.with(Change::new(&transfer.receiver(), larger)) }
     }
 }
 

@@ -25,15 +25,13 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         format!("{} cannot gather pieces: packets are copied before they are sent", device.name());
     let (found, remedy) = match device.offload("tx-scatter-gather") {
         Offload::Off => {
-            let name = &device.interface.name;
-            (
-                Found::candidate(text).seen("tx-scatter-gather off"),
-                format!("ethtool -K {name} sg on"),
-            )
+            let found = Found::candidate(text).at(device.host.role());
+            let found = found.seen("tx-scatter-gather off").remedy("switch it on");
+            return Some(found.change_from(super::switch_on(device, "sg"), Some("off")));
         }
         Offload::Missing => (
             Found::note(text).seen("tx-scatter-gather off [fixed]"),
-            "the device has none: zero-copy only costs here".to_owned(),
+            "the device has none: zero-copy only costs here",
         ),
         Offload::On | Offload::Unknown => return None,
     };

@@ -34,7 +34,6 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .filter(|(_, state)| matches!(state, Offload::Off | Offload::Missing))
         .collect();
     let (first, _) = off.first()?;
-    let interface = &device.interface.name;
     let version = if *first == NAMES[1] { " over IPv6" } else { "" };
     let text = format!("CPUs cut TCP{version} into segments at {}", device.name());
     let could = off.iter().any(|(_, state)| *state == Offload::Off);
@@ -53,11 +52,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let is_without_gso = device.offload("tx-generic-segmentation") == Offload::Off;
     let found = found.at(device.host.role()).seen(shown.join(", "));
     Some(if could {
-        found.remedy(format!("ethtool -K {interface} tso on"))
+        found
+            .remedy("let the device cut segments")
+            .change_from(super::switch_on(device, "tso"), Some("off"))
     } else if is_without_gso {
-        found.remedy(format!(
-            "the device has none; let the stack do it late: ethtool -K {interface} gso on"
-        ))
+        found
+            .remedy("the device cannot; let the stack do it late")
+            .change_from(super::switch_on(device, "gso"), Some("off"))
     } else {
         found.remedy("the device has none: larger frames save as much (ip link set mtu)")
     })

@@ -40,9 +40,8 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!("all of it was under way for {} of the time", percent(share)))
-        .remedy(format!(
-            "leave -w out, and there: sysctl -w net.ipv4.tcp_wmem=\"4096 16384 {most:.0}\""
-        ));
+        .remedy("leave -w out, and let the kernel's own buffer be larger")
+        .change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}")));
     Some(match buffer(case, transfer) {
         Some(evidence) => found.seen(evidence),
         None => found,

@@ -1,6 +1,7 @@
 //! `xps-off`: CPUs share queues for sending.
 
 use measurement::Work;
+use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
@@ -26,7 +27,9 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let steering = device.interface.steering.iter().filter(|one| one.queue.starts_with("tx-"));
     let steering: Vec<_> = steering.collect();
-    let cpus = cpu::online(&device.host.evidence.inventory).count();
+    let online: Vec<u32> =
+        cpu::online(&device.host.evidence.inventory).map(|cpu| cpu.number).collect();
+    let cpus = online.len();
     let is_off = steering.len() > 1 && cpus > 1 && steering.iter().all(|one| one.cpus.is_empty());
     let attribution = case.attribution(device.host.role());
     let locks = attribution.and_then(|all| all.work.get(&Work::Locking)).map(|cost| cost.share);
@@ -41,16 +44,16 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         None if case.test.is_some_and(|test| test.record.streams.len() < 2) => return None,
         None => Found::note(text),
     };
-    let (queues, name) = (count(steering.len() as u64), &device.interface.name);
-    Some(
-        found
-            .at(device.host.role())
-            .seen(format!("{queues} queues for sending, xps_cpus is 0 for all, {cpus} CPUs"))
-            .remedy(format!(
-                "a CPU to each queue: echo 1 > /sys/class/net/{name}/queues/tx-0/xps_cpus; echo 2 \
-                 > .../tx-1/xps_cpus; and so on"
-            )),
-    )
+    let queues = count(steering.len() as u64);
+    let found = found
+        .at(device.host.role())
+        .seen(format!("{queues} queues for sending, xps_cpus is 0 for all, {cpus} CPUs"))
+        .remedy("give each queue a CPU");
+    let numbers = steering.iter().filter_map(|one| one.queue.strip_prefix("tx-")?.parse().ok());
+    Some(numbers.zip(online.iter().cycle()).fold(found, |found, (queue, cpu)| {
+        let (interface, cpus) = (device.interface.name.clone(), [*cpu].into_iter().collect());
+        found.change_from(Setting::XpsCpus { interface, queue, cpus }, Some(0))
+    }))
 }
 
 /// Of the busy time. To be calibrated.

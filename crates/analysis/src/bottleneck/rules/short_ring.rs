@@ -1,7 +1,6 @@
 //! `rx-ring-small`: the ring of an interface is too short for bursts.
 
-use super::missed::larger;
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Found, Page, Rule, RuleId, missed};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
@@ -29,11 +28,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let ring = device.interface.rings.get("rx")?;
     let most = ring.most.filter(|most| ring.current < *most)?;
-    let missed = missed_frames::missed(device.host, &device.interface.name)?;
+    let drops = missed_frames::missed(device.host, &device.interface.name)?;
     if cpu::taken_by_interrupts(device.host).is_some() {
         return None;
     }
-    let blame = case.blame(device.host, Flowing::In, missed.frames)?;
+    let blame = case.blame(device.host, Flowing::In, drops.frames)?;
     let interface = device.name();
     let text = format!("the receive ring of {interface} is too short for bursts");
     Some(
@@ -47,15 +46,15 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
             ))
             .seen(format!(
                 "{} grew by {}, {} of what is missing, and no core was full",
-                missed.name,
-                count(missed.frames),
+                drops.name,
+                count(drops.frames),
                 percent(blame.share)
             ))
-            .remedy(format!(
-                "ethtool -G {} rx {}, then test again",
-                device.interface.name,
-                larger(ring.current, most)
-            )),
+            .remedy("let the RX ring be larger, then test again")
+            .change_from(
+                missed::ring(device, missed::larger(ring.current, most)),
+                Some(ring.current),
+            ),
     )
 }
 

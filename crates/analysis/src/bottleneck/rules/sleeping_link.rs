@@ -1,5 +1,7 @@
 //! `eee-active`: a link that sleeps between frames, and loses some.
 
+use measurement::remedy::{Setting, Switch};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::words::{count, percent, share};
@@ -34,7 +36,11 @@ fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
             .at(device.host.role())
             .seen(format!("Energy Efficient Ethernet is active on {interface}"))
             .seen(format!("{} packets are missing, {}", count(lost), percent(share(lost, sent))))
-            .remedy(format!("try without: ethtool --set-eee {interface} eee off"))
+            .remedy("test without EEE")
+            .change_from(
+                Setting::Eee { interface: interface.clone(), state: Switch::Off },
+                Some("on"),
+            )
     })
 }
 

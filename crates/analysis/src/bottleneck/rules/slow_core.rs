@@ -1,6 +1,7 @@
 //! `irq-on-slow-core`: interrupts of an interface go to a slow core while fast ones are there.
 
 use measurement::host::{Inventory, Irq};
+use measurement::remedy::{CpuMask, Setting};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Load, cpu};
@@ -63,7 +64,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
             count(most)
         ))
     });
-    Some(found.remedy(remedy(&misplaced, &free(&fast, &taken))))
+    Some(moved(found, &misplaced, &free(&fast, &taken)))
 }
 
 /// Interrupts on slow cores, and fast cores that have one already.
@@ -100,14 +101,13 @@ fn free(fast: &[u32], taken: &[u32]) -> Vec<u32> {
     free
 }
 
-fn remedy(misplaced: &[Misplaced<'_>], fast: &[u32]) -> String {
+fn moved(found: Found, misplaced: &[Misplaced<'_>], fast: &[u32]) -> Found {
     let moves = misplaced.iter().zip(fast.iter().cycle());
-    let commands: Vec<_> = moves
-        .map(|(one, cpu)| {
-            format!("echo {} > /proc/irq/{}/smp_affinity", cpu::mask(&[*cpu]), one.irq.number)
-        })
-        .collect();
-    format!("move each to a fast core: {}", commands.join("; "))
+    moves.fold(found.remedy("move each to a fast core"), |found, (one, cpu)| {
+        let (irq, cpus) = (one.irq.number, [*cpu].into_iter().collect());
+        let now: CpuMask = one.irq.allowed.iter().copied().collect();
+        found.change_from(Setting::IrqAffinity { irq, cpus }, Some(now))
+    })
 }
 
 fn busy(load: &Load) -> String {

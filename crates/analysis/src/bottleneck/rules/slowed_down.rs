@@ -1,5 +1,7 @@
 //! `cpu-frequency-drop`: a CPU that carries the test was slowed down.
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Rule};
 use crate::bottleneck::load;
 use crate::evidence::Host;
@@ -36,7 +38,8 @@ fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
             percent(speed.kept()),
             counted(throttled, "time")
         ))
-        .remedy("cool it, and fix its frequency (cpupower frequency-set -g performance)");
+        .remedy("cool it, and fix its frequency")
+        .change(Setting::CpuGovernor { governor: "performance".to_owned() });
     Some(found)
 }
 

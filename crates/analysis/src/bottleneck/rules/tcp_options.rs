@@ -38,9 +38,10 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
         .explaining(share)
         .seen(format!("tcpi_options = {told}; window full for {} of the time", percent(share)))
         .remedy(
-            "sysctl -w net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_sack=1 at both ends; if it is \
-             set, a router on the way removes the options",
-        );
+            "set both at both ends; where they are set, a router on the way removes the options",
+        )
+        .change(super::sysctl("net.ipv4.tcp_window_scaling", 1))
+        .change(super::sysctl("net.ipv4.tcp_sack", 1));
     Some(found)
 }
 

@@ -1,6 +1,8 @@
 //! `udp-receive-buffer`: the receiver's own socket overflows.
 
+use measurement::ByteSize;
 use measurement::judgement::{Drop, Place};
+use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -24,10 +26,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(of).collect()
+    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
 }
 
-fn of(flow: &Flow<'_>) -> Option<Found> {
+fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverSocket);
     let sum = |of: fn(&Drop) -> u64| drops.clone().map(of).fold(0, u64::saturating_add);
@@ -43,7 +45,7 @@ fn of(flow: &Flow<'_>) -> Option<Found> {
         // As much as goes always loses a little, which is not what limits it.
         let is_limit = flow.outcome.asked.is_some() || share(dropped, ledger.sent) > MUCH;
         let found = if is_limit { Found::limit(text) } else { Found::note(text) };
-        found
+        let found = found
             .at(&receiver)
             .going(flow.outcome.direction)
             .explaining(explained)
@@ -54,9 +56,29 @@ fn of(flow: &Flow<'_>) -> Option<Found> {
                 if least < dropped { "probably " } else { "" },
                 percent(part)
             ))
-            .remedy("ask for a larger buffer (-w), or use fewer and larger datagrams")
+            .remedy("ask for a larger buffer (-w), or use fewer and larger datagrams");
+        larger(case, found)
     })
 }
+
+/// A buffer of four times what was asked, and the most that the receiver's kernel gives.
+fn larger(case: &Case<'_>, found: Found) -> Found {
+    let options = case.test.map(|test| &test.record.plan.options);
+    let asked = options.and_then(|options| options.window).map(ByteSize::bytes);
+    let window = asked.unwrap_or(0).saturating_mul(4).max(LARGE);
+    let host = found.host.as_ref().and_then(|role| case.host(role));
+    let most = host.and_then(|host| host.setting(MOST)).filter(|most| *most < window);
+    let found = match most {
+        Some(most) => found.change_from(super::sysctl(MOST, window), Some(most)),
+        None => found,
+    };
+    found.change_from(Setting::Window(ByteSize::from_bytes(window)), asked)
+}
+
+/// The most that SO_RCVBUF gives, in bytes (socket(7)).
+const MOST: &str = "net.core.rmem_max";
+/// In bytes: 30 ms at 1 Gbit/s.
+const LARGE: u64 = 4 << 20;
 
 fn between(least: u64, most: u64) -> String {
     format!("{} to {}", count(least), count(most))

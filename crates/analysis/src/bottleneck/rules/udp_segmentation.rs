@@ -29,7 +29,8 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         Found::note(format!("CPUs cut UDP into datagrams at {}", device.name()))
             .at(device.host.role())
             .seen("tx-udp-segmentation off")
-            .remedy(format!("ethtool -K {} tx-udp-segmentation on", device.interface.name))
+            .remedy("let the device cut datagrams")
+            .change_from(super::switch_on(device, "tx-udp-segmentation"), Some("off"))
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measurement::remedy::Setting;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
@@ -51,11 +53,14 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>, streams: usize) -> Option<Found>
             ))
             .seen(format!("{} of CPU {} went to interrupts", percent(load.interrupted()), load.cpu))
             .remedy(format!(
-                "use more streams (-P), or ethtool -X {0} equal {1}; for UDP ethtool -N {0} \
-                 rx-flow-hash udp4 sdfn",
-                device.interface.name,
-                queues.len()
+                "use more streams (-P), or spread flows evenly (UDP: ethtool -N {} rx-flow-hash \
+                 udp4 sdfn)",
+                device.interface.name
             ))
+            .change(Setting::RssQueues {
+                interface: device.interface.name.clone(),
+                queues: queues.len() as u64,
+            })
     })
 }
 

@@ -1,0 +1,169 @@
+//! What to change: a sentence for people, and settings that a program could apply. It changes
+//! nothing itself.
+
+mod command;
+mod cpu_mask;
+mod setting;
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::host::Role;
+
+pub use command::NoCommand;
+pub use cpu_mask::CpuMask;
+pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
+
+/// What to change about a finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// Advice without a full stop.
+    pub sentence: String,
+    /// Settings that follow the advice, in the order in which they are to be made; empty where
+    /// no value is known.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub changes: Vec<Change>,
+}
+
+impl Remedy {
+    /// Adds a setting that follows the advice.
+    #[must_use]
+    pub fn with(mut self, change: Change) -> Self {
+        self.changes.push(change);
+        self
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(sentence: &str) -> Self {
+        Self::from(sentence.to_owned())
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(sentence: String) -> Self {
+        Self { sentence, changes: Vec::new() }
+    }
+}
+
+impl Display for Remedy {
+    /// The sentence, and the commands that make its changes:
+    /// `enlarge the ring: ethtool -G eth0 rx 4096`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)?;
+        for (number, change) in self.changes.iter().enumerate() {
+            let before = if number == 0 { ": " } else { "; " };
+            write!(f, "{before}{}", change.setting)?;
+        }
+        Ok(())
+    }
+}
+
+/// The oldest records have the sentence alone.
+impl<'de> Deserialize<'de> for Remedy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Sentence(String),
+            Whole {
+                sentence: String,
+                #[serde(default)]
+                changes: Vec<Change>,
+            },
+        }
+        Ok(match Form::deserialize(deserializer)? {
+            Form::Sentence(sentence) => Self::from(sentence),
+            Form::Whole { sentence, changes } => Self { sentence, changes },
+        })
+    }
+}
+
+/// One setting of one host, and the value that it should have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// The host on which the setting is to be made.
+    pub host: Role,
+    /// The value that it has there now, as the kernel shows it; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub from: Option<String>,
+    /// The setting with its new value: the shell command that makes it.
+    #[serde(rename = "command")]
+    pub setting: Setting,
+}
+
+impl Change {
+    /// A setting to be made on `host`.
+    pub fn new(host: &Role, setting: Setting) -> Self {
+        Self { host: host.clone(), from: None, setting }
+    }
+
+    /// Names the value that the setting has now.
+    #[must_use]
+    pub fn replacing(mut self, current: impl Display) -> Self {
+        self.from = Some(current.to_string());
+        self
+    }
+
+    /// The shell command that makes the change on [`Change::host`], as root; for
+    /// [`Setting::is_option`] the option of `linerate test` that does.
+    pub fn command(&self) -> String {
+        self.setting.to_string()
+    }
+}
+
+/// A string: the command.
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Setting {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        String::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_is_a_sentence_and_commands() {
+        let ring = Setting::Ring { interface: "eth0".to_owned(), ring: Ring::Rx, entries: 4096 };
+        let change = Change::new(&Role::Peer, ring).replacing(512);
+        let remedy = Remedy::from("enlarge the RX ring").with(change);
+        assert_eq!(remedy.to_string(), "enlarge the RX ring: ethtool -G eth0 rx 4096");
+        let json = serde_json::to_value(&remedy).expect("it is JSON");
+        let changes = serde_json::json!([
+            { "host": "peer", "from": "512", "command": "ethtool -G eth0 rx 4096" }
+        ]);
+        assert_eq!(json["changes"], changes);
+        assert_eq!(serde_json::from_value::<Remedy>(json).expect("a remedy"), remedy);
+    }
+
+    #[test]
+    fn a_remedy_of_an_old_record_is_its_sentence() {
+        let remedy = serde_json::from_str::<Remedy>("\"use a longer ring\"").expect("a remedy");
+        assert_eq!(remedy, Remedy::from("use a longer ring"));
+    }
+}

@@ -1,0 +1,336 @@
+//! Settings as shell commands, and back. Names come from hosts that may lie: every word of a
+//! command is quoted where a shell would read more than a word in it.
+
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use super::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
+use crate::units::ByteSize;
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let words = self.words();
+        let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+        f.pad(&words.join(" "))
+    }
+}
+
+impl Setting {
+    /// The words of its command.
+    fn words(&self) -> Vec<String> {
+        match self {
+            Self::Sysctl { name, value } => words(["sysctl", "-w"], [format!("{name}={value}")]),
+            Self::RootQdisc { interface, kind } => {
+                words(["tc", "qdisc", "replace", "dev", interface, "root", kind], [])
+            }
+            Self::Mtu { interface, bytes } => {
+                words(["ip", "link", "set", "dev", interface, "mtu"], [bytes.to_string()])
+            }
+            Self::BigTcp { interface, bytes } => words(
+                ["ip", "link", "set", "dev", interface, GSO],
+                [bytes.to_string(), GRO.to_owned(), bytes.to_string()],
+            ),
+            Self::CpuGovernor { governor } => {
+                words(["cpupower", "frequency-set", "-g", governor], [])
+            }
+            Self::StoppedService { service } => words(["systemctl", "stop", service], []),
+            Self::Length(size) => words(["-l"], [bytes(*size)]),
+            Self::Window(size) => words(["-w"], [bytes(*size)]),
+            Self::Streams(count) => words(["-P"], [count.to_string()]),
+            Self::Seconds(seconds) => words(["-t"], [seconds.to_string()]),
+            Self::Pacing(pacing) => words(["--pacing", pacing.name()], []),
+            Self::IrqAffinity { irq, cpus } => echo(cpus, format!("/proc/irq/{irq}/smp_affinity")),
+            Self::RpsCpus { interface, queue, cpus } => {
+                echo(cpus, format!("{NETWORK}{interface}/queues/rx-{queue}/rps_cpus"))
+            }
+            Self::RpsFlows { interface, queue, entries } => {
+                echo(entries, format!("{NETWORK}{interface}/queues/rx-{queue}/rps_flow_cnt"))
+            }
+            Self::XpsCpus { interface, queue, cpus } => {
+                echo(cpus, format!("{NETWORK}{interface}/queues/tx-{queue}/xps_cpus"))
+            }
+            _ => self.ethtool(),
+        }
+    }
+
+    /// The words of a command of ethtool(8).
+    fn ethtool(&self) -> Vec<String> {
+        let (option, interface, name, value) = match self {
+            Self::Ring { interface, ring, entries } => {
+                ("-G", interface, ring.name(), entries.to_string())
+            }
+            Self::Channels { interface, kind, count } => {
+                ("-L", interface, kind.name(), count.to_string())
+            }
+            Self::Feature { interface, feature, state } => {
+                ("-K", interface, feature.as_str(), state.name().to_owned())
+            }
+            Self::Coalescing { interface, parameter } => match parameter {
+                Coalescing::AdaptiveRx(state) => {
+                    ("-C", interface, "adaptive-rx", state.name().to_owned())
+                }
+                Coalescing::RxMicros(micros) => ("-C", interface, "rx-usecs", micros.to_string()),
+            },
+            Self::PauseFrames { interface, side, state } => {
+                ("-A", interface, side.name(), state.name().to_owned())
+            }
+            Self::Eee { interface, state } => {
+                ("--set-eee", interface, "eee", state.name().to_owned())
+            }
+            Self::Autonegotiation { interface, state } => {
+                ("-s", interface, "autoneg", state.name().to_owned())
+            }
+            Self::RssQueues { interface, queues } => ("-X", interface, "equal", queues.to_string()),
+            _ => return Vec::new(),
+        };
+        words(["ethtool", option, interface, name], [value])
+    }
+}
+
+fn words<const N: usize, const M: usize>(first: [&str; N], last: [String; M]) -> Vec<String> {
+    first.into_iter().map(str::to_owned).chain(last).collect()
+}
+
+fn echo(value: &impl Display, path: String) -> Vec<String> {
+    words(["echo"], [value.to_string(), ">".to_owned(), path])
+}
+
+/// As `-l` and `-w` take it: with a binary suffix where it is a multiple of one.
+fn bytes(size: ByteSize) -> String {
+    let bytes = size.bytes();
+    match bytes {
+        0 => "0".to_owned(),
+        _ if bytes % (1 << 20) == 0 => format!("{}M", bytes >> 20),
+        _ if bytes % (1 << 10) == 0 => format!("{}K", bytes >> 10),
+        _ => bytes.to_string(),
+    }
+}
+
+/// A word as a POSIX shell reads it (sh(1), 2.2.2); the redirection stays one.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./,:=+@%".contains(letter);
+    if word == ">" || (!word.is_empty() && word.chars().all(is_plain)) {
+        return Cow::Borrowed(word);
+    }
+    Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+}
+
+/// A text that is no command of a [`Setting`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCommand(String);
+
+impl Display for NoCommand {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "no command that linerate knows: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoCommand {}
+
+impl FromStr for Setting {
+    type Err = NoCommand;
+
+    fn from_str(text: &str) -> Result<Self, NoCommand> {
+        let setting = split(text).and_then(|words| {
+            let words: Vec<_> = words.iter().map(String::as_str).collect();
+            read(&words)
+        });
+        setting.ok_or_else(|| NoCommand(text.to_owned()))
+    }
+}
+
+fn read(words: &[&str]) -> Option<Setting> {
+    let owned = |word: &str| word.to_owned();
+    Some(match *words {
+        ["sysctl", "-w", assignment] => {
+            let (name, value) = assignment.split_once('=')?;
+            Setting::Sysctl { name: owned(name), value: owned(value) }
+        }
+        ["ethtool", option, interface, name, value] => {
+            read_ethtool(option, interface.to_owned(), name, value)?
+        }
+        ["echo", value, ">", path] => read_echo(value, path)?,
+        ["tc", "qdisc", "replace", "dev", interface, "root", kind] => {
+            Setting::RootQdisc { interface: owned(interface), kind: owned(kind) }
+        }
+        ["ip", "link", "set", "dev", interface, "mtu", bytes] => {
+            Setting::Mtu { interface: owned(interface), bytes: bytes.parse().ok()? }
+        }
+        ["ip", "link", "set", "dev", interface, GSO, bytes, GRO, same] if bytes == same => {
+            Setting::BigTcp { interface: owned(interface), bytes: bytes.parse().ok()? }
+        }
+        ["cpupower", "frequency-set", "-g", governor] => {
+            Setting::CpuGovernor { governor: owned(governor) }
+        }
+        ["systemctl", "stop", service] => Setting::StoppedService { service: owned(service) },
+        ["-l", size] => Setting::Length(size.parse().ok()?),
+        ["-w", size] => Setting::Window(size.parse().ok()?),
+        ["-P", count] => Setting::Streams(count.parse().ok()?),
+        ["-t", seconds] => Setting::Seconds(seconds.parse().ok()?),
+        ["--pacing", pacing] => Setting::Pacing(Pacing::from_name(pacing)?),
+        _ => return None,
+    })
+}
+
+fn read_ethtool(option: &str, interface: String, name: &str, value: &str) -> Option<Setting> {
+    let switch = || Switch::from_name(value);
+    Some(match (option, name) {
+        ("-G", _) => {
+            Setting::Ring { interface, ring: Ring::from_name(name)?, entries: value.parse().ok()? }
+        }
+        ("-L", _) => {
+            let kind = Channels::from_name(name)?;
+            Setting::Channels { interface, kind, count: value.parse().ok()? }
+        }
+        ("-K", _) => Setting::Feature { interface, feature: name.to_owned(), state: switch()? },
+        ("-C", "adaptive-rx") => {
+            Setting::Coalescing { interface, parameter: Coalescing::AdaptiveRx(switch()?) }
+        }
+        ("-C", "rx-usecs") => {
+            let parameter = Coalescing::RxMicros(value.parse().ok()?);
+            Setting::Coalescing { interface, parameter }
+        }
+        ("-A", _) => {
+            Setting::PauseFrames { interface, side: Side::from_name(name)?, state: switch()? }
+        }
+        ("--set-eee", "eee") => Setting::Eee { interface, state: switch()? },
+        ("-s", "autoneg") => Setting::Autonegotiation { interface, state: switch()? },
+        ("-X", "equal") => Setting::RssQueues { interface, queues: value.parse().ok()? },
+        _ => return None,
+    })
+}
+
+fn read_echo(value: &str, path: &str) -> Option<Setting> {
+    if let Some(irq) = path.strip_prefix("/proc/irq/") {
+        let irq = irq.strip_suffix("/smp_affinity")?.parse().ok()?;
+        return Some(Setting::IrqAffinity { irq, cpus: value.parse().ok()? });
+    }
+    let parts: Vec<_> = path.strip_prefix(NETWORK)?.split('/').collect();
+    let [interface, "queues", queue, file] = parts[..] else { return None };
+    let interface = interface.to_owned();
+    let (side, queue) = queue.split_once('-')?;
+    let queue = queue.parse().ok()?;
+    Some(match (side, file) {
+        ("rx", "rps_cpus") => Setting::RpsCpus { interface, queue, cpus: value.parse().ok()? },
+        ("rx", "rps_flow_cnt") => {
+            Setting::RpsFlows { interface, queue, entries: value.parse().ok()? }
+        }
+        ("tx", "xps_cpus") => Setting::XpsCpus { interface, queue, cpus: value.parse().ok()? },
+        _ => return None,
+    })
+}
+
+/// The words of a command, as a shell splits it; none: a quotation has no end.
+fn split(text: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut letters) = (Vec::new(), None::<String>, text.chars());
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        letter => word.push(letter),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            letter => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+/// Where the kernel shows network interfaces (sysfs(5)).
+const NETWORK: &str = "/sys/class/net/";
+const GSO: &str = "gso_max_size";
+const GRO: &str = "gro_max_size";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each form of command, and each word that one may have.
+    const COMMANDS: &[&str] = &[
+        "sysctl -w net.core.rmem_max=4194304",
+        "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'",
+        "ethtool -G eth0 rx 4096",
+        "ethtool -G eth0 tx 64",
+        "ethtool -L eth0 combined 4",
+        "ethtool -L eth0 rx 4",
+        "ethtool -L eth0 tx 4",
+        "ethtool -K eth0 tx-udp-segmentation on",
+        "ethtool -K eth0 gro off",
+        "ethtool -C eth0 adaptive-rx on",
+        "ethtool -C eth0 rx-usecs 30",
+        "ethtool -A eth0 rx off",
+        "ethtool -A eth0 tx on",
+        "ethtool --set-eee eth0 eee off",
+        "ethtool -s eth0 autoneg on",
+        "ethtool -X eth0 equal 4",
+        "echo 10 > /proc/irq/27/smp_affinity",
+        "echo 1,00000002 > /sys/class/net/eth0/queues/rx-0/rps_cpus",
+        "echo 4096 > /sys/class/net/eth0/queues/rx-1/rps_flow_cnt",
+        "echo 2 > /sys/class/net/eth0.7/queues/tx-1/xps_cpus",
+        "tc qdisc replace dev eth0 root fq",
+        "ip link set dev eth0 mtu 9000",
+        "ip link set dev eth0 gso_max_size 185000 gro_max_size 185000",
+        "cpupower frequency-set -g performance",
+        "systemctl stop irqbalance",
+        "-l 1472",
+        "-w 4M",
+        "-P 4",
+        "-t 30",
+        "--pacing even",
+        "--pacing smooth",
+    ];
+
+    #[test]
+    fn what_is_read_is_written_again() {
+        for command in COMMANDS {
+            let setting: Setting = command.parse().expect(command);
+            assert_eq!(setting.to_string(), *command);
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_not_read() {
+        let texts = [
+            "",
+            "reboot",
+            "sysctl -w net.core.rmem_max",
+            "ethtool -G eth0 rx many",
+            "ethtool -K eth0 gro maybe",
+            "echo 1 > /etc/passwd",
+            "echo 1 > /sys/class/net/eth0/queues/rx-0/xps_cpus",
+            "echo x > /proc/irq/27/smp_affinity",
+            "ip link set dev 'eth0 mtu 9000",
+            "-l",
+        ];
+        for text in texts {
+            assert_eq!(text.parse::<Setting>(), Err(NoCommand(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn no_name_of_an_interface_is_more_than_a_word_to_a_shell() {
+        for name in ["eth0;reboot", "$(reboot)", "a'b", "`x`", "a b", "", "a\"b", "a\\b", "a>b"] {
+            let setting = Setting::Mtu { interface: name.to_owned(), bytes: 1_400 };
+            let command = setting.to_string();
+            assert_eq!(command.parse(), Ok(setting), "{command}");
+        }
+        let setting = Setting::Mtu { interface: "a;b'c".to_owned(), bytes: 1_400 };
+        assert_eq!(setting.to_string(), r"ip link set dev 'a;b'\''c' mtu 1400");
+    }
+
+    #[test]
+    fn sizes_keep_every_byte() {
+        for size in [0, 1, 1_472, 1_024, 65_536, 1 << 20, (1 << 30) + 1] {
+            let setting = Setting::Window(ByteSize::from_bytes(size));
+            assert_eq!(setting.to_string().parse(), Ok(setting));
+        }
+    }
+}
