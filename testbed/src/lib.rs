@@ -10,10 +10,14 @@
 //! | find a free port, wait until a server listens | [`port`] |
 //! | say what a test is, in words that every program has | [`workload::Test`], [`workload::Workload`] |
 //! | call linerate, iperf3 and other programs for a test, and read what they report | [`program::Installed`], [`program::Program`] |
+//! | make hosts for a run, with a cable, a router or a relay between them | [`topology::Topology`] |
+//! | run one test of a program between them, and see from outside what it took | [`run::run`] |
+//! | compare programs on hosts of their own, workload by workload | [`comparison::Comparison`] |
+//! | see what else the machine did meanwhile | [`noise::Reading`], [`machine::Machine`] |
 //! | let programs take turns in rounds | [`rounds::Benchmark`], [`rounds::run`] |
 //! | work out medians, ratios and percentiles | [`spread`] |
-//! | hold a number against a limit | [`promise::Judged`] |
-//! | write a table | [`markdown::Table`] |
+//! | hold a number against a limit | [`promise::Promise`], [`promise::Judged`] |
+//! | write a table | [`markdown::Table`]; of rows: [`table::Layout`] |
 //!
 //! One test of a server and its client on this host:
 //!
@@ -49,8 +53,15 @@
 
 #![forbid(unsafe_code)]
 
+pub mod candidate;
+pub mod comparison;
+pub mod congestion;
+pub mod environment;
 pub mod figures;
+pub mod interface;
+pub mod machine;
 pub mod markdown;
+pub mod noise;
 pub mod output;
 pub mod port;
 pub mod process;
@@ -58,6 +69,9 @@ pub mod program;
 pub mod progress;
 pub mod promise;
 pub mod rounds;
+pub mod run;
 pub mod spread;
+pub mod table;
+pub mod topology;
 pub mod usage;
 pub mod workload;

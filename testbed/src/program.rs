@@ -4,20 +4,31 @@
 
 use std::path::{Path, PathBuf, absolute};
 use std::process::{self, Command};
+use std::str::FromStr;
 use std::{env, fs};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use lab::Host;
 use serde_json::Value;
 
 use crate::figures::Figures;
-use crate::workload::{Test, Workload};
+use crate::workload::{Exchange, Test, Traffic, Workload};
 
+mod iperf2;
 mod iperf3;
 mod linerate;
+mod neper;
+mod netperf;
+mod plain;
+mod sockperf;
 
+pub use iperf2::Iperf2;
 pub use iperf3::Iperf3;
 pub use linerate::Linerate;
+pub use neper::Neper;
+pub use netperf::Netperf;
+pub use plain::Plain;
+pub use sockperf::Sockperf;
 
 /// A kind of program.
 pub trait Program: Sync {
@@ -219,17 +230,32 @@ fn option(name: &str, value: Option<impl std::fmt::Display>) -> String {
     value.map_or_else(String::new, |value| format!("{name} {value}"))
 }
 
-/// Makes sure that something arrived.
-///
-/// # Errors
-/// Nothing did.
-pub fn not_empty(report: Report) -> Result<Report> {
-    ensure!(report.count > 0.0, "nothing arrived");
-    Ok(report)
+/// The value behind `key=` at the start of a line.
+fn pair<T: FromStr>(printed: &str, key: &str) -> Option<T> {
+    let mut pairs = printed.lines().filter_map(|line| line.split_once('='));
+    pairs.find(|(known, _)| *known == key)?.1.trim().parse().ok()
 }
 
-/// All kinds; the first that recognizes a program has it.
-pub const PROGRAMS: [&dyn Program; 2] = [&Linerate, &Iperf3];
+/// The name of the file, and the word behind `version`.
+fn file_and_version(description: &Description, version: &str) -> String {
+    let mut words = version.split_whitespace().skip_while(|word| *word != "version");
+    let version = words.nth(1).unwrap_or_default();
+    format!("{} {version}", description.file()).trim_end().to_owned()
+}
+
+/// All kinds that are found by asking; the first that recognizes a program has it.
+pub const PROGRAMS: [&dyn Program; 10] = [
+    &Linerate,
+    &Iperf3,
+    &Iperf2,
+    &Sockperf,
+    &Netperf,
+    &Neper(Traffic::Tcp),
+    &Neper(Traffic::Udp),
+    &Neper(Traffic::Exchange(Exchange::Tcp)),
+    &Neper(Traffic::Exchange(Exchange::Udp)),
+    &Neper(Traffic::Exchange(Exchange::Connect)),
+];
 
 #[cfg(test)]
 fn test(workload: Workload) -> Test {
@@ -256,6 +282,59 @@ mod tests {
     fn programs_are_recognized_by_what_they_say() {
         assert_eq!(kind("linerate", "linerate 0.1.0\n", ""), Some("linerate"));
         assert_eq!(kind("iperf3", "iperf 3.12 (cJSON 1.7.15)\n", ""), Some("iperf3"));
+        assert_eq!(kind("iperf", "iperf version 2.1.8 (12 August 2022)\n", ""), Some("iperf"));
+        assert_eq!(kind("sockperf", "sockperf, version 3.7-no.git\n", ""), Some("sockperf"));
+        // It has no kind of its own and is called as iperf3 is.
+        assert_eq!(kind("riperf3", "riperf3 0.9.0\n", "--zerocopy"), None);
+    }
+
+    #[test]
+    fn programs_of_neper_differ_in_options_and_names() {
+        let recognized = |file: &str, help: &str| {
+            let description = described(file, "1.1.0\n", help);
+            let program = PROGRAMS.iter().find(|program| program.recognizes(&description));
+            program.map(|program| (program.kind(), program.takes(&Workload::tcp(1))))
+        };
+        let options = "--control-port --num-flows";
+        assert_eq!(recognized("udp_stream", options), Some(("neper", false)));
+        let tcp = format!("{options} --congestion-control");
+        assert_eq!(recognized("tcp_stream", &tcp), Some(("neper", true)));
+        let takes = |file: &str, exchange| {
+            let description = described(file, "1.1.0\n", &format!("{tcp} --request-size"));
+            let program = PROGRAMS.iter().find(|program| program.recognizes(&description));
+            program.is_some_and(|program| program.takes(&Workload::exchange(exchange, 64)))
+        };
+        assert!(takes("udp_rr", Exchange::Udp) && !takes("udp_rr", Exchange::Tcp));
+        assert!(takes("tcp_crr", Exchange::Connect) && takes("tcp_rr", Exchange::Tcp));
+    }
+
+    #[test]
+    fn a_name_has_the_version() {
+        let name = |program: &dyn Program, file: &str, version: &str| {
+            program.name(&described(file, version, "")).expect("it is not asked")
+        };
+        assert_eq!(name(&Iperf2, "iperf", "iperf version 2.1.8 (x)\n"), "iperf 2.1.8");
+        let version = "sockperf, version 3.7-no.git\n";
+        assert_eq!(name(&Sockperf, "sockperf", version), "sockperf 3.7-no.git");
+        let neper = Neper(Traffic::Tcp);
+        assert_eq!(name(&neper, "tcp_stream", "1.1.0\n"), "neper tcp_stream 1.1.0");
+        assert_eq!(name(&Iperf3, "iperf3", "iperf 3.12 (cJSON 1.7.15)\n"), "iperf 3.12");
+    }
+
+    #[test]
+    fn a_way_is_taken_if_the_program_knows_it() {
+        let installed = |program: &'static dyn Program, help: &str| Installed {
+            name: String::new(),
+            program,
+            description: described("x", "", help),
+        };
+        let (tcp, udp) = (Workload::tcp(1), Workload::datagrams(64));
+        let old = installed(&Iperf3, "  -Z, --zerocopy  use a zero copy method\n");
+        let new = installed(&Iperf3, "  -Z, --zerocopy\n  --skip-rx-copy\n  --gsro\n");
+        assert_eq!(old.ways(&tcp), ["-Z"]);
+        assert_eq!(new.ways(&tcp), ["-Z", "-Z --skip-rx-copy"]);
+        assert_eq!((old.ways(&udp).len(), new.ways(&udp)), (0, vec!["--gsro"]));
+        assert!(installed(&Iperf2, "  -Z, --tcp-congestion <algo>\n").ways(&tcp).is_empty());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::output;
 /// Counts the runs; a line on a terminal tells of them.
 #[derive(Debug)]
 pub struct Progress {
-    interrupts: StopSignals,
+    interrupts: Option<StopSignals>,
     is_stopped: Cell<bool>,
     start: Instant,
     done: Cell<usize>,
@@ -32,9 +32,15 @@ impl Progress {
     /// Counts up to so many runs. To be called before the first thread starts: Ctrl-C no longer ends
     /// this process, and is looked for between two runs.
     pub fn of(runs: usize) -> Result<Self> {
-        let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
+        let interrupts = Some(StopSignals::open().context("cannot take Ctrl-C")?);
+        Ok(Self { interrupts, ..Self::without_interrupts(runs) })
+    }
+
+    /// Counts up to so many runs, of programs that must be able to end by SIGTERM: children inherit
+    /// that signals are blocked (sigprocmask(2)), so that Ctrl-C ends this process here.
+    pub fn without_interrupts(runs: usize) -> Self {
         let (is_stopped, done) = (Cell::new(false), Cell::new(0));
-        Ok(Self { interrupts, is_stopped, start: Instant::now(), done, all: runs })
+        Self { interrupts: None, is_stopped, start: Instant::now(), done, all: runs }
     }
 
     /// Shows that something happens that is no run.
@@ -58,7 +64,7 @@ impl Progress {
 
     /// Whether the user has interrupted.
     pub fn is_stopped(&self) -> bool {
-        if self.interrupts.arrived() {
+        if self.interrupts.as_ref().is_some_and(StopSignals::arrived) {
             self.is_stopped.set(true);
         }
         self.is_stopped.get()

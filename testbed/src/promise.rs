@@ -5,6 +5,30 @@ use std::fmt;
 use anyhow::{Result, ensure};
 
 use crate::output::say;
+use crate::rounds::Row;
+
+/// A promise about the rows of a benchmark.
+pub struct Promise<J> {
+    /// What is promised, with its limit.
+    pub text: &'static str,
+    /// The jobs that it is about.
+    pub applies: fn(&J) -> bool,
+    /// The number; none: it was not measured.
+    pub value: fn(&Row<J>) -> Option<f64>,
+    /// What the number is allowed to be.
+    pub limit: Limit,
+}
+
+/// Judges each row by the promises that are about it; `name` stands before each text.
+pub fn judge<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Judged> {
+    let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
+    let judged = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
+    let judged = judged.map(|(row, promise)| {
+        let text = format!("{}{}", name(&row.job), promise.text);
+        Judged::new(text, (promise.value)(row), promise.limit)
+    });
+    judged.collect()
+}
 
 /// What a number is allowed to be.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -37,8 +37,8 @@ pub trait Benchmark {
     /// A program, with how it is called.
     type Candidate;
 
-    /// How often each program runs each job.
-    fn rounds(&self) -> u32;
+    /// How often each program runs a job.
+    fn rounds(&self, job: &Self::Job) -> u32;
 
     /// The programs that take a job, in the order in which they take turns.
     fn candidates(&self, job: &Self::Job) -> Vec<Self::Candidate>;
@@ -65,6 +65,14 @@ pub trait Benchmark {
     /// # Errors
     /// The benchmark cannot go on.
     fn run(&self, candidate: &Self::Candidate, job: &Self::Job) -> Result<Result<Figures>>;
+
+    /// Counts the runs; a Ctrl-C ends the rounds after the run that goes on.
+    ///
+    /// # Errors
+    /// Ctrl-C cannot be taken.
+    fn progress(&self, runs: usize) -> Result<Progress> {
+        Progress::of(runs)
+    }
 
     /// Shows a row when it is complete.
     fn show(&self, _row: &Row<Self::Job>) {}
@@ -99,8 +107,8 @@ pub struct Entry {
 /// # Errors
 /// A run ended with an error that is not the program's.
 pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Job>>> {
-    let runs = jobs.iter().map(|job| benchmark.candidates(job).len()).sum::<usize>();
-    let progress = Progress::of(runs * benchmark.rounds() as usize)?;
+    let runs = |job| benchmark.candidates(job).len() * benchmark.rounds(job) as usize;
+    let progress = benchmark.progress(jobs.iter().map(runs).sum())?;
     let mut rows = Vec::new();
     for job in jobs {
         let row = row(benchmark, job, &progress)?;
@@ -121,7 +129,7 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
     for (candidate, entry) in candidates.iter_mut().zip(&mut entries) {
         benchmark.prepare(candidate, job, entry, progress)?;
     }
-    for _ in 0..benchmark.rounds() {
+    for _ in 0..benchmark.rounds(job) {
         for (candidate, entry) in candidates.iter().zip(&mut entries) {
             let Ok(figures) = &mut entry.outcome else { continue };
             progress.begin(format!("{job}: {}", entry.program));
@@ -136,6 +144,20 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
         }
     }
     Ok(Row { job: job.clone(), entries })
+}
+
+impl<J: Display> Row<J> {
+    /// Prints every single value, for those who doubt a median.
+    pub fn show(&self, metric: Metric, scale: f64, unit: &str) {
+        for entry in &self.entries {
+            let values = entry.values(metric).into_iter().map(|one| format!("{:.2}", one * scale));
+            let what = match &entry.outcome {
+                Ok(_) => format!("{} {unit}", values.collect::<Vec<_>>().join(" ")),
+                Err(reason) => format!("not run: {reason}"),
+            };
+            say(format!("{}: {}: {what}", self.job, entry.program));
+        }
+    }
 }
 
 impl<J> Row<J> {
@@ -206,7 +228,7 @@ mod tests {
         type Job = &'static str;
         type Candidate = &'static str;
 
-        fn rounds(&self) -> u32 {
+        fn rounds(&self, _job: &Self::Job) -> u32 {
             2
         }
 

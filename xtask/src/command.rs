@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
@@ -31,12 +31,6 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     let complaint = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{shown} ended with {}: {}", output.status, complaint.trim());
     String::from_utf8(output.stdout).with_context(|| format!("{shown} did not print UTF-8"))
-}
-
-/// Whether a client has measured: linerate says by 3 that it does not believe its own figures, as
-/// on a host that others keep busy. A bench has figures of its own.
-pub(crate) fn has_measured(status: ExitStatus) -> bool {
-    matches!(status.code(), Some(0 | 3))
 }
 
 /// A command as one would type it, the folder of the program left out.

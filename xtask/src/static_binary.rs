@@ -1,17 +1,17 @@
 //! `static`: linerate as one file that needs nothing of its host but a kernel.
 
-use std::net::{Ipv4Addr, TcpStream};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use testbed::port;
+use testbed::process::Running;
 
 use crate::output::say;
 use crate::workspace::Workspace;
-use crate::{bench, command, packages};
+use crate::{command, packages};
 
 /// Builds linerate as one static file, runs it, and checks that it is small
 ///
@@ -80,10 +80,10 @@ fn asks_for_interpreter(elf: &[u8]) -> Option<bool> {
 /// Runs it in all roles; how many tests passed.
 fn exercise(binary: &Path) -> Result<usize> {
     say(command::output(Command::new(binary).arg("--version"))?.trim());
-    let (server, mut passed) = (Service::start(binary)?, 0);
+    let ((_server, port), mut passed) = (serve(binary)?, 0);
     for options in TESTS {
         let mut client = Command::new(binary);
-        client.args(["test", "127.0.0.1", "--quiet", "--port", &server.port.to_string()]);
+        client.args(["test", "127.0.0.1", "--quiet", "--port", &port]);
         match command::output(client.args(options.split_whitespace())) {
             Ok(_) => {
                 passed += 1;
@@ -97,37 +97,14 @@ fn exercise(binary: &Path) -> Result<usize> {
     Ok(passed)
 }
 
-/// A server, which ends with this value.
-struct Service {
-    child: Child,
-    port: u16,
-}
-
-impl Service {
-    /// Returns when it listens.
-    fn start(binary: &Path) -> Result<Self> {
-        let port = bench::free_port().context("cannot find a free port")?;
-        let mut serve = Command::new(binary);
-        serve.args(["serve", "--bind", "127.0.0.1", "--quiet", "--port", &port.to_string()]);
-        let child = serve.stdin(Stdio::null()).spawn().context("cannot start the server")?;
-        let service = Self { child, port };
-        let start = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if start.elapsed() > PATIENCE {
-                bail!("the server does not listen");
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Ok(service)
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended by itself; there is nobody left to tell.
-        _ = self.child.kill();
-        _ = self.child.wait();
-    }
+/// Starts a server; returns when it listens.
+fn serve(binary: &Path) -> Result<(Running, String)> {
+    let port = port::free()?;
+    let mut serve = Command::new(binary);
+    serve.args(["serve", "--bind", "127.0.0.1", "--quiet", "--port", &port.to_string()]);
+    let mut server = Running::start(serve)?;
+    port::await_listener(None, port, &mut server)?;
+    Ok((server, port.to_string()))
 }
 
 /// Of Cargo.toml.
@@ -136,7 +113,6 @@ const PROFILE: &str = "dist";
 const MOST_BYTES: usize = 6_000_000;
 /// `linux/elf.h`.
 const PT_INTERP: usize = 3;
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Both transports both ways, and each engine once.
 const TESTS: [&str; 9] = [

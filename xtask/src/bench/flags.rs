@@ -1,16 +1,21 @@
-//! What the comparisons over hosts of their own are told alike.
+//! Flags that the benches have in common.
 
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use testbed::candidate::Candidate;
+use testbed::output::say;
+use testbed::promise::{self, Judged, Strictness};
+use testbed::rounds::Part;
+use testbed::topology::Path;
+use testbed::workload::{Exchange, Traffic, Workload};
 
-use super::streams::Route;
-use crate::output::say;
+use crate::packages;
 use crate::workspace::Workspace;
 
-/// Who takes part, how often, how long, where, and where it is written.
+/// Which programs take part, how often, how long, and where it is written.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
     /// A further program to compare with; may be given several times
@@ -25,39 +30,97 @@ pub(super) struct Flags {
     /// Seconds of each run
     #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=600))]
     pub(super) time: u32,
-    /// Ways from client to server
-    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Route::Lo, Route::Veth])]
-    pub(super) over: Vec<Route>,
     /// Write the tables to a file too
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
 
+/// The paths of the benches on hosts of their own.
+#[derive(Debug, Args)]
+pub(super) struct Over {
+    /// Ways from client to server
+    #[arg(long, value_name = "WAY,..", value_delimiter = ',', default_values_t = [Path::Loopback, Path::Veth])]
+    pub(super) over: Vec<Path>,
+}
+
+/// Whether promises matter.
+#[derive(Debug, Args)]
+pub(super) struct Strict {
+    /// Fail if a promise is missed
+    #[arg(long)]
+    strict: bool,
+}
+
 impl Flags {
     /// Our program, built unless it was named.
     pub(super) fn ours(&self, workspace: &Workspace) -> Result<PathBuf> {
-        match &self.linerate {
-            Some(path) => Ok(path.clone()),
-            None => workspace.build_release(),
-        }
+        ours(self.linerate.as_ref(), workspace)
+    }
+
+    /// Our program as it comes.
+    pub(super) fn candidate(&self, workspace: &Workspace) -> Result<Candidate> {
+        Candidate::find(self.ours(workspace)?, Part::Ours, &STREAMS)
+    }
+
+    /// The programs that were named; each must do one of these.
+    pub(super) fn peers(&self, kinds: &[Workload]) -> Result<Vec<Candidate>> {
+        self.peer.iter().map(|path| Candidate::find(path, Part::Peer, kinds)).collect()
     }
 
     /// Shows a report, and writes it where it was asked for.
     pub(super) fn publish(&self, report: &str) -> Result<()> {
-        say(format!("\n{report}"));
-        match &self.markdown {
-            Some(file) => {
-                fs::write(file, report).with_context(|| format!("cannot write {}", file.display()))
-            }
-            None => Ok(()),
-        }
+        publish(report, self.markdown.as_ref())
     }
 }
 
-/// Prepares to make hosts; to be called before the first thread starts.
-pub(super) fn prepare_hosts() -> Result<()> {
-    match lab::prepare() {
-        lab::Access::Forbidden { reason } => bail!("cannot make hosts to run on: {reason}"),
-        _ => Ok(()),
+impl Strict {
+    /// The last line of a bench.
+    pub(super) fn verdict(&self, judged: &[Judged]) -> Result<String> {
+        promise::verdict(judged, Strictness::from_flag(self.strict))
     }
+}
+
+/// The installed program of that name.
+pub(super) fn installed(name: &str) -> Result<Candidate> {
+    require(&[name])?;
+    let part = if name == "iperf3" { Part::Installed } else { Part::Peer };
+    Candidate::find(name, part, &[&STREAMS[..], &EXCHANGES].concat())
+}
+
+/// The program at a path, or the one that is built here.
+pub(super) fn ours(named: Option<&PathBuf>, workspace: &Workspace) -> Result<PathBuf> {
+    named.map_or_else(|| workspace.build_release(), |path| Ok(path.clone()))
+}
+
+/// Shows a report, and writes it to a file too.
+pub(super) fn publish(report: &str, file: Option<&PathBuf>) -> Result<()> {
+    say(format!("\n{report}"));
+    let Some(file) = file else { return Ok(()) };
+    fs::write(file, report).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Fails if a program is not installed.
+pub(super) fn require(programs: &[&str]) -> Result<()> {
+    for program in programs {
+        ensure!(
+            packages::is_there(program),
+            "no {program}; install it with `apt-get install {program}`"
+        );
+    }
+    Ok(())
+}
+
+/// What a program is to do that sends streams: any of these.
+pub(super) const STREAMS: [Workload; 2] = [Workload::tcp(1), Workload::datagrams(1460)];
+
+/// What a program is to do that exchanges requests and responses: any of these.
+pub(super) const EXCHANGES: [Workload; 3] = [
+    Workload::exchange(Exchange::Tcp, 64),
+    Workload::exchange(Exchange::Udp, 64),
+    Workload::exchange(Exchange::Connect, 64),
+];
+
+/// Whether it is datagrams.
+pub(super) fn is_udp(workload: &Workload) -> bool {
+    workload.traffic == Traffic::Udp
 }

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use testbed::output::say;
 
 use crate::command;
-use crate::output::say;
 use crate::workspace::Workspace;
 
 /// Measures the runtime beside a bare thread, tokio and rayon

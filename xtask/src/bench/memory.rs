@@ -1,22 +1,19 @@
 //! `bench memory`: what a server keeps in memory, idle and in the middle of a test.
 
-use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
-use std::{fs, thread};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use testbed::markdown::{Align, Table};
+use testbed::process::Running;
+use testbed::promise::{Judged, Limit};
 
-use super::congestion;
-use super::dialect::Task;
-use super::program::Program;
-use super::promise::{self, Judged, Strictness};
-use super::row::{ROWS, Row};
-use crate::output::say;
+use super::flags::{Strict, ours, publish, require};
+use super::loopback::{ROWS, Served, Transfer, common_congestion};
+use crate::static_binary;
 use crate::workspace::Workspace;
-use crate::{command, packages, static_binary};
 
 /// Reads what servers of one test keep in memory, beside iperf3's
 #[derive(Debug, Args)]
@@ -30,75 +27,63 @@ pub(super) struct Memory {
     /// Write the table to a file too
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Fail if a promise is missed
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    strict: Strict,
 }
 
 impl Memory {
     pub(super) fn run(self) -> Result<String> {
-        let contenders = self.contenders()?;
-        let servers: Result<Vec<_>> =
-            contenders.iter().map(|one| Program::start(one.path.clone())).collect();
-        let congestion = congestion::common(&servers?)?;
-        let situations =
-            [None].into_iter().chain(ROWS.iter().filter(|row| row.streams == 1).map(Some));
-        let (mut report, mut judged) = (HEADING.to_owned(), Vec::new());
-        for row in situations {
-            for contender in &contenders {
-                let found = self.find_out(contender, row.copied(), &congestion)?;
-                // Writing to a String does not fail.
-                _ = writeln!(report, "{}", found.line(contender, row));
-                judged.extend(contender.is_ours.then(|| found.judge(contender, row)));
+        let subjects = self.subjects()?;
+        let servers: Result<Vec<_>> = subjects.iter().map(|one| Served::start(&one.path)).collect();
+        let congestion = common_congestion(&servers?)?;
+        let rows = ROWS.iter().take(4).filter(|row| row.workload.streams == 1);
+        let (mut table, mut judged) = (Table::new(HEAD), Vec::new());
+        for row in [None].into_iter().chain(rows.map(Some)) {
+            for subject in &subjects {
+                let found = self.find_out(subject, row, &congestion)?;
+                table.push(found.cells(subject, row));
+                judged.extend(subject.is_ours.then(|| found.judge(subject, row)));
             }
         }
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        promise::verdict(&judged, Strictness::of(self.strict))
+        publish(&table.to_string(), self.markdown.as_ref())?;
+        self.strict.verdict(&judged)
     }
 
     /// Ours, the static one if it was built, and the installed iperf3.
-    fn contenders(&self) -> Result<Vec<Contender>> {
-        ensure!(
-            packages::is_there("iperf3"),
-            "no iperf3; install it with `apt-get install iperf3`"
-        );
+    fn subjects(&self) -> Result<Vec<Subject>> {
+        require(&["iperf3"])?;
         let workspace = Workspace::find()?;
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => workspace.build_release()?,
-        };
-        let alone = static_binary::path(&workspace);
-        let mut contenders = vec![Contender { name: "linerate", path: ours, is_ours: true }];
-        if alone.is_file() {
-            contenders.push(Contender { name: "linerate, static", path: alone, is_ours: true });
+        let path = ours(self.linerate.as_ref(), &workspace)?;
+        let mut subjects = vec![Subject { name: "linerate", path, is_ours: true }];
+        let path = static_binary::path(&workspace);
+        if path.is_file() {
+            subjects.push(Subject { name: "linerate, static", path, is_ours: true });
         }
-        contenders.push(Contender { name: "iperf3", path: "iperf3".into(), is_ours: false });
-        Ok(contenders)
+        subjects.push(Subject { name: "iperf3", path: "iperf3".into(), is_ours: false });
+        Ok(subjects)
     }
 
     /// Looks at a new server, in the middle of a test if there is one.
-    fn find_out(&self, of: &Contender, row: Option<Row>, congestion: &str) -> Result<Found> {
-        let program = Program::start(of.path.clone())?;
-        let server = program.server();
+    fn find_out(&self, of: &Subject, row: Option<&Transfer>, congestion: &str) -> Result<Found> {
+        let served = Served::start(&of.path)?;
+        let usage = served.server.usage();
         thread::sleep(CALM);
         let Some(row) = row else {
-            let (now, peak) = (server.resident_memory(), server.peak_memory());
-            return Found::of(now, peak).context("its server has ended");
+            let (now, peak) = (usage.resident_memory(), usage.peak_memory());
+            return Found::new(now, peak).context("its server has ended");
         };
-        let task = Task::Row { row, seconds: self.time, congestion };
-        let mut client = program.client(task);
-        let mut client = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let test = served.test(row, self.time, congestion);
+        let client = Running::silent(served.program.client(None, &test))?;
         thread::sleep(Duration::from_secs(self.time.into()) / 2);
-        let now = server.resident_memory();
-        ensure!(command::has_measured(client.wait()?), "a client of {} failed", of.name);
-        Found::of(now, server.peak_memory()).context("its server has ended")
+        let now = usage.resident_memory();
+        let client = client.finish(GRACE + Duration::from_secs(self.time.into()))?;
+        ensure!(client.has_measured(), "a client of {} failed", of.name);
+        Found::new(now, usage.peak_memory()).context("its server has ended")
     }
 }
 
-struct Contender {
+/// A server that is looked at.
+struct Subject {
     name: &'static str,
     path: PathBuf,
     is_ours: bool,
@@ -112,35 +97,40 @@ struct Found {
 }
 
 impl Found {
-    fn of(now: Option<u64>, peak: Option<u64>) -> Option<Self> {
+    fn new(now: Option<u64>, peak: Option<u64>) -> Option<Self> {
         Some(Self { now: now? as f64 / 1e6, peak: peak? as f64 / 1e6 })
     }
 
-    fn line(self, contender: &Contender, row: Option<&Row>) -> String {
-        let Self { now, peak } = self;
-        format!("| {} | {} | {now:.1} | {peak:.1} |", name(row), contender.name)
+    fn cells(self, subject: &Subject, row: Option<&Transfer>) -> [String; 4] {
+        let megabytes = |bytes: f64| format!("{bytes:.1}");
+        let name = subject.name.to_owned();
+        [name_of(row).to_owned(), name, megabytes(self.now), megabytes(self.peak)]
     }
 
-    fn judge(self, contender: &Contender, row: Option<&Row>) -> Judged {
+    fn judge(self, subject: &Subject, row: Option<&Transfer>) -> Judged {
         let most = if row.is_some() { MOST_WITH_A_STREAM } else { MOST_IDLE };
-        let text = format!("{}, server, {}: <= {most} MB", contender.name, name(row));
-        Judged::new(text, Some(self.peak), |peak| peak <= most)
+        let text = format!("{}, server, {}: <= {most} MB", subject.name, name_of(row));
+        Judged::new(text, Some(self.peak), Limit::AtMost(most))
     }
 }
 
-fn name(row: Option<&Row>) -> &'static str {
+fn name_of(row: Option<&Transfer>) -> &'static str {
     row.map_or("idle", |row| row.name)
 }
 
-const HEADING: &str = "\
-| server | program | MB resident | MB at the peak |
-|---|---|--:|--:|
-";
+const HEAD: [(&str, Align); 4] = [
+    ("server", Align::Left),
+    ("program", Align::Left),
+    ("MB resident", Align::Right),
+    ("MB at the peak", Align::Right),
+];
 /// What SPECIFICATION.md promises.
 const MOST_IDLE: f64 = 6.0;
 const MOST_WITH_A_STREAM: f64 = 12.0;
 /// A server that has just started is not idle yet.
 const CALM: Duration = Duration::from_millis(500);
+/// How much longer than asked a test may take.
+const GRACE: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
@@ -148,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_server_with_a_stream_may_have_more_than_an_idle_one() {
-        let contender = Contender { name: "x", path: PathBuf::new(), is_ours: true };
-        let found = Found::of(Some(7_000_000), Some(8_000_000)).expect("both");
-        assert!(!found.judge(&contender, None).kept());
-        assert!(found.judge(&contender, Some(&ROWS[0])).kept());
-        assert_eq!(found.line(&contender, None), "| idle | x | 7.0 | 8.0 |");
+        let subject = Subject { name: "x", path: PathBuf::new(), is_ours: true };
+        let found = Found::new(Some(7_000_000), Some(8_000_000)).expect("both");
+        assert!(!found.judge(&subject, None).kept());
+        assert!(found.judge(&subject, Some(&ROWS[0])).kept());
+        assert_eq!(found.cells(&subject, None), ["idle", "x", "7.0", "8.0"]);
     }
 }

@@ -1,158 +1,271 @@
-//! `bench pacing`: how well a rate is kept, judged by a capture and not by who keeps it.
+//! `bench pacing`: how well a rate is kept, judged by a capture and not by the program that keeps
+//! it.
 //!
 //! Every run has a pair of hosts of its own (crate `lab`); tcpdump on the sender's interface
 //! stamps each datagram when the kernel hands it to the link.
 
-use std::fmt::Write;
-use std::fs;
-use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use lab::LinkSpec;
 use measurement::BitRate;
+use testbed::candidate::Candidate;
+use testbed::figures::{Figures, Metric};
+use testbed::markdown::Align;
+use testbed::output::say;
+use testbed::port;
+use testbed::process::{self, Running};
+use testbed::progress::Progress;
+use testbed::promise::{self, Limit, Promise};
+use testbed::rounds::{self, Benchmark, Entry, Part, Row};
+use testbed::table::{Cell, Column, Layout};
+use testbed::topology::{self, Path, Topology};
+use testbed::workload::{Direction, End, Output, Rate, Test, Traffic, Workload};
 
-use self::contender::Contender;
-use self::figures::Figures;
-use self::judgement::judge;
-use super::promise::{self, Strictness};
-use super::spread::Spread;
-use crate::output::say;
-use crate::packages;
+use self::capture::Capture;
+use super::flags::{Flags, STREAMS, Strict, installed, require};
 use crate::workspace::Workspace;
 
 mod capture;
-mod contender;
-mod figures;
-mod judgement;
-mod run;
+mod gaps;
 
 /// Compares how well a rate is kept, by a capture on a veth pair
 #[derive(Debug, Args)]
+#[command(mut_arg("time", |time| {
+    time.default_value("5").value_parser(clap::value_parser!(u32).range(1..=60))
+}))]
 pub(super) struct Pacing {
-    /// A further program to compare with: another linerate or iperf3
-    #[arg(long, value_name = "PATH")]
-    peer: Vec<PathBuf>,
-    /// A linerate to use in place of the one that is built here
-    #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
-    /// How often each program runs at each rate
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    rounds: u32,
-    /// Seconds of each run
-    #[arg(long, default_value_t = 5, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=60))]
-    time: u32,
+    #[command(flatten)]
+    flags: Flags,
     /// Rates of payload
     #[arg(long, value_name = "RATE,..", value_delimiter = ',', default_values = ["100M", "1G"])]
     rates: Vec<BitRate>,
-    /// Write the table to a file too
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Fail if a promise is missed
-    #[arg(long)]
-    strict: bool,
-}
-
-/// What one contender did at one rate, run by run.
-#[derive(Debug)]
-struct Row {
-    rate: BitRate,
-    name: String,
-    figures: Vec<Figures>,
-}
-
-impl Row {
-    /// The median of one figure.
-    fn median(&self, of: fn(&Figures) -> f64) -> Option<f64> {
-        Spread::of(self.figures.iter().map(of)).map(|spread| spread.median)
-    }
+    #[command(flatten)]
+    strict: Strict,
 }
 
 impl Pacing {
     pub(super) fn run(self) -> Result<String> {
-        for program in ["iperf3", "tcpdump"] {
-            ensure!(packages::is_there(program), "no {program}; see `cargo xtask test`");
-        }
-        let contenders = self.contenders()?;
-        if let lab::Access::Forbidden { reason } = lab::prepare() {
-            bail!("cannot make hosts to run on: {reason}");
-        }
-        let rows = self.play(&contenders)?;
-        let report = self.table(&rows);
-        say(format!("\n{report}"));
-        if let Some(file) = &self.markdown {
-            fs::write(file, &report).with_context(|| format!("cannot write {}", file.display()))?;
-        }
-        promise::verdict(&judge(&rows), Strictness::of(self.strict))
+        require(&["iperf3", "tcpdump"])?;
+        let candidates = self.candidates()?;
+        topology::prepare()?;
+        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
+        let rows = rounds::run(&Paced { candidates, rounds, seconds }, &self.rates)?;
+        let values = LAYOUT.values(&rows, &COLUMNS);
+        self.flags.publish(&format!(
+            "Medians of {rounds} rounds of {seconds} s over a veth pair, programs in turn, UDP of \
+             {LENGTH} bytes, captured at the sender.\n\n{values}"
+        ))?;
+        self.strict.verdict(&promise::judge(&PROMISES, &rows, |rate| format!("{rate}: ")))
     }
 
     /// The installed iperf3 first, then ours in each manner.
-    fn contenders(&self) -> Result<Vec<Contender>> {
-        let ours = match &self.linerate {
-            Some(path) => path.clone(),
-            None => Workspace::find()?.build_release()?,
-        };
-        let mut contenders = vec![Contender::of("iperf3".into())?];
-        let manners = measurement::Pacing::ALL;
-        contenders.extend(manners.map(|manner| Contender::linerate(ours.clone(), manner)));
-        for path in &self.peer {
-            contenders.push(Contender::of(path.clone())?);
+    fn candidates(&self) -> Result<Vec<Candidate>> {
+        let ours = self.flags.candidate(&Workspace::find()?)?;
+        let mut candidates = vec![installed("iperf3")?];
+        for manner in measurement::Pacing::ALL {
+            let flags = format!("--pacing {manner}");
+            candidates.push(ours.clone().with_name(&format!("linerate {flags}"), &flags));
         }
-        Ok(contenders)
-    }
-
-    /// A B A B: in every round each contender once.
-    fn play(&self, contenders: &[Contender]) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for rate in self.rates.iter().copied() {
-            let name = |contender: &Contender| contender.name.clone();
-            let row = |contender| Row { rate, name: name(contender), figures: Vec::new() };
-            let mut at_rate: Vec<_> = contenders.iter().map(row).collect();
-            for _ in 0..self.rounds {
-                for (contender, row) in contenders.iter().zip(&mut at_rate) {
-                    let figures = run::run(contender, rate, self.time)
-                        .with_context(|| format!("{} failed at {rate}", contender.name))?;
-                    say(format!("{rate}: {}: {figures}", contender.name));
-                    row.figures.push(figures);
-                }
-            }
-            rows.extend(at_rate);
-        }
-        Ok(rows)
-    }
-
-    fn table(&self, rows: &[Row]) -> String {
-        let mut text = format!(
-            "Medians of {} rounds of {} s over a veth pair, programs in turn, UDP of {} bytes, \
-             captured at the sender.\n\n{HEADING}",
-            self.rounds,
-            self.time,
-            run::LENGTH
-        );
-        for row in rows {
-            let median = |of, digits: usize| {
-                row.median(of).map_or_else(String::new, |value| format!("{value:.digits$}"))
-            };
-            // Writing to a String does not fail.
-            _ = writeln!(
-                text,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-                row.rate,
-                row.name,
-                median(|f| f.error_percent, 2),
-                median(|f| f.error_outside_percent, 3),
-                median(|f| f.stalled_percent, 2),
-                median(|f| f.cpu_percent, 1),
-                median(|f| f.burst_median, 0),
-                median(|f| f.burst_p99, 0),
-                median(|f| f.burst_most, 0),
-                median(|f| f.even_percent, 1),
-            );
-        }
-        text
+        candidates.extend(self.flags.peers(&STREAMS)?);
+        Ok(candidates)
     }
 }
 
-const HEADING: &str = "\
-| rate | program | error % | error % outside stalls | stalled % | CPU % of sender | burst p50 | burst p99 | burst max | gaps within 10 % |
-|---|---|--:|--:|--:|--:|--:|--:|--:|--:|
-";
+/// Programs that keep a rate, and how often and how long each does.
+struct Paced {
+    candidates: Vec<Candidate>,
+    rounds: u32,
+    seconds: u32,
+}
+
+impl Benchmark for Paced {
+    type Job = BitRate;
+    type Candidate = Candidate;
+
+    fn rounds(&self, _rate: &BitRate) -> u32 {
+        self.rounds
+    }
+
+    fn candidates(&self, _rate: &BitRate) -> Vec<Candidate> {
+        self.candidates.clone()
+    }
+
+    fn entry(&self, candidate: &Candidate) -> Entry {
+        candidate.entry()
+    }
+
+    /// tcpdump ends by SIGTERM.
+    fn progress(&self, runs: usize) -> Result<Progress> {
+        Ok(Progress::without_interrupts(runs))
+    }
+
+    fn run(&self, candidate: &Candidate, rate: &BitRate) -> Result<Result<Figures>> {
+        let figures = captured(candidate, *rate, self.seconds);
+        let figures = figures.with_context(|| format!("{} failed at {rate}", candidate.name))?;
+        let entry = Entry { outcome: Ok(vec![figures.clone()]), ..candidate.entry() };
+        let shown =
+            COLUMNS.map(|column| format!("{} {}", column.head, column.cell.text(&entry, "-")));
+        say(format!("{rate}: {}: {}", candidate.name, shown.join(", ")));
+        Ok(Ok(figures))
+    }
+}
+
+/// Lets a program send at a rate over a link of its own, and captures it.
+fn captured(candidate: &Candidate, rate: BitRate, seconds: u32) -> Result<Figures> {
+    let topology = Topology::cable(Path::Veth, &LinkSpec::default())?;
+    let (host, program) = (topology.client(), &candidate.program);
+    let workload = Workload {
+        traffic: Traffic::Udp,
+        direction: Direction::Send,
+        streams: 1,
+        length: Some(LENGTH),
+        rate: Rate::BitsPerSecond(rate.bits_per_second()),
+    };
+    let test = Test::new(topology.address(), workload, End::Seconds(seconds));
+    let test = Test { output: Output::Text, flags: candidate.flags.clone(), ..test };
+    let mut server = Running::silent(program.server(Some(topology.server()), &test))?;
+    port::await_listener(Some(topology.server()), test.port, &mut server)?;
+    let capture = Capture::begin(host, test.port)?;
+    let limit = GRACE + Duration::from_secs(seconds.into());
+    let client: Command = program.client(Some(host), &test);
+    let client = process::finish(client, limit)?;
+    ensure!(client.has_measured(), "{}", client.complaint());
+    let times = capture.end(LENGTH + HEADERS)?;
+    let gap = rate.time_for(u64::from(LENGTH)).as_nanos() as f64;
+    let mut figures = gaps::figures(&times, gap).context("hardly a datagram was sent")?;
+    figures.push(Metric::SenderCpu, client.cpu.as_secs_f64() * 100.0 / f64::from(seconds));
+    Ok(figures)
+}
+
+/// What SPECIFICATION.md promises about rates. A sender that repays sends more than the rate
+/// outside of stalls, and is not judged.
+const PROMISES: [Promise<BitRate>; 6] = [
+    Promise {
+        text: "smooth: within 0.5 % outside stalls, in %",
+        applies: |_| true,
+        value: |row| error_outside(row, SMOOTH),
+        limit: Limit::AtMost(0.5),
+    },
+    Promise {
+        text: "even: within 0.5 % outside stalls, in %",
+        applies: |_| true,
+        value: |row| error_outside(row, EVEN),
+        limit: Limit::AtMost(0.5),
+    },
+    Promise {
+        text: "smooth: bursts p99 <= 4",
+        applies: |_| true,
+        value: |row| named(row, SMOOTH)?.median(Metric::BurstP99),
+        limit: Limit::AtMost(4.0),
+    },
+    Promise {
+        text: "smooth: CPU <= 1.00 x iperf3",
+        applies: |_| true,
+        value: cpu_over_iperf3,
+        limit: Limit::AtMost(1.0),
+    },
+    Promise {
+        text: "even: gaps within 10 % >= 97 %",
+        applies: |rate| !is_fast(*rate),
+        value: |row| named(row, EVEN)?.median(Metric::EvenGaps),
+        limit: Limit::AtLeast(97.0),
+    },
+    Promise {
+        text: "even: gaps within 10 % >= 95 %",
+        applies: |rate| is_fast(*rate),
+        value: |row| named(row, EVEN)?.median(Metric::EvenGaps),
+        limit: Limit::AtLeast(95.0),
+    },
+];
+
+fn named<'a>(row: &'a Row<BitRate>, name: &str) -> Option<&'a Entry> {
+    row.entries.iter().find(|entry| entry.program == name)
+}
+
+fn error_outside(row: &Row<BitRate>, name: &str) -> Option<f64> {
+    let errors = named(row, name)?.values(Metric::RateErrorOutside);
+    testbed::spread::median(errors.into_iter().map(f64::abs))
+}
+
+fn cpu_over_iperf3(row: &Row<BitRate>) -> Option<f64> {
+    let theirs = row.entry(Part::Installed)?.median(Metric::SenderCpu)?;
+    Some(named(row, SMOOTH)?.median(Metric::SenderCpu)? / theirs)
+}
+
+/// Where a gap is shorter than a wake-up, one in fifty more is allowed to miss.
+fn is_fast(rate: BitRate) -> bool {
+    rate.bits_per_second() > 500_000_000
+}
+
+const SMOOTH: &str = "linerate --pacing smooth";
+const EVEN: &str = "linerate --pacing even";
+
+const LAYOUT: Layout<'static, BitRate> =
+    Layout { keys: &[("rate", Align::Left)], key: |rate| vec![rate.to_string()], missing: "" };
+
+const COLUMNS: [Column; 8] = [
+    Column { head: "error %", cell: Cell::Number(Metric::RateError, 1.0, 2) },
+    Column { head: "error % outside stalls", cell: Cell::Number(Metric::RateErrorOutside, 1.0, 3) },
+    Column { head: "stalled %", cell: Cell::Number(Metric::Stalled, 1.0, 2) },
+    Column { head: "CPU % of sender", cell: Cell::Number(Metric::SenderCpu, 1.0, 1) },
+    Column { head: "burst p50", cell: Cell::Number(Metric::BurstMedian, 1.0, 0) },
+    Column { head: "burst p99", cell: Cell::Number(Metric::BurstP99, 1.0, 0) },
+    Column { head: "burst max", cell: Cell::Number(Metric::BurstMost, 1.0, 0) },
+    Column { head: "gaps within 10 %", cell: Cell::Number(Metric::EvenGaps, 1.0, 1) },
+];
+
+/// Payload of a datagram: with its headers it fits an Ethernet frame.
+const LENGTH: u32 = 1460;
+/// Ethernet, IPv4 and UDP.
+const HEADERS: u32 = 14 + 20 + 8;
+/// How much longer than asked a run may take.
+const GRACE: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(name: &str, part: Part, figures: &[(Metric, f64)]) -> Entry {
+        let figures: Figures = figures.iter().copied().collect();
+        Entry { outcome: Ok(vec![figures]), ..Entry::new(name, part) }
+    }
+
+    fn lines(entries: Vec<Entry>) -> Vec<String> {
+        let job = BitRate::from_bits_per_second(100_000_000);
+        let judged = promise::judge(&PROMISES, &[Row { job, entries }], |rate| format!("{rate}: "));
+        judged.iter().map(ToString::to_string).collect()
+    }
+
+    fn rows(error: f64, cpu: f64, burst: f64, even: f64) -> Vec<Entry> {
+        let figures = [
+            (Metric::RateErrorOutside, error),
+            (Metric::SenderCpu, cpu),
+            (Metric::BurstP99, burst),
+            (Metric::EvenGaps, even),
+        ];
+        let ours = [SMOOTH, EVEN, "linerate --pacing repay"];
+        let ours = ours.map(|name| entry(name, Part::Ours, &figures));
+        let iperf3 = entry("iperf 3.12", Part::Installed, &[(Metric::SenderCpu, 6.0)]);
+        std::iter::once(iperf3).chain(ours).collect()
+    }
+
+    #[test]
+    fn promises_are_kept_or_missed() {
+        let kept = lines(rows(0.0, 5.0, 0.0, 99.0));
+        assert_eq!(kept.len(), 5);
+        assert!(kept.iter().all(|line| line.starts_with("kept")), "{kept:?}");
+        let missed = lines(rows(-0.6, 7.0, 5.0, 90.0));
+        assert!(missed.iter().all(|line| line.starts_with("MISSED")), "{missed:?}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_missed() {
+        let figures = [(Metric::RateErrorOutside, 0.0), (Metric::BurstP99, 0.0)];
+        let lines = lines(vec![entry(SMOOTH, Part::Ours, &figures)]);
+        let missed = |line: &&String| line.starts_with("MISSED") && line.ends_with("not measured");
+        assert_eq!(lines.iter().filter(missed).count(), 3, "{lines:?}");
+    }
+}

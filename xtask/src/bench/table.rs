@@ -1,106 +1,167 @@
-//! The comparison as Markdown.
+//! `bench table`: where linerate stands among its peers, workload by workload.
+//!
+//! It promises nothing; the promises have benches of their own.
 
-use std::fmt::Write;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use testbed::candidate::Candidate;
+use testbed::comparison::{Comparison, Job, congestion};
+use testbed::environment::Environment;
+use testbed::output::say;
+use testbed::rounds::{self, Row};
+use testbed::topology;
+use testbed::workload::{Direction, Workload};
 
-use super::contest::Contest;
-use super::series::{Metric, Runs, Series};
-use super::spread::Spread;
+use self::markdown::Head;
+use super::datagrams::PIECES;
+use super::flags::{Flags, Over, STREAMS, installed, is_udp};
+use crate::packages;
+use crate::workspace::Workspace;
 
-/// Values first, ratios second.
-pub(super) fn of(contest: &Contest, series: &[Series]) -> String {
-    let mut text = heading(contest);
-    text.push_str(VALUES);
-    for series in series {
-        for runs in &series.runs {
-            line(&mut text, &values(series.row, runs));
-        }
-    }
-    text.push_str(RATIOS);
-    for series in series {
-        let Some((ours, others)) = series.runs.split_first() else { continue };
-        for theirs in others {
-            line(&mut text, &ratios(series.row, ours, theirs));
-        }
-    }
-    text
+mod comparison;
+mod lines;
+mod markdown;
+
+/// Sets linerate beside iperf3, iperf and further peers: every direction, TCP and UDP
+#[derive(Debug, Args)]
+pub(super) struct Standing {
+    #[command(flatten)]
+    flags: Flags,
+    #[command(flatten)]
+    over: Over,
+    /// Only this protocol
+    #[arg(long, value_name = "WHICH")]
+    only: Option<Protocol>,
+    /// Who sends
+    #[arg(long, value_name = "WHO,..", value_delimiter = ',', default_values_t = [Direction::Send, Direction::Reverse, Direction::Both])]
+    directions: Vec<Direction>,
+    /// Numbers of streams of TCP
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1, 4], value_parser = clap::value_parser!(u32).range(1..=128))]
+    counts: Vec<u32>,
+    /// Bytes of payload of a datagram
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = [1460, 64], value_parser = clap::value_parser!(u32).range(16..=65_507))]
+    lengths: Vec<u32>,
+    /// A column for each engine of linerate
+    #[arg(long)]
+    every_engine: bool,
+    /// Two rounds of one second of three rows: less than a minute
+    #[arg(long, conflicts_with_all = ["rounds", "time", "over", "only", "directions", "counts", "lengths", "every_engine"])]
+    short: bool,
+    /// A date to put at the head of the table
+    #[arg(long, value_name = "DATE")]
+    date: Option<String>,
 }
 
-fn heading(contest: &Contest) -> String {
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Protocol {
+    /// TCP
+    Tcp,
+    /// UDP
+    Udp,
+}
+
+impl Standing {
+    pub(super) fn run(self) -> Result<String> {
+        packages::provide(&packages::SENDERS)?;
+        let candidates = self.candidates()?;
+        // Before the first thread, as it asks.
+        topology::prepare()?;
+        let (rounds, seconds) =
+            if self.short { (2, 1) } else { (self.flags.rounds, self.flags.time) };
+        let head = Head {
+            programs: plain_names(&candidates),
+            environment: Environment::read(&self.over.over)?,
+            rounds,
+            seconds,
+            congestion: congestion(&candidates)?,
+            date: self.date.clone(),
+        };
+        say(markdown::head(&head));
+        let congestion = Some(head.congestion.clone());
+        let comparison = Comparison { rounds, seconds, congestion, candidates, show: lines::show };
+        let rows = rounds::run(&comparison, &self.jobs())?;
+        self.flags.publish(&markdown::report(&head, &rows))?;
+        Ok(verdict(&rows))
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let over = &self.over.over;
+        if self.short {
+            let mut jobs = Job::each([Workload::tcp(1)], over);
+            jobs.extend(Job::each([Workload::datagrams(1460)], &over[..1]));
+            return jobs;
+        }
+        let tcp = self.counts.iter().map(|&streams| Workload::tcp(streams));
+        let udp = self.lengths.iter().map(|&length| Workload::datagrams(length));
+        let every = |workload: Workload| {
+            self.directions.iter().map(move |&direction| workload.towards(direction))
+        };
+        let workloads =
+            tcp.filter(|_| self.has(Protocol::Tcp)).chain(udp.filter(|_| self.has(Protocol::Udp)));
+        Job::each(workloads.flat_map(every), over)
+    }
+
+    fn has(&self, protocol: Protocol) -> bool {
+        self.only.is_none_or(|only| only == protocol)
+    }
+
+    /// For TCP ours, ours at its fastest and the peers; the same for UDP, with a CPU for each
+    /// side, since what a sender outruns there is lost.
+    fn candidates(&self) -> Result<Vec<Candidate>> {
+        let ours = self.flags.candidate(&Workspace::find()?)?;
+        let every = |engines: &[&str]| -> Vec<Candidate> {
+            let engines = engines.iter().filter(|_| self.every_engine);
+            engines.map(|name| ours.variant(&format!("--engine {name}"))).collect()
+        };
+        let tcp = [ours.clone(), ours.variant("").fastest()].into_iter().chain(every(&TCP_ENGINES));
+        let tcp = tcp.chain(self.others(&Workload::tcp(1))?);
+        let udp = [ours.clone(), ours.variant(PIECES)].into_iter().chain(every(&UDP_ENGINES));
+        let udp = udp.chain(self.others(&Workload::datagrams(1460))?);
+        let tcp = tcp.map(|one| one.only_for(|workload| !is_udp(workload)));
+        let udp = udp.map(|one| one.only_for(is_udp).pinned());
+        Ok(tcp.chain(udp).collect())
+    }
+
+    /// The installed iperf3 and iperf, then those that were named, each in all its ways.
+    fn others(&self, workload: &Workload) -> Result<Vec<Candidate>> {
+        let installed = [installed("iperf3")?, installed("iperf")?];
+        let all = installed.into_iter().chain(self.flags.peers(&STREAMS)?);
+        Ok(all.flat_map(|one| one.in_all_ways(workload)).collect())
+    }
+}
+
+/// Each program once, without what it is asked for.
+fn plain_names(candidates: &[Candidate]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for candidate in candidates.iter().filter(|one| one.flags.is_empty()) {
+        if !names.contains(&candidate.name) {
+            names.push(candidate.name.clone());
+        }
+    }
+    names
+}
+
+fn verdict(rows: &[Row<Job>]) -> String {
+    let ahead = rows.iter().filter_map(comparison::best).filter(|one| one.rate.median >= 1.0);
+    let (ahead, compared) = (ahead.count(), rows.iter().filter_map(comparison::best).count());
     format!(
-        "Medians of {} rounds of {} s over loopback, programs in turn, not pinned, \
-         congestion control {}.\n\n",
-        contest.rounds, contest.seconds, contest.congestion
+        "table: the best of linerate moves at least what the best peer moves in {ahead} of {compared} rows"
     )
 }
 
-const VALUES: &str = "\
-| row | program | Gbit/s received | CPU s/GB client + server | peak MiB client + server | wall ms |
-|---|---|--:|--:|--:|--:|
-";
-
-const RATIOS: &str = "
-| row | ours over | Gbit/s | CPU s/GB, both | peak MiB, both | wall |
-|---|---|--:|--:|--:|--:|
-";
-
-fn values(row: &str, runs: &Runs) -> [String; 6] {
-    let pair = |client, server, digits| {
-        let (client, server) = (median(runs, client, digits), median(runs, server, digits));
-        if client.is_empty() { client } else { format!("{client} + {server}") }
-    };
-    [
-        row.to_owned(),
-        runs.program.clone(),
-        median(runs, Metric::Rate, 2),
-        pair(Metric::ClientCpu, Metric::ServerCpu, 3),
-        pair(Metric::ClientMemory, Metric::ServerMemory, 1),
-        median(runs, Metric::Wall, 1),
-    ]
-}
-
-fn ratios(row: &str, ours: &Runs, theirs: &Runs) -> [String; 6] {
-    let ratio = |metric| {
-        let spread = Spread::of_ratios(ours.of(metric), theirs.of(metric));
-        spread.map_or_else(String::new, |spread| {
-            format!("{:.2} ({:.2}..{:.2})", spread.median, spread.least, spread.most)
-        })
-    };
-    [
-        row.to_owned(),
-        theirs.program.clone(),
-        ratio(Metric::Rate),
-        ratio(Metric::BothCpu),
-        ratio(Metric::BothMemory),
-        ratio(Metric::Wall),
-    ]
-}
-
-/// Empty if the row does not have the metric.
-fn median(runs: &Runs, metric: Metric, digits: usize) -> String {
-    let spread = Spread::of(runs.of(metric).iter().copied());
-    spread.map_or_else(String::new, |spread| format!("{:.digits$}", spread.median))
-}
-
-fn line(text: &mut String, cells: &[String]) {
-    // Writing to a String does not fail.
-    _ = writeln!(text, "| {} |", cells.join(" | "));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn runs(program: &str, rates: [f64; 2]) -> Runs {
-        let values = vec![(Metric::Rate, rates.to_vec()), (Metric::Wall, vec![])];
-        Runs { program: program.to_owned(), values }
-    }
-
-    #[test]
-    fn values_and_ratios_are_lines_of_two_tables() {
-        let contest = Contest { rounds: 2, seconds: 1, congestion: "cubic".to_owned() };
-        let runs = vec![runs("linerate 1", [4.0, 6.0]), runs("iperf 3", [2.0, 2.0])];
-        let text = of(&contest, &[Series { row: "TCP", runs }]);
-        assert!(text.contains("\n| TCP | linerate 1 | 5.00 |  |  |  |\n"), "{text}");
-        assert!(text.contains("\n| TCP | iperf 3 | 2.50 (2.00..3.00) |  |  |  |\n"), "{text}");
-    }
-}
+const TCP_ENGINES: [&str; 12] = [
+    "write",
+    "sendfile",
+    "vmsplice",
+    "zerocopy",
+    "uring",
+    "uring-zerocopy",
+    "read",
+    "msg-trunc",
+    "splice",
+    "zerocopy-receive",
+    "uring-multishot",
+    "vmsplice,msg-trunc",
+];
+const UDP_ENGINES: [&str; 5] = ["send", "sendmmsg", "gso", "recvmmsg", "gro"];

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::{env, fs, process};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -43,9 +43,8 @@ impl Capture {
 
     /// Ends it: when each frame of `length` bytes left, in nanoseconds.
     pub(super) fn end(mut self, length: u32) -> Result<Vec<u64>> {
-        // It writes what it still holds; the standard library knows no gentle signal.
-        let pid = self.tcpdump.id().to_string();
-        Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).status()?;
+        // It writes what it still holds.
+        testbed::process::signal(self.tcpdump.id(), "TERM")?;
         let mut line = String::new();
         while self.talk.read_line(&mut line)? > 0 {
             let dropped = line.contains("dropped by kernel") && !line.starts_with("0 ");

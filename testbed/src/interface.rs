@@ -1,0 +1,97 @@
+//! What an interface counted, and the payload in it: the check on what a program reports.
+
+use std::ops::Add;
+
+/// Counters of reception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes with [`Headers`].
+    pub bytes: u64,
+    /// Packets; one that is segmented only by a network card (GSO) counts once, and so
+    /// do its headers.
+    pub packets: u64,
+}
+
+/// Bytes of a packet that are no payload, where the interface counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers(u64);
+
+impl Headers {
+    /// IPv4, TCP and its timestamps: loopback counts behind the link layer
+    /// (`eth_type_trans` before `dev_lstats_add` in drivers/net/loopback.c).
+    pub const WITHOUT_ETHERNET: Self = Self(IPV4 + TCP + TIMESTAMPS);
+    /// IPv4, TCP, its timestamps and Ethernet: veth counts the whole frame (`veth_xmit` in drivers/net/veth.c).
+    pub const WITH_ETHERNET: Self = Self(ETHERNET + IPV4 + TCP + TIMESTAMPS);
+    /// IPv4 and UDP; many datagrams in one piece have them once.
+    pub const UDP_WITHOUT_ETHERNET: Self = Self(IPV4 + UDP);
+    /// IPv4, UDP and Ethernet.
+    pub const UDP_WITH_ETHERNET: Self = Self(ETHERNET + IPV4 + UDP);
+}
+
+impl Counters {
+    /// Reads the line of an interface in /proc/net/dev; none if it is not there.
+    pub fn read(text: &str, interface: &str) -> Option<Self> {
+        let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
+        let (_, counters) = lines.find(|(name, _)| *name == interface)?;
+        let mut counters = counters.split_whitespace().map(str::parse);
+        Some(Self { bytes: counters.next()?.ok()?, packets: counters.next()?.ok()? })
+    }
+
+    /// Payload bytes since an earlier reading.
+    ///
+    /// `bytes - packets * headers`: an acknowledgement is a packet without payload, so that
+    /// it takes away what it brought. Handshakes, ARP, SACK blocks and the control connection
+    /// do not matter beside seconds of traffic at full speed; what is sent again would, and
+    /// is kept off (see [`topology`](crate::topology)).
+    pub fn payload_since(self, earlier: Self, headers: Headers) -> u64 {
+        let (bytes, packets) = (self.bytes - earlier.bytes, self.packets - earlier.packets);
+        bytes.saturating_sub(packets * headers.0)
+    }
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
+    }
+}
+
+/// Without VLAN or checksum.
+const ETHERNET: u64 = 14;
+/// RFC 791, section 3.1, without options.
+const IPV4: u64 = 20;
+/// RFC 9293, section 3.1, without options.
+const TCP: u64 = 20;
+/// RFC 768.
+const UDP: u64 = 8;
+/// RFC 7323, section 3.2, padded to words.
+const TIMESTAMPS: u64 = 12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs
+    lo: 5200000     100    0    0    0     0          0         0  5200000     100    0
+ near0:     700       9    0    0    0     0          0         0      800      10    0
+";
+
+    #[test]
+    fn the_line_of_an_interface_is_found() {
+        assert_eq!(Counters::read(TEXT, "lo"), Some(Counters { bytes: 5_200_000, packets: 100 }));
+        assert_eq!(Counters::read(TEXT, "near0"), Some(Counters { bytes: 700, packets: 9 }));
+        assert_eq!(Counters::read(TEXT, "face "), None);
+    }
+
+    #[test]
+    fn headers_and_acknowledgements_are_no_payload() {
+        let earlier = Counters { bytes: 1_000, packets: 10 };
+        let full = Counters { bytes: 1_000 + 2 * (66 + 1_448) + 66, packets: 13 };
+        assert_eq!(full.payload_since(earlier, Headers::WITH_ETHERNET), 2_896);
+        let local = Counters { bytes: 1_000 + 52 + 65_483 + 52, packets: 12 };
+        assert_eq!(local.payload_since(earlier, Headers::WITHOUT_ETHERNET), 65_483);
+    }
+}

@@ -1,0 +1,57 @@
+//! CPU time of the whole machine: other programs that compute meanwhile make a figure doubtful.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+
+/// CPU time of all CPUs since the start, in ticks (`/proc/stat`, proc_stat(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    busy: u64,
+    all: u64,
+}
+
+impl Machine {
+    /// Reads it now.
+    ///
+    /// # Errors
+    /// There is no proc file system.
+    pub fn read() -> Result<Self> {
+        let stat = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+        Self::parse(&stat).context("a /proc/stat without times")
+    }
+
+    /// The share of all CPU time since an earlier reading that went to other programs than those
+    /// that took `own` seconds, in percent.
+    pub fn others_since(self, earlier: Self, own: f64) -> f64 {
+        let busy = (self.busy - earlier.busy) as f64;
+        let all = (self.all - earlier.all).max(1) as f64;
+        (busy - own * TICKS_PER_SECOND).max(0.0) / all * 100.0
+    }
+
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let times: Vec<u64> = line.split_whitespace().flat_map(str::parse).take(8).collect();
+        let [user, nice, system, idle, waiting, rest @ ..] = times.as_slice() else { return None };
+        let busy = user + nice + system + rest.iter().sum::<u64>();
+        Some(Self { busy, all: busy + idle + waiting })
+    }
+}
+
+/// `USER_HZ` is 100 (include/asm-generic/param.h).
+const TICKS_PER_SECOND: f64 = 100.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_ours_is_the_others() {
+        let earlier = Machine::parse("cpu  10 0 10 100 0 0 0 0 7 7\ncpu0 1\n").expect("complete");
+        let later = Machine::parse("cpu  40 5 50 210 10 3 2 0 7 7\ncpu0 1\n").expect("complete");
+        let share = later.others_since(earlier, 0.6);
+        assert!((share - 10.0).abs() < 1e-9, "{share}");
+        assert_eq!(Machine::parse("cpu0 1 2\n"), None);
+    }
+}

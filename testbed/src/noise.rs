@@ -1,0 +1,174 @@
+//! Foreign load: what other programs did on this machine, read from what no rule reads.
+//!
+//! Rules look at CPUs (`/proc/stat`) and pressure; this adds up what the kernel counts of each
+//! process, and leaves this one and its children out. Steal is in `/proc/stat` alone.
+
+use std::fmt::{self, Display, Formatter};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use measurement::RuleId;
+
+/// What all processes and all CPUs had done at one instant.
+pub struct Reading {
+    at: Instant,
+    /// Ticks that others ran.
+    others: u64,
+    /// Ticks that were stolen, by CPU.
+    stolen: Vec<u64>,
+}
+
+/// What other programs did between two readings.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise {
+    /// They ran so much of one CPU.
+    pub others: f64,
+    /// So much of the CPU that lost most was stolen.
+    pub stolen: f64,
+}
+
+impl Reading {
+    /// Reads both now.
+    ///
+    /// # Errors
+    /// There is no proc file system.
+    pub fn take() -> Result<Self> {
+        let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+        let cpus = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
+        // Field 8 after the name (proc_stat(5)).
+        let steal = |line: &str| line.split_whitespace().nth(8)?.parse().ok();
+        let stolen = cpus.map(|line| steal(line).unwrap_or(0)).collect();
+        Ok(Self { at: Instant::now(), others: ran_by_others()?, stolen })
+    }
+
+    /// What others did since an earlier reading.
+    pub fn noise_since(&self, before: &Self) -> Noise {
+        let ticks = self.at.duration_since(before.at).as_secs_f64() * TICKS_PER_SECOND;
+        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / ticks.max(1.0);
+        let stolen = self.stolen.iter().zip(&before.stolen).map(|(now, then)| share(*now, *then));
+        Noise { others: share(self.others, before.others), stolen: stolen.fold(0.0, f64::max) }
+    }
+}
+
+impl Noise {
+    /// Whether it is what a rule speaks of, by that rule's own threshold.
+    pub fn confirms(self, rule: RuleId) -> bool {
+        let (others, stolen) = (self.others > MUCH_BY_OTHERS, self.stolen > MUCH_STOLEN);
+        match rule {
+            RuleId::CpuSteal => stolen,
+            RuleId::OtherProcesses => others,
+            // They follow from one or the other.
+            RuleId::SenderBelowRate
+            | RuleId::WorkerSaturated
+            | RuleId::RunDelay
+            | RuleId::LossLocation
+            | RuleId::SenderBursts
+            | RuleId::WarmUpInMean
+            | RuleId::TailLoss
+            | RuleId::JitterOfReceiver
+            | RuleId::IntervalMismatch
+            | RuleId::SpuriousRetransmissions => others || stolen,
+            _ => false,
+        }
+    }
+
+    /// Whether it is less than a rule speaks of.
+    pub fn is_quiet(self) -> bool {
+        self.others <= MUCH_BY_OTHERS && self.stolen <= MUCH_STOLEN
+    }
+}
+
+impl Display for Noise {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "others ran {:.2} of a CPU, {:.2} of one was stolen", self.others, self.stolen)
+    }
+}
+
+/// Waits for a quiet second, but not forever.
+///
+/// # Errors
+/// There is no proc file system.
+pub fn wait() -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let before = Reading::take()?;
+        std::thread::sleep(Duration::from_secs(1));
+        if Reading::take()?.noise_since(&before).is_quiet() || Instant::now() > deadline {
+            return Ok(());
+        }
+    }
+}
+
+/// Ticks of all processes but this one and its children, with what they waited for: so what
+/// one that ended ran is its parent's.
+fn ran_by_others() -> Result<u64> {
+    let own = std::process::id();
+    let mut sum = 0;
+    for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
+        // What has ended meanwhile is counted with its parent.
+        let Ok(text) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let Some(process) = Process::of(&text) else { continue };
+        if process.id != own && process.parent != own {
+            sum += process.ticks;
+        }
+    }
+    Ok(sum)
+}
+
+/// What `/proc/<pid>/stat` says (proc_pid_stat(5)).
+struct Process {
+    id: u32,
+    parent: u32,
+    ticks: u64,
+}
+
+impl Process {
+    fn of(text: &str) -> Option<Self> {
+        let id = text.split(' ').next()?.parse().ok()?;
+        // The name may have spaces and parentheses.
+        let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();
+        let parent = fields.get(1)?.parse().ok()?;
+        // utime, stime, cutime and cstime are fields 14 to 17; the first one here is 3.
+        let ticks = fields.get(11..15)?.iter().map(|one| one.parse::<u64>().unwrap_or(0)).sum();
+        Some(Self { id, parent, ticks })
+    }
+}
+
+/// The threshold of `other-processes`, of one CPU.
+const MUCH_BY_OTHERS: f64 = 0.05;
+/// The threshold of `cpu-steal`.
+const MUCH_STOLEN: f64 = 0.01;
+/// `USER_HZ`, which is 100 on all architectures of today.
+const TICKS_PER_SECOND: f64 = 100.0;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let text = "77 (a) b (c) S 5 77 77 0 -1 4194560 900 800 0 0 10 20 30 40 20 0 1 0";
+        let process = Process::of(text).expect("a process");
+        assert_eq!((process.id, process.parent, process.ticks), (77, 5, 100));
+        assert!(Process::of("77 (a").is_none());
+    }
+
+    #[test]
+    fn a_witness_confirms_only_what_it_saw() {
+        let loud = Noise { others: 0.5, stolen: 0.0 };
+        assert!(loud.confirms(RuleId::OtherProcesses) && loud.confirms(RuleId::RunDelay));
+        assert!(
+            !loud.confirms(RuleId::CpuSteal)
+                && !loud.confirms(RuleId::ForeignTraffic)
+                && !loud.is_quiet()
+        );
+        let quiet = Noise { others: 0.01, stolen: 0.0 };
+        assert!(
+            !quiet.confirms(RuleId::OtherProcesses)
+                && !quiet.confirms(RuleId::RunDelay)
+                && quiet.is_quiet()
+        );
+    }
+}

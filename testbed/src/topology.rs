@@ -1,0 +1,209 @@
+//! Hosts that exist for one run, and what joins them. Nothing else sends there.
+
+use std::fmt;
+use std::fs;
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use lab::{Host, Impairment, Link, LinkSpec, Relayed, Routed, Shape};
+
+use crate::interface::{Counters, Headers};
+use crate::workload::{Direction, Traffic, Workload};
+
+/// The path from client to server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Path {
+    /// Loopback of one host
+    #[value(name = "lo")]
+    Loopback,
+    /// A virtual Ethernet pair between two hosts
+    Veth,
+}
+
+/// A client's host and a server's, of which both may be one.
+#[derive(Debug)]
+pub struct Topology {
+    path: Path,
+    joint: Joint,
+}
+
+/// What joins them.
+#[derive(Debug)]
+enum Joint {
+    Cable(Box<Link>),
+    Router(Box<Routed>),
+    Relay(Box<Relayed>),
+}
+
+/// Prepares to make hosts; to be called before the first thread starts.
+///
+/// # Errors
+/// The system permits no network namespaces.
+pub fn prepare() -> Result<()> {
+    match lab::prepare() {
+        lab::Access::Forbidden { reason } => bail!("cannot make hosts to run on: {reason}"),
+        _ => Ok(()),
+    }
+}
+
+impl Topology {
+    /// Hosts of a comparison: each byte passes the interface once, as its counters are compared
+    /// with what programs report.
+    ///
+    /// # Errors
+    /// The hosts cannot be made.
+    pub fn create(path: Path) -> Result<Self> {
+        let topology = Self::cable(path, &LinkSpec::default())?;
+        without_loss_probes(topology.client())?;
+        without_loss_probes(topology.server())?;
+        Ok(topology)
+    }
+
+    /// Two hosts and a cable; a path over loopback is that of the first.
+    ///
+    /// # Errors
+    /// The hosts cannot be made.
+    pub fn cable(path: Path, spec: &LinkSpec) -> Result<Self> {
+        let link = Link::create(spec).context(REFUSED)?;
+        Ok(Self { path, joint: Joint::Cable(Box::new(link)) })
+    }
+
+    /// Two hosts and a router between them.
+    ///
+    /// # Errors
+    /// The hosts cannot be made.
+    pub fn router(spec: &LinkSpec) -> Result<Self> {
+        let routed = Routed::create(spec).context(REFUSED)?;
+        Ok(Self { path: Path::Veth, joint: Joint::Router(Box::new(routed)) })
+    }
+
+    /// Two hosts and a relay between them, with what it does to what the client sends, and to what
+    /// the server sends.
+    ///
+    /// # Errors
+    /// The hosts cannot be made.
+    pub fn relay(spec: &LinkSpec, there: Impairment, back: Impairment) -> Result<Self> {
+        let relayed = Relayed::create(spec, there, back, SEED).context(REFUSED)?;
+        Ok(Self { path: Path::Veth, joint: Joint::Relay(Box::new(relayed)) })
+    }
+
+    /// Where the client runs.
+    pub fn client(&self) -> &Host {
+        match &self.joint {
+            Joint::Cable(link) => &link.near,
+            Joint::Router(routed) => &routed.near,
+            Joint::Relay(relayed) => &relayed.near,
+        }
+    }
+
+    /// Where the server runs.
+    pub fn server(&self) -> &Host {
+        match (self.path, &self.joint) {
+            (Path::Loopback, _) => self.client(),
+            (Path::Veth, Joint::Cable(link)) => &link.far,
+            (Path::Veth, Joint::Router(routed)) => &routed.far,
+            (Path::Veth, Joint::Relay(relayed)) => &relayed.far,
+        }
+    }
+
+    /// The router's end towards the client, and that towards the server.
+    ///
+    /// # Errors
+    /// There is no router.
+    pub fn router_ends(&self) -> Result<(&Host, &Host)> {
+        match &self.joint {
+            Joint::Cable(_) | Joint::Relay(_) => bail!("there is no router"),
+            Joint::Router(routed) => Ok((&routed.router_near, &routed.router_far)),
+        }
+    }
+
+    /// The server's address.
+    pub fn address(&self) -> Ipv4Addr {
+        match self.path {
+            Path::Loopback => Ipv4Addr::LOCALHOST,
+            Path::Veth => self.server().ipv4(),
+        }
+    }
+
+    /// Bytes of the largest packet, if the kernel reports them (IPv6 takes the link's for its own).
+    pub fn mtu(&self) -> Option<u32> {
+        let (host, interface) = self.ingress(Direction::Reverse)[0];
+        let path = format!("/proc/sys/net/ipv6/conf/{interface}/mtu");
+        host.run(|| fs::read_to_string(path)).ok()?.ok()?.trim().parse().ok()
+    }
+
+    /// Bytes beside the payload that a packet of the workload has on the interfaces.
+    pub fn headers(&self, workload: &Workload) -> Headers {
+        match (self.path, workload.traffic) {
+            (Path::Loopback, Traffic::Udp) => Headers::UDP_WITHOUT_ETHERNET,
+            (Path::Veth, Traffic::Udp) => Headers::UDP_WITH_ETHERNET,
+            (Path::Loopback, _) => Headers::WITHOUT_ETHERNET,
+            (Path::Veth, _) => Headers::WITH_ETHERNET,
+        }
+    }
+
+    /// What the interfaces of the receivers of a direction have received.
+    ///
+    /// # Errors
+    /// The kernel does not report it.
+    pub fn received(&self, direction: Direction) -> Result<Counters> {
+        let counters = self.ingress(direction).into_iter().map(|(host, name)| received(host, name));
+        let counters: Vec<Counters> = counters.collect::<Result<_>>()?;
+        counters.into_iter().reduce(|one, other| one + other).context("no interface")
+    }
+
+    /// The interfaces on which payload of a direction arrives. What is sent on loopback is received
+    /// there.
+    fn ingress(&self, direction: Direction) -> Vec<(&Host, &str)> {
+        let (near, far) = (self.client(), self.server());
+        match (self.path, direction) {
+            (Path::Loopback, _) => vec![(near, "lo")],
+            (Path::Veth, Direction::Send) => vec![(far, far.interface())],
+            (Path::Veth, Direction::Reverse) => vec![(near, near.interface())],
+            (Path::Veth, Direction::Both) => {
+                vec![(near, near.interface()), (far, far.interface())]
+            }
+        }
+    }
+}
+
+/// A link that lets so many Mbit/s through.
+///
+/// # Errors
+/// A rate of 0.
+pub fn limited(mbps: u64) -> Result<LinkSpec> {
+    let rate = lab::Rate::from_bits_per_second(mbps * 1_000_000).context("a rate above zero")?;
+    Ok(LinkSpec { shape: Some(Shape::with_rate(rate)), ..LinkSpec::default() })
+}
+
+fn received(host: &Host, interface: &str) -> Result<Counters> {
+    // Of the thread's network; /proc/net would be that of the process.
+    let text = host.run(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
+    Counters::read(&text, interface).with_context(|| format!("no counters of {interface}"))
+}
+
+/// Lets each byte pass the interface once.
+///
+/// With thousands of streams an acknowledgement is often late, since the receiver has not
+/// come round to the stream. The sender takes that for a loss and sends the tail again
+/// (RFC 8985, section 7): on loopback up to 64 KiB, together a tenth of all that passes.
+fn without_loss_probes(host: &Host) -> Result<()> {
+    let write = || fs::write(EARLY_RETRANSMISSION, "0");
+    host.run(write)?.with_context(|| format!("cannot write {EARLY_RETRANSMISSION}"))
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loopback => "lo",
+            Self::Veth => "veth",
+        })
+    }
+}
+
+const REFUSED: &str = "cannot make the hosts";
+/// The same decisions of a relay in each run.
+const SEED: u64 = 20_260_101;
+/// Documentation/networking/ip-sysctl.rst; each network namespace has its own.
+const EARLY_RETRANSMISSION: &str = "/proc/sys/net/ipv4/tcp_early_retrans";
