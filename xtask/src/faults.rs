@@ -1,13 +1,13 @@
 //! `faults`: one cause at a time, planted between hosts of our own, and whether the verdict
 //! names it.
 //!
-//! Scenarios are files below `faults/scenarios`. Each is played without its cause and with it,
+//! Scenarios are files below `faults/scenarios`. Each is run without its cause and with it,
 //! in turns: a cause that costs nothing proves nothing.
 
 mod kept;
 mod matrix;
 mod needs;
-mod play;
+mod run;
 mod said;
 mod scenario;
 mod setting;
@@ -22,12 +22,12 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use linux::event::StopSignals;
 
+use crate::hosts::{self, UnderTest};
 use crate::output::{say, transient};
 use crate::packages;
-use crate::stage::{self, Troupe};
 use crate::workspace::Workspace;
 use matrix::Matrix;
-use play::{Bench, Outcome};
+use run::{Outcome, Runner};
 use scenario::{Run, Scenario};
 
 /// Plants one cause at a time and looks whether the verdict names it
@@ -42,7 +42,7 @@ pub(crate) struct Faults {
     /// Some quick scenarios, in less than a minute
     #[arg(long)]
     short: bool,
-    /// List the scenarios and what they plant, and play none
+    /// List the scenarios and what they plant, and run none
     #[arg(long)]
     list: bool,
     /// Write what came of each round to a file, as JSON
@@ -51,7 +51,7 @@ pub(crate) struct Faults {
     /// Keep the record of each run with a cause in a folder
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Play nothing: judge the records of such a folder by the rules of this tree
+    /// Run nothing: judge the records of such a folder by the rules of this tree
     #[arg(long, value_name = "DIR", conflicts_with = "keep")]
     judge: Option<PathBuf>,
     /// Program to put to the test [default: built from this tree]
@@ -78,11 +78,11 @@ impl Faults {
             Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
             None => workspace.build_release()?,
         };
-        if let Some(reason) = stage::prepare() {
+        if let Some(reason) = hosts::prepare() {
             return Ok(format!("faults: not run, since no hosts can be made here: {reason}"));
         }
         packages::provide(&packages::FAULTS)?;
-        self.play(&Troupe { program, short: self.short }, &scenarios)
+        self.run_all(&UnderTest { program, short: self.short }, &scenarios)
     }
 
     fn is_asked(&self, scenario: &Scenario) -> bool {
@@ -91,15 +91,15 @@ impl Faults {
         is_named && (!self.short || scenario.run == Run::Short)
     }
 
-    fn play(&self, troupe: &Troupe, scenarios: &[Scenario]) -> Result<String> {
+    fn run_all(&self, under_test: &UnderTest, scenarios: &[Scenario]) -> Result<String> {
         // From here on Ctrl-C ends nothing by itself: what was planted is taken away first.
         let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
         let is_stopped = || interrupts.arrived();
-        let bench = Bench { troupe, keep: self.keep.as_deref(), is_stopped: &is_stopped };
+        let runner = Runner { under_test, keep: self.keep.as_deref(), is_stopped: &is_stopped };
         let mut course = Course::default();
         for (number, scenario) in scenarios.iter().enumerate() {
             transient(format!("[{}/{}] {}", number + 1, scenarios.len(), scenario.name));
-            course.go_on(self.came_of(&bench, scenario));
+            course.go_on(self.came_of(&runner, scenario));
             if course.is_stopped {
                 break;
             }
@@ -111,23 +111,23 @@ impl Faults {
         course.verdict()
     }
 
-    /// What cannot be planted, or ends in an error, does not keep others from being played.
-    fn came_of(&self, bench: &Bench<'_>, scenario: &Scenario) -> Came {
+    /// What cannot be planted, or ends in an error, does not keep others from being run.
+    fn came_of(&self, runner: &Runner<'_>, scenario: &Scenario) -> Came {
         let name = &scenario.name;
-        let played = needs::missing(scenario).and_then(|missing| {
+        let came = needs::missing(scenario).and_then(|missing| {
             if let Some(why) = missing {
                 return Ok(Came::NotRun(format!("{name} ({why})")));
             }
-            let outcome = Outcome::of(bench, scenario, self.times)?;
-            Ok(outcome.map_or(Came::Stopped, Came::Played))
+            let outcome = Outcome::of(runner, scenario, self.times)?;
+            Ok(outcome.map_or(Came::Stopped, Came::Ran))
         });
-        played.unwrap_or_else(|error| Came::Failed(format!("{name}: {error:#}")))
+        came.unwrap_or_else(|error| Came::Failed(format!("{name}: {error:#}")))
     }
 }
 
 /// What came of one scenario.
 enum Came {
-    Played(Outcome),
+    Ran(Outcome),
     NotRun(String),
     Failed(String),
     Stopped,
@@ -146,7 +146,7 @@ impl Course {
     fn go_on(&mut self, came: Came) {
         transient("");
         match came {
-            Came::Played(outcome) => self.note(outcome),
+            Came::Ran(outcome) => self.note(outcome),
             Came::NotRun(why) => {
                 say(format!("-     not run: {why}"));
                 self.not_run.push(why);
@@ -172,7 +172,7 @@ impl Course {
             let expected = &outcome.expected;
             say(format!("{word} {}{cost}; {expected} expected; {}", outcome.scenario, round.said));
             if round.attempts > 1 {
-                say(format!("      played {} times; in the last, {}", round.attempts, round.noise));
+                say(format!("      run {} times; in the last, {}", round.attempts, round.noise));
             }
             if outcome.is_control && !round.said.alarms().is_empty() {
                 let alarms: Vec<_> = round.said.alarms().iter().map(|rule| rule.slug()).collect();

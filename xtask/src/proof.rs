@@ -1,6 +1,6 @@
 //! `proof`: what linerate says of a test, held against causes that were planted.
 //!
-//! Each scene has hosts of its own (crate `lab`), on which one thing is wrong and witnesses of
+//! Each case has hosts of its own (crate `lab`), on which one thing is wrong and witnesses of
 //! the kernel, or of iptables, tell how much.
 
 mod attribution;
@@ -15,8 +15,8 @@ use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 
 use crate::command;
+use crate::hosts::{self, UnderTest};
 use crate::output::say;
-use crate::stage::{self, Troupe};
 use crate::workspace::{Build, Workspace};
 
 /// Plants causes and looks whether linerate names them
@@ -42,7 +42,7 @@ enum What {
     Cost,
     /// Each rule says what is wrong where it is, and nothing where nothing is
     Stamps {
-        /// Only scenes of this rule, e.g. run-delay; `clean` are those in which nothing is planted
+        /// Only cases of this rule, e.g. run-delay; `clean` are those in which nothing is planted
         #[arg(long, value_name = "RULE")]
         only: Option<String>,
     },
@@ -54,15 +54,15 @@ impl Proof {
             Some(path) => path,
             None => Workspace::find()?.build_release()?,
         };
-        if let Some(reason) = stage::prepare() {
+        if let Some(reason) = hosts::prepare() {
             return Ok(format!("proof: not run, since no hosts can be made here: {reason}"));
         }
-        let troupe = Troupe { program, short: self.short };
+        let under_test = UnderTest { program, short: self.short };
         match self.what {
-            What::Ledger => verdict("ledger", &ledger::play(&troupe)?),
-            What::Attribution => verdict("attribution", &attribution::play(&troupe)?),
-            What::Cost => cost::play(&troupe),
-            What::Stamps { only } => verdict("stamps", &stamps::play(&troupe, only.as_deref())?),
+            What::Ledger => verdict("ledger", &ledger::run(&under_test)?),
+            What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
+            What::Cost => cost::run(&under_test),
+            What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }
 }
@@ -75,31 +75,31 @@ pub(crate) fn short(workspace: &Workspace) -> Result<()> {
     command::run(run.arg(workspace.build(Build::Checked)?).current_dir(&workspace.root))
 }
 
-/// How one scene went.
-pub(crate) struct Scene {
+/// How one case went.
+pub(crate) struct Outcome {
     /// What was planted.
     name: String,
     /// Whether that is right.
     right: bool,
 }
 
-/// Says how all scenes went.
-fn verdict(what: &str, scenes: &[Scene]) -> Result<String> {
+/// Says how all cases went.
+fn verdict(what: &str, cases: &[Outcome]) -> Result<String> {
     let wrong: Vec<_> =
-        scenes.iter().filter(|scene| !scene.right).map(|scene| scene.name.as_str()).collect();
+        cases.iter().filter(|case| !case.right).map(|case| case.name.as_str()).collect();
     ensure!(
         wrong.is_empty(),
         "proof {what}: {} of {} wrong: {}",
         wrong.len(),
-        scenes.len(),
+        cases.len(),
         wrong.join(", ")
     );
-    Ok(format!("proof {what}: {} scenes, all right", scenes.len()))
+    Ok(format!("proof {what}: {} cases, all right", cases.len()))
 }
 
-impl Scene {
+impl Outcome {
     /// Shows it at once: the next one takes its time.
-    fn of(name: impl Into<String>, seen: impl Into<String>, right: bool) -> Self {
+    fn show(name: impl Into<String>, seen: impl Into<String>, right: bool) -> Self {
         let name = name.into();
         say(format!("{} {name}: {}", if right { "ok   " } else { "WRONG" }, seen.into()));
         Self { name, right }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use super::play::Outcome;
+use super::run::Outcome;
 
 /// How often something was said where something else, or the same, was planted.
 #[derive(Debug, Default)]

@@ -6,10 +6,10 @@ use anyhow::Result;
 use lab::{Host, Link, LinkSpec};
 
 use super::scenario::{Need, Scenario};
+use crate::hosts::plant::Group;
 use crate::packages;
-use crate::stage::plant::Group;
 
-/// Why a scenario cannot be played here; none: it can.
+/// Why a scenario cannot be run here; none: it can.
 pub(super) fn missing(scenario: &Scenario) -> Result<Option<String>> {
     if let Some(why) = &scenario.never {
         return Ok(Some(why.clone()));

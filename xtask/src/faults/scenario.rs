@@ -28,7 +28,7 @@ pub(super) struct Scenario {
     pub(super) metric: Metric,
     #[serde(default)]
     pub(super) peer: Peer,
-    /// Whether it is one of those that a short run plays.
+    /// Whether it is one of those of a short run.
     #[serde(default)]
     pub(super) run: Run,
     #[serde(default)]
@@ -40,7 +40,7 @@ pub(super) struct Scenario {
     #[serde(default)]
     pub(super) plant: Vec<Step>,
     pub(super) expect: Expected,
-    /// Why it can be played on no kernel.
+    /// Why it can be run on no kernel.
     pub(super) never: Option<String>,
 }
 

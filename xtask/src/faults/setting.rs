@@ -12,43 +12,50 @@ use super::standstill::Standstill;
 use super::step::{At, Cable, End, Step};
 use super::wrapping::Wrapping;
 use crate::command;
-use crate::stage::plant::{self, Group};
-use crate::stage::{Server, Stage, Troupe};
+use crate::hosts::plant::{self, Group};
+use crate::hosts::{Testbed, UnderTest};
+use testbed::process::Running;
+use testbed::topology::{Path as Way, Topology};
+use testbed::workload::PORT;
 
 /// Hosts, and programs of them.
 ///
 /// Fields end in the order in which they stand: programs before the hosts that they run on.
 pub(super) struct Setting<'a> {
-    troupe: &'a Troupe,
+    under_test: &'a UnderTest,
     /// What runs beside the test.
     beside: Vec<Beside>,
-    server: Option<Server>,
+    server: Option<Running>,
     client: Wrapping,
     far: Wrapping,
     groups: Vec<Group>,
     words: String,
-    stage: Stage<'a>,
+    bed: Testbed<'a>,
 }
 
 /// Something that ends when the test has ended.
 #[expect(dead_code, reason = "they are there to be dropped")]
 enum Beside {
-    Program(Server),
+    Program(Running),
     Standstill(Standstill),
 }
 
 impl<'a> Setting<'a> {
     /// Everything stands and answers when this returns.
-    pub(super) fn of(troupe: &'a Troupe, scenario: &Scenario, steps: &[&Step]) -> Result<Self> {
+    pub(super) fn of(
+        under_test: &'a UnderTest,
+        scenario: &Scenario,
+        steps: &[&Step],
+    ) -> Result<Self> {
         let mut setting = Self {
-            troupe,
+            under_test,
             beside: Vec::new(),
             server: None,
             client: Wrapping::default(),
             far: Wrapping::default(),
             groups: Vec::new(),
             words: words(&scenario.test, steps),
-            stage: stage(troupe, scenario.ground, steps)?,
+            bed: testbed(under_test, scenario.ground, steps)?,
         };
         for step in steps {
             setting.prepare(step).with_context(|| format!("{step:?}"))?;
@@ -62,16 +69,15 @@ impl<'a> Setting<'a> {
 
     /// The command whose record counts.
     pub(super) fn test(&self) -> Command {
-        let mut command = self.client.command(self.stage.near(), &self.troupe.program);
-        command.args(["test", &self.stage.address().to_string(), "--json", "--quiet"]);
+        let mut command = self.client.command(self.bed.near(), &self.under_test.program);
+        command.args(["test", &self.bed.address().to_string(), "--json", "--quiet"]);
         command.args(self.words.split_whitespace());
         command
     }
 
     /// Whether the server still runs.
     pub(super) fn still_serves(&mut self) -> bool {
-        let Some(server) = &mut self.server else { return false };
-        matches!(server.0.try_wait(), Ok(None))
+        self.server.as_mut().is_some_and(Running::is_running)
     }
 
     /// What is done before the server starts.
@@ -126,38 +132,38 @@ impl<'a> Setting<'a> {
         Ok(())
     }
 
-    fn serve(&self, peer: Peer) -> Result<Server> {
+    fn serve(&self, peer: Peer) -> Result<Running> {
         let (program, words): (&Path, &[&str]) = match peer {
-            Peer::Linerate => (&self.troupe.program, &["serve", "--quiet"]),
+            Peer::Linerate => (&self.under_test.program, &["serve", "--quiet"]),
             Peer::Iperf3 => (Path::new("iperf3"), &["--server"]),
         };
-        let mut command = self.far.command(self.stage.far(), program);
+        let mut command = self.far.command(self.bed.far(), program);
         command.args(words).stdout(Stdio::null()).stderr(Stdio::null());
-        self.stage.answers(command)
+        self.bed.answers(command)
     }
 
     /// Other streams over the same link, for longer than the test takes.
     fn traffic(&mut self, words: &str) -> Result<()> {
-        let (address, port) = (self.stage.address(), OTHER_PORT.to_string());
-        let linerate = |host| Wrapping::default().command(host, &self.troupe.program);
-        let mut server = linerate(self.stage.far());
+        let (address, port) = (self.bed.address(), OTHER_PORT.to_string());
+        let linerate = |host| Wrapping::default().command(host, &self.under_test.program);
+        let mut server = linerate(self.bed.far());
         server.args(["serve", "--quiet", "--port", &port]);
-        let server = self.stage.started(server, (address, OTHER_PORT).into())?;
-        let mut client = linerate(self.stage.near());
+        let server = self.bed.started(server, (address, OTHER_PORT).into())?;
+        let mut client = linerate(self.bed.near());
         client.args(["test", &address.to_string(), "--quiet", "--port", &port]);
-        client.args(words.split_whitespace()).stdout(Stdio::null()).stderr(Stdio::null());
-        let client = client.spawn().map(Server).context("cannot start another client")?;
+        client.args(words.split_whitespace());
+        let client = Running::silent(client)?;
         // It must not wait for a server that has gone.
         self.beside.extend([client, server].map(Beside::Program));
         Ok(())
     }
 
     fn observe(&mut self) -> Result<()> {
-        let (router, _) = self.stage.router()?;
+        let (router, _) = self.bed.router()?;
         let address = router.ipv4();
-        let mut command = Wrapping::default().command(router, &self.troupe.program);
+        let mut command = Wrapping::default().command(router, &self.under_test.program);
         command.args(["serve", "--quiet", "--observe"]);
-        let server = self.stage.started(command, (address, USUAL_PORT).into())?;
+        let server = self.bed.started(command, (address, PORT).into())?;
         self.beside.push(Beside::Program(server));
         self.words += " --observe ";
         self.words += &address.to_string();
@@ -173,17 +179,17 @@ impl<'a> Setting<'a> {
 
     fn at(&self, at: At, change: impl Fn(&Host) -> Result<()>) -> Result<()> {
         match at {
-            At::Client => change(self.stage.near()),
-            At::Server => change(self.stage.far()),
-            At::Both => change(self.stage.near()).and_then(|()| change(self.stage.far())),
-            At::Router => change(self.stage.router()?.1),
+            At::Client => change(self.bed.near()),
+            At::Server => change(self.bed.far()),
+            At::Both => change(self.bed.near()).and_then(|()| change(self.bed.far())),
+            At::Router => change(self.bed.router()?.1),
         }
     }
 
     fn host(&self, end: End) -> &Host {
         match end {
-            End::Client => self.stage.near(),
-            End::Server => self.stage.far(),
+            End::Client => self.bed.near(),
+            End::Server => self.bed.far(),
         }
     }
 
@@ -195,12 +201,12 @@ impl<'a> Setting<'a> {
     }
 
     fn server_id(&self) -> Result<u32> {
-        Ok(self.server.as_ref().context("there is no server yet")?.0.id())
+        Ok(self.server.as_ref().context("there is no server yet")?.id())
     }
 }
 
 /// The hosts, with what a link is made with.
-fn stage<'a>(troupe: &'a Troupe, ground: Ground, steps: &[&Step]) -> Result<Stage<'a>> {
+fn testbed<'a>(under_test: &'a UnderTest, ground: Ground, steps: &[&Step]) -> Result<Testbed<'a>> {
     let mtu = steps.iter().rev().find_map(|step| match step {
         Step::Mtu { bytes } => Some(*bytes),
         _ => None,
@@ -210,14 +216,15 @@ fn stage<'a>(troupe: &'a Troupe, ground: Ground, steps: &[&Step]) -> Result<Stag
         _ => None,
     });
     let spec = LinkSpec { mtu, ..LinkSpec::default() };
-    match ground {
-        Ground::Cable => Stage::with_cable(troupe, &spec),
-        Ground::Router => Stage::with_router(troupe, &spec),
+    let topology = match ground {
+        Ground::Cable => Topology::cable(Way::Veth, &spec)?,
+        Ground::Router => Topology::router(&spec)?,
         Ground::Relay => {
             let (there, back) = cable.unwrap_or_else(Cable::default).impairments()?;
-            Stage::with_relay(troupe, &spec, there, back)
+            Topology::relay(&spec, there, back)?
         }
-    }
+    };
+    Ok(Testbed::on(under_test, topology))
 }
 
 /// Words of `linerate test`.
@@ -260,13 +267,12 @@ fn steer(host: &Host, mask: &str) -> Result<()> {
 }
 
 /// A tracer that keeps a process waiting in its calls; it ends with the process.
-fn slowed(process: u32, calls: &str, micros: u32) -> Result<Server> {
+fn slowed(process: u32, calls: &str, micros: u32) -> Result<Running> {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "/dev/null", "-p", &process.to_string()]);
     command.args(["-e", &format!("trace={calls}")]);
     command.args(["-e", &format!("inject={calls}:delay_exit={micros}")]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let tracer = command.spawn().map(Server).context("cannot start strace")?;
+    let tracer = Running::silent(command)?;
     wait_for_tracer(process)?;
     Ok(tracer)
 }
@@ -284,6 +290,5 @@ fn wait_for_tracer(process: u32) -> Result<()> {
     anyhow::bail!("strace does not trace process {process}")
 }
 
-/// iperf3's, and one beside it.
-const USUAL_PORT: u16 = 5201;
+/// A port beside the usual one.
 const OTHER_PORT: u16 = 5202;

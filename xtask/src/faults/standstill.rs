@@ -1,11 +1,11 @@
 //! A program that stands still again and again (SIGSTOP and SIGCONT, signal(7)).
 
-use std::process::Command;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use testbed::process;
 
 /// A thread that stops a process and lets it go on; the process goes on when this ends.
 #[derive(Debug)]
@@ -16,18 +16,18 @@ pub(super) struct Standstill {
 
 impl Standstill {
     /// The process runs so long, stands still so long, and so on.
-    pub(super) fn of(process: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
+    pub(super) fn of(id: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
         let (end, ended) = mpsc::channel::<()>();
-        let turns = [(run_ms, "-STOP"), (stop_ms, "-CONT")];
+        let turns = [(run_ms, "STOP"), (stop_ms, "CONT")];
         let work = move || {
             for (millis, signal) in turns.into_iter().cycle() {
                 let wait = ended.recv_timeout(Duration::from_millis(millis));
                 if wait != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
-                tell(process, signal);
+                send(id, signal);
             }
-            tell(process, "-CONT");
+            send(id, "CONT");
         };
         let thread = thread::Builder::new().spawn(work).context("cannot start a thread")?;
         Ok(Self { end: Some(end), thread: Some(thread) })
@@ -42,7 +42,7 @@ impl Drop for Standstill {
     }
 }
 
-fn tell(process: u32, signal: &str) {
-    // A process that has ended need not be told.
-    _ = Command::new("kill").args([signal, &process.to_string()]).output();
+fn send(id: u32, signal: &str) {
+    // A process that has ended needs no signal.
+    _ = process::signal(id, signal);
 }

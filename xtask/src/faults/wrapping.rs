@@ -6,7 +6,7 @@ use std::process::Command;
 
 use lab::Host;
 
-use crate::stage;
+use crate::hosts;
 
 /// What stands in front of a program.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Wrapping {
         words.push(program.into());
         let mut command = host.command(&words[0]);
         command.args(&words[1..]);
-        stage::clean(&mut command);
+        hosts::clean(&mut command);
         command
     }
 }

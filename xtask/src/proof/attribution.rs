@@ -7,9 +7,11 @@ use anyhow::{Context, Result, ensure};
 use measurement::profile::Mode;
 use measurement::{Attribution, HostEvidence, Profile, TestRecord, Work};
 
-use super::Scene;
-use super::stage::{Stage, Troupe, Way, judgement, record_of};
+use super::Outcome;
+use crate::hosts::{Testbed, UnderTest, judgement, record_of};
 use crate::output::say;
+use testbed::spread::Spread;
+use testbed::topology::Path;
 
 /// A way in which data go through a kernel.
 struct Load {
@@ -17,40 +19,40 @@ struct Load {
     words: &'static str,
 }
 
-/// Every load over every way, then pairs of tests with samples and without.
-pub(super) fn play(troupe: &Troupe) -> Result<Vec<Scene>> {
-    let mut scenes = Vec::new();
-    for way in [Way::Veth, Way::Loopback] {
+/// Every load over every path, then pairs of tests with samples and without.
+pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
+    let mut cases = Vec::new();
+    for path in [Path::Veth, Path::Loopback] {
         for load in &LOADS {
-            scenes.extend(named(troupe, way, load)?);
+            cases.extend(named(under_test, path, load)?);
         }
     }
-    compare(troupe)?;
-    Ok(scenes)
+    compare(under_test)?;
+    Ok(cases)
 }
 
-/// One scene for what was named, and one for what it cost; both hosts sample all CPUs.
-fn named(troupe: &Troupe, way: Way, load: &Load) -> Result<[Scene; 2]> {
-    let seconds = if troupe.short { 2 } else { 6 };
-    let stage = Stage::new(troupe, way)?;
-    let record = sampled(&stage, &format!("{} -t {seconds}s", load.words), HERTZ)?;
+/// One case for what was named, and one for what it cost; both hosts sample all CPUs.
+fn named(under_test: &UnderTest, path: Path, load: &Load) -> Result<[Outcome; 2]> {
+    let seconds = if under_test.short { 2 } else { 6 };
+    let bed = Testbed::new(under_test, path)?;
+    let record = sampled(&bed, &format!("{} -t {seconds}s", load.words), HERTZ)?;
     let attributions = &judgement(&record)?.attributions;
     ensure!(!attributions.is_empty(), "no host was sampled: {:?}", gaps(&record));
     let worst = attributions.iter().map(|one| one.labelled).fold(1.0, f64::min);
-    let name = format!("{}, {way:?}", load.name);
+    let name = format!("{}, {path:?}", load.name);
     let seen = attributions.iter().map(|one| show(one, &record)).collect::<Vec<_>>().join("; ");
     let costs: Vec<_> = record.hosts.iter().map(cost).collect();
     let cost = costs.iter().copied().fold(0.0, f64::max);
     let told = format!("at most {cost:.2} % of a CPU for the thread that watches");
     Ok([
-        Scene::of(format!("{name}: names"), seen, worst >= LEAST_LABELLED),
-        Scene::of(format!("{name}: cost"), told, cost <= MOST_PERCENT),
+        Outcome::show(format!("{name}: names"), seen, worst >= LEAST_LABELLED),
+        Outcome::show(format!("{name}: cost"), told, cost <= MOST_PERCENT),
     ])
 }
 
-fn sampled(stage: &Stage<'_>, words: &str, hertz: u32) -> Result<TestRecord> {
-    let _server = stage.serve(&format!("--profile {hertz}"))?;
-    record_of(stage.client(&format!("{words} --profile {hertz}")))
+fn sampled(bed: &Testbed, words: &str, hertz: u32) -> Result<TestRecord> {
+    let _server = bed.serve(&format!("--profile {hertz}"))?;
+    record_of(bed.client(&format!("{words} --profile {hertz}")))
 }
 
 fn gaps(record: &TestRecord) -> Vec<&str> {
@@ -90,23 +92,21 @@ fn unknown(profile: &Profile) -> String {
 
 /// The interrupts that take samples are no thread's time: what they take is in the rate that a
 /// test on full CPUs loses.
-fn compare(troupe: &Troupe) -> Result<()> {
-    let rounds = if troupe.short { 4 } else { 12 };
-    let stage = Stage::new(troupe, Way::Veth)?;
+fn compare(under_test: &UnderTest) -> Result<()> {
+    let rounds = if under_test.short { 4 } else { 12 };
+    let bed = Testbed::new(under_test, Path::Veth)?;
     let mut ratios = Vec::new();
     for round in 0..rounds {
         // What comes first has now this and now that advantage.
         let order = if round % 2 == 0 { [HERTZ, 0] } else { [0, HERTZ] };
         let mut rates = [0.0; 2];
         for hertz in order {
-            let record = sampled(&stage, "--tcp --send -t 3s", hertz)?;
+            let record = sampled(&bed, "--tcp --send -t 3s", hertz)?;
             rates[usize::from(hertz == 0)] = rate(&record)?;
         }
         ratios.push(rates[0] / rates[1]);
     }
-    ratios.sort_by(f64::total_cmp);
-    let (least, most) = (ratios[0], ratios[ratios.len() - 1]);
-    let median = ratios[ratios.len() / 2];
+    let Spread { median, least, most } = Spread::of(ratios).context("no pair of rates")?;
     say(format!(
         "rate with {HERTZ} samples a second to without: {median:.3} ({least:.3} to {most:.3}, \
          {rounds} pairs); what the samples' interrupts take is in it"

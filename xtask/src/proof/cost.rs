@@ -4,13 +4,15 @@
 use anyhow::{Context, Result, ensure};
 use measurement::TestRecord;
 
-use super::stage::{Stage, Troupe, Way, record_of};
+use crate::hosts::{Testbed, UnderTest, record_of};
 use crate::output::say;
+use testbed::spread::{Spread, median, percentile};
+use testbed::topology::Path;
 
 /// Runs pairs of tests, one watched and one not, and compares.
-pub(super) fn play(troupe: &Troupe) -> Result<String> {
-    let rounds = if troupe.short { 3 } else { 12 };
-    let stage = Stage::new(troupe, Way::Veth)?;
+pub(super) fn run(under_test: &UnderTest) -> Result<String> {
+    let rounds = if under_test.short { 3 } else { 12 };
+    let bed = Testbed::new(under_test, Path::Veth)?;
     let mut costs = Vec::new();
     let mut ratios = Vec::new();
     for round in 0..rounds {
@@ -18,9 +20,9 @@ pub(super) fn play(troupe: &Troupe) -> Result<String> {
         let order = if round % 2 == 0 { [true, false] } else { [false, true] };
         let mut rates = [0.0; 2];
         for watched in order {
-            let _server = stage.serve(if watched { "" } else { "--no-evidence" })?;
+            let _server = bed.serve(if watched { "" } else { "--no-evidence" })?;
             let words = if watched { "" } else { "--no-evidence" };
-            let record = record_of(stage.client(&format!("--tcp --send -t 4s {words}")))?;
+            let record = record_of(bed.client(&format!("--tcp --send -t 4s {words}")))?;
             rates[usize::from(watched)] = rate(&record)?;
             if watched {
                 costs.extend(shares(&record));
@@ -28,16 +30,13 @@ pub(super) fn play(troupe: &Troupe) -> Result<String> {
         }
         ratios.push(rates[1] / rates[0]);
     }
-    ensure!(!costs.is_empty(), "no host was watched");
-    costs.sort_by(f64::total_cmp);
-    ratios.sort_by(f64::total_cmp);
-    let (worst, middle) = (costs[costs.len() - 1], costs[costs.len() / 2]);
-    say(format!(
-        "of one CPU: {middle:.3} % in the middle, at most {worst:.3} % ({} hosts)",
-        costs.len()
-    ));
-    let (low, high) = (ratios[ratios.len() / 10], ratios[ratios.len() - 1 - ratios.len() / 10]);
-    let median = ratios[ratios.len() / 2];
+    let hosts = costs.len();
+    let Spread { median: middle, most: worst, .. } =
+        Spread::of(costs).context("no host was watched")?;
+    say(format!("of one CPU: {middle:.3} % in the middle, at most {worst:.3} % ({hosts} hosts)"));
+    let of_ratios = |percent| percentile(ratios.iter().copied(), percent).context("no pair");
+    let (low, high) = (of_ratios(10)?, of_ratios(90)?);
+    let median = median(ratios.iter().copied()).context("no pair")?;
     say(format!("rate with to without: {median:.3} ({low:.3} to {high:.3}, {rounds} pairs)"));
     ensure!(
         worst <= MOST_PERCENT,

@@ -7,38 +7,39 @@ use lab::Host;
 use measurement::Ledger;
 use measurement::judgement::Place;
 
-use super::Scene;
-use super::stage::{Stage, Troupe, Way, ledger, lost_in, played};
+use super::Outcome;
+use crate::hosts::{Testbed, UnderTest, ledger, lost_in, run_client};
 use crate::packages;
+use testbed::topology::Path;
 
-/// Every scene.
-pub(super) fn play(troupe: &Troupe) -> Result<Vec<Scene>> {
+/// Every case.
+pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
     packages::provide(&[("iptables-legacy", "iptables"), ("tc", "iproute2")])?;
-    let rounds = if troupe.short { 1 } else { 10 };
-    let mut scenes = Vec::new();
-    for way in [Way::Veth, Way::Loopback] {
+    let rounds = if under_test.short { 1 } else { 10 };
+    let mut cases = Vec::new();
+    for path in [Path::Veth, Path::Loopback] {
         for round in 1..=rounds {
-            scenes.push(in_the_socket(troupe, way, round)?);
+            cases.push(in_the_socket(under_test, path, round)?);
         }
     }
     for round in 1..=rounds {
-        let way = if round % 2 == 0 { Way::Loopback } else { Way::Veth };
-        scenes.push(in_a_coalescing_socket(troupe, way, round)?);
+        let path = if round % 2 == 0 { Path::Loopback } else { Path::Veth };
+        cases.push(in_a_coalescing_socket(under_test, path, round)?);
     }
-    scenes.push(on_the_path(troupe)?);
-    scenes.push(in_the_queue(troupe)?);
-    scenes.push(in_queue_and_socket(troupe)?);
-    scenes.push(in_queue_and_on_the_path(troupe)?);
-    scenes.push(in_the_queue_of_a_router(troupe)?);
-    Ok(scenes)
+    cases.push(on_the_path(under_test)?);
+    cases.push(in_the_queue(under_test)?);
+    cases.push(in_queue_and_socket(under_test)?);
+    cases.push(in_queue_and_on_the_path(under_test)?);
+    cases.push(in_the_queue_of_a_router(under_test)?);
+    Ok(cases)
 }
 
 /// A small receive buffer: nothing else loses anything.
-fn in_the_socket(troupe: &Troupe, way: Way, round: u32) -> Result<Scene> {
-    let stage = Stage::new(troupe, way)?;
-    let before = socket_drops(&stage)?;
-    let record = stage.play(&format!("{SMALL_BUFFER} --engine sendmmsg,recvmmsg"))?;
-    let told = socket_drops(&stage)? - before;
+fn in_the_socket(under_test: &UnderTest, path: Path, round: u32) -> Result<Outcome> {
+    let bed = Testbed::new(under_test, path)?;
+    let before = socket_drops(&bed)?;
+    let record = bed.run(&format!("{SMALL_BUFFER} --engine sendmmsg,recvmmsg"))?;
+    let told = socket_drops(&bed)? - before;
     let ledger = ledger(&record)?;
     let right = ledger.remainder == 0
         && ledger.remainder_most == 0
@@ -46,61 +47,62 @@ fn in_the_socket(troupe: &Troupe, way: Way, round: u32) -> Result<Scene> {
         && ledger.lost() == told
         && told > 0
         && is_conserved(ledger);
-    let name = format!("a small buffer, {way:?} {round}");
-    Ok(Scene::of(name, format!("{}; the kernel counted {told}", show(ledger)), right))
+    let name = format!("a small buffer, {path:?} {round}");
+    Ok(Outcome::show(name, format!("{}; the kernel counted {told}", show(ledger)), right))
 }
 
 /// The same where one drop of the socket may be many datagrams.
-fn in_a_coalescing_socket(troupe: &Troupe, way: Way, round: u32) -> Result<Scene> {
-    let stage = Stage::new(troupe, way)?;
-    let before = socket_drops(&stage)?;
-    let server = stage.serve("")?;
-    let client = stage.client(&format!("{SMALLEST_BUFFER} --engine gso,gro"));
+fn in_a_coalescing_socket(under_test: &UnderTest, path: Path, round: u32) -> Result<Outcome> {
+    let bed = Testbed::new(under_test, path)?;
+    let before = socket_drops(&bed)?;
+    let server = bed.serve("")?;
+    let client = bed.client(&format!("{SMALLEST_BUFFER} --engine gso,gro"));
     // A reader that never stops may well be fast enough.
-    let record = played(client, Duration::from_millis(400), || server.pause(NAP))?.record;
-    let told = socket_drops(&stage)? - before;
+    let record = run_client(client, Duration::from_millis(400), || server.pause(NAP))?.record;
+    let told = socket_drops(&bed)? - before;
     let ledger = ledger(&record)?;
     let right =
         ledger.remainder_least == 0 && ledger.lost() >= told && told > 0 && is_conserved(ledger);
-    let name = format!("a small buffer and UDP_GRO, {way:?} {round}");
-    Ok(Scene::of(name, format!("{}; the kernel counted {told}", show(ledger)), right))
+    let name = format!("a small buffer and UDP_GRO, {path:?} {round}");
+    Ok(Outcome::show(name, format!("{}; the kernel counted {told}", show(ledger)), right))
 }
 
 /// iptables drops one in a hundred where the datagrams arrive.
-fn on_the_path(troupe: &Troupe) -> Result<Scene> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    drop_at_random(&stage, "0.01")?;
-    let seconds = if troupe.short { 2 } else { 5 };
-    let record = stage.play(&format!("{ON_ITS_OWN} -b 80M -l 200 -t {seconds}s"))?;
-    let planted = dropped_by_iptables(&stage)?;
+fn on_the_path(under_test: &UnderTest) -> Result<Outcome> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    drop_at_random(&bed, "0.01")?;
+    let seconds = if under_test.short { 2 } else { 5 };
+    let record = bed.run(&format!("{ON_ITS_OWN} -b 80M -l 200 -t {seconds}s"))?;
+    let planted = dropped_by_iptables(&bed)?;
     let ledger = ledger(&record)?;
     let share = 100.0 * ledger.remainder as f64 / ledger.sent.max(1) as f64;
     let beside = 100.0 * ledger.remainder.abs_diff(planted) as f64 / ledger.sent.max(1) as f64;
     let right = beside <= 0.1 && (0.8..1.2).contains(&share) && is_conserved(ledger);
     let seen = format!("{}: {share:.3} % on the path; iptables dropped {planted}", show(ledger));
-    Ok(Scene::of("1 % lost at random", seen, right))
+    Ok(Outcome::show("1 % lost at random", seen, right))
 }
 
 /// A link of 50 Mbit/s is offered twice as much.
-fn in_the_queue(troupe: &Troupe) -> Result<Scene> {
-    let stage = Stage::shaped(troupe, 50)?;
-    let record = stage.play(&format!("{CROWD} -b 12500K -l 1000 -t 2s"))?;
-    let planted = dropped_by_the_queue(&stage)?;
+fn in_the_queue(under_test: &UnderTest) -> Result<Outcome> {
+    let bed = Testbed::shaped(under_test, 50)?;
+    let record = bed.run(&format!("{CROWD} -b 12500K -l 1000 -t 2s"))?;
+    let planted = dropped_by_the_queue(&bed)?;
     let ledger = ledger(&record)?;
     let queue = lost_in(ledger, Place::SenderQueue);
     let right = is_near(queue, planted) && is_near(queue, ledger.lost()) && is_conserved(ledger);
-    Ok(Scene::of("a full queue", format!("{}; tc counted {planted}", show(ledger)), right))
+    Ok(Outcome::show("a full queue", format!("{}; tc counted {planted}", show(ledger)), right))
 }
 
 /// The queue drops some, and the socket some of those that pass while nobody reads: a small
 /// buffer (-w) would be the sender's too, who would then wait and never fill the queue.
-fn in_queue_and_socket(troupe: &Troupe) -> Result<Scene> {
-    let stage = Stage::shaped(troupe, 80)?;
-    let before = socket_drops(&stage)?;
-    let server = stage.serve("")?;
-    let client = stage.client(&format!("{CROWD} -b 15M -l 1000 -t 6s"));
-    let record = played(client, Duration::from_millis(1200), || server.pause(STANDSTILL))?.record;
-    let (in_queue, in_socket) = (dropped_by_the_queue(&stage)?, socket_drops(&stage)? - before);
+fn in_queue_and_socket(under_test: &UnderTest) -> Result<Outcome> {
+    let bed = Testbed::shaped(under_test, 80)?;
+    let before = socket_drops(&bed)?;
+    let server = bed.serve("")?;
+    let client = bed.client(&format!("{CROWD} -b 15M -l 1000 -t 6s"));
+    let record =
+        run_client(client, Duration::from_millis(1200), || server.pause(STANDSTILL))?.record;
+    let (in_queue, in_socket) = (dropped_by_the_queue(&bed)?, socket_drops(&bed)? - before);
     let ledger = ledger(&record)?;
     let places = [
         (lost_in(ledger, Place::SenderQueue), in_queue),
@@ -109,30 +111,30 @@ fn in_queue_and_socket(troupe: &Troupe) -> Result<Scene> {
     let right = places.iter().all(|(said, planted)| is_near(*said, *planted) && *planted > 0)
         && is_conserved(ledger);
     let seen = format!("{}; tc counted {in_queue}, the socket {in_socket}", show(ledger));
-    Ok(Scene::of("a full queue and a reader that stops", seen, right))
+    Ok(Outcome::show("a full queue and a reader that stops", seen, right))
 }
 
 /// The queue drops some, and iptables one in twenty of those that pass.
-fn in_queue_and_on_the_path(troupe: &Troupe) -> Result<Scene> {
-    let stage = Stage::shaped(troupe, 50)?;
-    drop_at_random(&stage, "0.05")?;
-    let record = stage.play(&format!("{CROWD} -b 12500K -l 1000 -t 3s"))?;
-    let (in_queue, on_path) = (dropped_by_the_queue(&stage)?, dropped_by_iptables(&stage)?);
+fn in_queue_and_on_the_path(under_test: &UnderTest) -> Result<Outcome> {
+    let bed = Testbed::shaped(under_test, 50)?;
+    drop_at_random(&bed, "0.05")?;
+    let record = bed.run(&format!("{CROWD} -b 12500K -l 1000 -t 3s"))?;
+    let (in_queue, on_path) = (dropped_by_the_queue(&bed)?, dropped_by_iptables(&bed)?);
     let ledger = ledger(&record)?;
     let queue = lost_in(ledger, Place::SenderQueue);
     let right =
         is_near(queue, in_queue) && is_near(ledger.remainder, on_path) && is_conserved(ledger);
     let seen = format!("{}; tc counted {in_queue}, iptables {on_path}", show(ledger));
-    Ok(Scene::of("a full queue and 5 % lost at random", seen, right))
+    Ok(Outcome::show("a full queue and 5 % lost at random", seen, right))
 }
 
 /// A router has the narrow link, and a linerate there is asked what it saw.
-fn in_the_queue_of_a_router(troupe: &Troupe) -> Result<Scene> {
-    let stage = Stage::routed(troupe, 50)?;
-    let (router, beyond) = stage.router()?;
-    let _observer = stage.serve_on_router("--observe")?;
+fn in_the_queue_of_a_router(under_test: &UnderTest) -> Result<Outcome> {
+    let bed = Testbed::routed(under_test, 50)?;
+    let (router, beyond) = bed.router()?;
+    let _observer = bed.serve_on_router("--observe")?;
     let words = format!("{ON_ITS_OWN} -b 60M -l 1000 -t 3s --observe {}", router.ipv4());
-    let record = stage.play(&words)?;
+    let record = bed.run(&words)?;
     let planted = dropped_by(beyond)?;
     let ledger = ledger(&record)?;
     let queue = lost_in(ledger, Place::ObservedQueue);
@@ -144,7 +146,7 @@ fn in_the_queue_of_a_router(troupe: &Troupe) -> Result<Scene> {
         && planted > 0
         && is_conserved(ledger);
     let seen = format!("{} ({named}); tc there counted {planted}", show(ledger));
-    Ok(Scene::of("a full queue of a router that is observed", seen, right))
+    Ok(Outcome::show("a full queue of a router that is observed", seen, right))
 }
 
 /// Within two in a hundred, or a handful.
@@ -168,8 +170,8 @@ fn show(ledger: &Ledger) -> String {
 }
 
 /// `RcvbufErrors` of the host on which the server runs: nothing but the test runs there.
-fn socket_drops(stage: &Stage<'_>) -> Result<u64> {
-    let text = stage.far_prints("cat", "/proc/net/snmp")?;
+fn socket_drops(bed: &Testbed) -> Result<u64> {
+    let text = bed.far_prints("cat", "/proc/net/snmp")?;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (names, values) = (lines.next().context("no Udp")?, lines.next().context("no Udp")?);
     let mut pairs = names.split_whitespace().zip(values.split_whitespace());
@@ -177,20 +179,20 @@ fn socket_drops(stage: &Stage<'_>) -> Result<u64> {
     value.parse().context("RcvbufErrors is no number")
 }
 
-fn drop_at_random(stage: &Stage<'_>, probability: &str) -> Result<()> {
+fn drop_at_random(bed: &Testbed, probability: &str) -> Result<()> {
     let rule = "-A INPUT -p udp -m length --length 150: -m statistic --mode random --probability";
-    stage.far_prints("iptables-legacy", &format!("{rule} {probability} -j DROP")).map(drop)
+    bed.far_prints("iptables-legacy", &format!("{rule} {probability} -j DROP")).map(drop)
 }
 
-fn dropped_by_iptables(stage: &Stage<'_>) -> Result<u64> {
-    let text = stage.far_prints("iptables-legacy", "-L INPUT -v -x -n")?;
+fn dropped_by_iptables(bed: &Testbed) -> Result<u64> {
+    let text = bed.far_prints("iptables-legacy", "-L INPUT -v -x -n")?;
     let rule = text.lines().find(|line| line.contains("DROP")).context("no rule")?;
     let count = rule.split_whitespace().next().context("no count")?;
     count.parse().context("the count is no number")
 }
 
-fn dropped_by_the_queue(stage: &Stage<'_>) -> Result<u64> {
-    dropped_by(stage.near())
+fn dropped_by_the_queue(bed: &Testbed) -> Result<u64> {
+    dropped_by(bed.near())
 }
 
 fn dropped_by(host: &Host) -> Result<u64> {

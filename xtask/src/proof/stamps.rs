@@ -11,36 +11,37 @@ use anyhow::{Context, Result};
 use measurement::outcome::Ending;
 use measurement::{Judgement, RuleId, Stamp};
 
-use super::Scene;
-use super::stage::{Played, Stage, Troupe, Way, judgement, played};
+use super::Outcome;
+use crate::hosts::plant;
+use crate::hosts::{ClientRun, Testbed, UnderTest, judgement, run_client};
 use crate::output::say;
 use crate::packages;
-use crate::stage::quiet::{Noise, Reading};
-use crate::stage::{plant, quiet};
+use testbed::noise::{self, Noise, Reading};
+use testbed::topology::Path;
 
-/// Every scene, or those of one rule.
-pub(super) fn play(troupe: &Troupe, only: Option<&str>) -> Result<Vec<Scene>> {
+/// Every case, or those of one rule.
+pub(super) fn run(under_test: &UnderTest, only: Option<&str>) -> Result<Vec<Outcome>> {
     packages::provide(&[
         ("iptables-legacy", "iptables"),
         ("tc", "iproute2"),
         ("taskset", "util-linux"),
         ("iperf3", "iperf3"),
     ])?;
-    let (mut scenes, mut not_run) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut not_run) = (Vec::new(), Vec::new());
     let rule = only.filter(|only| *only != CLEAN).map(str::parse::<RuleId>).transpose()?;
     let is_asked = |case: &&Case| only.is_none() || rule.is_some_and(|rule| case.speaks_of(rule));
     for case in cases().filter(is_asked) {
-        match case.play(troupe).with_context(|| case.name())? {
-            Ok(scene) => scenes.push(scene),
+        match case.run(under_test).with_context(|| case.name())? {
+            Ok(outcome) => outcomes.push(outcome),
             Err(why) => not_run.push(format!("{} ({why})", case.name())),
         }
     }
     if only.is_none_or(|rule| rule == CLEAN) {
-        scenes.extend(clean::play(troupe)?);
+        outcomes.extend(clean::run(under_test)?);
     }
     not_run.extend(NEVER_RUN.iter().map(|(id, why)| format!("{id} {why}")));
     say(format!("not run: {}", not_run.join("; ")));
-    Ok(scenes)
+    Ok(outcomes)
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
@@ -51,19 +52,19 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 struct Case {
     rules: &'static [(RuleId, Stamp)],
     planted: &'static str,
-    plant: fn(&Troupe) -> Result<Act>,
+    plant: fn(&UnderTest) -> Result<Attempt>,
 }
 
 /// How it went.
-enum Act {
-    Played(Box<Played>),
+enum Attempt {
+    Ran(Box<ClientRun>),
     /// This host does not have what it takes.
     NotRun(&'static str),
 }
 
-impl From<Played> for Act {
-    fn from(played: Played) -> Self {
-        Self::Played(Box::new(played))
+impl From<ClientRun> for Attempt {
+    fn from(run: ClientRun) -> Self {
+        Self::Ran(Box::new(run))
     }
 }
 
@@ -78,85 +79,85 @@ impl Case {
     }
 
     /// Others on this machine can hide a cause, so that what did not show is played again.
-    fn play(&self, troupe: &Troupe) -> Result<Result<Scene, &'static str>> {
+    fn run(&self, under_test: &UnderTest) -> Result<Result<Outcome, &'static str>> {
         let mut attempt = 1;
         loop {
             let before = Reading::take()?;
-            let played = match (self.plant)(troupe)? {
-                Act::Played(played) => played,
-                Act::NotRun(why) => return Ok(Err(why)),
+            let run = match (self.plant)(under_test)? {
+                Attempt::Ran(run) => run,
+                Attempt::NotRun(why) => return Ok(Err(why)),
             };
             let noise = Reading::take()?.noise_since(&before);
-            if self.shows(&played)? || noise.is_quiet() || attempt == MOST_ATTEMPTS {
-                return Ok(Ok(self.judged(&played, attempt, noise)?));
+            if self.shows(&run)? || noise.is_quiet() || attempt == MOST_ATTEMPTS {
+                return Ok(Ok(self.judged(&run, attempt, noise)?));
             }
             attempt += 1;
-            quiet::wait()?;
+            noise::wait()?;
         }
     }
 
     /// Each rule says what it is to say, and the client ends as the stamp has it.
-    fn shows(&self, played: &Played) -> Result<bool> {
-        let judgement = judgement(&played.record)?;
+    fn shows(&self, run: &ClientRun) -> Result<bool> {
+        let judgement = judgement(&run.record)?;
         let says = |(rule, stamp): &(RuleId, Stamp)| {
             judgement.reasons.iter().any(|one| one.rule == *rule && one.stamp == *stamp)
         };
-        Ok(self.rules.iter().all(says) && has_its_code(played, judgement))
+        Ok(self.rules.iter().all(says) && has_its_code(run, judgement))
     }
 
-    fn judged(&self, played: &Played, attempt: u32, noise: Noise) -> Result<Scene> {
+    fn judged(&self, run: &ClientRun, attempt: u32, noise: Noise) -> Result<Outcome> {
         let expected = self.rules.iter().map(|(rule, stamp)| format!("{rule} {stamp}"));
         let expected: Vec<_> = expected.collect();
         let seen = format!(
             "{} expected; {noise}{}; {}",
             expected.join(" and "),
             if attempt > 1 { format!(", attempt {attempt}") } else { String::new() },
-            show(played)?
+            show(run)?
         );
-        Ok(Scene::of(self.name(), seen, self.shows(played)?))
+        Ok(Outcome::show(self.name(), seen, self.shows(run)?))
     }
 }
 
 /// Scripts read what a client ends with: it says what the stamp says.
-fn has_its_code(played: &Played, judgement: &Judgement) -> bool {
-    let code = match (&played.record.outcome.ending, judgement.stamp) {
+fn has_its_code(run: &ClientRun, judgement: &Judgement) -> bool {
+    let code = match (&run.record.outcome.ending, judgement.stamp) {
         (Ending::Failed { .. }, _) => FAILED,
         (_, Stamp::Invalid) => INVALID,
         _ => 0,
     };
-    played.code == code
+    run.code == code
 }
 
 /// What was told, without the remedies.
-fn show(played: &Played) -> Result<String> {
-    let judgement = judgement(&played.record)?;
+fn show(run: &ClientRun) -> Result<String> {
+    let judgement = judgement(&run.record)?;
     let fact = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
     let reasons = judgement.reasons.iter();
     let reasons =
         reasons.map(|one| format!("\n      {} {}: {}", one.rule, one.stamp, fact(&one.text)));
     let reasons: String = reasons.collect();
-    Ok(format!("{} (exit code {}){reasons}", judgement.stamp, played.code))
+    Ok(format!("{} (exit code {}){reasons}", judgement.stamp, run.code))
 }
 
 /// A test with a server of its own over a pair of virtual interfaces.
-fn veth(troupe: &Troupe, words: &str) -> Result<Act> {
-    on(&Stage::new(troupe, Way::Veth)?, words)
+fn veth(under_test: &UnderTest, words: &str) -> Result<Attempt> {
+    on(&Testbed::new(under_test, Path::Veth)?, words)
 }
 
 /// The same on hosts that were prepared.
-fn on(stage: &Stage<'_>, words: &str) -> Result<Act> {
-    let _server = stage.serve("")?;
-    while_it_runs(stage, words, Duration::ZERO, || Ok(()))
+fn on(bed: &Testbed, words: &str) -> Result<Attempt> {
+    let _server = bed.serve("")?;
+    while_it_runs(bed, words, Duration::ZERO, || Ok(()))
 }
 
 /// A test in which something happens when its client has run for a while.
 fn while_it_runs(
-    stage: &Stage<'_>,
+    bed: &Testbed,
     words: &str,
     after: Duration,
     happens: impl FnOnce() -> Result<()>,
-) -> Result<Act> {
-    played(stage.client(words), after, happens).map(Act::from)
+) -> Result<Attempt> {
+    run_client(bed.client(words), after, happens).map(Attempt::from)
 }
 
 /// What cannot be planted, by rule.
@@ -173,7 +174,7 @@ const NEVER_RUN: [(RuleId, &str); 8] = [
 /// What `linerate test` ends with if it failed, and if the result is INVALID.
 const FAILED: i32 = 1;
 const INVALID: i32 = 3;
-/// Of a scene on a machine that is not quiet.
+/// Of a case on a machine that is not quiet.
 const MOST_ATTEMPTS: u32 = 3;
 /// What `--only` calls the runs in which nothing is planted.
 const CLEAN: &str = "clean";
@@ -195,8 +196,8 @@ mod tests {
             let named = named.and_then(|(_, rest)| rest.split_once(','));
             rules.extend(named.map(|(id, _)| id.to_owned()));
         }
-        let played = cases().flat_map(|case| case.rules.iter().map(|(id, _)| *id));
-        let known = played.chain(NEVER_RUN.iter().map(|(id, _)| *id)).chain([clean::ALWAYS_TOLD]);
+        let ran = cases().flat_map(|case| case.rules.iter().map(|(id, _)| *id));
+        let known = ran.chain(NEVER_RUN.iter().map(|(id, _)| *id)).chain([clean::ALWAYS_TOLD]);
         let known: BTreeSet<_> = known.map(|rule| format!("{rule:?}")).collect();
         assert_eq!(rules, known);
     }

@@ -6,55 +6,56 @@ use std::time::Duration;
 use anyhow::Result;
 use measurement::{Reason, RuleId, Stamp};
 
-use super::super::Scene;
-use super::super::stage::{Played, Stage, Troupe, Way, judgement, played};
+use super::super::Outcome;
 use super::has_its_code;
-use super::quiet::{self, Noise, Reading};
+use crate::hosts::{ClientRun, Testbed, UnderTest, judgement, run_client};
 use crate::output::say;
+use testbed::noise::{self, Noise, Reading};
+use testbed::topology::Path;
 
 /// As many as it takes to judge all.
-pub(super) fn play(troupe: &Troupe) -> Result<Vec<Scene>> {
-    let runs = if troupe.short { 3 } else { 20 };
+pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
+    let runs = if under_test.short { 3 } else { 20 };
     let mut repeats = 0;
-    let mut scenes = Vec::new();
+    let mut cases = Vec::new();
     for (run, words) in (1..=runs).zip(KINDS.iter().cycle()) {
         let seen = loop {
-            let seen = Seen::of(troupe, words)?;
+            let seen = Seen::of(under_test, words)?;
             if !seen.is_disturbed()? || repeats == MOST_REPEATS * runs {
                 break seen;
             }
             repeats += 1;
             say(format!("      repeated: {}", seen.shown()?));
         };
-        scenes.push(seen.judged(&format!("clean run {run} ({words})"))?);
+        cases.push(seen.judged(&format!("clean run {run} ({words})"))?);
     }
     say(format!(
         "{runs} clean runs; {repeats} more were repeated, as a witness saw others at work"
     ));
-    Ok(scenes)
+    Ok(cases)
 }
 
 /// A run, and what a witness says of it.
 struct Seen {
-    played: Played,
+    run: ClientRun,
     noise: Noise,
 }
 
 impl Seen {
-    fn of(troupe: &Troupe, words: &str) -> Result<Self> {
-        quiet::wait()?;
-        let stage = Stage::new(troupe, Way::Veth)?;
+    fn of(under_test: &UnderTest, words: &str) -> Result<Self> {
+        noise::wait()?;
+        let bed = Testbed::new(under_test, Path::Veth)?;
         let before = Reading::take()?;
-        let server = stage.serve("")?;
-        let played = played(stage.client(&format!("{words} {PACED}")), Duration::ZERO, || Ok(()))?;
+        let server = bed.serve("")?;
+        let run = run_client(bed.client(&format!("{words} {PACED}")), Duration::ZERO, || Ok(()))?;
         drop(server);
         let noise = Reading::take()?.noise_since(&before);
-        Ok(Self { played, noise })
+        Ok(Self { run, noise })
     }
 
     /// What was told, though nothing was planted.
     fn told(&self) -> Result<Vec<&Reason>> {
-        let reasons = judgement(&self.played.record)?.reasons.iter();
+        let reasons = judgement(&self.run.record)?.reasons.iter();
         Ok(reasons.filter(|one| one.rule != ALWAYS_TOLD).collect())
     }
 
@@ -64,17 +65,17 @@ impl Seen {
         Ok(!told.is_empty() && told.iter().all(|one| self.noise.confirms(one.rule)))
     }
 
-    fn judged(&self, name: &str) -> Result<Scene> {
-        let judgement = judgement(&self.played.record)?;
+    fn judged(&self, name: &str) -> Result<Outcome> {
+        let judgement = judgement(&self.run.record)?;
         let right = judgement.stamp == Stamp::Valid
             && self.told()?.is_empty()
             && judgement.reasons.iter().any(|one| one.rule == ALWAYS_TOLD)
-            && has_its_code(&self.played, judgement);
-        Ok(Scene::of(name, self.shown()?, right))
+            && has_its_code(&self.run, judgement);
+        Ok(Outcome::show(name, self.shown()?, right))
     }
 
     fn shown(&self) -> Result<String> {
-        let stamp = judgement(&self.played.record)?.stamp;
+        let stamp = judgement(&self.run.record)?.stamp;
         let told = self.told()?.into_iter();
         let told: Vec<_> = told.map(|one| format!("; {} {}", one.rule, one.text)).collect();
         Ok(format!("{stamp}; {}{}", self.noise, told.concat()))

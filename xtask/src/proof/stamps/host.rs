@@ -1,4 +1,4 @@
-//! Scenes in which something is wrong with a host or with the run.
+//! Cases in which something is wrong with a host or with the run.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -7,20 +7,21 @@ use anyhow::Result;
 use measurement::RuleId;
 use measurement::Stamp::{Invalid, Suspect, Valid};
 
-use super::super::stage::{Stage, Troupe, Way, played};
 use super::plant::{self, Group};
-use super::{Act, Case, on, veth, while_it_runs};
+use super::{Attempt, Case, on, veth, while_it_runs};
+use crate::hosts::{Testbed, UnderTest, run_client};
+use testbed::topology::Path;
 
 pub(super) const CASES: &[Case] = &[
     Case {
         rules: &[(RuleId::SenderBelowRate, Invalid)],
         planted: "more is asked than any sender sends",
-        plant: |troupe| veth(troupe, "--udp --send -b 100G -t 2s"),
+        plant: |under_test| veth(under_test, "--udp --send -b 100G -t 2s"),
     },
     Case {
         rules: &[(RuleId::WorkerSaturated, Valid)],
         planted: "as many small datagrams as go, over loopback",
-        plant: |troupe| on(&Stage::new(troupe, Way::Loopback)?, SMALL_DATAGRAMS),
+        plant: |under_test| on(&Testbed::new(under_test, Path::Loopback)?, SMALL_DATAGRAMS),
     },
     Case {
         rules: &[(RuleId::RunDelay, Suspect)],
@@ -59,62 +60,62 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-fn busy_cpu(troupe: &Troupe) -> Result<Act> {
+fn busy_cpu(under_test: &UnderTest) -> Result<Attempt> {
     let _busy = plant::busy_on(0)?;
-    veth(troupe, "--tcp --send --cpus 0 -t 3s")
+    veth(under_test, "--tcp --send --cpus 0 -t 3s")
 }
 
-fn busy_host(troupe: &Troupe) -> Result<Act> {
+fn busy_host(under_test: &UnderTest) -> Result<Attempt> {
     let _busy = plant::busy_everywhere()?;
-    veth(troupe, "--udp --send -b 200M -t 3s")
+    veth(under_test, "--udp --send -b 200M -t 3s")
 }
 
-fn quota(troupe: &Troupe) -> Result<Act> {
+fn quota(under_test: &UnderTest) -> Result<Attempt> {
     let Some(group) = Group::with_little_time()? else {
-        return Ok(Act::NotRun("no controller of CPU time can be given to a group"));
+        return Ok(Attempt::NotRun("no controller of CPU time can be given to a group"));
     };
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let _server = stage.serve("")?;
-    let client = group.confine(&stage, &stage.client("--tcp --send -t 3s"));
-    played(client, Duration::ZERO, || Ok(())).map(Act::from)
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let _server = bed.serve("")?;
+    let client = group.confine(&bed, &bed.client("--tcp --send -t 3s"));
+    run_client(client, Duration::ZERO, || Ok(())).map(Attempt::from)
 }
 
-fn busy_link(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let _other_server = stage.serve("--port 5202")?;
-    let _other = plant::company(&stage, "--port 5202 --tcp --send -b 100M -t 6s")?;
-    on(&stage, "--udp --send -b 100M -t 3s")
+fn busy_link(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let _other_server = bed.serve("--port 5202")?;
+    let _other = plant::company(&bed, "--port 5202 --tcp --send -b 100M -t 6s")?;
+    on(&bed, "--udp --send -b 100M -t 3s")
 }
 
 /// At the far end, so that routes of the near one stay.
-fn flap(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let _server = stage.serve("")?;
+fn flap(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let _server = bed.serve("")?;
     let set = |state: &str| {
-        let words = format!("link set {} {state}", stage.far().interface());
-        stage.far_prints("ip", &words).map(drop)
+        let words = format!("link set {} {state}", bed.far().interface());
+        bed.far_prints("ip", &words).map(drop)
     };
-    while_it_runs(&stage, "--tcp --send -b 50M -t 4s", Duration::from_millis(1500), || {
+    while_it_runs(&bed, "--tcp --send -b 50M -t 4s", Duration::from_millis(1500), || {
         set("down")?;
         sleep(Duration::from_millis(200));
         set("up")
     })
 }
 
-fn killed(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let server = stage.serve("")?;
-    while_it_runs(&stage, "--tcp --send -b 50M -t 4s", Duration::from_millis(1500), || {
+fn killed(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let server = bed.serve("")?;
+    while_it_runs(&bed, "--tcp --send -b 50M -t 4s", Duration::from_millis(1500), || {
         drop(server);
         Ok(())
     })
 }
 
-fn shared(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let _server = stage.serve("")?;
-    let _other = plant::company(&stage, "--tcp --send -b 50M -t 6s")?;
-    while_it_runs(&stage, "--tcp --send -b 50M -t 3s", Duration::ZERO, || Ok(()))
+fn shared(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let _server = bed.serve("")?;
+    let _other = plant::company(&bed, "--tcp --send -b 50M -t 6s")?;
+    while_it_runs(&bed, "--tcp --send -b 50M -t 3s", Duration::ZERO, || Ok(()))
 }
 
 /// Nothing but its own work holds the sender back.

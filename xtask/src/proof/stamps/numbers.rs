@@ -1,4 +1,4 @@
-//! Scenes whose numbers would mislead.
+//! Cases whose numbers would mislead.
 
 use std::fs;
 use std::time::Duration;
@@ -8,14 +8,15 @@ use measurement::RuleId;
 use measurement::Stamp::{Suspect, Valid};
 
 use super::super::ledger::SMALL_BUFFER;
-use super::super::stage::{Stage, Troupe, Way, clean};
-use super::{Act, Case, on, plant, veth, while_it_runs};
+use super::{Attempt, Case, on, plant, veth, while_it_runs};
+use crate::hosts::{Testbed, UnderTest, clean};
+use testbed::topology::Path;
 
 pub(super) const CASES: &[Case] = &[
     Case {
         rules: &[(RuleId::LossLocation, Valid)],
         planted: "a small buffer",
-        plant: |troupe| veth(troupe, SMALL_BUFFER),
+        plant: |under_test| veth(under_test, SMALL_BUFFER),
     },
     Case {
         rules: &[(RuleId::WarmUpInMean, Valid)],
@@ -40,7 +41,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rules: &[(RuleId::SocketBufferDiffers, Suspect)],
         planted: "a buffer beyond what the kernel gives",
-        plant: |troupe| veth(troupe, "--udp --send -b 50M -w 64M -t 2s"),
+        plant: |under_test| veth(under_test, "--udp --send -b 50M -w 64M -t 2s"),
     },
     Case {
         rules: &[(RuleId::ReassemblyFailures, Suspect)],
@@ -50,12 +51,12 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rules: &[(RuleId::RateGranularity, Valid)],
         planted: "a rate of a few datagrams",
-        plant: |troupe| veth(troupe, "--udp --send -b 100K -l 1460 -t 1s"),
+        plant: |under_test| veth(under_test, "--udp --send -b 100K -l 1460 -t 1s"),
     },
     Case {
         rules: &[(RuleId::ZerocopyCopied, Valid)],
         planted: "sends without a copy and no device",
-        plant: |troupe| veth(troupe, "--tcp --send --engine zerocopy,read -t 2s"),
+        plant: |under_test| veth(under_test, "--tcp --send --engine zerocopy,read -t 2s"),
     },
     Case {
         rules: &[(RuleId::PeerVersionDefects, Valid)],
@@ -70,81 +71,81 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 /// TCP has the link for itself, and then half of it: the other half is taken by datagrams.
-fn step(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::shaped(troupe, 50)?;
-    let _server = stage.serve("")?;
-    let _other_server = stage.serve("--port 5202")?;
+fn step(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::shaped(under_test, 50)?;
+    let _server = bed.serve("")?;
+    let _other_server = bed.serve("--port 5202")?;
     let mut other = None;
-    while_it_runs(&stage, "--tcp --send -t 8s", Duration::from_secs(5), || {
-        other = Some(plant::company(&stage, "--port 5202 --udp --send -b 25M -t 5s")?);
+    while_it_runs(&bed, "--tcp --send -t 8s", Duration::from_secs(5), || {
+        other = Some(plant::company(&bed, "--port 5202 --udp --send -b 25M -t 5s")?);
         Ok(())
     })
 }
 
-fn tail(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let _server = stage.serve("")?;
-    while_it_runs(&stage, "--udp --send -b 20M -t 4s", Duration::from_secs(2), || {
-        stage.far_prints("iptables-legacy", "-A INPUT -p udp -j DROP").map(drop)
+fn tail(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let _server = bed.serve("")?;
+    while_it_runs(&bed, "--udp --send -b 20M -t 4s", Duration::from_secs(2), || {
+        bed.far_prints("iptables-legacy", "-A INPUT -p udp -j DROP").map(drop)
     })
 }
 
 /// A queue that takes all, and is a tenth of a second behind in the end.
-fn queue(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let words = format!("qdisc replace dev {} root {SLOW}", stage.near().interface());
-    stage.near_prints("tc", &words)?;
-    on(&stage, "--udp --send --engine sendmmsg,recvmmsg -P 8 -b 1400K -l 1000 -t 1s")
+fn queue(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let words = format!("qdisc replace dev {} root {SLOW}", bed.near().interface());
+    bed.near_prints("tc", &words)?;
+    on(&bed, "--udp --send --engine sendmmsg,recvmmsg -P 8 -b 1400K -l 1000 -t 1s")
 }
 
 /// Of acknowledgements three in ten are lost: after the last one of a block its sender sends
 /// again what had arrived.
-fn unheard(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
+fn unheard(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
     let rule = "-A INPUT -p tcp -m length --length :80 -m statistic --mode random";
-    stage.near_prints("iptables-legacy", &format!("{rule} --probability 0.3 -j DROP"))?;
-    on(&stage, "--tcp --send -b 2M -l 16K -P 8 -t 4s")
+    bed.near_prints("iptables-legacy", &format!("{rule} --probability 0.3 -j DROP"))?;
+    on(&bed, "--tcp --send -b 2M -l 16K -P 8 -t 4s")
 }
 
 /// One fragment in a hundred is lost; what cannot be put together is given up after a second.
-fn fragments(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    stage.far().run(|| fs::write("/proc/sys/net/ipv4/ipfrag_time", "1"))?.context("ipfrag_time")?;
+fn fragments(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    bed.far().run(|| fs::write("/proc/sys/net/ipv4/ipfrag_time", "1"))?.context("ipfrag_time")?;
     let rule = "-t raw -A PREROUTING -f -m statistic --mode nth --every 100 --packet 0 -j DROP";
-    stage.far_prints("iptables-legacy", rule)?;
-    on(&stage, "--udp --send -b 50M -l 8000 -t 4s")
+    bed.far_prints("iptables-legacy", rule)?;
+    on(&bed, "--udp --send -b 50M -l 8000 -t 4s")
 }
 
-fn old_peer(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
-    let version = stage.far_prints("iperf3", "--version")?;
+fn old_peer(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let version = bed.far_prints("iperf3", "--version")?;
     let minor = version.strip_prefix("iperf 3.").context("iperf3 tells no version")?;
     let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
     if minor.parse::<u32>().is_ok_and(|minor| minor >= TELLS_ITS_OMITTED) {
-        return Ok(Act::NotRun("the iperf3 here is not old"));
+        return Ok(Attempt::NotRun("the iperf3 here is not old"));
     }
-    let mut command = stage.far().command("iperf3");
+    let mut command = bed.far().command("iperf3");
     command.args(["-s"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    let _server = stage.answers(command)?;
-    while_it_runs(&stage, "--udp --send -b 20M -O 1s -t 2s", Duration::ZERO, || Ok(()))
+    let _server = bed.answers(command)?;
+    while_it_runs(&bed, "--udp --send -b 20M -O 1s -t 2s", Duration::ZERO, || Ok(()))
 }
 
 /// A server without privileges may not choose what is not allowed to all.
-fn congestion(troupe: &Troupe) -> Result<Act> {
-    let stage = Stage::new(troupe, Way::Veth)?;
+fn congestion(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
     let known = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}"));
     let available = known("available_congestion_control")?;
     let allowed = known("allowed_congestion_control")?;
     let is_forbidden = |name: &&str| !allowed.split_whitespace().any(|one| one == *name);
     let Some(name) = available.split_whitespace().find(is_forbidden) else {
-        return Ok(Act::NotRun("all congestion controls are allowed to all"));
+        return Ok(Attempt::NotRun("all congestion controls are allowed to all"));
     };
-    let mut command = stage.far().command("setpriv");
+    let mut command = bed.far().command("setpriv");
     command.args(["--reuid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]);
-    command.arg(&troupe.program).args(["serve", "--quiet"]);
+    command.arg(&under_test.program).args(["serve", "--quiet"]);
     clean(&mut command);
-    let _server = stage.answers(command)?;
-    while_it_runs(&stage, &format!("--tcp --receive -C {name} -t 2s"), Duration::ZERO, || Ok(()))
+    let _server = bed.answers(command)?;
+    while_it_runs(&bed, &format!("--tcp --receive -C {name} -t 2s"), Duration::ZERO, || Ok(()))
 }
 
 /// Eight streams together offer a little more.

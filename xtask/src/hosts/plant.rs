@@ -2,34 +2,37 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result};
 
-use super::{Server, Stage, clean};
+use super::{Testbed, clean};
+use testbed::process::Running;
 
 /// A loop that is pinned to one CPU and leaves it to nobody.
-pub(crate) fn busy_on(cpu: u32) -> Result<Server> {
+pub(crate) fn busy_on(cpu: u32) -> Result<Running> {
     // It ends with this process, even if that is killed.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cpu.to_string()]);
     command.args(["sh", "-c", BUSY]);
-    command.spawn().map(Server).context("cannot start a busy loop")
+    Running::start(command)
 }
 
 /// Two loops for each CPU, wherever they run.
-pub(crate) fn busy_everywhere() -> Result<Vec<Server>> {
+pub(crate) fn busy_everywhere() -> Result<Vec<Running>> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let start = |_| Command::new("sh").args(["-c", BUSY]).spawn().map(Server);
-    (0..2 * cpus).map(start).collect::<Result<_, _>>().context("cannot start a busy loop")
+    let start = |_| {
+        let mut command = Command::new("sh");
+        command.args(["-c", BUSY]);
+        Running::start(command)
+    };
+    (0..2 * cpus).map(start).collect()
 }
 
 /// Another client of this host, whose result nobody reads.
-pub(crate) fn company(stage: &Stage<'_>, words: &str) -> Result<Server> {
-    let mut command = stage.client(words);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().map(Server).context("cannot start another client")
+pub(crate) fn company(bed: &Testbed, words: &str) -> Result<Running> {
+    Running::silent(bed.client(words))
 }
 
 /// A control group with a quota of CPU time; it is removed with this value.
@@ -62,8 +65,8 @@ impl Group {
     }
 
     /// The same client in this group.
-    pub(crate) fn confine(&self, stage: &Stage<'_>, client: &Command) -> Command {
-        let mut command = stage.near().command("sh");
+    pub(crate) fn confine(&self, bed: &Testbed, client: &Command) -> Command {
+        let mut command = bed.near().command("sh");
         // The first word behind the script is its `$0`.
         command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
         command.arg(self.door()).arg(client.get_program());

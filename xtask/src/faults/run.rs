@@ -1,4 +1,4 @@
-//! One scenario, played: the link without the cause and with it, in turns.
+//! One scenario: the link without the cause and with it, in turns.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,12 +12,13 @@ use super::said::Said;
 use super::scenario::{Metric, Scenario};
 use super::setting::Setting;
 use super::step::Step;
-use crate::stage::quiet::{self, Noise, Reading};
-use crate::stage::{Troupe, played};
+use crate::hosts::{UnderTest, run_client};
+use testbed::noise::{self, Noise, Reading};
+use testbed::spread::median;
 
-/// What plays, and how.
-pub(super) struct Bench<'a> {
-    pub(super) troupe: &'a Troupe,
+/// What runs scenarios, and how.
+pub(super) struct Runner<'a> {
+    pub(super) under_test: &'a UnderTest,
     /// Folder for the records of runs with a cause.
     pub(super) keep: Option<&'a Path>,
     /// Asked between two runs.
@@ -43,42 +44,42 @@ pub(super) struct Round {
     pub(super) is_right: bool,
     /// What others on this machine did meanwhile.
     pub(super) noise: Noise,
-    /// How often it was played until it was right or nobody disturbed it.
+    /// How often it was run until it was right or nobody disturbed it.
     pub(super) attempts: u32,
 }
 
 impl Round {
     /// Others on this machine can hide a cause, or be one: what is wrong while a witness sees
-    /// them at work is played again, both without the cause and with it. None: interrupted.
-    fn settled(bench: &Bench<'_>, scenario: &Scenario) -> Result<Option<Self>> {
-        let most = if bench.troupe.short { 1 } else { MOST_ATTEMPTS };
+    /// them at work is run again, both without the cause and with it. None: interrupted.
+    fn settled(runner: &Runner<'_>, scenario: &Scenario) -> Result<Option<Self>> {
+        let most = if runner.under_test.short { 1 } else { MOST_ATTEMPTS };
         let mut attempts = 1;
         loop {
-            let Some(round) = Self::of(bench, scenario, attempts)? else {
+            let Some(round) = Self::of(runner, scenario, attempts)? else {
                 return Ok(None);
             };
             if round.is_right || round.noise.is_quiet() || attempts == most {
                 return Ok(Some(round));
             }
             attempts += 1;
-            quiet::wait()?;
+            noise::wait()?;
         }
     }
 
-    fn of(bench: &Bench<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
-        let (troupe, is_stopped) = (bench.troupe, bench.is_stopped);
+    fn of(runner: &Runner<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
+        let (under_test, is_stopped) = (runner.under_test, runner.is_stopped);
         let clean = if scenario.is_control() {
             None
         } else {
-            Some(value(&run(troupe, scenario, Planting::Absent)?, scenario.metric)?)
+            Some(value(&run(under_test, scenario, Planting::Absent)?, scenario.metric)?)
         };
         if is_stopped() {
             return Ok(None);
         }
         let before = Reading::take()?;
-        let record = run(troupe, scenario, Planting::Present)?;
+        let record = run(under_test, scenario, Planting::Present)?;
         let noise = Reading::take()?.noise_since(&before);
-        if let Some(folder) = bench.keep {
+        if let Some(folder) = runner.keep {
             kept::keep(folder, scenario, &record)?;
         }
         let (planted, said) = (value(&record, scenario.metric)?, Said::of(&record));
@@ -89,11 +90,11 @@ impl Round {
 }
 
 impl Outcome {
-    /// Plays it so many times.
-    pub(super) fn of(bench: &Bench<'_>, scenario: &Scenario, times: u32) -> Result<Option<Self>> {
+    /// Runs it so many times.
+    pub(super) fn of(runner: &Runner<'_>, scenario: &Scenario, times: u32) -> Result<Option<Self>> {
         let mut rounds = Vec::new();
         for _ in 0..times {
-            let Some(round) = Round::settled(bench, scenario)? else {
+            let Some(round) = Round::settled(runner, scenario)? else {
                 return Ok(None);
             };
             rounds.push(round);
@@ -144,18 +145,18 @@ enum Planting {
     Present,
 }
 
-fn run(troupe: &Troupe, scenario: &Scenario, planting: Planting) -> Result<TestRecord> {
+fn run(under_test: &UnderTest, scenario: &Scenario, planting: Planting) -> Result<TestRecord> {
     let mut steps: Vec<&Step> = scenario.base.iter().collect();
     if planting == Planting::Present {
         steps.extend(&scenario.plant);
     }
-    let mut setting = Setting::of(troupe, scenario, &steps)?;
-    let played = played(setting.test(), Duration::ZERO, || Ok(()))
+    let mut setting = Setting::of(under_test, scenario, &steps)?;
+    let run = run_client(setting.test(), Duration::ZERO, || Ok(()))
         .with_context(|| format!("{planting:?}"))?;
     // An INVALID result is one too: the cause may be why it is.
-    ensure!(matches!(played.code, 0 | 3), "the client ended with {}", played.code);
+    ensure!(matches!(run.code, 0 | 3), "the client ended with {}", run.code);
     ensure!(setting.still_serves(), "the server ended meanwhile");
-    Ok(played.record)
+    Ok(run.record)
 }
 
 /// What a run came to: bits per second, or a share of them.
@@ -173,32 +174,11 @@ fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
 /// By the median of the rounds with the cause and of those without.
 fn cost(rounds: &[Round]) -> Option<f64> {
     let clean = rounds.iter().map(|round| round.clean).collect::<Option<Vec<_>>>()?;
-    let planted = rounds.iter().map(|round| round.planted).collect();
-    Some(1.0 - median(planted) / median(clean).max(f64::MIN_POSITIVE))
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        0 if middle > 0 => f64::midpoint(values[middle - 1], values[middle]),
-        _ => values.get(middle).copied().unwrap_or(f64::NAN),
-    }
+    let planted = median(rounds.iter().map(|round| round.planted))?;
+    Some(1.0 - planted / median(clean)?.max(f64::MIN_POSITIVE))
 }
 
 /// Of what the link comes to without the cause: less is within what machines vary by.
 const LEAST_COST: f64 = 0.1;
 /// Of a round on a machine that is not quiet.
 const MOST_ATTEMPTS: u32 = 3;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_median_is_in_the_middle() {
-        assert!((median(vec![3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
-        assert!((median(vec![4.0, 1.0]) - 2.5).abs() < 1e-9);
-        assert!(median(Vec::new()).is_nan());
-    }
-}

@@ -1,0 +1,207 @@
+//! Hosts, a server on one of them, and a client whose record is read.
+
+pub(crate) mod plant;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use lab::{Host, LinkSpec};
+use measurement::judgement::{Drop as Dropped, Place};
+use measurement::{Judgement, Ledger, TestRecord};
+use testbed::port;
+use testbed::process::Running;
+use testbed::topology::{Path, Topology, limited};
+use testbed::workload::PORT;
+
+/// Prepares to make hosts, or says why there can be none; to be called before the first thread
+/// starts.
+pub(crate) fn prepare() -> Option<String> {
+    match lab::prepare() {
+        lab::Access::Forbidden { reason } => Some(reason),
+        _ => None,
+    }
+}
+
+/// The linerate that is put to the test.
+pub(crate) struct UnderTest {
+    pub(crate) program: PathBuf,
+    /// Whether runs are to be few and short.
+    pub(crate) short: bool,
+}
+
+/// Hosts that exist for one case, and the program that runs on them.
+pub(crate) struct Testbed<'a> {
+    under_test: &'a UnderTest,
+    topology: Topology,
+}
+
+impl<'a> Testbed<'a> {
+    /// Hosts with an unshaped path between them.
+    pub(crate) fn new(under_test: &'a UnderTest, path: Path) -> Result<Self> {
+        Ok(Self::on(under_test, Topology::cable(path, &LinkSpec::default())?))
+    }
+
+    /// A link that lets so many Mbit/s through.
+    pub(crate) fn shaped(under_test: &'a UnderTest, mbps: u64) -> Result<Self> {
+        Ok(Self::on(under_test, Topology::cable(Path::Veth, &limited(mbps)?)?))
+    }
+
+    /// A router between the hosts, which lets so many Mbit/s through.
+    pub(crate) fn routed(under_test: &'a UnderTest, mbps: u64) -> Result<Self> {
+        Ok(Self::on(under_test, Topology::router(&limited(mbps)?)?))
+    }
+
+    /// Hosts that were made.
+    pub(crate) fn on(under_test: &'a UnderTest, topology: Topology) -> Self {
+        Self { under_test, topology }
+    }
+
+    /// Where the client runs.
+    pub(crate) fn near(&self) -> &Host {
+        self.topology.client()
+    }
+
+    /// Where the server runs.
+    pub(crate) fn far(&self) -> &Host {
+        self.topology.server()
+    }
+
+    /// The router's end towards the client, and that towards the server.
+    pub(crate) fn router(&self) -> Result<(&Host, &Host)> {
+        self.topology.router_ends()
+    }
+
+    /// Where the server listens.
+    pub(crate) fn address(&self) -> Ipv4Addr {
+        self.topology.address()
+    }
+
+    /// A command of the client's host: `linerate test` with these words behind it.
+    pub(crate) fn client(&self, words: &str) -> Command {
+        let mut command = self.near().command(&self.under_test.program);
+        command.args(["test", &self.address().to_string(), "--json", "--quiet"]);
+        command.args(words.split_whitespace());
+        clean(&mut command);
+        command
+    }
+
+    /// A server on the far host, with these words.
+    pub(crate) fn serve(&self, words: &str) -> Result<Running> {
+        self.serve_on(self.far(), self.address(), words)
+    }
+
+    /// A server on the router, with these words.
+    pub(crate) fn serve_on_router(&self, words: &str) -> Result<Running> {
+        let (router, _) = self.router()?;
+        self.serve_on(router, router.ipv4(), words)
+    }
+
+    fn serve_on(&self, host: &Host, address: Ipv4Addr, words: &str) -> Result<Running> {
+        let mut command = host.command(&self.under_test.program);
+        command.args(["serve", "--quiet"]).args(words.split_whitespace());
+        clean(&mut command);
+        self.started(command, SocketAddr::from((address, port_of(words)?)))
+    }
+
+    /// A program of another host, once it answers at `address`.
+    pub(crate) fn started(&self, command: Command, address: SocketAddr) -> Result<Running> {
+        let server = Running::start(command)?;
+        port::await_answer(Some(self.near()), address)?;
+        Ok(server)
+    }
+
+    /// A program of the far host that answers where a server does.
+    pub(crate) fn answers(&self, command: Command) -> Result<Running> {
+        self.started(command, SocketAddr::from((self.address(), PORT)))
+    }
+
+    /// Runs one test with a server of its own.
+    pub(crate) fn run(&self, words: &str) -> Result<TestRecord> {
+        let _server = self.serve("")?;
+        record_of(self.client(words))
+    }
+
+    /// What a command of the far host prints.
+    pub(crate) fn far_prints(&self, program: &str, words: &str) -> Result<String> {
+        crate::command::output(self.far().command(program).args(words.split_whitespace()))
+    }
+
+    /// What a command of the near host prints.
+    pub(crate) fn near_prints(&self, program: &str, words: &str) -> Result<String> {
+        crate::command::output(self.near().command(program).args(words.split_whitespace()))
+    }
+}
+
+/// Nothing of the caller's settings is meant for these programs.
+pub(crate) fn clean(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("LINERATE_") {
+            command.env_remove(name);
+        }
+    }
+}
+
+fn port_of(words: &str) -> Result<u16> {
+    let mut words = words.split_whitespace();
+    match words.find(|word| *word == "--port") {
+        Some(_) => words.next().context("a port")?.parse().context("a port"),
+        None => Ok(PORT),
+    }
+}
+
+/// Runs a client that prints one record to its end; an INVALID result is one too.
+pub(crate) fn record_of(command: Command) -> Result<TestRecord> {
+    let run = run_client(command, Duration::ZERO, || Ok(()))?;
+    ensure!(matches!(run.code, 0 | 3), "the client ended with {}", run.code);
+    Ok(run.record)
+}
+
+/// What came of a client.
+pub(crate) struct ClientRun {
+    pub(crate) record: TestRecord,
+    /// What it ended with.
+    pub(crate) code: i32,
+}
+
+/// Runs a client to its end, and does something when it has run for a while; one that fails
+/// leaves a record as well.
+pub(crate) fn run_client(
+    command: Command,
+    after: Duration,
+    meanwhile: impl FnOnce() -> Result<()>,
+) -> Result<ClientRun> {
+    let client = Running::captured(command)?;
+    thread::sleep(after);
+    let done = meanwhile();
+    let ended = client.finish(LONGEST)?;
+    done?;
+    let code = ended.code().unwrap_or(-1);
+    let record = serde_json::from_str(&ended.stdout).with_context(|| {
+        format!("the client prints no record and ends with {code}: {}", ended.complaint())
+    })?;
+    Ok(ClientRun { record, code })
+}
+
+/// What was judged of a record.
+pub(crate) fn judgement(record: &TestRecord) -> Result<&Judgement> {
+    record.judgement.as_ref().context("nobody judged the record")
+}
+
+/// Where the datagrams of its one direction went.
+pub(crate) fn ledger(record: &TestRecord) -> Result<&Ledger> {
+    let account = judgement(record)?.directions.first().context("no direction")?;
+    account.ledger.as_ref().context("no ledger")
+}
+
+/// Datagrams lost in one place.
+pub(crate) fn lost_in(ledger: &Ledger, place: Place) -> u64 {
+    let own = ledger.drops.iter().filter(|dropped| dropped.place == place);
+    own.map(|dropped: &Dropped| dropped.datagrams).sum()
+}
+
+/// A client that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(300);
