@@ -42,41 +42,40 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
         let host = &star.server;
         let running =
             scope.spawn(move || host.run(|| crowd.run(|slot| hostile(slot, &mut random)))?);
-        let outcome = (|| {
-            await_crowd(&counters, count);
-            let stopped = stop_clients(&server, &programs)?;
-            limits.add(
-                "hostile connections open",
-                open(&counters) as f64,
-                Unit::Count,
-                Limit::None,
-            );
-            limits.add(
-                "real iperf3 that were stopped",
-                stopped.len() as f64,
-                Unit::Count,
-                Limit::None,
-            );
-            for client in ALL.iter().chain(&ELSEWHERE) {
-                run_client(&mut limits, &server, &programs, client, rounds)?;
-            }
-            limits.add(
-                "hostile connections open at the end",
-                open(&counters) as f64,
-                Unit::Count,
-                Limit::None,
-            );
-            limits.note(&format!("during: {}", server.footprint()?.describe()));
-            note(&limits, &counters);
-            drop(stopped);
-            Ok(())
-        })();
+        let outcome = besiege(&mut limits, &server, &programs, &counters, (count, rounds));
         stop.store(true, Relaxed);
         running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
         outcome
     })?;
     judge(&mut limits, &mut server, before, RETURN)?;
     Ok(limits.close())
+}
+
+/// Runs good clients while the crowd is there.
+fn besiege(
+    limits: &mut LimitTable,
+    server: &Server,
+    programs: &Programs,
+    counters: &[Counters],
+    (count, rounds): (usize, usize),
+) -> anyhow::Result<()> {
+    await_crowd(counters, count);
+    let stopped = stop_clients(server, programs)?;
+    limits.add("hostile connections open", open(counters) as f64, Unit::Count, Limit::None);
+    limits.add("real iperf3 that were stopped", stopped.len() as f64, Unit::Count, Limit::None);
+    for client in ALL.iter().chain(&ELSEWHERE) {
+        run_client(limits, server, programs, client, rounds)?;
+    }
+    limits.add(
+        "hostile connections open at the end",
+        open(counters) as f64,
+        Unit::Count,
+        Limit::None,
+    );
+    limits.note(&format!("during: {}", server.footprint()?.describe()));
+    note(limits, counters);
+    drop(stopped);
+    Ok(())
 }
 
 fn open(counters: &[Counters]) -> usize {

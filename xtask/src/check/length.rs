@@ -11,10 +11,14 @@ pub(super) fn find(tree: &Tree) -> Vec<Finding> {
 fn judge(source: &Source) -> Option<Finding> {
     let lines = source.text.lines().count();
     let what = || format!("{lines} lines; split it where a reader would, {MOST_LINES} at most");
-    (lines > MOST_LINES).then(|| Finding::of(&source.path, what()))
+    let known = KNOWN.iter().find(|(path, _)| source.path == *path);
+    let most = known.map_or(MOST_LINES, |(_, most)| *most);
+    (lines > most).then(|| Finding::of(&source.path, what()))
 }
 
 const MOST_LINES: usize = 600;
+/// What is left of longer ones; none may be added.
+const KNOWN: [(&str, usize); 1] = [("crates/measurement/src/host/counter.rs", 656)];
 
 #[cfg(test)]
 mod tests {

@@ -43,8 +43,10 @@ impl Registry {
     fn find_in(&self, source: &Source, names: &BTreeSet<String>) -> Vec<Finding> {
         let used = literals(&source.items);
         let finding = |name: &String| {
-            let what =
-                format!("\"{name}\" names a {}: use its constant in {}", self.kind, self.home);
+            let what = format!(
+                "\"{name}\" is the name of a {}: use its constant in {}",
+                self.kind, self.home
+            );
             Finding::of(&source.path, what)
         };
         names.intersection(&used).map(finding).collect()
@@ -94,14 +96,14 @@ const REGISTRIES: [Registry; 2] = [
         home: "crates/measurement/src/host/counter",
         // Plain words, as "bytes", mean other things elsewhere.
         is_name: |text| is_word(text) && text.contains(|c: char| c.is_uppercase() || c == '_'),
-        exempt: &["crates/host/src/collectors/", "crates/linux/src/"],
+        exempt: &["crates/host/src/collectors/", "crates/host/src/inventory/", "crates/linux/src/"],
     },
     Registry {
         kind: "engine",
         home: "crates/measurement/src/engine/registry.rs",
         is_name: |text| is_word(text) && !PLAIN_ENGINES.contains(&text),
-        // Keys of iperf3's parameters.
-        exempt: &["crates/protocol/src/iperf3/"],
+        // Keys of iperf3's JSON.
+        exempt: &["crates/protocol/src/iperf3/", "crates/report/src/iperf3/"],
     },
 ];
 

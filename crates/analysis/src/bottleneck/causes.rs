@@ -8,6 +8,7 @@ use measurement::RuleId::{self, *};
 
 /// The rules that see what the cause of `rule` brings about on the same host: where both find
 /// something, `rule` is the headline.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
     match rule {
         LinkSpeedLow => &[LinkSaturated, QdiscLimit, UdpSendBlocked, SenderBelowRate],

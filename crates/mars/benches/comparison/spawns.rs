@@ -68,6 +68,7 @@ fn spawn_all_tasks(countdown: &Arc<Countdown>) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of rows")]
 pub(crate) fn rows(sink: Sink) {
     let countdown = Countdown::new();
     let context = Builder::new(2).start().expect("starts");
