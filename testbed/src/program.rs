@@ -140,11 +140,6 @@ impl Installed {
         Self { name: program.kind().to_owned(), program, description }
     }
 
-    /// Whether it is linerate.
-    pub fn is_linerate(&self) -> bool {
-        self.program.kind() == Linerate.kind()
-    }
-
     /// The ways to do a workload at less expense whose options are in its help.
     pub fn ways(&self, workload: &Workload) -> Vec<&'static str> {
         let is_known = |way: &&&str| {

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_has_a_scene_or_a_reason_not_to() {
+    fn every_rule_has_a_case_or_a_reason_not_to() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/analysis/src/trust");
         let mut rules = BTreeSet::new();
         for entry in std::fs::read_dir(folder).expect("the rules") {
