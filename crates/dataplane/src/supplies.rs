@@ -7,7 +7,7 @@ use linux::memory::Region;
 use linux::payload::SealedPayload;
 
 use crate::scratch::Filling;
-use crate::tcp::InPlaceTally;
+use crate::tcp::ZerocopyCounters;
 
 /// Payloads for those that send from where they lie, made when the first asks for them, and
 /// what became of their sends.
@@ -17,14 +17,14 @@ pub struct Supplies {
     filling: Filling,
     sealed: OnceLock<Arc<SealedPayload>>,
     region: OnceLock<Arc<Region>>,
-    in_place: Arc<InPlaceTally>,
+    zerocopy: Arc<ZerocopyCounters>,
 }
 
 impl Supplies {
     /// For blocks of `block` bytes, at least one, of `filling`.
     pub fn new(block: usize, filling: Filling) -> Self {
         let (sealed, region) = (OnceLock::new(), OnceLock::new());
-        Self { block: block.max(1), filling, sealed, region, in_place: Arc::default() }
+        Self { block: block.max(1), filling, sealed, region, zerocopy: Arc::default() }
     }
 
     /// Bytes of a block.
@@ -38,8 +38,8 @@ impl Supplies {
     }
 
     /// What became of the sends in place.
-    pub const fn in_place(&self) -> &Arc<InPlaceTally> {
-        &self.in_place
+    pub const fn zerocopy(&self) -> &Arc<ZerocopyCounters> {
+        &self.zerocopy
     }
 
     /// A block in a file that nobody can change.

@@ -1,55 +1,55 @@
 //! TCP engines: one machine that sends and one that receives, and the ways in which each
 //! moves its bytes.
 
-mod copied;
-mod emptied;
 mod engines;
-mod from_file;
-mod in_place;
-mod mapped;
-mod receive;
-mod ring_received;
-mod ring_sent;
-mod send;
+mod file_sink;
+mod file_source;
+mod msg_trunc;
+mod msg_zerocopy;
+mod read;
+mod receiver;
+mod sender;
 mod sendfile;
-mod spliced;
-mod to_file;
-mod truncated;
-mod written;
+mod splice;
+mod uring_receive;
+mod uring_send;
+mod vmsplice;
+mod write;
+mod zerocopy_receive;
 
-pub use copied::Copied;
-pub use emptied::Emptied;
 pub use engines::{Incoming, MakeSink, MakeSource, Outgoing, ReceiveEngine, SendEngine};
-pub use from_file::FromFile;
-pub use in_place::{InPlace, InPlaceTally};
-pub use mapped::Mapped;
-pub use receive::{Receiver, Sink};
-pub use ring_received::RingReceived;
-pub use ring_sent::RingSent;
-pub use send::{Sender, Source};
-pub use sendfile::Sendfile;
-pub use spliced::Spliced;
-pub use to_file::ToFile;
-pub use truncated::Truncated;
-pub use written::Written;
+pub use file_sink::FileSink;
+pub use file_source::FileSource;
+pub use msg_trunc::MsgTruncSink;
+pub use msg_zerocopy::{MsgZerocopySource, ZerocopyCounters};
+pub use read::ReadSink;
+pub use receiver::{Receiver, Sink};
+pub use sender::{Sender, Source};
+pub use sendfile::SendfileSource;
+pub use splice::SpliceSink;
+pub use uring_receive::UringSink;
+pub use uring_send::UringSource;
+pub use vmsplice::VmspliceSource;
+pub use write::WriteSource;
+pub use zerocopy_receive::ZerocopyReceiveSink;
 
 /// All engines that send; the order is that of [`measurement::engine::ENGINES`].
 pub static SENDERS: &[SendEngine] = &[
-    SendEngine::from_source::<Written>(),
-    SendEngine::from_source::<Sendfile>(),
-    SendEngine::from_source::<Spliced>(),
-    SendEngine::from_source::<InPlace>(),
-    SendEngine::from_source::<RingSent<false>>(),
-    SendEngine::from_source::<RingSent<true>>(),
+    SendEngine::with_source::<WriteSource>(),
+    SendEngine::with_source::<SendfileSource>(),
+    SendEngine::with_source::<VmspliceSource>(),
+    SendEngine::with_source::<MsgZerocopySource>(),
+    SendEngine::with_source::<UringSource<false>>(),
+    SendEngine::with_source::<UringSource<true>>(),
 ];
 
 /// All engines that receive; the order is that of [`measurement::engine::ENGINES`].
 pub static RECEIVERS: &[ReceiveEngine] = &[
-    ReceiveEngine::into_sink::<Copied>(),
-    ReceiveEngine::into_sink::<Truncated>(),
-    ReceiveEngine::into_sink::<Emptied>(),
-    ReceiveEngine::into_sink::<Mapped>(),
-    ReceiveEngine::into_sink::<RingReceived>(),
+    ReceiveEngine::with_sink::<ReadSink>(),
+    ReceiveEngine::with_sink::<MsgTruncSink>(),
+    ReceiveEngine::with_sink::<SpliceSink>(),
+    ReceiveEngine::with_sink::<ZerocopyReceiveSink>(),
+    ReceiveEngine::with_sink::<UringSink>(),
 ];
 
 #[cfg(test)]

@@ -1,46 +1,46 @@
 //! UDP engines: one machine that sends and one that receives, batch by batch, and the ways
 //! in which a batch is handed to the kernel and taken from it.
 
-mod books;
-mod called;
-mod coalesced;
+mod account;
 mod engines;
+mod gro;
+mod gso;
 mod jitter;
-mod naps;
-mod receive;
-mod ring_received;
-mod ring_sent;
-mod segmented;
-mod send;
-mod separate;
+mod poll_backoff;
+mod receiver;
+mod recvmmsg;
+mod send_call;
+mod sender;
+mod sendmmsg;
 mod sequence;
-mod single;
+mod uring_receive;
+mod uring_send;
 
-pub use called::Called;
-pub use coalesced::Coalesced;
 pub use engines::{Incoming, Outgoing, ReceiveEngine, SendEngine};
-pub use receive::{Inlet, Receiver};
-pub use ring_received::RingReceived;
-pub use ring_sent::RingSent;
-pub use segmented::Segmented;
-pub use send::{Outlet, Sender};
-pub use separate::Separate;
+pub use gro::Gro;
+pub use gso::Gso;
+pub use receiver::{ReceiveMethod, Receiver};
+pub use recvmmsg::Recvmmsg;
+pub use send_call::SendCall;
+pub use sender::{SendMethod, Sender};
+pub use sendmmsg::Sendmmsg;
 pub use sequence::Sequence;
-pub use single::Single;
+pub use uring_receive::UringReceive;
+pub use uring_send::UringSend;
 
 /// All engines that send; the order is that of [`measurement::engine::ENGINES`].
 pub static SENDERS: &[SendEngine] = &[
-    SendEngine::through_outlet::<Separate>(),
-    SendEngine::through_outlet::<Single>(),
-    SendEngine::through_outlet::<Segmented>(),
-    SendEngine::through_outlet::<RingSent>(),
+    SendEngine::with_engine::<Sendmmsg>(),
+    SendEngine::with_engine::<SendCall>(),
+    SendEngine::with_engine::<Gso>(),
+    SendEngine::with_engine::<UringSend>(),
 ];
 
 /// All engines that receive; the order is that of [`measurement::engine::ENGINES`].
 pub static RECEIVERS: &[ReceiveEngine] = &[
-    ReceiveEngine::through_inlet::<Called>(),
-    ReceiveEngine::through_inlet::<Coalesced>(),
-    ReceiveEngine::through_inlet::<RingReceived>(),
+    ReceiveEngine::with_engine::<Recvmmsg>(),
+    ReceiveEngine::with_engine::<Gro>(),
+    ReceiveEngine::with_engine::<UringReceive>(),
 ];
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use linerate_dataplane::tcp::{Sendfile, Truncated};
+use linerate_dataplane::tcp::{MsgTruncSink, SendfileSource};
 use linerate_dataplane::{
     Asking, Budget, Counters, Filling, Goal, Kind, Link, Pacer, Pool, RoundTripTally, Scratch,
     Step, Stream, answerer, asker, callee, caller, tcp, udp,
@@ -72,10 +72,10 @@ fn tcp_streams_that_copy_nothing_allocate_nothing() {
     let tally = Arc::new(Tally::default());
     let payload = Arc::new(SealedPayload::new(&[7; BLOCK]).expect("kept"));
     let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| {
-        let ((near, far), source) = (tcp_pair(), Sendfile::new(Arc::clone(&payload)));
+        let ((near, far), source) = (tcp_pair(), SendfileSource::new(Arc::clone(&payload)));
         setup
-            .sender(|c| tally.probe(tcp::Sender::from_source(source, near, BLOCK as u64, c)))
-            .receiver(|c| tally.probe(tcp::Receiver::into_sink(Truncated, far, c)))
+            .sender(|c| tally.probe(tcp::Sender::with_source(source, near, BLOCK as u64, c)))
+            .receiver(|c| tally.probe(tcp::Receiver::with_sink(MsgTruncSink, far, c)))
     });
     assert_quiet(setup.start(), &tally);
 }
@@ -89,7 +89,7 @@ fn udp_streams_in_one_piece_allocate_nothing() {
         linux::udp::enable_timestamps(&far).expect("stamps");
         linux::udp::enable_gro(&far).expect("coalesces");
         setup
-            .sender(|c| tally.probe(udp::Sender::segmented(near, CounterWidth::Bits64, c)))
+            .sender(|c| tally.probe(udp::Sender::gso(near, CounterWidth::Bits64, c)))
             .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
     });
     assert_quiet(setup.start(), &tally);

@@ -88,7 +88,7 @@ fn loopback_owns_up_to_copying_what_was_sent_in_place() {
         let pool = joined(&supplies, sender, &RECEIVERS[0], budget, None);
         eventually(sender.engine.name, || counters(&pool, 2).bytes >= BYTES);
         drop(pool);
-        let tally = supplies.in_place();
+        let tally = supplies.zerocopy();
         assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.engine.name);
         assert_eq!(tally.copied(), tally.done(), "{}", sender.engine.name);
     }

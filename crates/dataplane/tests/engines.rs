@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use linerate_dataplane::tcp::{FromFile, Sendfile, Source, ToFile, Truncated, Written};
+use linerate_dataplane::tcp::{
+    FileSink, FileSource, MsgTruncSink, SendfileSource, Source, WriteSource,
+};
 use linerate_dataplane::{Budget, Filling, Kind, Pacer, now, segments, tcp, udp};
 use linux::payload::SealedPayload;
 use measurement::{BitRate, StreamCounters};
@@ -23,8 +25,8 @@ use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
 #[test]
 fn a_repeating_payload_is_the_ten_digits_in_each_block() {
     let digits = Filling::Digits.bytes(BLOCK).expect("made");
-    let sealed = Sendfile::new(Arc::new(SealedPayload::new(&digits).expect("kept")));
-    for received in [sent_by(Written, Filling::Digits), sent_by(sealed, Filling::Random)] {
+    let sealed = SendfileSource::new(Arc::new(SealedPayload::new(&digits).expect("kept")));
+    for received in [sent_by(WriteSource, Filling::Digits), sent_by(sealed, Filling::Random)] {
         assert!(received.starts_with(b"01234567890123"));
         // A block that the socket took in parts begins anew with each part.
         assert!(received.iter().all(u8::is_ascii_digit));
@@ -33,17 +35,17 @@ fn a_repeating_payload_is_the_ten_digits_in_each_block() {
 
 #[test]
 fn a_payload_that_does_not_repeat_is_not_one_block_of_digits() {
-    let received = sent_by(Written, Filling::Random);
+    let received = sent_by(WriteSource, Filling::Random);
     assert!(!received.iter().all(u8::is_ascii_digit));
 }
 
 #[test]
 fn what_sendfile_sends_is_counted_to_the_byte() {
     let ((near, far), budget) = (tcp_pair(), Some(Arc::new(Budget::new(BYTES))));
-    let source = Sendfile::new(Arc::new(SealedPayload::new(&[7; BLOCK]).expect("kept")));
+    let source = SendfileSource::new(Arc::new(SealedPayload::new(&[7; BLOCK]).expect("kept")));
     let pool = Setup::tcp()
-        .sender(|c| tcp::Sender::from_source(source, near, BLOCK as u64, c).with_bytes(budget))
-        .receiver(|c| tcp::Receiver::into_sink(Truncated, far, c))
+        .sender(|c| tcp::Sender::with_source(source, near, BLOCK as u64, c).with_bytes(budget))
+        .receiver(|c| tcp::Receiver::with_sink(MsgTruncSink, far, c))
         .start();
     eventually("all is received", || counters(&pool, 2).bytes >= BYTES);
     assert_eq!((counters(&pool, 1).bytes, counters(&pool, 2).bytes), (BYTES, BYTES));
@@ -53,7 +55,7 @@ fn what_sendfile_sends_is_counted_to_the_byte() {
 #[test]
 fn the_end_of_a_stream_that_is_thrown_away_is_noticed() {
     let (near, far) = tcp_pair();
-    let pool = Setup::tcp().receiver(|c| tcp::Receiver::into_sink(Truncated, far, c)).start();
+    let pool = Setup::tcp().receiver(|c| tcp::Receiver::with_sink(MsgTruncSink, far, c)).start();
     linux::tcp::abort_on_close(&near).expect("will reset");
     drop(near);
     eventually("the reset is noticed", || pool.stream_error().is_some());
@@ -67,12 +69,12 @@ fn a_file_arrives_as_it_was_and_ends_the_stream() {
     let content = Filling::Random.bytes(3_000_001).expect("made");
     std::fs::write(&source.0, &content).expect("written");
     let (near, far) = tcp_pair();
-    let from = FromFile::new(File::open(&source.0).expect("opened"), BLOCK);
-    let to = ToFile::new(File::create(&target.0).expect("created"));
+    let from = FileSource::new(File::open(&source.0).expect("opened"), BLOCK);
+    let to = FileSink::new(File::create(&target.0).expect("created"));
     let pool = Setup::tcp()
         .workers(2)
-        .sender(|c| tcp::Sender::from_source(from, near, BLOCK as u64, c))
-        .receiver(|c| tcp::Receiver::into_sink(to, far, c))
+        .sender(|c| tcp::Sender::with_source(from, near, BLOCK as u64, c))
+        .receiver(|c| tcp::Receiver::with_sink(to, far, c))
         .start();
     eventually("all is sent", || pool.senders_finished());
     let sent = counters(&pool, 1).bytes;
@@ -87,7 +89,7 @@ fn a_file_that_takes_no_more_ends_the_stream_with_the_reason() {
     let full = File::options().write(true).open("/dev/full").expect("opened");
     let pool = Setup::tcp()
         .sender(|c| tcp::Sender::new(near, BLOCK as u64, c))
-        .receiver(|c| tcp::Receiver::into_sink(ToFile::new(full), far, c))
+        .receiver(|c| tcp::Receiver::with_sink(FileSink::new(full), far, c))
         .start();
     eventually("the disk is full", || pool.stream_error().is_some());
     let (id, error) = pool.stream_error().expect("noticed");
@@ -99,7 +101,7 @@ fn datagrams_sent_in_one_piece_carry_their_own_numbers_and_times() {
     let (near, far) = udp_pair();
     let (budget, began) = (Some(Arc::new(Budget::new(100))), now());
     let pool = Setup::of(Kind::Segments, Filling::Digits)
-        .sender(|c| udp::Sender::segmented(near, WIDTH, c).with_datagrams(budget))
+        .sender(|c| udp::Sender::gso(near, WIDTH, c).with_datagrams(budget))
         .start();
     eventually("all is sent", || pool.senders_finished());
     assert!(pool.stream_error().is_none());
@@ -135,7 +137,7 @@ fn pieces_are_paced_as_bursts() {
     let rate = BitRate::from_bits_per_second((piece * DATAGRAM * 8 * 25) as u64);
     let pacer = Pacer::of_datagrams(rate, DATAGRAM as u64).with_burst(piece);
     let pool = Setup::of(Kind::Segments, Filling::Random)
-        .sender(|c| udp::Sender::segmented(near, WIDTH, c).with_pacer(Some(pacer)))
+        .sender(|c| udp::Sender::gso(near, WIDTH, c).with_pacer(Some(pacer)))
         .receiver(|c| udp::Receiver::new(far, WIDTH, c))
         .prepare();
     let began = now();
@@ -151,7 +153,7 @@ fn sent_by<S: Source + 'static>(source: S, filling: Filling) -> Vec<u8> {
     let ((near, far), amount) = (tcp_pair(), BLOCK as u64 + 7);
     let budget = Some(Arc::new(Budget::new(amount)));
     let pool = Setup::of(Kind::Blocks, filling)
-        .sender(|c| tcp::Sender::from_source(source, near, BLOCK as u64, c).with_bytes(budget))
+        .sender(|c| tcp::Sender::with_source(source, near, BLOCK as u64, c).with_bytes(budget))
         .start();
     eventually("all is sent", || pool.senders_finished());
     drop(pool);
@@ -174,7 +176,7 @@ fn moved(sends_whole: bool, takes_whole: bool) -> (StreamCounters, StreamCounter
     }
     let setup = Setup::of(Kind::Segments, Filling::Random);
     let setup = if sends_whole {
-        setup.sender(|c| limited(udp::Sender::segmented(near, WIDTH, c)))
+        setup.sender(|c| limited(udp::Sender::gso(near, WIDTH, c)))
     } else {
         setup.sender(|c| limited(udp::Sender::new(near, WIDTH, c)))
     };
@@ -186,7 +188,7 @@ fn moved(sends_whole: bool, takes_whole: bool) -> (StreamCounters, StreamCounter
 }
 
 /// [`DATAGRAMS`] at a pace that the receive buffer can take.
-fn limited<O: udp::Outlet>(sender: udp::Sender<O>) -> udp::Sender<O> {
+fn limited<O: udp::SendMethod>(sender: udp::Sender<O>) -> udp::Sender<O> {
     let rate = BitRate::from_bits_per_second(100_000_000);
     let pacer = Pacer::of_datagrams(rate, DATAGRAM as u64).with_burst(segments(DATAGRAM));
     sender.with_datagrams(Some(Arc::new(Budget::new(DATAGRAMS)))).with_pacer(Some(pacer))

@@ -54,16 +54,20 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// A sender of what `source` has.
-    pub fn from<S: Source + 'static>(self, source: S, supplies: &Supplies) -> Box<dyn Stream> {
+    pub fn into_sender<S: Source + 'static>(
+        self,
+        source: S,
+        supplies: &Supplies,
+    ) -> Box<dyn Stream> {
         let sender =
-            Sender::from_source(source, self.socket, supplies.block() as u64, self.counters);
+            Sender::with_source(source, self.socket, supplies.block() as u64, self.counters);
         Box::new(sender.with_bytes(self.budget).with_pacer(self.pacer))
     }
 }
 
 impl SendEngine {
     /// The engine whose bytes come from `S`.
-    pub(super) const fn from_source<S: MakeSource>() -> Self {
+    pub(super) const fn with_source<S: MakeSource>() -> Self {
         Self { engine: S::ENGINE, build: build_sender::<S> }
     }
 
@@ -81,7 +85,7 @@ fn build_sender<S: MakeSource>(
     outgoing: Outgoing,
 ) -> io::Result<Box<dyn Stream>> {
     let source = S::make(supplies, &outgoing.socket)?;
-    Ok(outgoing.from(source, supplies))
+    Ok(outgoing.into_sender(source, supplies))
 }
 
 /// A way to receive a byte stream.
@@ -104,14 +108,14 @@ pub struct Incoming {
 
 impl Incoming {
     /// A receiver that gives to `sink`.
-    pub fn into<S: Sink + 'static>(self, sink: S) -> Box<dyn Stream> {
-        Box::new(Receiver::into_sink(sink, self.socket, self.counters).with_goal(self.goal))
+    pub fn into_receiver<S: Sink + 'static>(self, sink: S) -> Box<dyn Stream> {
+        Box::new(Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal))
     }
 }
 
 impl ReceiveEngine {
     /// The engine whose bytes go to `S`.
-    pub(super) const fn into_sink<S: MakeSink>() -> Self {
+    pub(super) const fn with_sink<S: MakeSink>() -> Self {
         Self { engine: S::ENGINE, build: build_receiver::<S> }
     }
 
@@ -129,5 +133,5 @@ fn build_receiver<S: MakeSink>(
     incoming: Incoming,
 ) -> io::Result<Box<dyn Stream>> {
     let sink = S::make(supplies, &incoming.socket)?;
-    Ok(incoming.into(sink))
+    Ok(incoming.into_receiver(sink))
 }

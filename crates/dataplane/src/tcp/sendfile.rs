@@ -14,22 +14,22 @@ use crate::tcp::{MakeSource, Source};
 /// A payload of its own, whose pages never change: they are still on their way when the
 /// call returns. All streams of a test can share it.
 #[derive(Clone, Debug)]
-pub struct Sendfile(Arc<SealedPayload>);
+pub struct SendfileSource(Arc<SealedPayload>);
 
-impl Sendfile {
+impl SendfileSource {
     /// Sends `payload` over and over.
     pub const fn new(payload: Arc<SealedPayload>) -> Self {
         Self(payload)
     }
 }
 
-impl MakeSource for Sendfile {
+impl MakeSource for SendfileSource {
     fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
         supplies.sealed().map(Self::new)
     }
 }
 
-impl Source for Sendfile {
+impl Source for SendfileSource {
     const ENGINE: &'static Engine = &engine::SENDFILE;
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {

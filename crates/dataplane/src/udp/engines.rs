@@ -12,7 +12,7 @@ use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::stream::Stream;
-use crate::udp::{Inlet, Outlet, Receiver, Sender};
+use crate::udp::{ReceiveMethod, Receiver, SendMethod, Sender};
 
 /// A way to send datagrams.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub struct Outgoing {
 
 impl SendEngine {
     /// The engine that sends through `O`.
-    pub(super) const fn through_outlet<O: Outlet + 'static>() -> Self {
+    pub(super) const fn with_engine<O: SendMethod + 'static>() -> Self {
         Self { engine: O::ENGINE, build: sender::<O> }
     }
 
@@ -51,9 +51,12 @@ impl SendEngine {
     }
 }
 
-fn sender<O: Outlet + 'static>(length: usize, outgoing: Outgoing) -> io::Result<Box<dyn Stream>> {
+fn sender<O: SendMethod + 'static>(
+    length: usize,
+    outgoing: Outgoing,
+) -> io::Result<Box<dyn Stream>> {
     let Outgoing { socket, width, counters, budget, pacer } = outgoing;
-    let sender = Sender::through_outlet(O::open(&socket, length)?, socket, width, counters);
+    let sender = Sender::with_engine(O::open(&socket, length)?, socket, width, counters);
     Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 
@@ -79,7 +82,7 @@ pub struct Incoming {
 
 impl ReceiveEngine {
     /// The engine that receives through `I`.
-    pub(super) const fn through_inlet<I: Inlet + 'static>() -> Self {
+    pub(super) const fn with_engine<I: ReceiveMethod + 'static>() -> Self {
         Self { engine: I::ENGINE, build: receiver::<I> }
     }
 
@@ -92,8 +95,11 @@ impl ReceiveEngine {
     }
 }
 
-fn receiver<I: Inlet + 'static>(length: usize, incoming: Incoming) -> io::Result<Box<dyn Stream>> {
+fn receiver<I: ReceiveMethod + 'static>(
+    length: usize,
+    incoming: Incoming,
+) -> io::Result<Box<dyn Stream>> {
     let Incoming { socket, width, counters, goal } = incoming;
-    let receiver = Receiver::through_inlet(I::open(&socket, length)?, socket, width, counters);
+    let receiver = Receiver::with_engine(I::open(&socket, length)?, socket, width, counters);
     Ok(Box::new(receiver.with_goal(goal)))
 }

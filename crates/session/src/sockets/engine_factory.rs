@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::tcp::{self, FromFile, Incoming, Outgoing, ToFile};
+use dataplane::tcp::{self, FileSink, FileSource, Incoming, Outgoing};
 use dataplane::udp;
 use dataplane::{
     Counters, Filling, Kind, Memory, OpenStream, Pacer, SequenceWidth, Stream, Supplies,
@@ -101,7 +101,7 @@ impl EngineFactory {
     /// The engines that were given out, and how they fared.
     pub(crate) fn engines(&self) -> Engines {
         let mut used = self.used.clone();
-        let tally = self.supplies.in_place();
+        let tally = self.supplies.zerocopy();
         if let Some(sender) = used.send.as_mut().filter(|_| tally.sends() + tally.refused() > 0) {
             sender.in_place = Some(InPlace {
                 sends: tally.sends(),
@@ -167,8 +167,11 @@ impl EngineFactory {
             pacer: self.pacer(Pacer::of_blocks, 1),
         };
         if let Some(path) = &self.file {
-            let file = FromFile::new(open_to_read(path)?, self.supplies.block());
-            return Ok((outgoing().from(file, &self.supplies), (&engine::FILE_TO_WRITE).into()));
+            let file = FileSource::new(open_to_read(path)?, self.supplies.block());
+            return Ok((
+                outgoing().into_sender(file, &self.supplies),
+                (&engine::FILE_TO_WRITE).into(),
+            ));
         }
         let engines: Vec<_> = tcp::SENDERS.iter().map(|entry| entry.engine).collect();
         let choice = self.choose(&engines, self.options.zero_copy.then_some(&engine::SENDFILE));
@@ -189,8 +192,8 @@ impl EngineFactory {
             goal: self.amount.goal.clone(),
         };
         if let Some(path) = &self.file {
-            let file = ToFile::new(open_to_write(path)?);
-            return Ok((incoming().into(file), (&engine::READ_TO_FILE).into()));
+            let file = FileSink::new(open_to_write(path)?);
+            return Ok((incoming().into_receiver(file), (&engine::READ_TO_FILE).into()));
         }
         let engines: Vec<_> = tcp::RECEIVERS.iter().map(|entry| entry.engine).collect();
         let switch = self.options.skip_receive_copy.then_some(&engine::MSG_TRUNC);

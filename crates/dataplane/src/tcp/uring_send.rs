@@ -11,26 +11,26 @@ use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::supplies::Supplies;
-use crate::tcp::{InPlaceTally, MakeSource, Source};
+use crate::tcp::{MakeSource, Source, ZerocopyCounters};
 
 /// A payload of its own, sent by a ring. All streams of a test can share the payload.
-pub struct RingSent<const IN_PLACE: bool> {
+pub struct UringSource<const ZEROCOPY: bool> {
     ring: SendRing,
     length: usize,
-    tally: Arc<InPlaceTally>,
+    counters: Arc<ZerocopyCounters>,
     /// The send in flight is copied, since the kernel had no room to note its pages.
     is_copying: bool,
 }
 
-impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
-    /// Sends `payload` over and over, and counts in `tally` what is sent in place.
+impl<const ZEROCOPY: bool> UringSource<ZEROCOPY> {
+    /// Sends `payload` over and over, and counts in `counters` what is sent in place.
     ///
     /// # Errors
     /// As for [`SendRing::new`].
-    pub fn new(payload: Arc<Region>, tally: Arc<InPlaceTally>) -> io::Result<Self> {
+    pub fn new(payload: Arc<Region>, counters: Arc<ZerocopyCounters>) -> io::Result<Self> {
         let (manner, length) =
-            (if IN_PLACE { SendMode::ZeroCopy } else { SendMode::Copy }, payload.len());
-        Ok(Self { ring: SendRing::new(payload, manner)?, length, tally, is_copying: false })
+            (if ZEROCOPY { SendMode::ZeroCopy } else { SendMode::Copy }, payload.len());
+        Ok(Self { ring: SendRing::new(payload, manner)?, length, counters, is_copying: false })
     }
 
     /// The bytes of the send in flight, if it is done.
@@ -38,12 +38,12 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
         while let Some(sent) = self.ring.reap()? {
             match sent {
                 SendCompletion::Bytes(bytes) => {
-                    if IN_PLACE && !std::mem::take(&mut self.is_copying) {
-                        self.tally.note_send();
+                    if ZEROCOPY && !std::mem::take(&mut self.is_copying) {
+                        self.counters.note_send();
                     }
                     return Ok(Some(bytes));
                 }
-                SendCompletion::Released { copied } => self.tally.hear(1, u64::from(copied)),
+                SendCompletion::Released { copied } => self.counters.hear(1, u64::from(copied)),
                 SendCompletion::Failed(error) => return Err(error),
             }
         }
@@ -51,19 +51,19 @@ impl<const IN_PLACE: bool> RingSent<IN_PLACE> {
     }
 }
 
-impl<const IN_PLACE: bool> MakeSource for RingSent<IN_PLACE> {
+impl<const ZEROCOPY: bool> MakeSource for UringSource<ZEROCOPY> {
     fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
-        let mut this = Self::new(supplies.region()?, Arc::clone(supplies.in_place()))?;
+        let mut this = Self::new(supplies.region()?, Arc::clone(supplies.zerocopy()))?;
         match this.ring.probe(socket) {
             // The first bytes will be copied, and counted as such.
-            Err(error) if IN_PLACE && linux::lacks_memory(&error) => Ok(this),
+            Err(error) if ZEROCOPY && linux::lacks_memory(&error) => Ok(this),
             result => result.map(|()| this),
         }
     }
 }
 
-impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
-    const ENGINE: &'static Engine = if IN_PLACE { &engine::URING_ZEROCOPY } else { &engine::URING };
+impl<const ZEROCOPY: bool> Source for UringSource<ZEROCOPY> {
+    const ENGINE: &'static Engine = if ZEROCOPY { &engine::URING_ZEROCOPY } else { &engine::URING };
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {
         Ok(most.min(self.length))
@@ -76,8 +76,8 @@ impl<const IN_PLACE: bool> Source for RingSent<IN_PLACE> {
             self.ring.send(to, count)?;
         }
         let sent = match self.reap() {
-            Err(error) if IN_PLACE && linux::lacks_memory(&error) => {
-                self.tally.note_refusal();
+            Err(error) if ZEROCOPY && linux::lacks_memory(&error) => {
+                self.counters.note_refusal();
                 self.is_copying = true;
                 self.ring.send_copying(to, count)?;
                 self.reap()

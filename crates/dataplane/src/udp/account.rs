@@ -11,14 +11,14 @@ use crate::udp::jitter::Jitter;
 use crate::udp::sequence::{Arrival, Sequence};
 
 /// The account of one stream.
-pub(super) struct Books {
+pub(super) struct ReceiverAccount {
     width: CounterWidth,
     sequence: Sequence,
     jitter: Jitter,
     count: StreamCounters,
 }
 
-impl Books {
+impl ReceiverAccount {
     /// Of datagrams whose sequence numbers have that width.
     pub(super) fn new(width: CounterWidth) -> Self {
         let (sequence, jitter) = (Sequence::default(), Jitter::default());

@@ -1,5 +1,5 @@
 //! Sends datagrams: headers, pacing, budget, counting. How a batch of them gets to the
-//! kernel is the business of an [`Outlet`].
+//! kernel is the business of an [`SendMethod`].
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -17,10 +17,10 @@ use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::udp::{Segmented, Separate};
+use crate::udp::{Gso, Sendmmsg};
 
 /// How a batch of datagrams is handed to the kernel.
-pub trait Outlet: Send + Sized {
+pub trait SendMethod: Send + Sized {
     /// Its entry in the list of engines.
     const ENGINE: &'static Engine;
 
@@ -41,8 +41,8 @@ pub trait Outlet: Send + Sized {
 }
 
 /// One sending UDP stream.
-pub struct Sender<O = Separate> {
-    outlet: O,
+pub struct Sender<O = Sendmmsg> {
+    engine: O,
     socket: Arc<UdpSocket>,
     width: CounterWidth,
     datagrams: Option<Arc<Budget>>,
@@ -58,30 +58,26 @@ pub struct Sender<O = Separate> {
 impl Sender {
     /// A sender of datagrams over a connected socket, each on its own.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
-        Self::through_outlet(Separate, socket, width, published)
+        Self::with_engine(Sendmmsg, socket, width, published)
     }
 }
 
-impl Sender<Segmented> {
+impl Sender<Gso> {
     /// A sender of datagrams over a connected socket, a batch in one piece.
-    pub fn segmented(
-        socket: Arc<UdpSocket>,
-        width: CounterWidth,
-        published: Arc<Counters>,
-    ) -> Self {
-        Self::through_outlet(Segmented, socket, width, published)
+    pub fn gso(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
+        Self::with_engine(Gso, socket, width, published)
     }
 }
 
-impl<O: Outlet> Sender<O> {
-    pub(crate) fn through_outlet(
-        outlet: O,
+impl<O: SendMethod> Sender<O> {
+    pub(crate) fn with_engine(
+        engine: O,
         socket: Arc<UdpSocket>,
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
         Self {
-            outlet,
+            engine,
             socket,
             width,
             datagrams: None,
@@ -173,7 +169,7 @@ impl<O: Outlet> Sender<O> {
     }
 }
 
-impl<O: Outlet> Stream for Sender<O> {
+impl<O: SendMethod> Stream for Sender<O> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Writable)
     }
@@ -192,7 +188,7 @@ impl<O: Outlet> Stream for Sender<O> {
             Err(wait) => return wait,
         };
         let first = self.prepare(scratch, count);
-        match self.outlet.send(&mut scratch.outgoing, &self.socket, count) {
+        match self.engine.send(&mut scratch.outgoing, &self.socket, count) {
             Ok(sent) => {
                 self.learn(first, sent);
                 self.account(sent, scratch.outgoing.length(), now);

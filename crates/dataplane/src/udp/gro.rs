@@ -6,18 +6,18 @@ use std::net::UdpSocket;
 use linux::udp::{ReceiveBatch, Received};
 use measurement::engine::{self, Engine};
 
-use crate::udp::{Called, Inlet};
+use crate::udp::{ReceiveMethod, Recvmmsg};
 
 /// Datagrams of one piece are received together.
 #[derive(Clone, Copy, Debug)]
-pub struct Coalesced(Called);
+pub struct Gro(Recvmmsg);
 
-impl Inlet for Coalesced {
+impl ReceiveMethod for Gro {
     const ENGINE: &'static Engine = &engine::GRO;
 
     fn open(socket: &UdpSocket, _: usize) -> io::Result<Self> {
         linux::udp::enable_gro(socket)?;
-        Ok(Self(Called))
+        Ok(Self(Recvmmsg))
     }
 
     fn receive(&mut self, from: &UdpSocket, room: &mut ReceiveBatch) -> io::Result<usize> {

@@ -13,12 +13,12 @@ use crate::tcp::{MakeSink, Sink};
 
 /// A pipe to `/dev/null`.
 #[derive(Debug)]
-pub struct Emptied {
+pub struct SpliceSink {
     pipe: Pipe,
     nowhere: &'static File,
 }
 
-impl Emptied {
+impl SpliceSink {
     /// Takes about `block` bytes at once.
     ///
     /// # Errors
@@ -28,13 +28,13 @@ impl Emptied {
     }
 }
 
-impl MakeSink for Emptied {
+impl MakeSink for SpliceSink {
     fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Self::new(supplies.block())
     }
 }
 
-impl Sink for Emptied {
+impl Sink for SpliceSink {
     const ENGINE: &'static Engine = &engine::SPLICE;
 
     fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {

@@ -7,12 +7,12 @@ use linux::udp::SendBatch;
 use linux::uring::DatagramSendRing;
 use measurement::engine::{self, Engine};
 
-use crate::udp::Outlet;
+use crate::udp::SendMethod;
 
 /// Each datagram takes its own way through the kernel.
-pub struct RingSent(DatagramSendRing);
+pub struct UringSend(DatagramSendRing);
 
-impl Outlet for RingSent {
+impl SendMethod for UringSend {
     const ENGINE: &'static Engine = &engine::URING_SEND;
     const MOST: usize = CHAIN;
 

@@ -12,9 +12,9 @@ use crate::supplies::Supplies;
 use crate::tcp::{MakeSink, Sink};
 
 /// The buffers of a ring.
-pub struct RingReceived(ReceiveRing);
+pub struct UringSink(ReceiveRing);
 
-impl RingReceived {
+impl UringSink {
     /// Receives about `block` bytes at once.
     ///
     /// # Errors
@@ -24,13 +24,13 @@ impl RingReceived {
     }
 }
 
-impl MakeSink for RingReceived {
+impl MakeSink for UringSink {
     fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Self::new(supplies.block())
     }
 }
 
-impl Sink for RingReceived {
+impl Sink for UringSink {
     const ENGINE: &'static Engine = &engine::URING_MULTISHOT;
 
     fn take(&mut self, from: &TcpStream, _: &mut Scratch) -> io::Result<usize> {

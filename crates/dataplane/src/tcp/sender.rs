@@ -14,7 +14,7 @@ use crate::counters::Counters;
 use crate::pacing::Pacer;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::tcp::Written;
+use crate::tcp::WriteSource;
 
 /// Where the bytes of a sending stream come from.
 pub trait Source: Send {
@@ -46,7 +46,7 @@ pub trait Source: Send {
 }
 
 /// One sending TCP stream.
-pub struct Sender<S = Written> {
+pub struct Sender<S = WriteSource> {
     socket: Arc<TcpStream>,
     source: S,
     block: u64,
@@ -61,13 +61,13 @@ pub struct Sender<S = Written> {
 impl Sender {
     /// A sender of blocks of `block` bytes, paced and limited as told, which it copies.
     pub fn new(socket: Arc<TcpStream>, block: u64, published: Arc<Counters>) -> Self {
-        Self::from_source(Written, socket, block, published)
+        Self::with_source(WriteSource, socket, block, published)
     }
 }
 
 impl<S: Source> Sender<S> {
     /// A sender of blocks of `block` bytes that `source` has.
-    pub fn from_source(
+    pub fn with_source(
         source: S,
         socket: Arc<TcpStream>,
         block: u64,

@@ -13,9 +13,9 @@ use crate::stream::Step;
 
 /// What a receiver of datagrams has to know to decide it.
 #[derive(Debug)]
-pub(super) struct Naps {
+pub(super) struct PollBackoff {
     /// Bytes that may come meanwhile, as the kernel counts them against the socket's buffer;
-    /// 0: it never naps.
+    /// 0: it never backoff.
     room: u64,
     /// When it found nothing the last time.
     waited: Timestamp,
@@ -24,7 +24,7 @@ pub(super) struct Naps {
     bytes: u64,
 }
 
-impl Naps {
+impl PollBackoff {
     /// For a receiver from `socket`: none if the times of arrival would be those of reading.
     pub(super) fn of(socket: &UdpSocket) -> Self {
         let buffer = linux::socket_buffers(socket).map_or(0, |buffers| buffers.receive as u64);
@@ -32,7 +32,7 @@ impl Naps {
         Self { room, ..Self::none() }
     }
 
-    /// For a receiver that never naps.
+    /// For a receiver that never backoff.
     pub(super) const fn none() -> Self {
         Self { room: 0, waited: Timestamp::from_nanos(0), pieces: 0, bytes: 0 }
     }
@@ -80,9 +80,9 @@ mod tests {
     /// How a receiver with that `room` waits after `pieces` of `length` in 100 µs.
     fn wait(room: u64, pieces: usize, length: u64) -> Step {
         let start = Timestamp::from_nanos(1_000_000);
-        let mut naps = Naps { room, waited: start, pieces: 0, bytes: 0 };
-        naps.came(pieces, pieces as u64 * length);
-        naps.wait(start.after(LONGEST))
+        let mut backoff = PollBackoff { room, waited: start, pieces: 0, bytes: 0 };
+        backoff.came(pieces, pieces as u64 * length);
+        backoff.wait(start.after(LONGEST))
     }
 
     fn nap(micros: u64) -> Step {

@@ -13,7 +13,7 @@ use crate::budget::Goal;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::tcp::Copied;
+use crate::tcp::ReadSink;
 
 /// Where the bytes of a receiving stream go.
 pub trait Sink: Send {
@@ -33,7 +33,7 @@ pub trait Sink: Send {
 }
 
 /// One receiving TCP stream.
-pub struct Receiver<S = Copied> {
+pub struct Receiver<S = ReadSink> {
     socket: Arc<TcpStream>,
     sink: S,
     goal: Option<Arc<Goal>>,
@@ -44,13 +44,13 @@ pub struct Receiver<S = Copied> {
 impl Receiver {
     /// A receiver of whatever comes, which it copies.
     pub fn new(socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
-        Self::into_sink(Copied, socket, published)
+        Self::with_sink(ReadSink, socket, published)
     }
 }
 
 impl<S: Sink> Receiver<S> {
     /// A receiver of whatever comes, which it gives to `sink`.
-    pub fn into_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
+    pub fn with_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
         Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 

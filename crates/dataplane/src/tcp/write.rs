@@ -11,15 +11,15 @@ use crate::tcp::{MakeSource, Source};
 
 /// The worker's payload, written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Written;
+pub struct WriteSource;
 
-impl MakeSource for Written {
+impl MakeSource for WriteSource {
     fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Ok(Self)
     }
 }
 
-impl Source for Written {
+impl Source for WriteSource {
     const ENGINE: &'static Engine = &engine::WRITE;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {

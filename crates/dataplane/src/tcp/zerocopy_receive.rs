@@ -13,9 +13,9 @@ use crate::tcp::{MakeSink, Sink};
 
 /// A window of memory onto what came, which is not looked at.
 #[derive(Debug)]
-pub struct Mapped(ReceiveMapping);
+pub struct ZerocopyReceiveSink(ReceiveMapping);
 
-impl Mapped {
+impl ZerocopyReceiveSink {
     /// Maps about `block` bytes of `socket` at once.
     ///
     /// # Errors
@@ -25,13 +25,13 @@ impl Mapped {
     }
 }
 
-impl MakeSink for Mapped {
+impl MakeSink for ZerocopyReceiveSink {
     fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
         Self::new(socket, supplies.block())
     }
 }
 
-impl Sink for Mapped {
+impl Sink for ZerocopyReceiveSink {
     const ENGINE: &'static Engine = &engine::ZEROCOPY_RECEIVE;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {

@@ -16,22 +16,22 @@ use crate::tcp::{MakeSource, Source};
 
 /// The worker's payload, sent from where it lies. Nobody changes it during a test.
 #[derive(Debug)]
-pub struct InPlace {
-    tally: Arc<InPlaceTally>,
+pub struct MsgZerocopySource {
+    counters: Arc<ZerocopyCounters>,
     /// Sends that the kernel has not told of.
     pending: u64,
 }
 
 /// What became of the sends of a test's streams.
 #[derive(Debug, Default)]
-pub struct InPlaceTally {
+pub struct ZerocopyCounters {
     sends: AtomicU64,
     done: AtomicU64,
     copied: AtomicU64,
     refused: AtomicU64,
 }
 
-impl InPlaceTally {
+impl ZerocopyCounters {
     pub(crate) fn note_send(&self) {
         self.sends.fetch_add(1, Relaxed);
     }
@@ -68,21 +68,21 @@ impl InPlaceTally {
     }
 }
 
-impl InPlace {
-    /// Sends over `socket`, which it sets up, and counts in `tally`.
+impl MsgZerocopySource {
+    /// Sends over `socket`, which it sets up, and counts in `counters`.
     ///
     /// # Errors
     /// What setsockopt(2) reports, e.g. `ENOPROTOOPT` before Linux 4.14.
-    pub fn new(socket: &TcpStream, tally: Arc<InPlaceTally>) -> io::Result<Self> {
+    pub fn new(socket: &TcpStream, counters: Arc<ZerocopyCounters>) -> io::Result<Self> {
         linux::tcp::enable_zerocopy(socket)?;
-        Ok(Self { tally, pending: 0 })
+        Ok(Self { counters, pending: 0 })
     }
 
     /// Hears of all sends that the kernel is done with.
     fn hear(&mut self, socket: &TcpStream) -> io::Result<()> {
         while let Some(Completions { done, copied }) = linux::tcp::read_completions(socket)? {
             self.pending = self.pending.saturating_sub(done);
-            self.tally.hear(done, copied);
+            self.counters.hear(done, copied);
         }
         Ok(())
     }
@@ -90,18 +90,18 @@ impl InPlace {
     fn send_zerocopy(&mut self, to: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
         let sent = linux::tcp::send_zerocopy(to, bytes)?;
         self.pending += 1;
-        self.tally.note_send();
+        self.counters.note_send();
         Ok(sent)
     }
 }
 
-impl MakeSource for InPlace {
+impl MakeSource for MsgZerocopySource {
     fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
-        Self::new(socket, Arc::clone(supplies.in_place()))
+        Self::new(socket, Arc::clone(supplies.zerocopy()))
     }
 }
 
-impl Source for InPlace {
+impl Source for MsgZerocopySource {
     const ENGINE: &'static Engine = &engine::ZEROCOPY;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {
@@ -120,7 +120,7 @@ impl Source for InPlace {
                     // It tells when there is room again.
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
-                self.tally.note_refusal();
+                self.counters.note_refusal();
                 io::Write::write(&mut &*to, bytes)
             }
             result => result,

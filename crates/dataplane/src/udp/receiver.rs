@@ -1,5 +1,5 @@
 //! Receives datagrams and accounts for each. How they are taken from the kernel is the
-//! business of an [`Inlet`].
+//! business of an [`ReceiveMethod`].
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -15,12 +15,12 @@ use crate::budget::Goal;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::udp::Called;
-use crate::udp::books::Books;
-use crate::udp::naps::Naps;
+use crate::udp::Recvmmsg;
+use crate::udp::account::ReceiverAccount;
+use crate::udp::poll_backoff::PollBackoff;
 
 /// How datagrams are taken from the kernel.
-pub trait Inlet: Send + Sized {
+pub trait ReceiveMethod: Send + Sized {
     /// Its entry in the list of engines.
     const ENGINE: &'static Engine;
 
@@ -46,32 +46,40 @@ pub trait Inlet: Send + Sized {
 }
 
 /// One receiving UDP stream.
-pub struct Receiver<I = Called> {
-    inlet: I,
+pub struct Receiver<I = Recvmmsg> {
+    engine: I,
     socket: Arc<UdpSocket>,
     goal: Option<Arc<Goal>>,
-    books: Books,
-    naps: Naps,
+    account: ReceiverAccount,
+    backoff: PollBackoff,
     published: Arc<Counters>,
 }
 
 impl Receiver {
     /// A receiver of datagrams of one peer, each on its own unless the socket coalesces them.
     pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
-        Self::through_inlet(Called, socket, width, published)
+        Self::with_engine(Recvmmsg, socket, width, published)
     }
 }
 
-impl<I: Inlet> Receiver<I> {
-    pub(crate) fn through_inlet(
-        inlet: I,
+impl<I: ReceiveMethod> Receiver<I> {
+    pub(crate) fn with_engine(
+        engine: I,
         socket: Arc<UdpSocket>,
         width: CounterWidth,
         published: Arc<Counters>,
     ) -> Self {
         // What a ring brings interrupts every sleep.
-        let naps = if inlet.ring().is_some() { Naps::none() } else { Naps::of(&socket) };
-        Self { inlet, socket, goal: None, books: Books::new(width), naps, published }
+        let backoff =
+            if engine.ring().is_some() { PollBackoff::none() } else { PollBackoff::of(&socket) };
+        Self {
+            engine,
+            socket,
+            goal: None,
+            account: ReceiverAccount::new(width),
+            backoff,
+            published,
+        }
     }
 
     /// Credits what it receives to `goal`.
@@ -83,7 +91,7 @@ impl<I: Inlet> Receiver<I> {
 
     fn refused(&mut self, error: &io::Error, now: Timestamp) -> Step {
         match error.kind() {
-            ErrorKind::WouldBlock => self.naps.wait(now),
+            ErrorKind::WouldBlock => self.backoff.wait(now),
             ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
             _ => {
                 self.published.finish(error.raw_os_error());
@@ -93,9 +101,9 @@ impl<I: Inlet> Receiver<I> {
     }
 }
 
-impl<I: Inlet> Stream for Receiver<I> {
+impl<I: ReceiveMethod> Stream for Receiver<I> {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
-        (self.inlet.ring().unwrap_or_else(|| self.socket.as_fd()), Interest::Readable)
+        (self.engine.ring().unwrap_or_else(|| self.socket.as_fd()), Interest::Readable)
     }
 
     fn halt(&mut self) {
@@ -103,19 +111,19 @@ impl<I: Inlet> Stream for Receiver<I> {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let pieces = match self.inlet.receive(&self.socket, &mut scratch.incoming) {
+        let pieces = match self.engine.receive(&self.socket, &mut scratch.incoming) {
             Ok(pieces) => pieces,
             Err(error) => return self.refused(&error, now),
         };
-        let before = self.books.count().bytes;
+        let before = self.account.count().bytes;
         for index in 0..pieces {
-            let received = self.inlet.get(&scratch.incoming, index);
-            self.books.account_all(received, &self.socket, now);
+            let received = self.engine.get(&scratch.incoming, index);
+            self.account.account_all(received, &self.socket, now);
         }
-        let count = self.books.count();
+        let count = self.account.count();
         self.published.publish_datagrams(count);
         let bytes = count.bytes - before;
-        self.naps.came(pieces, bytes);
+        self.backoff.came(pieces, bytes);
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }

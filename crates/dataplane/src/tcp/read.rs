@@ -11,15 +11,15 @@ use crate::tcp::{MakeSink, Sink};
 
 /// The worker's buffer, read into.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Copied;
+pub struct ReadSink;
 
-impl MakeSink for Copied {
+impl MakeSink for ReadSink {
     fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Ok(Self)
     }
 }
 
-impl Sink for Copied {
+impl Sink for ReadSink {
     const ENGINE: &'static Engine = &engine::READ;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {

@@ -11,15 +11,15 @@ use crate::tcp::{MakeSink, Sink};
 
 /// Nowhere.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Truncated;
+pub struct MsgTruncSink;
 
-impl MakeSink for Truncated {
+impl MakeSink for MsgTruncSink {
     fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Ok(Self)
     }
 }
 
-impl Sink for Truncated {
+impl Sink for MsgTruncSink {
     const ENGINE: &'static Engine = &engine::MSG_TRUNC;
 
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {

@@ -6,13 +6,13 @@ use std::net::UdpSocket;
 use linux::udp::SendBatch;
 use measurement::engine::{self, Engine};
 
-use crate::udp::Outlet;
+use crate::udp::SendMethod;
 
 /// Each datagram takes its own way through the kernel.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Separate;
+pub struct Sendmmsg;
 
-impl Outlet for Separate {
+impl SendMethod for Sendmmsg {
     const ENGINE: &'static Engine = &engine::SENDMMSG;
 
     fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {

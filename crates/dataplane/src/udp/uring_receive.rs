@@ -9,12 +9,12 @@ use linux::udp::{ReceiveBatch, Received};
 use linux::uring::DatagramReceiveRing;
 use measurement::engine::{self, Engine};
 
-use crate::udp::Inlet;
+use crate::udp::ReceiveMethod;
 
 /// The buffers of a ring.
-pub struct RingReceived(DatagramReceiveRing);
+pub struct UringReceive(DatagramReceiveRing);
 
-impl Inlet for RingReceived {
+impl ReceiveMethod for UringReceive {
     const ENGINE: &'static Engine = &engine::URING_RECEIVE;
 
     fn open(_: &UdpSocket, length: usize) -> io::Result<Self> {

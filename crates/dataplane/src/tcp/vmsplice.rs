@@ -14,13 +14,13 @@ use crate::tcp::{MakeSource, Source};
 /// The worker's payload, whose pages go through a pipe to the socket. Nobody changes them
 /// during a test.
 #[derive(Debug)]
-pub struct Spliced {
+pub struct VmspliceSource {
     pipe: Pipe,
     /// Bytes in the pipe.
     held: usize,
 }
 
-impl Spliced {
+impl VmspliceSource {
     /// Sends blocks of about `block` bytes.
     ///
     /// # Errors
@@ -31,13 +31,13 @@ impl Spliced {
     }
 }
 
-impl MakeSource for Spliced {
+impl MakeSource for VmspliceSource {
     fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
         Self::new(supplies.block())
     }
 }
 
-impl Source for Spliced {
+impl Source for VmspliceSource {
     const ENGINE: &'static Engine = &engine::VMSPLICE;
 
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize> {

@@ -7,13 +7,13 @@ use std::net::UdpSocket;
 use linux::udp::SendBatch;
 use measurement::engine::{self, Engine};
 
-use crate::udp::Outlet;
+use crate::udp::SendMethod;
 
 /// The datagrams of a batch take their way through the kernel together.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Segmented;
+pub struct Gso;
 
-impl Outlet for Segmented {
+impl SendMethod for Gso {
     const ENGINE: &'static Engine = &engine::GSO;
 
     fn open(socket: &UdpSocket, length: usize) -> io::Result<Self> {

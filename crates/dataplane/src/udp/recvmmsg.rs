@@ -7,13 +7,13 @@ use std::net::UdpSocket;
 use linux::udp::{ReceiveBatch, Received};
 use measurement::engine::{self, Engine};
 
-use crate::udp::Inlet;
+use crate::udp::ReceiveMethod;
 
 /// Each datagram is received on its own.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Called;
+pub struct Recvmmsg;
 
-impl Inlet for Called {
+impl ReceiveMethod for Recvmmsg {
     const ENGINE: &'static Engine = &engine::RECVMMSG;
 
     fn open(_: &UdpSocket, _: usize) -> io::Result<Self> {

@@ -12,16 +12,16 @@ use crate::tcp::Sink;
 
 /// A file, written to as bytes come.
 #[derive(Debug)]
-pub struct ToFile(File);
+pub struct FileSink(File);
 
-impl ToFile {
+impl FileSink {
     /// Appends to `file` from where that stands.
     pub const fn new(file: File) -> Self {
         Self(file)
     }
 }
 
-impl Sink for ToFile {
+impl Sink for FileSink {
     const ENGINE: &'static Engine = &engine::READ_TO_FILE;
 
     fn take(&mut self, mut from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize> {

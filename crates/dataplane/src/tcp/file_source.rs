@@ -13,21 +13,21 @@ use crate::tcp::Source;
 
 /// A file, read block by block to its end and written to the socket.
 #[derive(Debug)]
-pub struct FromFile {
+pub struct FileSource {
     file: File,
     block: Box<[u8]>,
     /// What of the block was read and is not sent.
     held: Range<usize>,
 }
 
-impl FromFile {
+impl FileSource {
     /// Sends the rest of `file` in blocks of `block` bytes.
     pub fn new(file: File, block: usize) -> Self {
         Self { file, block: vec![0; block.max(1)].into_boxed_slice(), held: 0..0 }
     }
 }
 
-impl Source for FromFile {
+impl Source for FileSource {
     const ENGINE: &'static Engine = &engine::FILE_TO_WRITE;
 
     fn offer(&mut self, most: usize, _: &Scratch) -> io::Result<usize> {

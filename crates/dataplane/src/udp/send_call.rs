@@ -6,13 +6,13 @@ use std::net::UdpSocket;
 use linux::udp::SendBatch;
 use measurement::engine::{self, Engine};
 
-use crate::udp::Outlet;
+use crate::udp::SendMethod;
 
 /// One datagram at a time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Single;
+pub struct SendCall;
 
-impl Outlet for Single {
+impl SendMethod for SendCall {
     const ENGINE: &'static Engine = &engine::SEND;
     const MOST: usize = 1;
 
