@@ -1,22 +1,22 @@
 //! Streams that ask and answer: what measures time, and not rate.
 //!
 //! ```text
-//!   TCP   stream_asker   --request-->  stream_answerer       on the stream, which stays
-//!         caller         --connect, request-->  callee       on a connection of its own
-//!   UDP   datagram_asker --request-->  datagram_answerer
+//!   TCP   tcp_requester   --request-->  tcp_responder       on the stream, which stays
+//!         connect_requester         --connect, request-->  accept_responder       on a connection of its own
+//!   UDP   udp_requester --request-->  udp_responder
 //! ```
 //!
 //! The client asks. What is asked stands in an [`Exchange`]; how long it took, and what did
-//! not come, in a [`RoundTripTally`].
+//! not come, in a [`RoundTripStatistics`].
 
-mod callee;
-mod caller;
-mod datagram;
-mod datagram_answerer;
-mod datagram_asker;
-mod stream_answerer;
-mod stream_asker;
-mod tally;
+mod accept_responder;
+mod connect_requester;
+mod statistics;
+mod tcp_requester;
+mod tcp_responder;
+mod udp_message;
+mod udp_requester;
+mod udp_responder;
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -29,26 +29,26 @@ use measurement::{Exchange, Timestamp};
 
 use crate::counters::Counters;
 use crate::stream::{Step, Stream};
-use callee::Callee;
-use caller::Caller;
-use datagram_answerer::DatagramAnswerer;
-use datagram_asker::DatagramAsker;
-use stream_answerer::StreamAnswerer;
-use stream_asker::StreamAsker;
+use accept_responder::AcceptResponder;
+use connect_requester::ConnectRequester;
+use tcp_requester::TcpRequester;
+use tcp_responder::TcpResponder;
+use udp_requester::UdpRequester;
+use udp_responder::UdpResponder;
 
-pub use tally::RoundTripTally;
+pub use statistics::RoundTripStatistics;
 
-/// Connections of one stream whose requests may be on their way to a [`callee`].
-pub const MOST_CALLS: usize = callee::MOST_WAITING;
+/// Connections of one stream whose requests may be on their way to a [`accept_responder`].
+pub const MAX_PENDING_CONNECTIONS: usize = accept_responder::MAX_PENDING;
 
 /// What every stream that asks is given.
-pub struct Asking {
+pub struct RequesterConfig {
     /// What it asks for.
     pub exchange: Exchange,
     /// What it counts: bytes of both ways, answers as blocks.
     pub counters: Arc<Counters>,
     /// Where it notes how long answers took.
-    pub tally: Arc<RoundTripTally>,
+    pub statistics: Arc<RoundTripStatistics>,
     /// How long an answer over UDP may take.
     pub patience: Duration,
 }
@@ -57,10 +57,10 @@ pub struct Asking {
 ///
 /// # Errors
 /// What setsockopt(2) reports of `TCP_NODELAY`.
-pub fn asker(socket: Link, asking: Asking) -> std::io::Result<Box<dyn Stream>> {
+pub fn requester(socket: Link, config: RequesterConfig) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
-        Link::Tcp(socket) => Box::new(StreamAsker::new(socket, asking)?),
-        Link::Udp(socket) => Box::new(DatagramAsker::new(unstamped(socket), asking)),
+        Link::Tcp(socket) => Box::new(TcpRequester::new(socket, config)?),
+        Link::Udp(socket) => Box::new(UdpRequester::new(unstamped(socket), config)),
     })
 }
 
@@ -68,14 +68,14 @@ pub fn asker(socket: Link, asking: Asking) -> std::io::Result<Box<dyn Stream>> {
 ///
 /// # Errors
 /// What setsockopt(2) reports of `TCP_NODELAY`.
-pub fn answerer(
+pub fn responder(
     socket: Link,
     exchange: Exchange,
     counters: Arc<Counters>,
 ) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
-        Link::Tcp(socket) => Box::new(StreamAnswerer::new(socket, exchange, counters)?),
-        Link::Udp(socket) => Box::new(DatagramAnswerer::new(unstamped(socket), exchange, counters)),
+        Link::Tcp(socket) => Box::new(TcpResponder::new(socket, exchange, counters)?),
+        Link::Udp(socket) => Box::new(UdpResponder::new(unstamped(socket), exchange, counters)),
     })
 }
 
@@ -88,22 +88,22 @@ fn unstamped(socket: Arc<UdpSocket>) -> Arc<UdpSocket> {
 
 /// Asks `to` over a connection for each request; `idle` is the stream beside them, which
 /// carries nothing.
-pub fn caller(
+pub fn connect_requester(
     (to, options): (SocketAddr, TcpOptions),
     idle: Arc<TcpStream>,
-    asking: Asking,
+    config: RequesterConfig,
 ) -> Box<dyn Stream> {
-    Box::new(Caller::new((to, options), idle, asking))
+    Box::new(ConnectRequester::new((to, options), idle, config))
 }
 
 /// Answers whoever connects to `listener` from where `idle` is connected to.
-pub fn callee(
+pub fn accept_responder(
     listener: Arc<TcpListener>,
     idle: &TcpStream,
     exchange: Exchange,
     counters: Arc<Counters>,
 ) -> Box<dyn Stream> {
-    Box::new(Callee::new(listener, idle, exchange, counters))
+    Box::new(AcceptResponder::new(listener, idle, exchange, counters))
 }
 
 /// What carries requests and answers.
@@ -116,18 +116,18 @@ pub enum Link {
 
 /// What the streams of one exchange know of it, in the types of their work.
 #[derive(Clone, Copy, Debug)]
-struct Terms {
+struct Parameters {
     request: usize,
     response: usize,
     depth: usize,
     every: Option<Duration>,
     busy: bool,
     /// Calls wait for what they need, since nobody else has the worker.
-    calls_wait: bool,
+    blocking_calls: bool,
 }
 
-impl Terms {
-    fn of(exchange: &Exchange) -> Self {
+impl Parameters {
+    fn new(exchange: &Exchange) -> Self {
         let bytes = |size: measurement::ByteSize| usize::try_from(size.bytes()).unwrap_or(1).max(1);
         Self {
             request: bytes(exchange.request),
@@ -135,20 +135,20 @@ impl Terms {
             depth: usize::from(exchange.depth).max(1),
             every: exchange.every,
             busy: exchange.busy,
-            calls_wait: false,
+            blocking_calls: false,
         }
     }
 
     /// Lets calls on `socket` wait, if nothing else has a time; whether they do. Then nobody
     /// asks to be woken.
-    fn wait_in_calls(&mut self, socket: &impl AsFd) -> bool {
+    fn use_blocking_calls(&mut self, socket: &impl AsFd) -> bool {
         // What does not fit the socket's buffers would wait for the other way.
         let under_way = self.depth.saturating_mul(self.request.max(self.response));
         if self.every.is_some() || self.busy || under_way > MOST_IN_CALLS {
             return false;
         }
-        self.calls_wait = linux::set_call_timeout(socket, LONGEST_CALL).is_ok();
-        self.calls_wait
+        self.blocking_calls = linux::set_call_timeout(socket, LONGEST_CALL).is_ok();
+        self.blocking_calls
     }
 
     /// What becomes of a stream whose turn came to `result`.
@@ -166,12 +166,12 @@ impl Terms {
 
     /// Whether who waits in its calls, and began this step at `began`, may go on after `now`.
     fn goes_on(&self, began: Timestamp, now: Timestamp) -> bool {
-        self.calls_wait && now.since(began) < LONGEST_STEP
+        self.blocking_calls && now.since(began) < LONGEST_STEP
     }
 
     /// Whether it asks the kernel again without having been woken.
     const fn is_awake(&self) -> bool {
-        self.busy || self.calls_wait
+        self.busy || self.blocking_calls
     }
 
     /// How one waits who has nothing to do until something comes.
@@ -211,7 +211,7 @@ impl Schedule {
 /// How long a step may go on from one response to the next request.
 const LONGEST_STEP: Duration = Duration::from_millis(1);
 /// Requests that are answered in one step, where the next one is waited for in a call.
-const TURNS: u32 = 8;
+const MAX_TURNS: u32 = 8;
 /// Bytes on their way for which there is always room.
 const MOST_IN_CALLS: usize = 32 * 1024;
 /// So late may a worker hear of the end of the test.

@@ -50,7 +50,7 @@ pub(crate) struct Reading<const BITS: u32> {
 }
 
 impl<const BITS: u32> Reading<BITS> {
-    pub(crate) fn of<'a>(histograms: impl Iterator<Item = &'a Histogram<BITS>>) -> Self {
+    pub(crate) fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram<BITS>>) -> Self {
         let mut reading = Self { counts: vec![0; buckets(BITS)], largest: 0 };
         for histogram in histograms {
             for (sum, count) in reading.counts.iter_mut().zip(&histogram.counts) {
@@ -157,10 +157,10 @@ mod tests {
         (0..98).for_each(|_| one.add(4));
         two.add(5);
         two.add(1_000);
-        let reading = Reading::of([&one, &two].into_iter());
+        let reading = Reading::sum([&one, &two].into_iter());
         assert_eq!(reading.quantiles(), Quantiles { p50: 4, p99: 5, max: 1_000 });
         assert_eq!(reading.powers_of_two(), [0, 0, 99, 0, 0, 0, 0, 0, 0, 1]);
-        let empty = Reading::<3>::of(std::iter::empty());
+        let empty = Reading::<3>::sum(std::iter::empty());
         assert_eq!((empty.quantiles(), empty.powers_of_two()), (Quantiles::default(), vec![]));
     }
 }

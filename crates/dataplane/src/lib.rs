@@ -8,31 +8,34 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod control;
 mod counters;
 mod exchange;
 mod histogram;
 mod pacing;
 mod pool;
-mod running;
 mod scratch;
-mod station;
-mod steward;
+mod shared_resources;
 mod stream;
-mod supplies;
 pub mod tcp;
 pub mod udp;
+mod worker_state;
+mod workload;
 
 /// Width of the sequence numbers in datagrams.
 pub use protocol::iperf3::CounterWidth as SequenceWidth;
 
 pub use budget::{Budget, Goal};
 pub use counters::Counters;
-pub use exchange::{Asking, Link, MOST_CALLS, RoundTripTally, answerer, asker, callee, caller};
-pub use pacing::{Batch, Ended, Pacer, PacingTally, pacing_report};
+pub use exchange::{
+    Link, MAX_PENDING_CONNECTIONS, RequesterConfig, RoundTripStatistics, accept_responder,
+    connect_requester, requester, responder,
+};
+pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
 pub use pool::{OpenStream, Pool, Service};
-pub use scratch::{Filling, Kind, Memory, Scratch, segments};
+pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
+pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};
-pub use supplies::{Supplies, open_ahead};
 
 /// The time of the monotonic clock.
 pub fn now() -> measurement::Timestamp {

@@ -1,7 +1,7 @@
 //! When the next blocks are due at a given rate. It is told the time and never waits.
 //!
 //! A batch that was late by more than a part of its time moves those after it: they follow a
-//! little closer than the rate has it until the average is right again, and never in one heap.
+//! little closer than the rate has it until the average is right again, and never in one burst_size.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use measurement::{BitRate, Pacing, Timestamp};
 
 use crate::stream::Step;
 
-mod grid;
-mod heap;
-mod tally;
+mod burst_size;
+mod schedule;
+mod statistics;
 
-pub use tally::{PacingTally, pacing_report};
+pub use statistics::{PacingStatistics, pacing_report};
 
-use grid::Grid;
-use heap::Heap;
+use burst_size::BurstSize;
+use schedule::Schedule;
 
 /// Spaces the blocks of one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
-    grid: Grid,
+    schedule: Schedule,
     pacing: Pacing,
     /// Bytes of a block.
     block: u64,
     /// Blocks that go back to back.
-    batch: Heap,
+    batch: BurstSize,
     limits: &'static Limits,
     /// What is left of a batch that has begun.
     left: usize,
@@ -47,7 +47,7 @@ pub struct Pacer {
     fresh: bool,
     /// By how much its sending was late already when it ended.
     held_up: Duration,
-    news: Option<Batch>,
+    begun: Option<Batch>,
 }
 
 /// What a pacer makes up for, and how.
@@ -58,7 +58,7 @@ struct Limits {
     /// A sender that is farther behind than this is too slow; the excess is given up.
     debt: Duration,
     /// How fast it catches up, in percent of the rate.
-    haste: u64,
+    catch_up_percent: u64,
     /// A batch that takes so much longer to send than it may was interrupted: what is left of
     /// it goes at its end, so that the next one has to keep away from there. None: it is
     /// the network that takes its time.
@@ -75,12 +75,12 @@ pub struct Batch {
     /// Time whose blocks were given up since the sender is too slow.
     pub forgone: Duration,
     /// The batch before it, which has ended.
-    pub before: Option<Ended>,
+    pub before: Option<EndedBatch>,
 }
 
 /// A batch that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedBatch {
     /// How many blocks it had.
     pub blocks: usize,
     /// Their bytes.
@@ -93,24 +93,24 @@ pub struct Ended {
 
 impl Pacer {
     /// Datagrams of `length` bytes at `rate`.
-    pub fn of_datagrams(rate: BitRate, length: u64) -> Self {
+    pub fn for_datagrams(rate: BitRate, length: u64) -> Self {
         let pacer = Self::new(rate, length, &DATAGRAMS);
-        Self { batch: Heap::of_datagrams(&pacer.grid), ..pacer }
+        Self { batch: BurstSize::for_datagrams(&pacer.schedule), ..pacer }
     }
 
     /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them now and
     /// then: more is made up for, and as fast as the kernel sends after a loss (120 %,
     /// `tcp_pacing_ca_ratio` in Documentation/networking/ip-sysctl.rst).
-    pub fn of_blocks(rate: BitRate, block: u64) -> Self {
+    pub fn for_blocks(rate: BitRate, block: u64) -> Self {
         Self::new(rate, block, &BLOCKS)
     }
 
     fn new(rate: BitRate, block: u64, limits: &'static Limits) -> Self {
         Self {
-            grid: Grid::new(rate, block),
+            schedule: Schedule::new(rate, block),
             pacing: Pacing::Smooth,
             block,
-            batch: Heap::fixed(1),
+            batch: BurstSize::fixed(1),
             limits,
             left: 0,
             gone: 0,
@@ -121,7 +121,7 @@ impl Pacer {
             waited: false,
             fresh: false,
             held_up: Duration::ZERO,
-            news: None,
+            begun: None,
         }
     }
 
@@ -130,7 +130,7 @@ impl Pacer {
     pub fn with_pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
         if pacing == Pacing::Even {
-            self.batch = Heap::fixed(1);
+            self.batch = BurstSize::fixed(1);
         }
         self
     }
@@ -139,7 +139,7 @@ impl Pacer {
     /// then waits until the average is the rate again. At least one.
     #[must_use]
     pub fn with_burst(mut self, burst: usize) -> Self {
-        self.batch = Heap::fixed(burst);
+        self.batch = BurstSize::fixed(burst);
         self
     }
 
@@ -170,19 +170,19 @@ impl Pacer {
     }
 
     /// How many of `most` blocks may go now; none: what to wait for. A batch that begins
-    /// goes into `tally`.
+    /// goes into `statistics`.
     pub(crate) fn step(
         &mut self,
         now: Timestamp,
         most: usize,
-        tally: &PacingTally,
+        statistics: &PacingStatistics,
     ) -> Result<usize, Step> {
         let allowed = self.allowance(now, most).map_err(|due| match self.pacing {
             Pacing::Even => Step::Exactly(due),
             Pacing::Smooth | Pacing::Repay => Step::Until(due),
         })?;
-        if let Some(batch) = self.news() {
-            tally.note(&batch);
+        if let Some(batch) = self.take_begun() {
+            statistics.note(&batch);
         }
         Ok(allowed)
     }
@@ -191,19 +191,19 @@ impl Pacer {
     pub fn sent(&mut self, count: usize) {
         self.gone += count;
         self.left = self.left.saturating_sub(count);
-        self.grid.advance(count);
+        self.schedule.advance(count);
         if self.left > 0 {
             return;
         }
         // Counted from where the batch began: what it took to send belongs to its time.
         let soonest = self.anchor.after(self.shortest(self.gone));
-        self.due = Some(self.grid.next().max(soonest));
+        self.due = Some(self.schedule.next().max(soonest));
         self.fresh = true;
     }
 
     /// The batch that has begun since the last call.
-    pub const fn news(&mut self) -> Option<Batch> {
-        self.news.take()
+    pub const fn take_begun(&mut self) -> Option<Batch> {
+        self.begun.take()
     }
 
     /// When the next batch is due, put off if the last one was interrupted.
@@ -221,7 +221,7 @@ impl Pacer {
     fn begin(&mut self, now: Timestamp, due: Timestamp) {
         let lateness = now.since(due) + std::mem::take(&mut self.held_up);
         if self.began.is_none() {
-            self.grid.start(now);
+            self.schedule.start(now);
         }
         let stall = self.limits.stall.max(self.span_of_batch());
         let stalled = if lateness > stall { lateness } else { Duration::ZERO };
@@ -230,23 +230,23 @@ impl Pacer {
             self.batch.learn(lateness);
         }
         let forgone = self.give_up(now, stalled);
-        let before = self.began.map(|began| Ended {
+        let before = self.began.map(|began| EndedBatch {
             blocks: self.gone,
             bytes: self.block.saturating_mul(self.gone as u64),
             took: now.since(began),
-            ideal: self.grid.span(self.gone),
+            ideal: self.schedule.span(self.gone),
         });
-        self.news = Some(Batch { lateness, stalled, forgone, before });
+        self.begun = Some(Batch { lateness, stalled, forgone, before });
         self.began = Some(now);
         self.anchor = due.after(now.since(due).saturating_sub(self.excused()));
-        (self.left, self.gone) = (self.batch.blocks(&self.grid), 0);
+        (self.left, self.gone) = (self.batch.blocks(&self.schedule), 0);
     }
 
     /// How late a batch may be and move nothing: a worker always wakes a little late.
     fn excused(&self) -> Duration {
         match self.pacing {
             Pacing::Even => Duration::ZERO,
-            Pacing::Smooth | Pacing::Repay => self.span_of_batch() / heap::LEEWAY,
+            Pacing::Smooth | Pacing::Repay => self.span_of_batch() / burst_size::LEEWAY,
         }
     }
 
@@ -256,21 +256,22 @@ impl Pacer {
         if self.pacing == Pacing::Repay {
             return Duration::ZERO;
         }
-        self.grid.delay(stalled);
+        self.schedule.delay(stalled);
         let longest = self.limits.debt.max(self.span_of_batch());
-        let forgone = now.since(self.grid.next()).saturating_sub(longest);
-        self.grid.delay(forgone);
+        let forgone = now.since(self.schedule.next()).saturating_sub(longest);
+        self.schedule.delay(forgone);
         forgone
     }
 
     /// What a batch takes at the rate.
     fn span_of_batch(&self) -> Duration {
-        self.grid.span(self.batch.blocks(&self.grid))
+        self.schedule.span(self.batch.blocks(&self.schedule))
     }
 
     /// The least time from the beginning of a batch of `count` blocks to the next.
     fn shortest(&self, count: usize) -> Duration {
-        let nanos = self.grid.span(count).as_nanos() * 100 / u128::from(self.limits.haste);
+        let nanos =
+            self.schedule.span(count).as_nanos() * 100 / u128::from(self.limits.catch_up_percent);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
@@ -278,13 +279,13 @@ impl Pacer {
 const DATAGRAMS: Limits = Limits {
     stall: Duration::from_millis(1),
     debt: Duration::from_millis(20),
-    haste: 105,
+    catch_up_percent: 105,
     interruption: Some(Duration::from_micros(100)),
 };
 const BLOCKS: Limits = Limits {
     stall: Duration::from_millis(100),
     debt: Duration::from_millis(100),
-    haste: 120,
+    catch_up_percent: 120,
     interruption: None,
 };
 /// A test of a tenth of a second still begins at once.

@@ -19,13 +19,13 @@ use mars::{
 use measurement::{StreamCounters, Timestamp};
 use portable_atomic::AtomicU64;
 
+use crate::control::{Report, ReportQueue, Reporter, STOP_SENDING, Stopper};
 use crate::counters::Counters;
-use crate::pacing::PacingTally;
-use crate::running::{Phase, Running};
-use crate::scratch::Memory;
-use crate::station::{Log, Station};
-use crate::steward::{Report, ReportDesk, Reporter, STOP_SENDING, Stopper};
+use crate::pacing::PacingStatistics;
+use crate::scratch::BufferPlan;
 use crate::stream::Stream;
+use crate::worker_state::{WorkerState, WorkerTimes};
+use crate::workload::{Phase, StreamWorkload};
 
 /// A stream that is connected and ready to start.
 pub struct OpenStream {
@@ -42,36 +42,36 @@ pub struct OpenStream {
 /// MPUs, each with its share of the streams.
 pub struct Pool {
     context: Context,
-    streams: Vec<Watched>,
+    streams: Vec<StreamEntry>,
     /// Keep the streams' workloads, which go when their handles go.
-    workloads: Vec<Handle<Running>>,
-    stewards: Vec<Steward>,
+    workloads: Vec<Handle<StreamWorkload>>,
+    controls: Vec<WorkerControl>,
     start: Arc<Barrier>,
     orders: Arc<EventFlag>,
-    desk: Arc<ReportDesk>,
+    reports: Arc<ReportQueue>,
     late_reports: AtomicU64,
     /// Where the MPUs' time had gone when the streams started.
     before: OnceLock<Vec<Utilisation>>,
     /// How the paced streams of each MPU keep their times.
-    tallies: Vec<Arc<PacingTally>>,
+    pacing: Vec<Arc<PacingStatistics>>,
     done: Arc<EventFd>,
 }
 
 /// What the pool's owner keeps of a stream.
-struct Watched {
+struct StreamEntry {
     id: u32,
     sender: bool,
-    /// As in [`Running`].
+    /// As in [`StreamWorkload`].
     is_halted_by_signal: bool,
     counters: Arc<Counters>,
 }
 
 /// What the pool's owner keeps of an MPU.
-struct Steward {
+struct WorkerControl {
     stopper: Handle<Stopper>,
     reporter: Handle<Reporter>,
     spare: Arc<Queue<Report>>,
-    log: Arc<Log>,
+    times: Arc<WorkerTimes>,
 }
 
 impl Pool {
@@ -84,41 +84,41 @@ impl Pool {
     /// this process may not run. [`io::ErrorKind::Interrupted`]: it is not wanted any more.
     pub fn prepare(
         streams: Vec<OpenStream>,
-        memory: Memory,
+        memory: BufferPlan,
         cpus: &[usize],
         pin: bool,
         is_wanted: &mut dyn FnMut() -> bool,
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
-        let tallies: Vec<Arc<PacingTally>> = (0..mpus).map(|_| Arc::default()).collect();
-        let noted = tallies.clone();
-        let station = move |mpu: usize| Station::new(memory, Arc::clone(&noted[mpu]));
-        let builder = Builder::new(mpus).name("worker").module(station);
+        let pacing: Vec<Arc<PacingStatistics>> = (0..mpus).map(|_| Arc::default()).collect();
+        let noted = pacing.clone();
+        let state = move |mpu: usize| WorkerState::new(memory, Arc::clone(&noted[mpu]));
+        let builder = Builder::new(mpus).name("worker").module(state);
         let builder = if pin { builder.pin(cpus) } else { builder };
         let context = builder.start()?;
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
         let mut pool = Self {
             streams: Vec::with_capacity(streams.len()),
             workloads: Vec::with_capacity(streams.len()),
-            stewards: Vec::with_capacity(mpus),
+            controls: Vec::with_capacity(mpus),
             start: Arc::new(Barrier::new(&context, parties)),
             orders: Arc::new(EventFlag::new(&context, Clearing::Manual)),
-            desk: Arc::new(ReportDesk {
+            reports: Arc::new(ReportQueue {
                 wanted: AtomicU64::new(0),
                 reports: Queue::new(&context, mpus * SPARE_REPORTS),
             }),
             late_reports: AtomicU64::new(0),
             before: OnceLock::new(),
-            tallies,
+            pacing,
             done: Arc::new(EventFd::new()?),
             context,
         };
-        let logs: Vec<Arc<Log>> = (0..mpus).map(|_| Arc::default()).collect();
+        let times: Vec<Arc<WorkerTimes>> = (0..mpus).map(|_| Arc::default()).collect();
         for (index, stream) in streams.into_iter().enumerate() {
-            pool.admit(stream, index % mpus, &logs[index % mpus]);
+            pool.admit(stream, index % mpus, &times[index % mpus]);
         }
-        for (mpu, log) in logs.into_iter().enumerate() {
-            pool.employ(mpu, log);
+        for (mpu, times) in times.into_iter().enumerate() {
+            pool.employ(mpu, times);
         }
         let deadline = mars::Time::now().after(LONGEST_ARRIVAL);
         while !pool.start.watch_on_host(parties - 1, Some(LOOK_EVERY)) {
@@ -135,10 +135,10 @@ impl Pool {
     }
 
     /// Places a stream on its MPU.
-    fn admit(&mut self, stream: OpenStream, mpu: usize, log: &Arc<Log>) {
+    fn admit(&mut self, stream: OpenStream, mpu: usize, times: &Arc<WorkerTimes>) {
         let OpenStream { id, sender, engine, counters } = stream;
-        let is_halted_by_signal = sender && engine.outlasts_its_steps();
-        let running = Running {
+        let is_halted_by_signal = sender && engine.continues_in_kernel();
+        let workload = StreamWorkload {
             engine,
             counters: Arc::clone(&counters),
             sends: sender,
@@ -148,16 +148,16 @@ impl Pool {
             phase: Phase::Arriving,
             start: Arc::clone(&self.start),
             done: Arc::clone(&self.done),
-            log: Arc::clone(log),
+            times: Arc::clone(times),
         };
-        let mut workload = self.context.add(running);
+        let mut workload = self.context.add(workload);
         workload.schedule_at(BULK, Placement::Mpu(mpu));
         self.workloads.push(workload);
-        self.streams.push(Watched { id, sender, is_halted_by_signal, counters });
+        self.streams.push(StreamEntry { id, sender, is_halted_by_signal, counters });
     }
 
-    /// Gives an MPU, which has its streams, its stewards.
-    fn employ(&mut self, mpu: usize, log: Arc<Log>) {
+    /// Gives an MPU, which has its streams, its controls.
+    fn employ(&mut self, mpu: usize, times: Arc<WorkerTimes>) {
         let own = self.streams.iter().skip(mpu).step_by(self.context.mpus());
         let counters: Vec<_> = own.map(|stream| Arc::clone(&stream.counters)).collect();
         let spare = Arc::new(Queue::new(&self.context, SPARE_REPORTS));
@@ -166,13 +166,13 @@ impl Pool {
             // As many as it has room for.
             _ = spare.try_push(Report { number: 0, mpu, counters: room });
         }
-        let (orders, desk) = (Arc::clone(&self.orders), Arc::clone(&self.desk));
-        let stopper = Stopper { orders, log: Arc::clone(&log) };
-        let reporter = Reporter { counters, desk, spare: Arc::clone(&spare) };
+        let (orders, reports) = (Arc::clone(&self.orders), Arc::clone(&self.reports));
+        let stopper = Stopper { orders, times: Arc::clone(&times) };
+        let reporter = Reporter { counters, reports, spare: Arc::clone(&spare) };
         let (mut stopper, mut reporter) = (self.context.add(stopper), self.context.add(reporter));
         stopper.schedule_at(CONTROL, Placement::Mpu(mpu));
         reporter.schedule_at(CONTROL, Placement::Mpu(mpu));
-        self.stewards.push(Steward { stopper, reporter, spare, log });
+        self.controls.push(WorkerControl { stopper, reporter, spare, times });
     }
 
     /// Lets all streams go at once.
@@ -186,8 +186,8 @@ impl Pool {
     pub fn stop_sending(&self) {
         self.orders.set(STOP_SENDING);
         let mut have_stopped = true;
-        for steward in &self.stewards {
-            have_stopped &= steward.stopper.wait_for(LONGEST_STOP).is_some();
+        for control in &self.controls {
+            have_stopped &= control.stopper.wait_for(LONGEST_STOP).is_some();
         }
         have_stopped = have_stopped && self.halt_by_signal();
         if have_stopped {
@@ -252,23 +252,23 @@ impl Pool {
     /// steps. An MPU that does not answer in time is not waited for: its streams' counters
     /// are read as they are, and its report is late.
     pub fn sample(&self) -> Vec<(u32, StreamCounters)> {
-        let number = self.desk.wanted.fetch_add(1, Release) + 1;
-        self.stewards.iter().for_each(|steward| steward.reporter.signal());
+        let number = self.reports.wanted.fetch_add(1, Release) + 1;
+        self.controls.iter().for_each(|control| control.reporter.signal());
         let mut sample: Vec<_> =
             self.streams.iter().map(|stream| (stream.id, StreamCounters::default())).collect();
-        let mut missing: Vec<bool> = vec![true; self.stewards.len()];
-        let patience = longest_report(self.streams.len(), self.stewards.len());
+        let mut missing: Vec<bool> = vec![true; self.controls.len()];
+        let patience = longest_report(self.streams.len(), self.controls.len());
         let deadline = mars::Time::now().after(patience);
         while missing.contains(&true) {
             let left = deadline.since(mars::Time::now());
-            let Some(report) = self.desk.reports.pop_on_host(Some(left)) else { break };
+            let Some(report) = self.reports.reports.pop_on_host(Some(left)) else { break };
             if report.number == number {
-                let share = sample.iter_mut().skip(report.mpu).step_by(self.stewards.len());
+                let share = sample.iter_mut().skip(report.mpu).step_by(self.controls.len());
                 share.zip(&report.counters).for_each(|(one, counters)| one.1 = *counters);
                 missing[report.mpu] = false;
             }
             // Its MPU has room for all of its reports.
-            let spare = &self.stewards[report.mpu].spare;
+            let spare = &self.controls[report.mpu].spare;
             _ = spare.try_push(report);
         }
         for (mpu, _) in missing.iter().enumerate().filter(|(_, missing)| **missing) {
@@ -290,8 +290,8 @@ impl Pool {
     }
 
     /// What the pacers of each MPU count.
-    pub fn pacing(&self) -> impl Iterator<Item = &PacingTally> {
-        self.tallies.iter().map(|tally| &**tally)
+    pub fn pacing(&self) -> impl Iterator<Item = &PacingStatistics> {
+        self.pacing.iter().map(|tally| &**tally)
     }
 
     /// MPU of the stream that was given as number `index`.
@@ -307,20 +307,23 @@ impl Pool {
         let mpus = now.iter().enumerate().map(|(index, now)| {
             before.get(index).map_or_else(|| now.clone(), |before| now.since(before))
         });
-        let times = |of: fn(&Log) -> &AtomicU64| {
-            self.stewards.iter().filter_map(move |steward| Log::read(of(&steward.log)))
+        let times = |of: fn(&WorkerTimes) -> &AtomicU64| {
+            self.controls.iter().filter_map(move |control| WorkerTimes::read(of(&control.times)))
         };
         Service {
             mpus: mpus.collect(),
             start_skew: skew(
-                times(|log| &log.first_start).min(),
-                times(|log| &log.last_start).max(),
+                times(|times| &times.first_start).min(),
+                times(|times| &times.last_start).max(),
             ),
             first_bytes: skew(
-                times(|log| &log.first_start).min(),
-                times(|log| &log.last_first_byte).max(),
+                times(|times| &times.first_start).min(),
+                times(|times| &times.last_first_byte).max(),
             ),
-            stop_skew: skew(times(|log| &log.stopped).min(), times(|log| &log.stopped).max()),
+            stop_skew: skew(
+                times(|times| &times.stopped).min(),
+                times(|times| &times.stopped).max(),
+            ),
             late_reports: self.late_reports.load(Relaxed),
         }
     }
@@ -375,7 +378,7 @@ mod tests {
     use linux::epoll::Interest;
 
     use super::*;
-    use crate::scratch::{Filling, Kind, Scratch};
+    use crate::scratch::{BufferKind, PayloadPattern, Scratch};
     use crate::stream::Step;
 
     #[test]
@@ -389,7 +392,8 @@ mod tests {
 
     #[test]
     fn an_mpu_that_cannot_stay_on_its_cpu_is_refused_before_the_start() {
-        let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
+        let memory =
+            BufferPlan { kind: BufferKind::Blocks, block: 1, pattern: PayloadPattern::Digits };
         let refusal = Pool::prepare(Vec::new(), memory, &[1 << 20], true, &mut || true).err();
         assert_eq!(refusal.expect("no such CPU").kind(), io::ErrorKind::InvalidInput);
         let own = linux::host::allowed_cpus().expect("an affinity");
@@ -420,7 +424,8 @@ mod tests {
             engine: Box::new(Late(EventFd::new().expect("an eventfd"))),
             counters: Arc::default(),
         };
-        let memory = Memory { kind: Kind::Blocks, block: 1, filling: Filling::Digits };
+        let memory =
+            BufferPlan { kind: BufferKind::Blocks, block: 1, pattern: PayloadPattern::Digits };
         let mut asked = 0;
         let mut is_wanted = || {
             asked += 1;

@@ -1,4 +1,4 @@
-//! Memory that all streams of one worker use in turn.
+//! BufferPlan that all streams of one worker use in turn.
 
 use std::io;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use linux::udp::{
     MAX_GSO_PAYLOAD, MAX_GSO_SEGMENTS, MAX_GSO_SEGMENTS_SINCE_6_9, ReceiveBatch, SendBatch,
 };
 
-use crate::pacing::PacingTally;
+use crate::pacing::PacingStatistics;
 
 /// What the memory of a worker is to suit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct BufferPlan {
     /// What moves.
-    pub kind: Kind,
+    pub kind: BufferKind,
     /// Bytes of a block, or of a datagram.
     pub block: usize,
     /// What is sent.
-    pub filling: Filling,
+    pub pattern: PayloadPattern,
 }
 
 /// What moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BufferKind {
     /// Blocks of a byte stream.
     Blocks,
     /// Batches of datagrams.
@@ -34,14 +34,14 @@ pub enum Kind {
 
 /// What a payload consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filling {
+pub enum PayloadPattern {
     /// Random bytes, so that no link compresses them.
     Random,
     /// The ten digits over and over, as iperf3 repeats them.
     Digits,
 }
 
-impl Filling {
+impl PayloadPattern {
     /// `length` bytes of it.
     ///
     /// # Errors
@@ -68,16 +68,17 @@ pub struct Scratch {
     /// What UDP receivers read into; empty in a TCP test.
     pub incoming: ReceiveBatch,
     /// Where paced senders note how they keep their times.
-    pub pacing: Arc<PacingTally>,
+    pub pacing: Arc<PacingStatistics>,
 }
 
 impl Scratch {
-    pub(crate) fn new(memory: Memory, pacing: Arc<PacingTally>) -> io::Result<Self> {
+    pub(crate) fn new(memory: BufferPlan, pacing: Arc<PacingStatistics>) -> io::Result<Self> {
         let block = memory.block.max(1);
-        let payload = memory.filling.bytes(block)?;
+        let payload = memory.pattern.bytes(block)?;
         let (slots, slot) = incoming(memory.kind, block);
         let (datagrams, length) = outgoing(memory.kind, block);
-        let (sent, received) = if memory.kind == Kind::Blocks { (block, block) } else { (0, 0) };
+        let (sent, received) =
+            if memory.kind == BufferKind::Blocks { (block, block) } else { (0, 0) };
         // What is sent may be on its way for long: nobody writes on its pages.
         let buffer = sent.next_multiple_of(LARGEST_PAGE);
         let mut blocks = Region::new(buffer + received)?;
@@ -104,11 +105,11 @@ impl Scratch {
 }
 
 /// How many datagrams go in one call, and how long each is.
-fn outgoing(kind: Kind, block: usize) -> (usize, usize) {
+fn outgoing(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
-        Kind::Blocks => (1, 1),
-        Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        Kind::Segments => (most_segments(block) * PIECES, block),
+        BufferKind::Blocks => (1, 1),
+        BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
+        BufferKind::Segments => (most_segments(block) * PIECES, block),
     }
 }
 
@@ -123,12 +124,12 @@ fn most_segments(block: usize) -> usize {
 }
 
 /// How many slots there are for what comes in one call, and how long each is.
-fn incoming(kind: Kind, block: usize) -> (usize, usize) {
+fn incoming(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
-        Kind::Blocks => (1, 1),
-        Kind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
+        BufferKind::Blocks => (1, 1),
+        BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
         // Small datagrams make small pieces, of which more fit the cache.
-        Kind::Segments => {
+        BufferKind::Segments => {
             let piece = (most_segments(block) * block).clamp(BATCH_BYTES / MOST_PIECES, SLOT);
             (BATCH_BYTES / piece, SLOT)
         }
@@ -160,8 +161,8 @@ mod tests {
 
     #[test]
     fn digits_repeat_and_random_bytes_do_not() {
-        assert_eq!(&*Filling::Digits.bytes(12).expect("made"), b"012345678901");
-        let random = Filling::Random.bytes(64).expect("made");
-        assert!(random != Filling::Digits.bytes(64).expect("made"));
+        assert_eq!(&*PayloadPattern::Digits.bytes(12).expect("made"), b"012345678901");
+        let random = PayloadPattern::Random.bytes(64).expect("made");
+        assert!(random != PayloadPattern::Digits.bytes(64).expect("made"));
     }
 }

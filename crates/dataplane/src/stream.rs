@@ -16,7 +16,7 @@ pub enum Step {
     Readable,
     /// Data to read, or the time to come.
     ReadableOr(Timestamp),
-    /// Nothing, but one more descriptor is to be watched: [`Stream::newest`].
+    /// Nothing, but one more descriptor is to be watched: [`Stream::new_descriptor`].
     Watch,
     /// Room to write.
     Writable,
@@ -36,12 +36,12 @@ pub trait Stream: Send {
 
     /// No other stream has this worker: calls may wait for a moment, which wakes the thread
     /// sooner than epoll(7) would. Whether they do; nothing is watched then.
-    fn wait_in_calls(&mut self) -> bool {
+    fn use_blocking_calls(&mut self) -> bool {
         false
     }
 
     /// A descriptor that is to be watched from now on.
-    fn newest(&self) -> Option<BorrowedFd<'_>> {
+    fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
@@ -50,7 +50,7 @@ pub trait Stream: Send {
 
     /// Whether the kernel goes on with it while it waits: at the end of the sending it has to
     /// be halted even then, or nobody would count what still goes.
-    fn outlasts_its_steps(&self) -> bool {
+    fn continues_in_kernel(&self) -> bool {
         false
     }
 

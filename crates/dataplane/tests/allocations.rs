@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use linerate_dataplane::tcp::{MsgTruncSink, SendfileSource};
 use linerate_dataplane::{
-    Asking, Budget, Counters, Filling, Goal, Kind, Link, Pacer, Pool, RoundTripTally, Scratch,
-    Step, Stream, answerer, asker, callee, caller, tcp, udp,
+    Budget, BufferKind, Counters, Goal, Link, Pacer, PayloadPattern, Pool, RequesterConfig,
+    RoundTripStatistics, Scratch, Step, Stream, accept_responder, connect_requester, requester,
+    responder, tcp, udp,
 };
 use linux::epoll::Interest;
 use linux::payload::SealedPayload;
@@ -31,96 +32,100 @@ use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
 
 #[test]
 fn tcp_streams_without_a_limit_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, None));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &allocations, None));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn paced_tcp_streams_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let pacer = Pacer::of_blocks(RATE, BLOCK as u64);
-    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, Some(pacer)));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let pacer = Pacer::for_blocks(RATE, BLOCK as u64);
+    let setup =
+        (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &allocations, Some(pacer)));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn udp_streams_without_a_limit_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, None));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &allocations, None));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn paced_udp_streams_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64);
-    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let pacer = Pacer::for_datagrams(RATE, DATAGRAM as u64);
+    let setup =
+        (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &allocations, Some(pacer)));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn streams_that_spin_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let pacer = Pacer::of_datagrams(RATE, DATAGRAM as u64).with_pacing(Pacing::Even);
-    let setup = (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &tally, Some(pacer)));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let pacer = Pacer::for_datagrams(RATE, DATAGRAM as u64).with_pacing(Pacing::Even);
+    let setup =
+        (0..PAIRS).fold(Setup::udp(), |setup, _| udp_streams(setup, &allocations, Some(pacer)));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn tcp_streams_that_copy_nothing_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
+    let allocations = Arc::new(AllocationCounts::default());
     let payload = Arc::new(SealedPayload::new(&[7; BLOCK]).expect("kept"));
     let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| {
         let ((near, far), source) = (tcp_pair(), SendfileSource::new(Arc::clone(&payload)));
         setup
-            .sender(|c| tally.probe(tcp::Sender::with_source(source, near, BLOCK as u64, c)))
-            .receiver(|c| tally.probe(tcp::Receiver::with_sink(MsgTruncSink, far, c)))
+            .sender(|c| allocations.probe(tcp::Sender::with_source(source, near, BLOCK as u64, c)))
+            .receiver(|c| allocations.probe(tcp::Receiver::with_sink(MsgTruncSink, far, c)))
     });
-    assert_quiet(setup.start(), &tally);
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn udp_streams_in_one_piece_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let setup = Setup::of(Kind::Segments, Filling::Digits);
+    let allocations = Arc::new(AllocationCounts::default());
+    let setup = Setup::with_buffers(BufferKind::Segments, PayloadPattern::Digits);
     let setup = (0..PAIRS).fold(setup, |setup, _| {
         let (near, far) = udp_pair();
         linux::udp::enable_timestamps(&far).expect("stamps");
         linux::udp::enable_gro(&far).expect("coalesces");
         setup
-            .sender(|c| tally.probe(udp::Sender::gso(near, CounterWidth::Bits64, c)))
-            .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
+            .sender(|c| allocations.probe(udp::Sender::gso(near, CounterWidth::Bits64, c)))
+            .receiver(|c| allocations.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
     });
-    assert_quiet(setup.start(), &tally);
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn bursts_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let pacer = Pacer::of_blocks(RATE, BLOCK as u64).with_burst(5);
-    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, Some(pacer)));
-    assert_quiet(setup.start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let pacer = Pacer::for_blocks(RATE, BLOCK as u64).with_burst(5);
+    let setup =
+        (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &allocations, Some(pacer)));
+    assert_quiet(setup.start(), &allocations);
 }
 
 #[test]
 fn streams_on_two_workers_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
-    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &tally, None));
-    assert_quiet(setup.workers(2).start(), &tally);
+    let allocations = Arc::new(AllocationCounts::default());
+    let setup = (0..PAIRS).fold(Setup::tcp(), |setup, _| tcp_streams(setup, &allocations, None));
+    assert_quiet(setup.workers(2).start(), &allocations);
 }
 
 #[test]
 fn a_stream_that_spends_its_budget_and_one_that_fails_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
+    let allocations = Arc::new(AllocationCounts::default());
     let ((near, far), (reset, peer)) = (tcp_pair(), tcp_pair());
     let budget = Some(Arc::new(Budget::new(1_000_000)));
     let goal = Arc::new(Goal::new(1_000_000).expect("eventfd"));
     let watched = Some(Arc::clone(&goal));
     let pool = Setup::tcp()
-        .sender(|c| tally.probe(tcp::Sender::new(near, BLOCK as u64, c).with_bytes(budget)))
-        .receiver(|c| tally.probe(tcp::Receiver::new(far, c).with_goal(watched)))
-        .receiver(|c| tally.probe(tcp::Receiver::new(reset, c)))
+        .sender(|c| allocations.probe(tcp::Sender::new(near, BLOCK as u64, c).with_bytes(budget)))
+        .receiver(|c| allocations.probe(tcp::Receiver::new(far, c).with_goal(watched)))
+        .receiver(|c| allocations.probe(tcp::Receiver::new(reset, c)))
         .start();
     eventually("all is received", || goal.is_reached());
     assert_eq!(counters(&pool, 2).bytes, 1_000_000);
@@ -129,97 +134,99 @@ fn a_stream_that_spends_its_budget_and_one_that_fails_allocate_nothing() {
     eventually("the reset is noticed", || pool.stream_error().is_some());
     pool.stop_sending();
     pool.close().expect("closed");
-    assert_eq!(tally.allocations(), 0);
+    assert_eq!(allocations.allocations(), 0);
 }
 
 #[test]
 fn a_stream_that_allocates_is_caught() {
-    let tally = Arc::new(Tally::default());
+    let allocations = Arc::new(AllocationCounts::default());
     let (near, far) = tcp_pair();
     let pool = Setup::tcp()
-        .sender(|c| tally.probe(Wasteful(tcp::Sender::new(near, BLOCK as u64, c))))
-        .receiver(|c| tally.probe(tcp::Receiver::new(far, c)))
+        .sender(|c| allocations.probe(Wasteful(tcp::Sender::new(near, BLOCK as u64, c))))
+        .receiver(|c| allocations.probe(tcp::Receiver::new(far, c)))
         .start();
-    eventually("it takes some steps", || tally.steps.load(Relaxed) >= 10);
+    eventually("it takes some steps", || allocations.steps.load(Relaxed) >= 10);
     pool.close().expect("closed");
-    assert!(tally.allocations() >= 1, "an allocation in a step is not seen");
+    assert!(allocations.allocations() >= 1, "an allocation in a step is not seen");
 }
 
 /// A sender and its receiver, both probed.
-fn tcp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
+fn tcp_streams(setup: Setup, allocations: &Arc<AllocationCounts>, pacer: Option<Pacer>) -> Setup {
     let (near, far) = tcp_pair();
     setup
-        .sender(|c| tally.probe(tcp::Sender::new(near, BLOCK as u64, c).with_pacer(pacer)))
-        .receiver(|c| tally.probe(tcp::Receiver::new(far, c)))
+        .sender(|c| allocations.probe(tcp::Sender::new(near, BLOCK as u64, c).with_pacer(pacer)))
+        .receiver(|c| allocations.probe(tcp::Receiver::new(far, c)))
 }
 
 #[test]
 fn those_that_ask_and_answer_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
+    let allocations = Arc::new(AllocationCounts::default());
     let exchange = Exchange { depth: 4, ..Exchange::default() };
-    let of = |tally: &Arc<Tally>, near, far| {
-        let asking = asking(exchange);
-        let setup = Setup::of(Kind::Blocks, Filling::Random);
+    let of = |allocations: &Arc<AllocationCounts>, near, far| {
+        let asking = config(exchange);
+        let setup = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random);
         setup
-            .sender(|c| tally.probe(Boxed(asker(near, asking(c)).expect("asks"))))
-            .receiver(|c| tally.probe(Boxed(answerer(far, exchange, c).expect("answers"))))
+            .sender(|c| allocations.probe(Boxed(requester(near, asking(c)).expect("asks"))))
+            .receiver(|c| allocations.probe(Boxed(responder(far, exchange, c).expect("answers"))))
     };
     let (near, far) = tcp_pair();
-    assert_quiet(of(&tally, Link::Tcp(near), Link::Tcp(far)).start(), &tally);
-    let (tally, (near, far)) = (Arc::new(Tally::default()), udp_pair());
-    assert_quiet(of(&tally, Link::Udp(near), Link::Udp(far)).start(), &tally);
+    assert_quiet(of(&allocations, Link::Tcp(near), Link::Tcp(far)).start(), &allocations);
+    let (allocations, (near, far)) = (Arc::new(AllocationCounts::default()), udp_pair());
+    assert_quiet(of(&allocations, Link::Udp(near), Link::Udp(far)).start(), &allocations);
 }
 
 #[test]
 fn those_that_call_and_are_called_allocate_nothing() {
-    let tally = Arc::new(Tally::default());
+    let allocations = Arc::new(AllocationCounts::default());
     let exchange = Exchange::default();
     let any = (std::net::Ipv4Addr::LOCALHOST, 0).into();
     let listener = Arc::new(linux::tcp::listen(any, false).expect("listens"));
     let calls = (listener.local_addr().expect("bound"), TcpOptions::default());
     let (near, far) = tcp_pair();
-    let setup = Setup::of(Kind::Blocks, Filling::Random)
-        .sender(|c| tally.probe(Boxed(caller(calls, near, asking(exchange)(c)))))
-        .receiver(|c| tally.probe(Boxed(callee(listener, &far, exchange, c))));
-    assert_quiet(setup.start(), &tally);
+    let setup = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
+        .sender(|c| allocations.probe(Boxed(connect_requester(calls, near, config(exchange)(c)))))
+        .receiver(|c| allocations.probe(Boxed(accept_responder(listener, &far, exchange, c))));
+    assert_quiet(setup.start(), &allocations);
 }
 
-fn asking(exchange: Exchange) -> impl FnOnce(Arc<Counters>) -> Asking {
-    let (tally, patience) = (Arc::new(RoundTripTally::new(0)), Duration::from_secs(1));
-    move |counters| Asking { exchange, counters, tally, patience }
+fn config(exchange: Exchange) -> impl FnOnce(Arc<Counters>) -> RequesterConfig {
+    let (statistics, patience) = (Arc::new(RoundTripStatistics::new(0)), Duration::from_secs(1));
+    move |counters| RequesterConfig { exchange, counters, statistics, patience }
 }
 
 /// A sender and its receiver, both probed.
-fn udp_streams(setup: Setup, tally: &Arc<Tally>, pacer: Option<Pacer>) -> Setup {
+fn udp_streams(setup: Setup, allocations: &Arc<AllocationCounts>, pacer: Option<Pacer>) -> Setup {
     let (near, far) = udp_pair();
     linux::udp::enable_timestamps(&far).expect("stamps");
     setup
-        .sender(|c| tally.probe(udp::Sender::new(near, CounterWidth::Bits64, c).with_pacer(pacer)))
-        .receiver(|c| tally.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
+        .sender(|c| {
+            allocations.probe(udp::Sender::new(near, CounterWidth::Bits64, c).with_pacer(pacer))
+        })
+        .receiver(|c| allocations.probe(udp::Receiver::new(far, CounterWidth::Bits64, c)))
 }
 
 /// Lets every stream move some blocks and looks what that allocated.
-fn assert_quiet(pool: Pool, tally: &Tally) {
+fn assert_quiet(pool: Pool, allocations: &AllocationCounts) {
     eventually("every stream moves blocks", || {
-        tally.steps.load(Relaxed) >= 500
+        allocations.steps.load(Relaxed) >= 500
             && pool.read().all(|(_, _, counters)| counters.blocks >= 10)
     });
     pool.stop_sending();
     pool.close().expect("closed");
-    assert_eq!(tally.allocations(), 0);
+    assert_eq!(allocations.allocations(), 0);
 }
 
 /// What the probes of one pool saw.
 #[derive(Debug, Default)]
-struct Tally {
+struct AllocationCounts {
     steps: AtomicU64,
     /// The most that a probe's thread allocated since the probe's first step.
     allocations: AtomicU64,
 }
 
-impl Tally {
+impl AllocationCounts {
     fn probe<S: Stream>(self: &Arc<Self>, inner: S) -> Probe<S> {
-        Probe { inner, tally: Arc::clone(self), before: None }
+        Probe { inner, allocations: Arc::clone(self), before: None }
     }
 
     fn allocations(&self) -> u64 {
@@ -230,7 +237,7 @@ impl Tally {
 /// Notes the allocations of its thread around the steps of another stream.
 struct Probe<S> {
     inner: S,
-    tally: Arc<Tally>,
+    allocations: Arc<AllocationCounts>,
     /// Count of the worker thread at the first step.
     before: Option<u64>,
 }
@@ -239,7 +246,7 @@ impl<S> Probe<S> {
     fn note(&mut self) {
         let now = ALLOCATIONS.get();
         let before = *self.before.get_or_insert(now);
-        self.tally.allocations.fetch_max(now - before, Relaxed);
+        self.allocations.allocations.fetch_max(now - before, Relaxed);
     }
 }
 
@@ -248,13 +255,13 @@ impl<S: Stream> Stream for Probe<S> {
         self.inner.interest()
     }
 
-    fn newest(&self) -> Option<BorrowedFd<'_>> {
-        self.inner.newest()
+    fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.inner.new_descriptor()
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         self.note();
-        self.tally.steps.fetch_add(1, Relaxed);
+        self.allocations.steps.fetch_add(1, Relaxed);
         let step = self.inner.step(now, scratch);
         self.note();
         step
@@ -274,8 +281,8 @@ impl Stream for Boxed {
         self.0.interest()
     }
 
-    fn newest(&self) -> Option<BorrowedFd<'_>> {
-        self.0.newest()
+    fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.new_descriptor()
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
@@ -321,29 +328,29 @@ fn count() {
 }
 
 #[expect(unsafe_code, reason = "an allocator cannot be counted from outside")]
-// SAFETY: every call goes to the system's allocator with the caller's arguments,
+// SAFETY: every call goes to the system's allocator with the connect_requester's arguments,
 // and counting neither allocates nor unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of this very function.
+        // SAFETY: the connect_requester keeps the contract of this very function.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of this very function.
+        // SAFETY: the connect_requester keeps the contract of this very function.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller keeps the contract of this very function.
+        // SAFETY: the connect_requester keeps the contract of this very function.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of this very function.
+        // SAFETY: the connect_requester keeps the contract of this very function.
         unsafe { System.dealloc(block, layout) }
     }
 }

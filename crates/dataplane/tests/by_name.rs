@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linerate_dataplane::tcp::{Incoming, Outgoing, RECEIVERS, ReceiveEngine, SENDERS, SendEngine};
-use linerate_dataplane::{Budget, Filling, Kind, Pacer, Pool, Supplies, udp};
+use linerate_dataplane::{Budget, BufferKind, Pacer, PayloadPattern, Pool, SharedResources, udp};
 use measurement::BitRate;
 use measurement::engine::{self, Engine};
 use protocol::iperf3::CounterWidth;
@@ -26,9 +26,9 @@ fn whatever_sends_and_whatever_receives_agree_to_the_byte() {
     for sender in SENDERS {
         for receiver in RECEIVERS {
             let pair = format!("{} to {}", sender.engine.name, receiver.engine.name);
-            let supplies = supplies();
+            let resources = resources();
             let budget = Some(Arc::new(Budget::new(BYTES)));
-            let pool = joined(&supplies, sender, receiver, budget, None);
+            let pool = joined(&resources, sender, receiver, budget, None);
             eventually(&pair, || counters(&pool, 2).bytes >= BYTES);
             let both = (counters(&pool, 1).bytes, counters(&pool, 2).bytes);
             assert_eq!(both, (BYTES, BYTES), "{pair}");
@@ -40,8 +40,8 @@ fn whatever_sends_and_whatever_receives_agree_to_the_byte() {
 #[test]
 fn what_is_in_flight_when_the_sending_stops_is_counted() {
     for sender in SENDERS {
-        let supplies = supplies();
-        let pool = joined(&supplies, sender, &RECEIVERS[0], None, None);
+        let resources = resources();
+        let pool = joined(&resources, sender, &RECEIVERS[0], None, None);
         eventually(sender.engine.name, || counters(&pool, 2).bytes > BYTES);
         pool.stop_sending();
         eventually(sender.engine.name, || counters(&pool, 2).bytes == counters(&pool, 1).bytes);
@@ -54,8 +54,8 @@ fn what_is_in_flight_when_the_sending_stops_is_counted() {
 fn every_sender_keeps_its_pace() {
     for sender in SENDERS {
         let rate = BitRate::from_bits_per_second(100_000_000);
-        let pacer = Some(Pacer::of_blocks(rate, BLOCK as u64));
-        let pool = joined(&supplies(), sender, &RECEIVERS[0], None, pacer);
+        let pacer = Some(Pacer::for_blocks(rate, BLOCK as u64));
+        let pool = joined(&resources(), sender, &RECEIVERS[0], None, pacer);
         std::thread::sleep(Duration::from_millis(200));
         // 2.5 MB in that time; a busy machine may take longer to look.
         let sent = counters(&pool, 1).bytes;
@@ -83,12 +83,12 @@ fn a_receiver_hears_of_the_end_and_of_a_reset() {
 #[test]
 fn loopback_owns_up_to_copying_what_was_sent_in_place() {
     for sender in SENDERS.iter().filter(|sender| IN_PLACE.contains(&sender.engine)) {
-        let supplies = supplies();
+        let resources = resources();
         let budget = Some(Arc::new(Budget::new(BYTES)));
-        let pool = joined(&supplies, sender, &RECEIVERS[0], budget, None);
+        let pool = joined(&resources, sender, &RECEIVERS[0], budget, None);
         eventually(sender.engine.name, || counters(&pool, 2).bytes >= BYTES);
         drop(pool);
-        let tally = supplies.zerocopy();
+        let tally = resources.zerocopy();
         assert!(tally.sends() > 0 && tally.done() > 0, "{}: {tally:?}", sender.engine.name);
         assert_eq!(tally.copied(), tally.done(), "{}", sender.engine.name);
     }
@@ -101,14 +101,14 @@ fn every_datagram_arrives_once_whatever_sends_and_receives() {
             let pair = format!("{} to {}", sender.engine.name, receiver.engine.name);
             let (near, far) = udp_pair();
             let rate = BitRate::from_bits_per_second(50_000_000);
-            let pool = Setup::of(Kind::Segments, Filling::Random)
+            let pool = Setup::with_buffers(BufferKind::Segments, PayloadPattern::Random)
                 .stream(true, |counters| {
                     let outgoing = udp::Outgoing {
                         socket: near,
                         width: CounterWidth::Bits64,
                         counters,
                         budget: Some(Arc::new(Budget::new(DATAGRAMS))),
-                        pacer: Some(Pacer::of_datagrams(rate, DATAGRAM as u64)),
+                        pacer: Some(Pacer::for_datagrams(rate, DATAGRAM as u64)),
                     };
                     sender.build(DATAGRAM, outgoing).expect("this kernel has it")
                 })
@@ -126,12 +126,12 @@ fn every_datagram_arrives_once_whatever_sends_and_receives() {
     }
 }
 
-fn supplies() -> Supplies {
-    Supplies::new(BLOCK, Filling::Random)
+fn resources() -> SharedResources {
+    SharedResources::new(BLOCK, PayloadPattern::Random)
 }
 
 fn joined(
-    supplies: &Supplies,
+    resources: &SharedResources,
     sender: &SendEngine,
     receiver: &ReceiveEngine,
     budget: Option<Arc<Budget>>,
@@ -141,7 +141,7 @@ fn joined(
     Setup::tcp()
         .stream(true, |counters| {
             let outgoing = Outgoing { socket: near, counters, budget, pacer };
-            sender.build(supplies, outgoing).expect("this kernel has it")
+            sender.build(resources, outgoing).expect("this kernel has it")
         })
         .stream(false, |counters| built(receiver, far, counters))
         .start()
@@ -153,5 +153,5 @@ fn built(
     counters: Arc<linerate_dataplane::Counters>,
 ) -> Box<dyn linerate_dataplane::Stream> {
     let incoming = Incoming { socket, counters, goal: None };
-    receiver.build(&supplies(), incoming).expect("this kernel has it")
+    receiver.build(&resources(), incoming).expect("this kernel has it")
 }

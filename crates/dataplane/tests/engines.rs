@@ -12,7 +12,7 @@ use std::time::Duration;
 use linerate_dataplane::tcp::{
     FileSink, FileSource, MsgTruncSink, SendfileSource, Source, WriteSource,
 };
-use linerate_dataplane::{Budget, Filling, Kind, Pacer, now, segments, tcp, udp};
+use linerate_dataplane::{Budget, BufferKind, Pacer, PayloadPattern, now, segments, tcp, udp};
 use linux::payload::SealedPayload;
 use measurement::{BitRate, StreamCounters};
 use protocol::iperf3::{CounterWidth, Header};
@@ -24,9 +24,11 @@ use support::{BLOCK, DATAGRAM, Setup, counters, eventually, tcp_pair, udp_pair};
 
 #[test]
 fn a_repeating_payload_is_the_ten_digits_in_each_block() {
-    let digits = Filling::Digits.bytes(BLOCK).expect("made");
+    let digits = PayloadPattern::Digits.bytes(BLOCK).expect("made");
     let sealed = SendfileSource::new(Arc::new(SealedPayload::new(&digits).expect("kept")));
-    for received in [sent_by(WriteSource, Filling::Digits), sent_by(sealed, Filling::Random)] {
+    for received in
+        [sent_by(WriteSource, PayloadPattern::Digits), sent_by(sealed, PayloadPattern::Random)]
+    {
         assert!(received.starts_with(b"01234567890123"));
         // A block that the socket took in parts begins anew with each part.
         assert!(received.iter().all(u8::is_ascii_digit));
@@ -35,7 +37,7 @@ fn a_repeating_payload_is_the_ten_digits_in_each_block() {
 
 #[test]
 fn a_payload_that_does_not_repeat_is_not_one_block_of_digits() {
-    let received = sent_by(WriteSource, Filling::Random);
+    let received = sent_by(WriteSource, PayloadPattern::Random);
     assert!(!received.iter().all(u8::is_ascii_digit));
 }
 
@@ -66,7 +68,7 @@ fn the_end_of_a_stream_that_is_thrown_away_is_noticed() {
 fn a_file_arrives_as_it_was_and_ends_the_stream() {
     let (source, target) = (Scrap::new("source"), Scrap::new("target"));
     // Neither a multiple of the block, nor so short that it fits the socket.
-    let content = Filling::Random.bytes(3_000_001).expect("made");
+    let content = PayloadPattern::Random.bytes(3_000_001).expect("made");
     std::fs::write(&source.0, &content).expect("written");
     let (near, far) = tcp_pair();
     let from = FileSource::new(File::open(&source.0).expect("opened"), BLOCK);
@@ -100,7 +102,7 @@ fn a_file_that_takes_no_more_ends_the_stream_with_the_reason() {
 fn datagrams_sent_in_one_piece_carry_their_own_numbers_and_times() {
     let (near, far) = udp_pair();
     let (budget, began) = (Some(Arc::new(Budget::new(100))), now());
-    let pool = Setup::of(Kind::Segments, Filling::Digits)
+    let pool = Setup::with_buffers(BufferKind::Segments, PayloadPattern::Digits)
         .sender(|c| udp::Sender::gso(near, WIDTH, c).with_datagrams(budget))
         .start();
     eventually("all is sent", || pool.senders_finished());
@@ -113,7 +115,7 @@ fn datagrams_sent_in_one_piece_carry_their_own_numbers_and_times() {
         assert_eq!(header.sequence, number);
         assert!(header.sent.nanos() / 1_000 >= last);
         last = header.sent.nanos() / 1_000;
-        let digits = Filling::Digits.bytes(DATAGRAM).expect("made");
+        let digits = PayloadPattern::Digits.bytes(DATAGRAM).expect("made");
         assert_eq!(payload[16..DATAGRAM], digits[16..]);
     }
 }
@@ -135,8 +137,8 @@ fn pieces_are_paced_as_bursts() {
     let piece = segments(DATAGRAM);
     // One piece each 40 ms.
     let rate = BitRate::from_bits_per_second((piece * DATAGRAM * 8 * 25) as u64);
-    let pacer = Pacer::of_datagrams(rate, DATAGRAM as u64).with_burst(piece);
-    let pool = Setup::of(Kind::Segments, Filling::Random)
+    let pacer = Pacer::for_datagrams(rate, DATAGRAM as u64).with_burst(piece);
+    let pool = Setup::with_buffers(BufferKind::Segments, PayloadPattern::Random)
         .sender(|c| udp::Sender::gso(near, WIDTH, c).with_pacer(Some(pacer)))
         .receiver(|c| udp::Receiver::new(far, WIDTH, c))
         .prepare();
@@ -149,10 +151,10 @@ fn pieces_are_paced_as_bursts() {
 }
 
 /// What a receiver that copies gets of one block and a bit that `source` sends.
-fn sent_by<S: Source + 'static>(source: S, filling: Filling) -> Vec<u8> {
+fn sent_by<S: Source + 'static>(source: S, pattern: PayloadPattern) -> Vec<u8> {
     let ((near, far), amount) = (tcp_pair(), BLOCK as u64 + 7);
     let budget = Some(Arc::new(Budget::new(amount)));
-    let pool = Setup::of(Kind::Blocks, filling)
+    let pool = Setup::with_buffers(BufferKind::Blocks, pattern)
         .sender(|c| tcp::Sender::with_source(source, near, BLOCK as u64, c).with_bytes(budget))
         .start();
     eventually("all is sent", || pool.senders_finished());
@@ -174,7 +176,7 @@ fn moved(sends_whole: bool, takes_whole: bool) -> (StreamCounters, StreamCounter
     if takes_whole {
         linux::udp::enable_gro(&far).expect("the kernel coalesces");
     }
-    let setup = Setup::of(Kind::Segments, Filling::Random);
+    let setup = Setup::with_buffers(BufferKind::Segments, PayloadPattern::Random);
     let setup = if sends_whole {
         setup.sender(|c| limited(udp::Sender::gso(near, WIDTH, c)))
     } else {
@@ -190,7 +192,7 @@ fn moved(sends_whole: bool, takes_whole: bool) -> (StreamCounters, StreamCounter
 /// [`DATAGRAMS`] at a pace that the receive buffer can take.
 fn limited<O: udp::SendMethod>(sender: udp::Sender<O>) -> udp::Sender<O> {
     let rate = BitRate::from_bits_per_second(100_000_000);
-    let pacer = Pacer::of_datagrams(rate, DATAGRAM as u64).with_burst(segments(DATAGRAM));
+    let pacer = Pacer::for_datagrams(rate, DATAGRAM as u64).with_burst(segments(DATAGRAM));
     sender.with_datagrams(Some(Arc::new(Budget::new(DATAGRAMS)))).with_pacer(Some(pacer))
 }
 

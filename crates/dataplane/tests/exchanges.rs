@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use linerate_dataplane::{
-    Asking, Filling, Kind, Link, Pool, RoundTripTally, answerer, asker, callee, caller,
+    BufferKind, Link, PayloadPattern, Pool, RequesterConfig, RoundTripStatistics, accept_responder,
+    connect_requester, requester, responder,
 };
 use linux::tcp::TcpOptions;
 use measurement::{ByteSize, Exchange, RoundTrips};
@@ -25,24 +26,24 @@ fn exchange(request: u64, response: u64) -> Exchange {
 /// Stream 1 asks and stream 2 answers.
 struct Pair {
     pool: Pool,
-    tally: Arc<RoundTripTally>,
+    statistics: Arc<RoundTripStatistics>,
 }
 
 impl Pair {
     fn over(exchange: Exchange, (near, far): (Link, Link)) -> Self {
-        let tally = Arc::new(RoundTripTally::new(1_000));
-        let asking = |counters| Asking {
+        let statistics = Arc::new(RoundTripStatistics::new(1_000));
+        let asking = |counters| RequesterConfig {
             exchange,
             counters,
-            tally: Arc::clone(&tally),
+            statistics: Arc::clone(&statistics),
             patience: Duration::from_millis(50),
         };
-        let pool = Setup::of(Kind::Blocks, Filling::Random)
+        let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
             .workers(2)
-            .stream(true, |counters| asker(near, asking(counters)).expect("asks"))
-            .stream(false, |counters| answerer(far, exchange, counters).expect("answers"))
+            .stream(true, |counters| requester(near, asking(counters)).expect("asks"))
+            .stream(false, |counters| responder(far, exchange, counters).expect("answers"))
             .start();
-        Self { pool, tally }
+        Self { pool, statistics }
     }
 
     fn over_tcp(exchange: Exchange) -> Self {
@@ -59,7 +60,7 @@ impl Pair {
     fn end_after(&self, count: u64, what: &str) -> RoundTrips {
         eventually(what, || counters(&self.pool, 1).blocks >= count);
         self.pool.stop_sending();
-        let trips = self.tally.read(Duration::from_secs(1));
+        let trips = self.statistics.read(Duration::from_secs(1));
         assert_eq!(trips.count, counters(&self.pool, 1).blocks, "{what}");
         // It sends before it counts.
         eventually(what, || counters(&self.pool, 2).blocks >= trips.count);
@@ -98,7 +99,7 @@ fn requests_keep_their_times() {
         Exchange { every: Some(Duration::from_millis(2)), depth: 16, ..exchange(64, 64) };
     for pair in [Pair::over_tcp(exchange), Pair::over_udp(exchange)] {
         pair.end_after(30, "every 2 ms");
-        let probes = pair.tally.probes();
+        let probes = pair.statistics.probes();
         assert!(probes.len() >= 30);
         let span = probes[probes.len() - 1].sent.since(probes[0].sent);
         // Times that were missed are not made up for: there are no more than fit.
@@ -112,7 +113,7 @@ fn who_answers_tells_when() {
     let exchange = Exchange { every: Some(Duration::from_millis(1)), depth: 4, ..exchange(64, 64) };
     let pair = Pair::over_udp(exchange);
     pair.end_after(10, "probes");
-    for probe in pair.tally.probes() {
+    for probe in pair.statistics.probes() {
         let received = probe.round_trip.map(|time| probe.sent.after(time)).expect("answered");
         // Both ends have one clock here.
         assert!(probe.sent <= probe.arrived && probe.answered <= received, "{probe:?}");
@@ -122,22 +123,23 @@ fn who_answers_tells_when() {
 #[test]
 fn what_is_not_answered_is_lost_and_the_next_one_goes() {
     let (near, far) = udp_pair();
-    let tally = Arc::new(RoundTripTally::new(0));
+    let statistics = Arc::new(RoundTripStatistics::new(0));
     let patience = Duration::from_millis(5);
-    let pool = Setup::of(Kind::Blocks, Filling::Random)
+    let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
         .stream(true, |counters| {
-            let tally = Arc::clone(&tally);
-            let asking = Asking { exchange: exchange(64, 64), counters, tally, patience };
-            asker(Link::Udp(near), asking).expect("asks")
+            let statistics = Arc::clone(&statistics);
+            let asking =
+                RequesterConfig { exchange: exchange(64, 64), counters, statistics, patience };
+            requester(Link::Udp(near), asking).expect("asks")
         })
         .start();
-    eventually("some are lost", || tally.read(patience).lost >= 3);
+    eventually("some are lost", || statistics.read(patience).lost >= 3);
     let mut request = [0; 100];
     let length = far.recv(&mut request).expect("a request");
     // That of a request that was given up comes too late to count.
     far.send(&request[..length]).expect("sent");
     eventually("it is late", || counters(&pool, 1).late == 1);
-    assert_eq!(tally.read(patience).count, 0);
+    assert_eq!(statistics.read(patience).count, 0);
     drop(far);
     std::thread::sleep(Duration::from_millis(20));
     assert!(pool.stream_error().is_none(), "an ICMP error is no end");
@@ -146,16 +148,16 @@ fn what_is_not_answered_is_lost_and_the_next_one_goes() {
 #[test]
 fn a_response_that_nobody_asked_for_is_not_one() {
     let (near, far) = udp_pair();
-    let tally = Arc::new(RoundTripTally::new(0));
-    let pool = Setup::of(Kind::Blocks, Filling::Random)
+    let statistics = Arc::new(RoundTripStatistics::new(0));
+    let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
         .stream(true, |counters| {
-            let asking = Asking {
+            let asking = RequesterConfig {
                 exchange: exchange(64, 64),
                 counters,
-                tally: Arc::clone(&tally),
+                statistics: Arc::clone(&statistics),
                 patience: Duration::from_secs(60),
             };
-            asker(Link::Udp(near), asking).expect("asks")
+            requester(Link::Udp(near), asking).expect("asks")
         })
         .start();
     eventually("it asks", || far.recv(&mut [0; 64]).is_ok());
@@ -166,15 +168,15 @@ fn a_response_that_nobody_asked_for_is_not_one() {
         let seen = counters(&pool, 1);
         seen.malformed + seen.late == 4
     });
-    assert_eq!(tally.read(Duration::ZERO).count, 0);
+    assert_eq!(statistics.read(Duration::ZERO).count, 0);
 }
 
 #[test]
 fn a_datagram_of_another_length_is_not_answered() {
     let (near, far) = udp_pair();
-    let pool = Setup::of(Kind::Blocks, Filling::Random)
+    let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
         .stream(false, |counters| {
-            answerer(Link::Udp(far), exchange(64, 1_000), counters).expect("answers")
+            responder(Link::Udp(far), exchange(64, 1_000), counters).expect("answers")
         })
         .start();
     // More than there is room for, too.
@@ -193,19 +195,19 @@ fn each_call_has_a_connection_of_its_own() {
     for (request, response) in [(64, 64), (1, 10_000), (16_000, 1)] {
         let (listener, to) = listener();
         let exchange = exchange(request, response);
-        let tally = Arc::new(RoundTripTally::new(0));
-        let mut setup = Setup::of(Kind::Blocks, Filling::Random).workers(2);
+        let statistics = Arc::new(RoundTripStatistics::new(0));
+        let mut setup = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random).workers(2);
         // Two at a time share the listener.
         for _ in 0..2 {
             let (near, far) = tcp_pair();
-            let (tally, listener) = (Arc::clone(&tally), Arc::clone(&listener));
+            let (statistics, listener) = (Arc::clone(&statistics), Arc::clone(&listener));
             setup = setup
                 .stream(true, |counters| {
                     let patience = Duration::from_secs(1);
-                    let asking = Asking { exchange, counters, tally, patience };
-                    caller((to, TcpOptions::default()), near, asking)
+                    let asking = RequesterConfig { exchange, counters, statistics, patience };
+                    connect_requester((to, TcpOptions::default()), near, asking)
                 })
-                .stream(false, |counters| callee(listener, &far, exchange, counters));
+                .stream(false, |counters| accept_responder(listener, &far, exchange, counters));
         }
         let pool = setup.start();
         eventually("calls are answered", || {
@@ -213,7 +215,7 @@ fn each_call_has_a_connection_of_its_own() {
         });
         pool.stop_sending();
         let answered = counters(&pool, 2).blocks + counters(&pool, 4).blocks;
-        let trips = tally.read(Duration::from_secs(1));
+        let trips = statistics.read(Duration::from_secs(1));
         assert!((400..=answered).contains(&trips.count), "{} of {answered}", trips.count);
         assert_eq!(trips.lost, 0, "{request} and {response} bytes");
     }
@@ -225,14 +227,19 @@ fn a_caller_that_is_silent_holds_up_nobody() {
     let (near, far) = tcp_pair();
     let exchange = exchange(64, 64);
     let silent: Vec<_> = (0..5).map(|_| TcpStream::connect(to).expect("connected")).collect();
-    let tally = Arc::new(RoundTripTally::new(0));
-    let pool = Setup::of(Kind::Blocks, Filling::Random)
+    let statistics = Arc::new(RoundTripStatistics::new(0));
+    let pool = Setup::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
         .stream(true, |counters| {
-            let tally = Arc::clone(&tally);
-            let asking = Asking { exchange, counters, tally, patience: Duration::from_secs(1) };
-            caller((to, TcpOptions::default()), near, asking)
+            let statistics = Arc::clone(&statistics);
+            let asking = RequesterConfig {
+                exchange,
+                counters,
+                statistics,
+                patience: Duration::from_secs(1),
+            };
+            connect_requester((to, TcpOptions::default()), near, asking)
         })
-        .stream(false, |counters| callee(Arc::clone(&listener), &far, exchange, counters))
+        .stream(false, |counters| accept_responder(Arc::clone(&listener), &far, exchange, counters))
         .start();
     eventually("others are answered", || counters(&pool, 1).blocks >= 50);
     drop(silent);

@@ -88,7 +88,7 @@ fn an_evenly_paced_udp_stream_keeps_its_rate() {
 #[test]
 fn a_worker_tells_how_its_senders_kept_their_rate() {
     let rate = BitRate::from_bits_per_second(16_000_000);
-    let pacer = Pacer::of_datagrams(rate, DATAGRAM as u64).with_pacing(Pacing::Even);
+    let pacer = Pacer::for_datagrams(rate, DATAGRAM as u64).with_pacing(Pacing::Even);
     let setup = (0..2).fold(Setup::udp(), |setup, _| {
         let (near, far) = udp_pair();
         setup
@@ -111,7 +111,7 @@ fn a_worker_tells_how_its_senders_kept_their_rate() {
 fn every_datagram_of_a_shared_budget_arrives_once() {
     let budget = Some(Arc::new(Budget::new(DATAGRAMS)));
     let pacer =
-        Some(Pacer::of_datagrams(BitRate::from_bits_per_second(16_000_000), DATAGRAM as u64));
+        Some(Pacer::for_datagrams(BitRate::from_bits_per_second(16_000_000), DATAGRAM as u64));
     let mut setup = Setup::udp().workers(2);
     for _ in 0..2 {
         let (near, far) = udp_pair();
@@ -294,7 +294,7 @@ fn assert_keeps_rate(block: usize, build: impl Fn(Pacer) -> Setup) {
     let mut short = Vec::new();
     let deadline = std::time::Instant::now() + Duration::from_secs(30);
     while std::time::Instant::now() < deadline {
-        let pacer = Pacer::of_datagrams(rate, block as u64).with_burst(BURST);
+        let pacer = Pacer::for_datagrams(rate, block as u64).with_burst(BURST);
         let pool = build(pacer).prepare();
         let began = linerate_dataplane::now();
         pool.start();
@@ -324,7 +324,7 @@ fn assert_reset(pool: &Pool, id: u32) {
 }
 
 fn one_block_a_day() -> Pacer {
-    Pacer::of_datagrams(BitRate::from_bits_per_second(1), BLOCK as u64)
+    Pacer::for_datagrams(BitRate::from_bits_per_second(1), BLOCK as u64)
 }
 
 /// Whether `action` ends, and does not hang.

@@ -60,7 +60,7 @@ impl Server {
     /// # Errors
     /// [`SessionError::Listen`], e.g. if the port is in use.
     pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
-        dataplane::open_ahead();
+        dataplane::preopen_devices();
         // A port that is free for TCP, which the kernel chose, may be taken for UDP.
         let tries = if options.port == 0 { OTHER_PORTS } else { 1 };
         let mut listening = listen(&options);

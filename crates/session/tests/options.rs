@@ -295,7 +295,7 @@ fn names(streams: &[measurement::record::StreamRecord]) -> Vec<String> {
 }
 
 fn dataplane_bytes(length: usize) -> Vec<u8> {
-    dataplane::Filling::Random.bytes(length).expect("made").into_vec()
+    dataplane::PayloadPattern::Random.bytes(length).expect("made").into_vec()
 }
 
 /// The first of `count` ports that nobody uses now.

@@ -12,7 +12,7 @@ fn at_nanos(nanos: u64) -> Timestamp {
 
 /// One block of 125 bytes each 100 microseconds, one by one.
 fn pacer() -> Pacer {
-    Pacer::of_datagrams(BitRate::from_bits_per_second(10_000_000), 125).with_burst(1)
+    Pacer::for_datagrams(BitRate::from_bits_per_second(10_000_000), 125).with_burst(1)
 }
 
 /// Sends what may go at `now`, and looks again at once as a worker does; how many went.
@@ -43,7 +43,7 @@ fn a_whole_number_of_gaps_has_as_many_blocks() {
     assert_eq!(sent(pacer().centred(), 10_000), 100);
     assert_eq!(sent(pacer().with_burst(4).centred(), 10_000), 100);
     // Who sends next to nothing begins soon all the same.
-    let slow = Pacer::of_datagrams(BitRate::from_bits_per_second(8_000), 1_000).centred();
+    let slow = Pacer::for_datagrams(BitRate::from_bits_per_second(8_000), 1_000).centred();
     assert_eq!((sent(slow, 4_900), sent(slow, 5_000)), (0, 1));
 }
 
@@ -79,23 +79,23 @@ fn the_blocks_of_a_stall_are_dropped_or_repaid() {
 fn a_stall_is_told_once_with_its_length() {
     let mut pacer = pacer();
     assert_eq!(go(&mut pacer, at(0)), 1);
-    assert_eq!(pacer.news().map(|batch| batch.before), Some(None));
+    assert_eq!(pacer.take_begun().map(|batch| batch.before), Some(None));
     assert_eq!(pacer.allowance(at(5_100), 64), Ok(1));
-    let batch = pacer.news().expect("a batch began");
+    let batch = pacer.take_begun().expect("a batch began");
     assert_eq!(batch.stalled, Duration::from_millis(5));
     let before = batch.before.expect("there was one before");
     assert_eq!((before.blocks, before.took), (1, Duration::from_micros(5_100)));
-    assert_eq!(pacer.news(), None);
+    assert_eq!(pacer.take_begun(), None);
     pacer.sent(1);
     assert_eq!(pacer.allowance(at(5_101), 64), Err(at(5_200)));
 }
 
 #[test]
 fn slow_datagrams_are_not_taken_for_stalls() {
-    let mut pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(8_000), 100);
+    let mut pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(8_000), 100);
     for step in 0..10 {
         assert_eq!(pacer.allowance(at(step * 100_000 + 15_000), 64), Ok(1));
-        assert_eq!(pacer.news().map(|batch| batch.stalled), Some(Duration::ZERO));
+        assert_eq!(pacer.take_begun().map(|batch| batch.stalled), Some(Duration::ZERO));
         pacer.sent(1);
     }
 }
@@ -131,8 +131,8 @@ fn the_average_of_bursts_is_the_rate_even_block_by_block() {
 fn batches_grow_with_the_rate() {
     let batch = |megabits: u64| {
         let rate = BitRate::from_bits_per_second(megabits * 1_000_000);
-        let pacer = Pacer::of_datagrams(rate, 1460);
-        pacer.batch.blocks(&pacer.grid)
+        let pacer = Pacer::for_datagrams(rate, 1460);
+        pacer.batch.blocks(&pacer.schedule)
     };
     assert_eq!([1, 10, 100, 1_000, 10_000, 100_000].map(batch), [1, 1, 4, 4, 40, 402]);
 }
@@ -188,7 +188,7 @@ fn the_average_is_the_rate_whatever_is_late() {
         [(100, sleeps), (1_000, sleeps), (100, spins), (1_000, spins)]
     {
         let rate = BitRate::from_bits_per_second(megabits * 1_000_000);
-        let pacer = Pacer::of_datagrams(rate, 1460).with_pacing(pacing);
+        let pacer = Pacer::for_datagrams(rate, 1460).with_pacing(pacing);
         let batches = play(pacer, 4, 2_000, late_at_times(mostly, 2_000_000 / mostly));
         let bits = batches.iter().map(|(_, count)| *count as u64).sum::<u64>() * 1460 * 8;
         let error = bits as f64 / 4.0 / (megabits as f64 * 1e6) - 1.0;
@@ -200,7 +200,7 @@ fn the_average_is_the_rate_whatever_is_late() {
 fn nothing_is_caught_up_in_a_heap() {
     for pacing in Pacing::ALL {
         let rate = BitRate::from_bits_per_second(1_000_000_000);
-        let pacer = Pacer::of_datagrams(rate, 1460).with_pacing(pacing);
+        let pacer = Pacer::for_datagrams(rate, 1460).with_pacing(pacing);
         let mut noise = noise();
         // Stalls of any length up to 30 ms as well.
         let late = move || {
@@ -226,7 +226,7 @@ fn nothing_is_caught_up_in_a_heap() {
 
 #[test]
 fn a_batch_that_was_interrupted_is_not_followed_at_once() {
-    let mut pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(1_000_000_000), 1460);
+    let mut pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(1_000_000_000), 1460);
     assert_eq!(pacer.allowance(at(0), 64), Ok(4));
     pacer.sent(4);
     // Its last datagram may have gone but now.
@@ -236,16 +236,16 @@ fn a_batch_that_was_interrupted_is_not_followed_at_once() {
     pacer.sent(4);
     assert!(pacer.allowance(due.after(Duration::from_millis(3)), 64).is_err());
     assert_eq!(pacer.allowance(due.after(Duration::from_millis(4)), 64), Ok(4));
-    assert!(pacer.news().is_some_and(|batch| batch.stalled > Duration::from_millis(3)));
+    assert!(pacer.take_begun().is_some_and(|batch| batch.stalled > Duration::from_millis(3)));
 }
 
 #[test]
 fn a_sender_that_is_too_slow_gives_up_what_it_cannot_send() {
-    let mut pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(1_000_000_000), 1460);
+    let mut pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(1_000_000_000), 1460);
     let (mut now, mut forgone) = (0, Duration::ZERO);
     while now < 1_000_000_000 {
         if let Ok(count) = pacer.allowance(at_nanos(now), 64) {
-            forgone += pacer.news().map_or(Duration::ZERO, |batch| batch.forgone);
+            forgone += pacer.take_begun().map_or(Duration::ZERO, |batch| batch.forgone);
             pacer.sent(count);
             // Half as fast as asked.
             now += 23_360 * count as u64;
@@ -257,7 +257,7 @@ fn a_sender_that_is_too_slow_gives_up_what_it_cannot_send() {
 #[test]
 fn a_fraction_of_a_nanosecond_is_not_lost() {
     // 16 bytes at 10 Gbit/s take 12.8 ns.
-    let pacer = Pacer::of_datagrams(BitRate::from_bits_per_second(10_000_000_000), 16);
+    let pacer = Pacer::for_datagrams(BitRate::from_bits_per_second(10_000_000_000), 16);
     let batches = play(pacer, 1, 0, || 0);
     let sent: usize = batches.iter().map(|(_, count)| count).sum();
     assert!((78_100_000..=78_130_000).contains(&sent), "{sent}");
@@ -267,7 +267,7 @@ fn a_fraction_of_a_nanosecond_is_not_lost() {
 fn a_worker_that_always_wakes_late_keeps_the_rate_by_longer_batches() {
     let rate = BitRate::from_bits_per_second(200_000_000);
     for late in [0, 5, 20, 45, 70, 150] {
-        let mut pacer = Pacer::of_datagrams(rate, 1_450);
+        let mut pacer = Pacer::for_datagrams(rate, 1_450);
         let (mut sent, mut now, mut most) = (0, 0, 0);
         while now < 1_000_000 {
             let count = go(&mut pacer, at(now));

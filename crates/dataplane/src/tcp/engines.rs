@@ -10,8 +10,8 @@ use measurement::Engine;
 use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
+use crate::shared_resources::SharedResources;
 use crate::stream::Stream;
-use crate::supplies::Supplies;
 use crate::tcp::{Receiver, Sender, Sink, Source};
 
 /// A source that can be made for any stream.
@@ -20,7 +20,7 @@ pub trait MakeSource: Source + Sized + 'static {
     ///
     /// # Errors
     /// Why this machine cannot.
-    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self>;
+    fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
 /// A sink that can be made for any stream.
@@ -29,7 +29,7 @@ pub trait MakeSink: Sink + Sized + 'static {
     ///
     /// # Errors
     /// Why this machine cannot.
-    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self>;
+    fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
 /// A way to send a byte stream.
@@ -37,7 +37,7 @@ pub trait MakeSink: Sink + Sized + 'static {
 pub struct SendEngine {
     /// Its properties.
     pub engine: &'static Engine,
-    build: fn(&Supplies, Outgoing) -> io::Result<Box<dyn Stream>>,
+    build: fn(&SharedResources, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
 /// What a sender of a byte stream works with.
@@ -57,10 +57,10 @@ impl Outgoing {
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
-        supplies: &Supplies,
+        resources: &SharedResources,
     ) -> Box<dyn Stream> {
         let sender =
-            Sender::with_source(source, self.socket, supplies.block() as u64, self.counters);
+            Sender::with_source(source, self.socket, resources.block() as u64, self.counters);
         Box::new(sender.with_bytes(self.budget).with_pacer(self.pacer))
     }
 }
@@ -75,17 +75,21 @@ impl SendEngine {
     ///
     /// # Errors
     /// Why this machine has none.
-    pub fn build(&self, supplies: &Supplies, outgoing: Outgoing) -> io::Result<Box<dyn Stream>> {
-        (self.build)(supplies, outgoing)
+    pub fn build(
+        &self,
+        resources: &SharedResources,
+        outgoing: Outgoing,
+    ) -> io::Result<Box<dyn Stream>> {
+        (self.build)(resources, outgoing)
     }
 }
 
 fn build_sender<S: MakeSource>(
-    supplies: &Supplies,
+    resources: &SharedResources,
     outgoing: Outgoing,
 ) -> io::Result<Box<dyn Stream>> {
-    let source = S::make(supplies, &outgoing.socket)?;
-    Ok(outgoing.into_sender(source, supplies))
+    let source = S::make(resources, &outgoing.socket)?;
+    Ok(outgoing.into_sender(source, resources))
 }
 
 /// A way to receive a byte stream.
@@ -93,7 +97,7 @@ fn build_sender<S: MakeSource>(
 pub struct ReceiveEngine {
     /// Its properties.
     pub engine: &'static Engine,
-    build: fn(&Supplies, Incoming) -> io::Result<Box<dyn Stream>>,
+    build: fn(&SharedResources, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
 /// What a receiver of a byte stream works with.
@@ -123,15 +127,19 @@ impl ReceiveEngine {
     ///
     /// # Errors
     /// Why this machine has none.
-    pub fn build(&self, supplies: &Supplies, incoming: Incoming) -> io::Result<Box<dyn Stream>> {
-        (self.build)(supplies, incoming)
+    pub fn build(
+        &self,
+        resources: &SharedResources,
+        incoming: Incoming,
+    ) -> io::Result<Box<dyn Stream>> {
+        (self.build)(resources, incoming)
     }
 }
 
 fn build_receiver<S: MakeSink>(
-    supplies: &Supplies,
+    resources: &SharedResources,
     incoming: Incoming,
 ) -> io::Result<Box<dyn Stream>> {
-    let sink = S::make(supplies, &incoming.socket)?;
+    let sink = S::make(resources, &incoming.socket)?;
     Ok(incoming.into_receiver(sink))
 }

@@ -11,7 +11,7 @@ use measurement::engine::{self, Engine};
 use portable_atomic::AtomicU64;
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
 /// The worker's payload, sent from where it lies. Nobody changes it during a test.
@@ -96,8 +96,8 @@ impl MsgZerocopySource {
 }
 
 impl MakeSource for MsgZerocopySource {
-    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
-        Self::new(socket, Arc::clone(supplies.zerocopy()))
+    fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self> {
+        Self::new(socket, Arc::clone(resources.zerocopy()))
     }
 }
 

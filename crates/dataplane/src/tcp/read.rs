@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
 /// The worker's buffer, read into.
@@ -14,7 +14,7 @@ use crate::tcp::{MakeSink, Sink};
 pub struct ReadSink;
 
 impl MakeSink for ReadSink {
-    fn make(_: &Supplies, _: &TcpStream) -> io::Result<Self> {
+    fn make(_: &SharedResources, _: &TcpStream) -> io::Result<Self> {
         Ok(Self)
     }
 }

@@ -136,7 +136,7 @@ impl<S: Source> Stream for Sender<S> {
         }
     }
 
-    fn outlasts_its_steps(&self) -> bool {
+    fn continues_in_kernel(&self) -> bool {
         self.source.ring().is_some()
     }
 

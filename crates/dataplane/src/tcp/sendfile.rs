@@ -8,7 +8,7 @@ use linux::payload::SealedPayload;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
 /// A payload of its own, whose pages never change: they are still on their way when the
@@ -24,8 +24,8 @@ impl SendfileSource {
 }
 
 impl MakeSource for SendfileSource {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        supplies.sealed().map(Self::new)
+    fn make(resources: &SharedResources, _: &TcpStream) -> io::Result<Self> {
+        resources.sealed().map(Self::new)
     }
 }
 

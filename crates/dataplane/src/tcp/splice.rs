@@ -8,7 +8,7 @@ use linux::splice::Pipe;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
 /// A pipe to `/dev/null`.
@@ -29,8 +29,8 @@ impl SpliceSink {
 }
 
 impl MakeSink for SpliceSink {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        Self::new(supplies.block())
+    fn make(resources: &SharedResources, _: &TcpStream) -> io::Result<Self> {
+        Self::new(resources.block())
     }
 }
 

@@ -8,7 +8,7 @@ use linux::uring::ReceiveRing;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
 /// The buffers of a ring.
@@ -25,8 +25,8 @@ impl UringSink {
 }
 
 impl MakeSink for UringSink {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        Self::new(supplies.block())
+    fn make(resources: &SharedResources, _: &TcpStream) -> io::Result<Self> {
+        Self::new(resources.block())
     }
 }
 

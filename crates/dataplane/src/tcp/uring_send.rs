@@ -10,7 +10,7 @@ use linux::uring::{SendCompletion, SendMode, SendRing};
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source, ZerocopyCounters};
 
 /// A payload of its own, sent by a ring. All streams of a test can share the payload.
@@ -52,8 +52,8 @@ impl<const ZEROCOPY: bool> UringSource<ZEROCOPY> {
 }
 
 impl<const ZEROCOPY: bool> MakeSource for UringSource<ZEROCOPY> {
-    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
-        let mut this = Self::new(supplies.region()?, Arc::clone(supplies.zerocopy()))?;
+    fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self> {
+        let mut this = Self::new(resources.region()?, Arc::clone(resources.zerocopy()))?;
         match this.ring.probe(socket) {
             // The first bytes will be copied, and counted as such.
             Err(error) if ZEROCOPY && linux::lacks_memory(&error) => Ok(this),

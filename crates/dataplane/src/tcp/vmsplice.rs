@@ -8,7 +8,7 @@ use linux::splice::Pipe;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
 /// The worker's payload, whose pages go through a pipe to the socket. Nobody changes them
@@ -32,8 +32,8 @@ impl VmspliceSource {
 }
 
 impl MakeSource for VmspliceSource {
-    fn make(supplies: &Supplies, _: &TcpStream) -> io::Result<Self> {
-        Self::new(supplies.block())
+    fn make(resources: &SharedResources, _: &TcpStream) -> io::Result<Self> {
+        Self::new(resources.block())
     }
 }
 

@@ -8,7 +8,7 @@ use linux::tcp::ReceiveMapping;
 use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
-use crate::supplies::Supplies;
+use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
 /// A window of memory onto what came, which is not looked at.
@@ -26,8 +26,8 @@ impl ZerocopyReceiveSink {
 }
 
 impl MakeSink for ZerocopyReceiveSink {
-    fn make(supplies: &Supplies, socket: &TcpStream) -> io::Result<Self> {
-        Self::new(socket, supplies.block())
+    fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self> {
+        Self::new(socket, resources.block())
     }
 }
 

@@ -26,19 +26,19 @@ pub(super) struct PollBackoff {
 
 impl PollBackoff {
     /// For a receiver from `socket`: none if the times of arrival would be those of reading.
-    pub(super) fn of(socket: &UdpSocket) -> Self {
+    pub(super) fn new(socket: &UdpSocket) -> Self {
         let buffer = linux::socket_buffers(socket).map_or(0, |buffers| buffers.receive as u64);
         let room = if linux::udp::has_timestamps(socket) { buffer / SHARE } else { 0 };
-        Self { room, ..Self::none() }
+        Self { room, ..Self::disabled() }
     }
 
     /// For a receiver that never backoff.
-    pub(super) const fn none() -> Self {
+    pub(super) const fn disabled() -> Self {
         Self { room: 0, waited: Timestamp::from_nanos(0), pieces: 0, bytes: 0 }
     }
 
     /// So many pieces and bytes came.
-    pub(super) const fn came(&mut self, pieces: usize, bytes: u64) {
+    pub(super) const fn record(&mut self, pieces: usize, bytes: u64) {
         self.pieces += pieces as u64;
         self.bytes += bytes;
     }
@@ -81,7 +81,7 @@ mod tests {
     fn wait(room: u64, pieces: usize, length: u64) -> Step {
         let start = Timestamp::from_nanos(1_000_000);
         let mut backoff = PollBackoff { room, waited: start, pieces: 0, bytes: 0 };
-        backoff.came(pieces, pieces as u64 * length);
+        backoff.record(pieces, pieces as u64 * length);
         backoff.wait(start.after(LONGEST))
     }
 

@@ -70,8 +70,11 @@ impl<I: ReceiveMethod> Receiver<I> {
         published: Arc<Counters>,
     ) -> Self {
         // What a ring brings interrupts every sleep.
-        let backoff =
-            if engine.ring().is_some() { PollBackoff::none() } else { PollBackoff::of(&socket) };
+        let backoff = if engine.ring().is_some() {
+            PollBackoff::disabled()
+        } else {
+            PollBackoff::new(&socket)
+        };
         Self {
             engine,
             socket,
@@ -123,7 +126,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         let count = self.account.count();
         self.published.publish_datagrams(count);
         let bytes = count.bytes - before;
-        self.backoff.came(pieces, bytes);
+        self.backoff.record(pieces, bytes);
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }

@@ -6,7 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use linerate_dataplane::{Counters, Filling, Kind, Memory, OpenStream, Pool, Stream};
+use linerate_dataplane::{
+    BufferKind, BufferPlan, Counters, OpenStream, PayloadPattern, Pool, Stream,
+};
 use measurement::StreamCounters;
 
 /// Bytes of a TCP block in these tests.
@@ -16,7 +18,7 @@ pub(crate) const DATAGRAM: usize = 200;
 
 /// The streams of a pool that is being built. They are numbered from 1.
 pub(crate) struct Setup {
-    memory: Memory,
+    memory: BufferPlan,
     workers: usize,
     streams: Vec<OpenStream>,
 }
@@ -24,18 +26,18 @@ pub(crate) struct Setup {
 impl Setup {
     /// For TCP streams with blocks of [`BLOCK`].
     pub(crate) fn tcp() -> Self {
-        Self::of(Kind::Blocks, Filling::Random)
+        Self::with_buffers(BufferKind::Blocks, PayloadPattern::Random)
     }
 
     /// For UDP streams with datagrams of [`DATAGRAM`].
     pub(crate) fn udp() -> Self {
-        Self::of(Kind::Datagrams, Filling::Random)
+        Self::with_buffers(BufferKind::Datagrams, PayloadPattern::Random)
     }
 
-    /// For streams of blocks or datagrams, as above, that consist of `filling`.
-    pub(crate) fn of(kind: Kind, filling: Filling) -> Self {
-        let block = if kind == Kind::Blocks { BLOCK } else { DATAGRAM };
-        Self { memory: Memory { kind, block, filling }, workers: 1, streams: Vec::new() }
+    /// For streams of blocks or datagrams, as above, that consist of `pattern`.
+    pub(crate) fn with_buffers(kind: BufferKind, pattern: PayloadPattern) -> Self {
+        let block = if kind == BufferKind::Blocks { BLOCK } else { DATAGRAM };
+        Self { memory: BufferPlan { kind, block, pattern }, workers: 1, streams: Vec::new() }
     }
 
     /// Deals the streams out to `workers` threads instead of one.

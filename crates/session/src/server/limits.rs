@@ -158,7 +158,7 @@ pub(crate) fn cost(spec: &RunSpec, extra_ports: usize, results: u64) -> Cost {
 fn calls(plan: &TestPlan) -> u64 {
     let calls = plan.exchange.is_some_and(|exchange| exchange.way == Way::Connection);
     // Each stream has one more for a moment, between two.
-    let each = dataplane::MOST_CALLS as u64 + 1;
+    let each = dataplane::MAX_PENDING_CONNECTIONS as u64 + 1;
     if calls { u64::from(plan.streams_in_all()) * each + 1 } else { 0 }
 }
 

@@ -11,7 +11,8 @@ use std::time::Duration;
 use dataplane::tcp::{self, FileSink, FileSource, Incoming, Outgoing};
 use dataplane::udp;
 use dataplane::{
-    Counters, Filling, Kind, Memory, OpenStream, Pacer, SequenceWidth, Stream, Supplies,
+    BufferKind, BufferPlan, Counters, OpenStream, Pacer, PayloadPattern, SequenceWidth,
+    SharedResources, Stream,
 };
 use measurement::engine::{self, Batching, EngineName, EngineRole};
 use measurement::{
@@ -33,7 +34,7 @@ pub(crate) struct EngineFactory {
     width: SequenceWidth,
     amount: Amount,
     file: Option<PathBuf>,
-    supplies: Supplies,
+    resources: SharedResources,
     fallback: FallbackPolicy,
     used: Engines,
     exchange: Option<Exchanging>,
@@ -47,15 +48,18 @@ impl EngineFactory {
     pub(crate) fn new(spec: &RunSpec, amount: &Amount, setting: &Setting) -> Self {
         let plan = &spec.plan;
         let block = usize::try_from(spec.block.bytes()).unwrap_or(usize::MAX);
-        let filling =
-            if plan.options.repeating_payload { Filling::Digits } else { Filling::Random };
+        let pattern = if plan.options.repeating_payload {
+            PayloadPattern::Digits
+        } else {
+            PayloadPattern::Random
+        };
         Self {
             transport: plan.transport,
             options: plan.options.clone(),
             width: spec.sequence_width,
             amount: amount.clone(),
             file: setting.file.clone().filter(|_| plan.transport == Transport::Tcp),
-            supplies: Supplies::new(block, filling),
+            resources: SharedResources::new(block, pattern),
             fallback: setting.fallback,
             used: Engines::default(),
             exchange: plan.exchange.map(|exchange| Exchanging::new(exchange, setting)),
@@ -63,16 +67,16 @@ impl EngineFactory {
     }
 
     /// What the workers need to run the engines.
-    pub(crate) fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> BufferPlan {
         let mut asked = self.options.engines.iter().filter_map(EngineName::properties);
         let whole = self.options.segmentation_offload || asked.any(Engine::is_batched);
         let kind = match (self.transport, whole) {
-            _ if self.exchange.is_some() => Kind::Blocks,
-            (Transport::Tcp, _) => Kind::Blocks,
-            (Transport::Udp, false) => Kind::Datagrams,
-            (Transport::Udp, true) => Kind::Segments,
+            _ if self.exchange.is_some() => BufferKind::Blocks,
+            (Transport::Tcp, _) => BufferKind::Blocks,
+            (Transport::Udp, false) => BufferKind::Datagrams,
+            (Transport::Udp, true) => BufferKind::Segments,
         };
-        Memory { kind, block: self.supplies.block(), filling: self.supplies.filling() }
+        BufferPlan { kind, block: self.resources.block(), pattern: self.resources.pattern() }
     }
 
     /// A stream with its engine, ready for a pool.
@@ -101,7 +105,7 @@ impl EngineFactory {
     /// The engines that were given out, and how they fared.
     pub(crate) fn engines(&self) -> Engines {
         let mut used = self.used.clone();
-        let tally = self.supplies.zerocopy();
+        let tally = self.resources.zerocopy();
         if let Some(sender) = used.send.as_mut().filter(|_| tally.sends() + tally.refused() > 0) {
             sender.in_place = Some(InPlace {
                 sends: tally.sends(),
@@ -164,12 +168,12 @@ impl EngineFactory {
             socket: Arc::clone(socket),
             counters: Arc::clone(counters),
             budget: self.amount.budget.clone(),
-            pacer: self.pacer(Pacer::of_blocks, 1),
+            pacer: self.pacer(Pacer::for_blocks, 1),
         };
         if let Some(path) = &self.file {
-            let file = FileSource::new(open_to_read(path)?, self.supplies.block());
+            let file = FileSource::new(open_to_read(path)?, self.resources.block());
             return Ok((
-                outgoing().into_sender(file, &self.supplies),
+                outgoing().into_sender(file, &self.resources),
                 (&engine::FILE_TO_WRITE).into(),
             ));
         }
@@ -177,7 +181,7 @@ impl EngineFactory {
         let choice = self.choose(&engines, self.options.zero_copy.then_some(&engine::SENDFILE));
         self.build(choice, engines[0], |engine| {
             let entry = tcp::SENDERS.iter().find(|entry| entry.engine == engine);
-            entry.unwrap_or(&tcp::SENDERS[0]).build(&self.supplies, outgoing())
+            entry.unwrap_or(&tcp::SENDERS[0]).build(&self.resources, outgoing())
         })
     }
 
@@ -199,7 +203,7 @@ impl EngineFactory {
         let switch = self.options.skip_receive_copy.then_some(&engine::MSG_TRUNC);
         self.build(self.choose(&engines, switch), engines[0], |engine| {
             let entry = tcp::RECEIVERS.iter().find(|entry| entry.engine == engine);
-            entry.unwrap_or(&tcp::RECEIVERS[0]).build(&self.supplies, incoming())
+            entry.unwrap_or(&tcp::RECEIVERS[0]).build(&self.resources, incoming())
         })
     }
 
@@ -227,7 +231,7 @@ impl EngineFactory {
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
     ) -> Result<Told, SessionError> {
-        let length = self.supplies.block();
+        let length = self.resources.block();
         let engines: Vec<_> = udp::SENDERS.iter().map(|entry| entry.engine).collect();
         let switch = self.switch_for_batches(EngineRole::Sender);
         self.build(self.choose(&engines, switch), engines[0], |engine| {
@@ -241,7 +245,7 @@ impl EngineFactory {
                 width: self.width,
                 counters: Arc::clone(counters),
                 budget: self.amount.budget.clone(),
-                pacer: self.pacer(Pacer::of_datagrams, together),
+                pacer: self.pacer(Pacer::for_datagrams, together),
             };
             entry.unwrap_or(&udp::SENDERS[0]).build(length, outgoing)
         })
@@ -262,7 +266,7 @@ impl EngineFactory {
                 counters: Arc::clone(counters),
                 goal: self.amount.goal.clone(),
             };
-            entry.unwrap_or(&udp::RECEIVERS[0]).build(self.supplies.block(), incoming)
+            entry.unwrap_or(&udp::RECEIVERS[0]).build(self.resources.block(), incoming)
         })
     }
 
@@ -279,7 +283,7 @@ impl EngineFactory {
 
     /// The pacer as the plan has it, for a sender that sends `together` blocks at once.
     fn pacer(&self, of: fn(BitRate, u64) -> Pacer, together: usize) -> Option<Pacer> {
-        let block = self.supplies.block() as u64;
+        let block = self.resources.block() as u64;
         let pacer = of(self.options.rate?, block).with_pacing(self.options.pacing);
         let pieces = self.options.burst.map(|burst| usize::try_from(burst).unwrap_or(usize::MAX));
         let pacer = match pieces {

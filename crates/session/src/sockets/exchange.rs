@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dataplane::{Asking, Counters, Link, RoundTripTally, Stream};
+use dataplane::{Counters, Link, RequesterConfig, RoundTripStatistics, Stream};
 use measurement::{Exchange, Probe, RoundTrips};
 
 use super::{Opened, StreamSocket};
@@ -19,18 +19,18 @@ pub(super) struct Exchanging {
     asks: bool,
     /// How long an answer may take.
     patience: Duration,
-    tally: Arc<RoundTripTally>,
+    statistics: Arc<RoundTripStatistics>,
 }
 
 impl Exchanging {
     pub(super) fn new(exchange: Exchange, setting: &Setting) -> Self {
         let asks = setting.side == Side::Client;
-        let tally = Arc::new(RoundTripTally::new(match exchange.every {
+        let statistics = Arc::new(RoundTripStatistics::new(match exchange.every {
             Some(_) if asks => MOST_PROBES,
             _ => 0,
         }));
         let patience = LEAST_PATIENCE.max(PATIENCE_IN_ROUND_TRIPS * setting.rtt);
-        Self { exchange, calls: setting.calls.clone(), asks, patience, tally }
+        Self { exchange, calls: setting.calls.clone(), asks, patience, statistics }
     }
 
     /// The engine of one stream.
@@ -40,43 +40,52 @@ impl Exchanging {
         counters: &Arc<Counters>,
     ) -> io::Result<Box<dyn Stream>> {
         let (exchange, counters) = (self.exchange, Arc::clone(counters));
-        let asking = |counters| Asking {
+        let config = |counters| RequesterConfig {
             exchange,
             counters,
-            tally: Arc::clone(&self.tally),
+            statistics: Arc::clone(&self.statistics),
             patience: self.patience,
         };
         let link = match (&one.socket, &self.calls) {
             (StreamSocket::Tcp { socket, .. }, Some(Calls::To(to, options))) => {
                 let calls = (*to, options.clone());
-                return Ok(dataplane::caller(calls, Arc::clone(socket), asking(counters)));
+                return Ok(dataplane::connect_requester(
+                    calls,
+                    Arc::clone(socket),
+                    config(counters),
+                ));
             }
             (StreamSocket::Tcp { socket, .. }, Some(Calls::At(listener))) => {
-                return Ok(dataplane::callee(Arc::clone(listener), socket, exchange, counters));
+                return Ok(dataplane::accept_responder(
+                    Arc::clone(listener),
+                    socket,
+                    exchange,
+                    counters,
+                ));
             }
             (StreamSocket::Tcp { socket, .. }, None) => Link::Tcp(Arc::clone(socket)),
             (StreamSocket::Udp { socket }, _) => Link::Udp(Arc::clone(socket)),
         };
         if one.sender {
-            dataplane::asker(link, asking(counters))
+            dataplane::requester(link, config(counters))
         } else {
-            dataplane::answerer(link, exchange, counters)
+            dataplane::responder(link, exchange, counters)
         }
     }
 
     /// The omitted start has ended.
     pub(super) fn begin(&self) {
-        self.tally.begin();
+        self.statistics.begin();
     }
 
     /// How long responses took that this end asked for in `span`.
     pub(super) fn round_trips(&self, span: Duration) -> Option<RoundTrips> {
-        self.asks.then(|| self.tally.read(span))
+        self.asks.then(|| self.statistics.read(span))
     }
 
     /// The requests that were sent at their times.
     pub(super) fn probes(&self) -> Vec<Probe> {
-        self.tally.probes()
+        self.statistics.probes()
     }
 }
 

@@ -10,23 +10,23 @@ use linux::epoll::Interest;
 use linux::tcp::TcpOptions;
 use measurement::{Probe, StreamCounters, Timestamp};
 
-use super::{Asking, RoundTripTally, Schedule, Terms};
+use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// One stream's calls, one after another.
-pub(super) struct Caller {
+pub(super) struct ConnectRequester {
     to: SocketAddr,
     options: TcpOptions,
     /// The stream that was opened with the test; it carries nothing.
     idle: Arc<TcpStream>,
-    terms: Terms,
+    parameters: Parameters,
     schedule: Schedule,
     call: Option<Call>,
     count: StreamCounters,
     published: Arc<Counters>,
-    tally: Arc<RoundTripTally>,
+    statistics: Arc<RoundTripStatistics>,
 }
 
 /// One connection.
@@ -46,30 +46,30 @@ enum Progress {
     Ended,
 }
 
-impl Caller {
+impl ConnectRequester {
     pub(super) fn new(
         (to, options): (SocketAddr, TcpOptions),
         idle: Arc<TcpStream>,
-        asking: Asking,
+        config: RequesterConfig,
     ) -> Self {
-        let terms = Terms::of(&asking.exchange);
+        let parameters = Parameters::new(&config.exchange);
         Self {
             to,
             options,
             idle,
-            terms,
-            schedule: Schedule::new(terms.every),
+            parameters,
+            schedule: Schedule::new(parameters.every),
             call: None,
             count: StreamCounters::default(),
-            published: asking.counters,
-            tally: asking.tally,
+            published: config.counters,
+            statistics: config.statistics,
         }
     }
 
     fn begin(&self) -> io::Result<Call> {
         let began = crate::now();
         let socket = linux::tcp::start_connect(self.to, &self.options)?;
-        let (unsent, missing) = (self.terms.request, self.terms.response);
+        let (unsent, missing) = (self.parameters.request, self.parameters.response);
         Ok(Call { socket, began, unsent, missing, is_watched: false })
     }
 
@@ -79,12 +79,12 @@ impl Caller {
         let time = now.since(began);
         self.count.blocks += 1;
         self.count.sequence += 1;
-        self.count.bytes += (self.terms.request + self.terms.response) as u64;
+        self.count.bytes += (self.parameters.request + self.parameters.response) as u64;
         self.count.last = now;
-        self.tally.came(time);
-        if self.terms.every.is_some() {
+        self.statistics.came(time);
+        if self.parameters.every.is_some() {
             let round_trip = Some(time);
-            self.tally.note(&Probe { sent: began, round_trip, ..Probe::default() });
+            self.statistics.note(&Probe { sent: began, round_trip, ..Probe::default() });
         }
         self.published.publish(&self.count);
     }
@@ -102,7 +102,7 @@ impl Caller {
         }
         // The other end closes first, so that the ports here are free at once: a call lasts
         // until its end has come, and is timed until its answer has.
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_PER_STEP {
             let read = match (&call.socket).read(scratch.buffer()) {
                 Ok(0) if call.missing > 0 => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(0) => return Ok(Progress::Ended),
@@ -125,7 +125,7 @@ impl Caller {
     fn rest(&mut self) -> Step {
         let is_watched = |call: &mut Call| std::mem::replace(&mut call.is_watched, true);
         match &mut self.call {
-            _ if self.terms.busy => Step::Again,
+            _ if self.parameters.busy => Step::Again,
             Some(call) => {
                 if is_watched(call) {
                     Step::Readable
@@ -142,7 +142,7 @@ impl Caller {
             if let Some(due) = self.schedule.due(now) {
                 return Ok(Step::Until(due));
             }
-            self.tally.skipped(self.schedule.sent(now));
+            self.statistics.skipped(self.schedule.sent(now));
             self.call = Some(self.begin()?);
         }
         match self.go_on(scratch)? {
@@ -168,12 +168,12 @@ fn is_passing(error: &io::Error) -> bool {
     kinds.contains(&error.kind()) || linux::lacks_buffers(error)
 }
 
-impl Stream for Caller {
+impl Stream for ConnectRequester {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.idle.as_fd(), Interest::Readable)
     }
 
-    fn newest(&self) -> Option<BorrowedFd<'_>> {
+    fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.call.as_ref().map(|call| call.socket.as_fd())
     }
 
@@ -188,7 +188,7 @@ impl Stream for Caller {
             Err(error) if error.kind() == ErrorKind::Interrupted => Step::Again,
             Err(error) if is_passing(&error) => {
                 self.call = None;
-                self.tally.missed();
+                self.statistics.missed();
                 Step::Until(now.after(RETRY))
             }
             Err(error) => {
@@ -201,6 +201,6 @@ impl Stream for Caller {
 }
 
 /// Reads of one call before it is another stream's turn.
-const MOST_AT_ONCE: u32 = 64;
+const MAX_PER_STEP: u32 = 64;
 /// After a call that failed for want of something that comes back.
 const RETRY: Duration = Duration::from_millis(1);

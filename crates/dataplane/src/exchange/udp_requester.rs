@@ -9,16 +9,16 @@ use std::time::Duration;
 use linux::epoll::Interest;
 use measurement::{Probe, StreamCounters, Timestamp};
 
-use super::{Asking, RoundTripTally, Schedule, Terms, datagram};
+use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule, udp_message};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// One stream. Requests are numbered from 1; those from `oldest` to `last` wait, or have
 /// their answers already and stand behind one that waits.
-pub(super) struct DatagramAsker {
+pub(super) struct UdpRequester {
     socket: Arc<UdpSocket>,
-    terms: Terms,
+    parameters: Parameters,
     patience: Duration,
     schedule: Schedule,
     request: Box<[u8]>,
@@ -30,25 +30,25 @@ pub(super) struct DatagramAsker {
     latest: Timestamp,
     count: StreamCounters,
     published: Arc<Counters>,
-    tally: Arc<RoundTripTally>,
+    statistics: Arc<RoundTripStatistics>,
 }
 
-impl DatagramAsker {
-    pub(super) fn new(socket: Arc<UdpSocket>, asking: Asking) -> Self {
-        let terms = Terms::of(&asking.exchange);
+impl UdpRequester {
+    pub(super) fn new(socket: Arc<UdpSocket>, config: RequesterConfig) -> Self {
+        let parameters = Parameters::new(&config.exchange);
         Self {
             socket,
-            terms,
-            patience: asking.patience,
-            schedule: Schedule::new(terms.every),
-            request: vec![0; terms.request].into_boxed_slice(),
-            waiting: vec![Timestamp::default(); terms.depth].into_boxed_slice(),
+            parameters,
+            patience: config.patience,
+            schedule: Schedule::new(parameters.every),
+            request: vec![0; parameters.request].into_boxed_slice(),
+            waiting: vec![Timestamp::default(); parameters.depth].into_boxed_slice(),
             oldest: 1,
             last: 0,
             latest: Timestamp::default(),
             count: StreamCounters::default(),
-            published: asking.counters,
-            tally: asking.tally,
+            published: config.counters,
+            statistics: config.statistics,
         }
     }
 
@@ -60,7 +60,7 @@ impl DatagramAsker {
     /// Takes the answers that have come; whether there may be more of them.
     fn listen(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_PER_STEP {
             if self.oldest > self.last {
                 return Ok(false);
             }
@@ -82,7 +82,7 @@ impl DatagramAsker {
         let now = crate::now();
         self.latest = now;
         // A repeated reply to the hello is shorter than any answer, and none.
-        let number = datagram::number(answer).filter(|_| length == self.terms.response);
+        let number = udp_message::number(answer).filter(|_| length == self.parameters.response);
         let Some(number) = number.filter(|number| *number <= self.last) else {
             self.count.malformed += 1;
             return;
@@ -98,10 +98,10 @@ impl DatagramAsker {
         self.count.blocks += 1;
         self.count.unique += 1;
         let time = now.since(sent);
-        self.tally.came(time);
-        if self.terms.every.is_some() {
-            let (arrived, answered) = datagram::times(answer);
-            self.tally.note(&Probe { sent, round_trip: Some(time), arrived, answered });
+        self.statistics.came(time);
+        if self.parameters.every.is_some() {
+            let (arrived, answered) = udp_message::times(answer);
+            self.statistics.note(&Probe { sent, round_trip: Some(time), arrived, answered });
         }
         self.close_up();
     }
@@ -124,9 +124,9 @@ impl DatagramAsker {
         while self.limit().is_some_and(|limit| limit <= now) {
             let sent = *self.slot(self.oldest);
             *self.slot(self.oldest) = Timestamp::default();
-            self.tally.missed();
-            if self.terms.every.is_some() {
-                self.tally.note(&Probe { sent, ..Probe::default() });
+            self.statistics.missed();
+            if self.parameters.every.is_some() {
+                self.statistics.note(&Probe { sent, ..Probe::default() });
             }
             self.close_up();
         }
@@ -136,14 +136,14 @@ impl DatagramAsker {
     fn ask(&mut self, now: Timestamp) -> io::Result<Step> {
         self.give_up(now);
         loop {
-            if self.last + 1 - self.oldest >= self.terms.depth as u64 {
+            if self.last + 1 - self.oldest >= self.parameters.depth as u64 {
                 return Ok(self.rest(None));
             }
             if let Some(due) = self.schedule.due(now) {
                 return Ok(self.rest(Some(due)));
             }
             let number = self.last + 1;
-            datagram::write_number(&mut self.request, number);
+            udp_message::write_number(&mut self.request, number);
             // The moment of the answer is that of the next request.
             let sent = std::mem::take(&mut self.latest);
             let sent = if sent == Timestamp::default() { crate::now() } else { sent };
@@ -153,7 +153,7 @@ impl DatagramAsker {
                 Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
-            self.tally.skipped(self.schedule.sent(now));
+            self.statistics.skipped(self.schedule.sent(now));
             self.last = number;
             *self.slot(number) = sent;
             self.count.sequence = number;
@@ -163,7 +163,7 @@ impl DatagramAsker {
     /// Waits for a response, but no longer than until one is given up or the next is due.
     fn rest(&mut self, due: Option<Timestamp>) -> Step {
         match self.limit().into_iter().chain(due).min() {
-            _ if self.terms.is_awake() => Step::Again,
+            _ if self.parameters.is_awake() => Step::Again,
             Some(until) => Step::ReadableOr(until),
             None => Step::Readable,
         }
@@ -174,7 +174,7 @@ impl DatagramAsker {
         let mut step = self.turn(now, scratch);
         // Where calls wait, turns follow each other without a detour.
         while self.count.blocks > before
-            && self.terms.goes_on(now, self.count.last)
+            && self.parameters.goes_on(now, self.count.last)
             && matches!(step, Ok(Step::Again))
         {
             before = self.count.blocks;
@@ -197,13 +197,13 @@ fn is_transient(error: &io::Error) -> bool {
     kinds.contains(&error.kind()) || linux::lacks_buffers(error)
 }
 
-impl Stream for DatagramAsker {
+impl Stream for UdpRequester {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Readable)
     }
 
-    fn wait_in_calls(&mut self) -> bool {
-        self.terms.wait_in_calls(&*self.socket)
+    fn use_blocking_calls(&mut self) -> bool {
+        self.parameters.use_blocking_calls(&*self.socket)
     }
 
     /// What has no answer now has had no time for it, and is not lost.
@@ -213,9 +213,9 @@ impl Stream for DatagramAsker {
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         let result = self.go_on(now, scratch);
-        self.terms.conclude(result, &self.published)
+        self.parameters.conclude(result, &self.published)
     }
 }
 
 /// Answers that are taken before it is another stream's turn.
-const MOST_AT_ONCE: u32 = 64;
+const MAX_PER_STEP: u32 = 64;

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
 
-use super::{TURNS, Terms};
+use super::{MAX_TURNS, Parameters};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// One stream.
-pub(super) struct StreamAnswerer {
+pub(super) struct TcpResponder {
     socket: Arc<TcpStream>,
-    terms: Terms,
+    parameters: Parameters,
     /// Bytes of the next request that have come.
     came: usize,
     /// Bytes of answers that the kernel has not taken.
@@ -25,29 +25,29 @@ pub(super) struct StreamAnswerer {
     published: Arc<Counters>,
 }
 
-impl StreamAnswerer {
+impl TcpResponder {
     pub(super) fn new(
         socket: Arc<TcpStream>,
         exchange: Exchange,
         published: Arc<Counters>,
     ) -> io::Result<Self> {
         socket.set_nodelay(true)?;
-        let terms = Terms::of(&exchange);
+        let parameters = Parameters::new(&exchange);
         let count = StreamCounters::default();
-        Ok(Self { socket, terms, came: 0, owed: 0, count, published })
+        Ok(Self { socket, parameters, came: 0, owed: 0, count, published })
     }
 
     /// Answers what has come whole, or a part of it.
     fn answer(&mut self, scratch: &Scratch) -> io::Result<()> {
-        for _ in 0..MOST_AT_ONCE {
+        for _ in 0..MAX_PER_STEP {
             if self.owed == 0 {
                 break;
             }
             // Each answer on its own, as it would be if the requests came one by one.
-            let length = (self.owed - 1) % self.terms.response + 1;
+            let length = (self.owed - 1) % self.parameters.response + 1;
             let written = (&*self.socket).write(&scratch.payload()[..length])?;
             self.owed -= written;
-            self.count.blocks += u64::from(self.owed.is_multiple_of(self.terms.response));
+            self.count.blocks += u64::from(self.owed.is_multiple_of(self.parameters.response));
             self.count.bytes += written as u64;
         }
         Ok(())
@@ -57,7 +57,8 @@ impl StreamAnswerer {
         let mut step = self.turn(now, scratch);
         let mut turns = 1;
         // Where calls wait, turns follow each other without a detour.
-        while self.terms.calls_wait && turns < TURNS && matches!(step, Ok(Step::Again)) {
+        while self.parameters.blocking_calls && turns < MAX_TURNS && matches!(step, Ok(Step::Again))
+        {
             turns += 1;
             step = self.turn(now, scratch);
         }
@@ -79,9 +80,9 @@ impl StreamAnswerer {
             return Ok(Step::Done);
         }
         self.came += read;
-        let whole = self.came / self.terms.request;
-        self.came %= self.terms.request;
-        self.owed += whole * self.terms.response;
+        let whole = self.came / self.parameters.request;
+        self.came %= self.parameters.request;
+        self.owed += whole * self.parameters.response;
         self.count.bytes += read as u64;
         self.count.last = now;
         let answered = self.answer(scratch);
@@ -89,17 +90,17 @@ impl StreamAnswerer {
         answered?;
         // Less than there was room for was all that there was.
         let is_all = read < room_left && self.owed == 0;
-        Ok(if is_all { self.terms.wait() } else { Step::Again })
+        Ok(if is_all { self.parameters.wait() } else { Step::Again })
     }
 }
 
-impl Stream for StreamAnswerer {
+impl Stream for TcpResponder {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Both)
     }
 
-    fn wait_in_calls(&mut self) -> bool {
-        self.terms.wait_in_calls(&*self.socket)
+    fn use_blocking_calls(&mut self) -> bool {
+        self.parameters.use_blocking_calls(&*self.socket)
     }
 
     fn halt(&mut self) {
@@ -108,9 +109,9 @@ impl Stream for StreamAnswerer {
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         let result = self.go_on(now, scratch);
-        self.terms.conclude(result, &self.published)
+        self.parameters.conclude(result, &self.published)
     }
 }
 
 /// Answers that are sent before it is another stream's turn.
-const MOST_AT_ONCE: usize = 64;
+const MAX_PER_STEP: usize = 64;

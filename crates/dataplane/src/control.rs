@@ -8,26 +8,26 @@ use measurement::StreamCounters;
 use portable_atomic::AtomicU64;
 
 use crate::counters::Counters;
-use crate::station::{Log, Station, timestamp};
+use crate::worker_state::{WorkerState, WorkerTimes, timestamp};
 
 /// Ends the sending on its MPU when the flag is set.
 pub(crate) struct Stopper {
     pub(crate) orders: Arc<EventFlag>,
-    pub(crate) log: Arc<Log>,
+    pub(crate) times: Arc<WorkerTimes>,
 }
 
 /// The bit of the flag that ends the sending.
 pub(crate) const STOP_SENDING: u32 = 1;
 
 impl Workload for Stopper {
-    type Module = Station;
+    type Module = WorkerState;
 
-    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+    fn run(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Next {
         if let Err(wait) = self.orders.wait(mpu, STOP_SENDING, Masking::Any) {
             return Next::Stalled(wait);
         }
         mpu.module.is_sending_over = true;
-        self.log.stopped.store(timestamp(mpu.clock()).nanos(), Relaxed);
+        self.times.stopped.store(timestamp(mpu.clock()).nanos(), Relaxed);
         Next::Finished
     }
 }
@@ -37,13 +37,13 @@ impl Workload for Stopper {
 pub(crate) struct Reporter {
     /// The streams of the MPU.
     pub(crate) counters: Vec<Arc<Counters>>,
-    pub(crate) desk: Arc<ReportDesk>,
+    pub(crate) reports: Arc<ReportQueue>,
     /// Where reports that were read come back to.
     pub(crate) spare: Arc<Queue<Report>>,
 }
 
 /// Where the reports of all MPUs arrive.
-pub(crate) struct ReportDesk {
+pub(crate) struct ReportQueue {
     /// Number of the report that is wanted.
     pub(crate) wanted: AtomicU64,
     pub(crate) reports: Queue<Report>,
@@ -58,20 +58,20 @@ pub(crate) struct Report {
 }
 
 impl Workload for Reporter {
-    type Module = Station;
+    type Module = WorkerState;
 
-    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+    fn run(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Next {
         loop {
             if let Err(wait) = mpu.wait_for_signal() {
                 return Next::Stalled(wait);
             }
             // None is left if the host is late: it then reads the counters itself.
             if let Some(mut report) = self.spare.try_pop() {
-                report.number = self.desk.wanted.load(Acquire);
+                report.number = self.reports.wanted.load(Acquire);
                 report.counters.clear();
                 report.counters.extend(self.counters.iter().map(|counters| counters.read()));
                 // There is room for all reports that exist.
-                _ = self.desk.reports.try_push(report);
+                _ = self.reports.reports.try_push(report);
             }
         }
     }

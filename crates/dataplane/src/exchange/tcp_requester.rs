@@ -9,15 +9,15 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use measurement::{Probe, StreamCounters, Timestamp};
 
-use super::{Asking, RoundTripTally, Schedule, Terms};
+use super::{Parameters, RequesterConfig, RoundTripStatistics, Schedule};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// One stream.
-pub(super) struct StreamAsker {
+pub(super) struct TcpRequester {
     socket: Arc<TcpStream>,
-    terms: Terms,
+    parameters: Parameters,
     schedule: Schedule,
     /// When each request left that has no answer yet, the oldest first.
     waiting: VecDeque<Timestamp>,
@@ -29,31 +29,31 @@ pub(super) struct StreamAsker {
     unsent: usize,
     count: StreamCounters,
     published: Arc<Counters>,
-    tally: Arc<RoundTripTally>,
+    statistics: Arc<RoundTripStatistics>,
 }
 
-impl StreamAsker {
-    pub(super) fn new(socket: Arc<TcpStream>, asking: Asking) -> io::Result<Self> {
+impl TcpRequester {
+    pub(super) fn new(socket: Arc<TcpStream>, config: RequesterConfig) -> io::Result<Self> {
         socket.set_nodelay(true)?;
-        let terms = Terms::of(&asking.exchange);
+        let parameters = Parameters::new(&config.exchange);
         Ok(Self {
             socket,
-            terms,
-            schedule: Schedule::new(terms.every),
-            waiting: VecDeque::with_capacity(terms.depth),
+            parameters,
+            schedule: Schedule::new(parameters.every),
+            waiting: VecDeque::with_capacity(parameters.depth),
             latest: Timestamp::default(),
             came: 0,
             unsent: 0,
             count: StreamCounters::default(),
-            published: asking.counters,
-            tally: asking.tally,
+            published: config.counters,
+            statistics: config.statistics,
         })
     }
 
     /// Takes answers; whether there may be more of them.
     fn listen(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
-        let wanted = room.len().min(self.waiting.len() * self.terms.response);
+        let wanted = room.len().min(self.waiting.len() * self.parameters.response);
         let read = match (&*self.socket).read(&mut room[..wanted]) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(read) => read,
@@ -65,14 +65,14 @@ impl StreamAsker {
         self.count.bytes += read as u64;
         self.count.last = now;
         self.came += read;
-        while self.came >= self.terms.response {
-            self.came -= self.terms.response;
+        while self.came >= self.parameters.response {
+            self.came -= self.parameters.response;
             let Some(sent) = self.waiting.pop_front() else { break };
             self.count.blocks += 1;
             let time = now.since(sent);
-            self.tally.came(time);
-            if self.terms.every.is_some() {
-                self.tally.note(&Probe { sent, round_trip: Some(time), ..Probe::default() });
+            self.statistics.came(time);
+            if self.parameters.every.is_some() {
+                self.statistics.note(&Probe { sent, round_trip: Some(time), ..Probe::default() });
             }
         }
         Ok(read == wanted && !self.waiting.is_empty())
@@ -82,18 +82,18 @@ impl StreamAsker {
     fn ask(&mut self, now: Timestamp, scratch: &Scratch) -> io::Result<Step> {
         loop {
             if self.unsent == 0 {
-                if self.waiting.len() >= self.terms.depth {
-                    return Ok(self.terms.wait());
+                if self.waiting.len() >= self.parameters.depth {
+                    return Ok(self.parameters.wait());
                 }
                 if let Some(due) = self.schedule.due(now) {
                     return Ok(Step::ReadableOr(due));
                 }
-                self.unsent = self.terms.request;
+                self.unsent = self.parameters.request;
                 // The moment of the answer is that of the next request.
                 let sent = std::mem::take(&mut self.latest);
                 let sent = if sent == Timestamp::default() { crate::now() } else { sent };
                 self.waiting.push_back(sent);
-                self.tally.skipped(self.schedule.sent(now));
+                self.statistics.skipped(self.schedule.sent(now));
             }
             match (&*self.socket).write(&scratch.payload()[..self.unsent]) {
                 Ok(written) => {
@@ -101,7 +101,7 @@ impl StreamAsker {
                     self.count.bytes += written as u64;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return Ok(self.terms.wait());
+                    return Ok(self.parameters.wait());
                 }
                 Err(error) => return Err(error),
             }
@@ -113,7 +113,7 @@ impl StreamAsker {
         let mut step = self.turn(now, scratch);
         // Where calls wait, turns follow each other without a detour.
         while self.count.blocks > before
-            && self.terms.goes_on(now, self.count.last)
+            && self.parameters.goes_on(now, self.count.last)
             && matches!(step, Ok(Step::Again))
         {
             before = self.count.blocks;
@@ -132,13 +132,13 @@ impl StreamAsker {
     }
 }
 
-impl Stream for StreamAsker {
+impl Stream for TcpRequester {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Both)
     }
 
-    fn wait_in_calls(&mut self) -> bool {
-        self.terms.wait_in_calls(&*self.socket)
+    fn use_blocking_calls(&mut self) -> bool {
+        self.parameters.use_blocking_calls(&*self.socket)
     }
 
     fn halt(&mut self) {
@@ -147,6 +147,6 @@ impl Stream for StreamAsker {
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
         let result = self.go_on(now, scratch);
-        self.terms.conclude(result, &self.published)
+        self.parameters.conclude(result, &self.published)
     }
 }

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::grid::Grid;
+use super::schedule::Schedule;
 
 /// The length of batches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heap {
+pub(super) struct BurstSize {
     least: usize,
     /// It grows with how late batches begin.
     grows: bool,
@@ -16,15 +16,15 @@ pub(super) struct Heap {
     lateness: u32,
 }
 
-impl Heap {
+impl BurstSize {
     /// Always as many, and at least one.
     pub(super) fn fixed(blocks: usize) -> Self {
         Self { least: blocks.max(1), grows: false, lateness: 0 }
     }
 
     /// As many datagrams as keep the price of a wake-up low, a few where they take long.
-    pub(super) fn of_datagrams(grid: &Grid) -> Self {
-        let within = |span: Duration| grid.blocks_within(span);
+    pub(super) fn for_datagrams(schedule: &Schedule) -> Self {
+        let within = |span: Duration| schedule.blocks_within(span);
         let least = within(LONG).min(FEW).max(within(SHORT)).max(1);
         Self { least, grows: true, lateness: 0 }
     }
@@ -39,12 +39,12 @@ impl Heap {
     }
 
     /// How many go in the next one.
-    pub(super) fn blocks(&self, grid: &Grid) -> usize {
+    pub(super) fn blocks(&self, schedule: &Schedule) -> usize {
         if !self.grows {
             return self.least;
         }
         let wanted = (self.lateness() * LEEWAY).min(LONGEST);
-        grid.blocks_within(wanted).min(MOST).max(self.least)
+        schedule.blocks_within(wanted).min(MOST).max(self.least)
     }
 
     fn lateness(&self) -> Duration {
@@ -75,14 +75,14 @@ mod tests {
     use super::*;
 
     /// 58 microseconds each.
-    fn grid() -> Grid {
-        Grid::new(BitRate::from_bits_per_second(200_000_000), 1_450)
+    fn schedule() -> Schedule {
+        Schedule::new(BitRate::from_bits_per_second(200_000_000), 1_450)
     }
 
     fn late(micros: u64) -> usize {
-        let mut heap = Heap::of_datagrams(&grid());
-        (0..4_000).for_each(|_| heap.learn(Duration::from_micros(micros)));
-        heap.blocks(&grid())
+        let mut burst_size = BurstSize::for_datagrams(&schedule());
+        (0..4_000).for_each(|_| burst_size.learn(Duration::from_micros(micros)));
+        burst_size.blocks(&schedule())
     }
 
     #[test]
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_length_that_was_asked_stays() {
-        let mut heap = Heap::fixed(3);
-        heap.learn(Duration::from_millis(1));
-        assert_eq!(heap.blocks(&grid()), 3);
+        let mut burst_size = BurstSize::fixed(3);
+        burst_size.learn(Duration::from_millis(1));
+        assert_eq!(burst_size.blocks(&schedule()), 3);
     }
 }

@@ -9,16 +9,16 @@ use std::time::Duration;
 use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
 
-use super::Terms;
+use super::Parameters;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// Who answers the calls of one client.
-pub(super) struct Callee {
+pub(super) struct AcceptResponder {
     listener: Arc<TcpListener>,
     client: Option<IpAddr>,
-    terms: Terms,
+    parameters: Parameters,
     /// Calls whose requests have not come whole.
     waiting: Vec<Call>,
     count: StreamCounters,
@@ -30,7 +30,7 @@ struct Call {
     missing: usize,
 }
 
-impl Callee {
+impl AcceptResponder {
     pub(super) fn new(
         listener: Arc<TcpListener>,
         idle: &TcpStream,
@@ -40,8 +40,8 @@ impl Callee {
         Self {
             listener,
             client: idle.peer_addr().ok().map(|address| address.ip().to_canonical()),
-            terms: Terms::of(&exchange),
-            waiting: Vec::with_capacity(MOST_WAITING),
+            parameters: Parameters::new(&exchange),
+            waiting: Vec::with_capacity(MAX_PENDING),
             count: StreamCounters::default(),
             published,
         }
@@ -57,14 +57,14 @@ impl Callee {
                     call.missing = call.missing.saturating_sub(read);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(call),
-                // A call that broke is its caller's to tell.
+                // A call that broke is its connect_requester's to tell.
                 Err(_) => return None,
             }
         }
-        let answer = &scratch.payload()[..self.terms.response];
+        let answer = &scratch.payload()[..self.parameters.response];
         if linux::tcp::send_and_shutdown(&call.socket, answer).is_ok() {
             self.count.blocks += 1;
-            self.count.bytes += self.terms.response as u64;
+            self.count.bytes += self.parameters.response as u64;
             self.count.last = now;
         }
         None
@@ -87,11 +87,11 @@ impl Callee {
         if !is_known {
             return Ok(None);
         }
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_PENDING {
             // Who has been silent for longest holds up those who ask.
             self.waiting.remove(0);
         }
-        let call = Call { socket, missing: self.terms.request };
+        let call = Call { socket, missing: self.parameters.request };
         let waits = self.hear(call, scratch, now);
         Ok(waits.map(|call| {
             self.waiting.push(call);
@@ -100,12 +100,12 @@ impl Callee {
     }
 }
 
-impl Stream for Callee {
+impl Stream for AcceptResponder {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.listener.as_fd(), Interest::Readable)
     }
 
-    fn newest(&self) -> Option<BorrowedFd<'_>> {
+    fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.waiting.last().map(|call| call.socket.as_fd())
     }
 
@@ -119,7 +119,7 @@ impl Stream for Callee {
         let step = match self.accept(scratch, now) {
             Ok(step) => step.unwrap_or(Step::Again),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => self.terms.wait(),
+                ErrorKind::WouldBlock => self.parameters.wait(),
                 ErrorKind::Interrupted | ErrorKind::ConnectionAborted => Step::Again,
                 // No descriptor is free now.
                 _ => Step::Until(now.after(PAUSE)),
@@ -131,6 +131,6 @@ impl Stream for Callee {
 }
 
 /// Calls of one stream without their requests.
-pub(super) const MOST_WAITING: usize = 16;
+pub(super) const MAX_PENDING: usize = 16;
 /// How long the system is given to have descriptors again.
 const PAUSE: Duration = Duration::from_millis(5);

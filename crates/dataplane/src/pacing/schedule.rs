@@ -7,12 +7,12 @@ use measurement::{BitRate, Timestamp};
 /// Times that lie one gap apart. It counts in picoseconds: of the gap of small datagrams at
 /// 10 Gbit/s a nanosecond is two percent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grid {
+pub(super) struct Schedule {
     gap_picos: u128,
     next_picos: u128,
 }
 
-impl Grid {
+impl Schedule {
     /// For blocks of `block` bytes at `rate`; without gaps at rate zero, which is unlimited.
     pub(super) fn new(rate: BitRate, block: u64) -> Self {
         let bits = u128::from(block) * 8;

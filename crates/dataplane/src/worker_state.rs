@@ -8,12 +8,12 @@ use std::time::Duration;
 use measurement::Timestamp;
 use portable_atomic::AtomicU64;
 
-use crate::pacing::PacingTally;
-use crate::scratch::{Memory, Scratch};
+use crate::pacing::PacingStatistics;
+use crate::scratch::{BufferPlan, Scratch};
 
 /// One hot payload and one hot buffer, instead of one for each stream, and what concerns
 /// all streams of the MPU.
-pub(crate) struct Station {
+pub(crate) struct WorkerState {
     pub(crate) scratch: Scratch,
     /// How many streams this MPU has.
     pub(crate) streams: usize,
@@ -25,12 +25,12 @@ pub(crate) struct Station {
     spun: Duration,
 }
 
-impl mars::Module for Station {
+impl mars::Module for WorkerState {
     const NAME: &'static str = "stream";
 }
 
-impl Station {
-    pub(crate) fn new(memory: Memory, pacing: Arc<PacingTally>) -> io::Result<Self> {
+impl WorkerState {
+    pub(crate) fn new(memory: BufferPlan, pacing: Arc<PacingStatistics>) -> io::Result<Self> {
         Ok(Self {
             scratch: Scratch::new(memory, pacing)?,
             streams: 0,
@@ -49,18 +49,18 @@ impl Station {
     }
 
     /// One of its streams starts.
-    pub(crate) fn start_one(&mut self, now: Timestamp, log: &Log) {
+    pub(crate) fn start_one(&mut self, now: Timestamp, times: &WorkerTimes) {
         let (first, last) = self.started.unwrap_or((now, now));
         self.started = Some((first, last.max(now)));
-        log.first_start.store(first.nanos(), Relaxed);
-        log.last_start.store(last.max(now).nanos(), Relaxed);
+        times.first_start.store(first.nanos(), Relaxed);
+        times.last_start.store(last.max(now).nanos(), Relaxed);
     }
 }
 
 /// What an MPU notes of its start and its end for the host; zero: not yet.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Log {
+pub(crate) struct WorkerTimes {
     pub(crate) first_start: AtomicU64,
     pub(crate) last_start: AtomicU64,
     /// When the last of its senders sent its first byte.
@@ -68,7 +68,7 @@ pub(crate) struct Log {
     pub(crate) stopped: AtomicU64,
 }
 
-impl Log {
+impl WorkerTimes {
     pub(crate) fn note_first_byte(&self, now: Timestamp) {
         self.last_first_byte.store(now.nanos(), Relaxed);
     }

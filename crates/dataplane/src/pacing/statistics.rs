@@ -6,7 +6,7 @@ use std::time::Duration;
 use measurement::{BitRate, Pacing, PacingReport, PacingWay};
 use portable_atomic::AtomicU64;
 
-use super::{Batch, Ended};
+use super::{Batch, EndedBatch};
 use crate::histogram;
 
 /// To within an eighth.
@@ -15,7 +15,7 @@ type Histogram = histogram::Histogram<3>;
 /// One worker's counts, on cache lines of their own. They only grow.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct PacingTally {
+pub struct PacingStatistics {
     batches: Histogram,
     gap_errors: Histogram,
     lateness: Histogram,
@@ -27,7 +27,7 @@ pub struct PacingTally {
     spun: Nanos,
 }
 
-impl PacingTally {
+impl PacingStatistics {
     /// Takes note of a batch that has begun. Only the worker calls it.
     pub fn note(&self, batch: &Batch) {
         self.lateness.add(nanos(batch.lateness));
@@ -39,7 +39,7 @@ impl PacingTally {
         }
     }
 
-    fn note_ended(&self, before: &Ended) {
+    fn note_ended(&self, before: &EndedBatch) {
         self.batches.add(before.blocks as u64);
         self.gap_errors.add(nanos(before.took.abs_diff(before.ideal)));
         self.sending.add(before.took);
@@ -52,22 +52,23 @@ impl PacingTally {
     }
 }
 
-/// What `streams` paced streams did under the workers of `tallies`; none: they have not
+/// What `streams` paced streams did under the workers of `workers`; none: they have not
 /// sent two batches yet. At the rate `asked` of each, in the manner of `pacing` and `way`.
 pub fn pacing_report(
-    tallies: &[&PacingTally],
+    workers: &[&PacingStatistics],
     streams: u32,
     asked: BitRate,
     (pacing, way): (Pacing, PacingWay),
 ) -> Option<PacingReport> {
-    let sum = |of: fn(&PacingTally) -> &Nanos| -> Duration {
-        tallies.iter().map(|tally| of(tally).read()).sum()
+    let sum = |of: fn(&PacingStatistics) -> &Nanos| -> Duration {
+        workers.iter().map(|statistics| of(statistics).read()).sum()
     };
-    let total = |of: fn(&PacingTally) -> &AtomicU64| -> u64 {
-        tallies.iter().map(|tally| of(tally).load(Relaxed)).sum()
+    let total = |of: fn(&PacingStatistics) -> &AtomicU64| -> u64 {
+        workers.iter().map(|statistics| of(statistics).load(Relaxed)).sum()
     };
-    let reading =
-        |of: fn(&PacingTally) -> &Histogram| histogram::Reading::of(tallies.iter().map(|t| of(t)));
+    let reading = |of: fn(&PacingStatistics) -> &Histogram| {
+        histogram::Reading::sum(workers.iter().map(|t| of(t)))
+    };
     let (bytes, all, stalled) = (total(|t| &t.bytes), sum(|t| &t.sending), sum(|t| &t.stalled));
     if all.is_zero() || streams == 0 {
         return None;
@@ -75,7 +76,7 @@ pub fn pacing_report(
     let rate = |span: Duration| BitRate::of(bytes, span / streams);
     let sending = all / streams;
     // Each worker with a stream of these sends about as long as one of them does.
-    let busy = tallies.iter().filter(|tally| !tally.sending.read().is_zero()).count();
+    let busy = workers.iter().filter(|statistics| !statistics.sending.read().is_zero()).count();
     let spun = sum(|t| &t.spun).as_secs_f64() / (sending.as_secs_f64() * busy as f64);
     Some(PacingReport {
         pacing,
@@ -124,19 +125,19 @@ mod tests {
     fn batch(stalled_millis: u64) -> Batch {
         let stalled = Duration::from_millis(stalled_millis);
         let took = Duration::from_millis(1) + stalled;
-        let before = Ended { blocks: 4, bytes: 1_000, took, ideal: Duration::from_millis(1) };
+        let before = EndedBatch { blocks: 4, bytes: 1_000, took, ideal: Duration::from_millis(1) };
         let forgone = Duration::ZERO;
         Batch { lateness: stalled, stalled, forgone, before: Some(before) }
     }
 
     #[test]
     fn stalled_time_counts_in_one_rate_and_not_in_the_other() {
-        let tally = PacingTally::default();
-        (0..90).for_each(|_| tally.note(&batch(0)));
-        tally.note(&batch(9));
+        let statistics = PacingStatistics::default();
+        (0..90).for_each(|_| statistics.note(&batch(0)));
+        statistics.note(&batch(9));
         let asked = BitRate::from_bits_per_second(8_000_000);
         let manner = (Pacing::Smooth, PacingWay::Timer);
-        let report = pacing_report(&[&tally], 1, asked, manner).expect("it sent");
+        let report = pacing_report(&[&statistics], 1, asked, manner).expect("it sent");
         assert_eq!(report.achieved_outside_stalls, asked);
         assert_eq!(report.achieved.bits_per_second(), 91_000 * 8 * 10);
         assert_eq!((report.stalls, report.stalled), (1, Duration::from_millis(9)));
@@ -146,15 +147,15 @@ mod tests {
 
     #[test]
     fn two_streams_send_at_once_and_not_one_after_the_other() {
-        let (one, two) = (PacingTally::default(), PacingTally::default());
-        let tallies = [&one, &two];
-        for tally in tallies {
-            tally.note(&batch(3));
+        let (one, two) = (PacingStatistics::default(), PacingStatistics::default());
+        let workers = [&one, &two];
+        for statistics in workers {
+            statistics.note(&batch(3));
         }
         one.spun(Duration::from_micros(500));
         let each = BitRate::from_bits_per_second(8_000_000);
         let manner = (Pacing::Even, PacingWay::TimerAndSpin);
-        let report = pacing_report(&tallies, 2, each, manner).expect("they sent");
+        let report = pacing_report(&workers, 2, each, manner).expect("they sent");
         assert_eq!((report.achieved_outside_stalls, report.asked), (each.times(2), each.times(2)));
         let millis = Duration::from_millis;
         assert_eq!((report.sending, report.stalled), (millis(4), millis(3)));
@@ -164,8 +165,8 @@ mod tests {
 
     #[test]
     fn who_sent_nothing_has_nothing_to_report() {
-        let (tally, rate) = (PacingTally::default(), BitRate::from_bits_per_second(1));
+        let (statistics, rate) = (PacingStatistics::default(), BitRate::from_bits_per_second(1));
         let manner = (Pacing::Smooth, PacingWay::Timer);
-        assert_eq!(pacing_report(&[&tally], 1, rate, manner), None);
+        assert_eq!(pacing_report(&[&statistics], 1, rate, manner), None);
     }
 }

@@ -8,29 +8,29 @@ use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
 use protocol::iperf3::{Hello, is_reply};
 
-use super::{TURNS, Terms, datagram};
+use super::{MAX_TURNS, Parameters, udp_message};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
 /// One stream.
-pub(super) struct DatagramAnswerer {
+pub(super) struct UdpResponder {
     socket: Arc<UdpSocket>,
-    terms: Terms,
+    parameters: Parameters,
     answer: Box<[u8]>,
     count: StreamCounters,
     published: Arc<Counters>,
 }
 
-impl DatagramAnswerer {
+impl UdpResponder {
     pub(super) fn new(
         socket: Arc<UdpSocket>,
         exchange: Exchange,
         published: Arc<Counters>,
     ) -> Self {
-        let terms = Terms::of(&exchange);
-        let answer = vec![0; terms.response].into_boxed_slice();
-        Self { socket, terms, answer, count: StreamCounters::default(), published }
+        let parameters = Parameters::new(&exchange);
+        let answer = vec![0; parameters.response].into_boxed_slice();
+        Self { socket, parameters, answer, count: StreamCounters::default(), published }
     }
 
     /// Answers a request, of which `length` bytes were sent.
@@ -41,15 +41,15 @@ impl DatagramAnswerer {
             return;
         }
         // What was not asked for in this test is not answered: an answer may be longer.
-        if length != self.terms.request || is_reply(request) {
+        if length != self.parameters.request || is_reply(request) {
             self.count.malformed += 1;
             self.count.bytes += length as u64;
             return;
         }
-        let Some(number) = datagram::number(request) else { return };
+        let Some(number) = udp_message::number(request) else { return };
         let arrived = crate::now();
-        datagram::write_number(&mut self.answer, number);
-        datagram::write_times(&mut self.answer, arrived, arrived);
+        udp_message::write_number(&mut self.answer, number);
+        udp_message::write_times(&mut self.answer, arrived, arrived);
         // One that does not go is as lost as one that does not arrive.
         let sent = self.socket.send(&self.answer).unwrap_or(0);
         self.count.bytes += (length + sent) as u64;
@@ -61,7 +61,7 @@ impl DatagramAnswerer {
 
     fn take(&mut self, scratch: &mut Scratch) -> std::io::Result<()> {
         let room = scratch.buffer();
-        let most = if self.terms.calls_wait { TURNS } else { MOST_AT_ONCE };
+        let most = if self.parameters.blocking_calls { MAX_TURNS } else { MAX_PER_STEP };
         for _ in 0..most {
             let length = linux::udp::receive(&self.socket, room)?;
             self.respond(&room[..length.min(room.len())], length);
@@ -71,13 +71,13 @@ impl DatagramAnswerer {
     }
 }
 
-impl Stream for DatagramAnswerer {
+impl Stream for UdpResponder {
     fn interest(&self) -> (BorrowedFd<'_>, Interest) {
         (self.socket.as_fd(), Interest::Readable)
     }
 
-    fn wait_in_calls(&mut self) -> bool {
-        self.terms.wait_in_calls(&*self.socket)
+    fn use_blocking_calls(&mut self) -> bool {
+        self.parameters.use_blocking_calls(&*self.socket)
     }
 
     fn halt(&mut self) {
@@ -86,9 +86,9 @@ impl Stream for DatagramAnswerer {
 
     fn step(&mut self, _: Timestamp, scratch: &mut Scratch) -> Step {
         let result = self.take(scratch).map(|()| Step::Again);
-        self.terms.conclude(result, &self.published)
+        self.parameters.conclude(result, &self.published)
     }
 }
 
 /// Requests that are answered before it is another stream's turn.
-const MOST_AT_ONCE: u32 = 64;
+const MAX_PER_STEP: u32 = 64;

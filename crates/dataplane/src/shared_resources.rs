@@ -6,25 +6,25 @@ use std::sync::{Arc, OnceLock};
 use linux::memory::Region;
 use linux::payload::SealedPayload;
 
-use crate::scratch::Filling;
+use crate::scratch::PayloadPattern;
 use crate::tcp::ZerocopyCounters;
 
 /// Payloads for those that send from where they lie, made when the first asks for them, and
 /// what became of their sends.
 #[derive(Debug)]
-pub struct Supplies {
+pub struct SharedResources {
     block: usize,
-    filling: Filling,
+    pattern: PayloadPattern,
     sealed: OnceLock<Arc<SealedPayload>>,
     region: OnceLock<Arc<Region>>,
     zerocopy: Arc<ZerocopyCounters>,
 }
 
-impl Supplies {
-    /// For blocks of `block` bytes, at least one, of `filling`.
-    pub fn new(block: usize, filling: Filling) -> Self {
+impl SharedResources {
+    /// For blocks of `block` bytes, at least one, of `pattern`.
+    pub fn new(block: usize, pattern: PayloadPattern) -> Self {
         let (sealed, region) = (OnceLock::new(), OnceLock::new());
-        Self { block: block.max(1), filling, sealed, region, zerocopy: Arc::default() }
+        Self { block: block.max(1), pattern, sealed, region, zerocopy: Arc::default() }
     }
 
     /// Bytes of a block.
@@ -33,8 +33,8 @@ impl Supplies {
     }
 
     /// What the blocks consist of.
-    pub const fn filling(&self) -> Filling {
-        self.filling
+    pub const fn pattern(&self) -> PayloadPattern {
+        self.pattern
     }
 
     /// What became of the sends in place.
@@ -47,7 +47,7 @@ impl Supplies {
         if let Some(sealed) = self.sealed.get() {
             return Ok(Arc::clone(sealed));
         }
-        let sealed = SealedPayload::new(&self.filling.bytes(self.block)?)?;
+        let sealed = SealedPayload::new(&self.pattern.bytes(self.block)?)?;
         Ok(Arc::clone(self.sealed.get_or_init(|| Arc::new(sealed))))
     }
 
@@ -57,13 +57,13 @@ impl Supplies {
             return Ok(Arc::clone(region));
         }
         let mut region = Region::new(self.block)?;
-        region.copy_from_slice(&self.filling.bytes(self.block)?);
+        region.copy_from_slice(&self.pattern.bytes(self.block)?);
         Ok(Arc::clone(self.region.get_or_init(|| Arc::new(region))))
     }
 }
 
 /// Opens what engines need and what a process that gives up its rights to files cannot open
 /// later. An engine for which that fails says so when it is made.
-pub fn open_ahead() {
+pub fn preopen_devices() {
     _ = linux::splice::dev_null();
 }

@@ -12,11 +12,11 @@ use mars::{Barrier, Mpu, Next, Wait, Workload};
 use measurement::Timestamp;
 
 use crate::counters::Counters;
-use crate::station::{Log, Station, instant, timestamp};
 use crate::stream::{Step, Stream};
+use crate::worker_state::{WorkerState, WorkerTimes, instant, timestamp};
 
 /// One stream and how far it is.
-pub(crate) struct Running {
+pub(crate) struct StreamWorkload {
     pub(crate) engine: Box<dyn Stream>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) sends: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Running {
     pub(crate) start: Arc<Barrier>,
     /// Notified when the stream is done.
     pub(crate) done: Arc<EventFd>,
-    pub(crate) log: Arc<Log>,
+    pub(crate) times: Arc<WorkerTimes>,
 }
 
 /// How far a stream is.
@@ -42,10 +42,10 @@ pub(crate) enum Phase {
     Started,
 }
 
-impl Workload for Running {
-    type Module = Station;
+impl Workload for StreamWorkload {
+    type Module = WorkerState;
 
-    fn run(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+    fn run(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Next {
         if self.phase != Phase::Started {
             if let Err(wait) = self.gather(mpu) {
                 return Next::Stalled(wait);
@@ -65,9 +65,9 @@ impl Workload for Running {
     }
 }
 
-impl Running {
+impl StreamWorkload {
     /// Meets the others.
-    fn gather(&mut self, mpu: &mut Mpu<'_, Station>) -> Result<(), Wait> {
+    fn gather(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Result<(), Wait> {
         if self.phase == Phase::Arriving {
             let (socket, interest) = self.engine.interest();
             if let Err(error) = mpu.watch(socket, interest) {
@@ -81,19 +81,19 @@ impl Running {
         self.start.wait(mpu)?;
         self.phase = Phase::Started;
         let now = timestamp(mpu.clock());
-        mpu.module.start_one(now, &self.log);
+        mpu.module.start_one(now, &self.times);
         Ok(())
     }
 
     /// All are there.
-    fn settle(&mut self, mpu: &Mpu<'_, Station>) {
-        if mpu.module.streams == 1 && self.engine.wait_in_calls() {
+    fn settle(&mut self, mpu: &Mpu<'_, WorkerState>) {
+        if mpu.module.streams == 1 && self.engine.use_blocking_calls() {
             // At worst it wakes the thread for nothing.
             _ = mpu.unwatch(self.engine.interest().0);
         }
     }
 
-    fn step(&mut self, mpu: &mut Mpu<'_, Station>) -> Next {
+    fn step(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Next {
         let now = timestamp(mpu.now());
         let spun = mpu.spun();
         mpu.module.note_spinning(spun);
@@ -104,7 +104,7 @@ impl Running {
         self.blocked = (step == Step::Writable).then_some(now);
         if self.is_silent && self.counters.has_moved() {
             self.is_silent = false;
-            self.log.note_first_byte(now);
+            self.times.note_first_byte(now);
         }
         match step {
             Step::Again => Next::Yield,
@@ -126,9 +126,11 @@ impl Running {
         }
     }
 
-    fn watch_newest(&self, mpu: &mut Mpu<'_, Station>) -> Next {
-        let newest = self.engine.newest();
-        match newest.map_or(Ok(()), |newest| mpu.watch_extra(newest, Interest::Both)) {
+    fn watch_newest(&self, mpu: &mut Mpu<'_, WorkerState>) -> Next {
+        let new_descriptor = self.engine.new_descriptor();
+        match new_descriptor
+            .map_or(Ok(()), |new_descriptor| mpu.watch_extra(new_descriptor, Interest::Both))
+        {
             Ok(()) => Next::Yield,
             Err(error) => {
                 self.counters.finish(error.raw_os_error());

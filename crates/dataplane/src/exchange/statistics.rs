@@ -10,17 +10,17 @@ use crate::histogram::{Histogram, Reading};
 
 /// The answers of all streams of a test.
 #[derive(Debug)]
-pub struct RoundTripTally {
+pub struct RoundTripStatistics {
     /// Nanoseconds.
     times: Histogram<BITS>,
     shortest: AtomicU64,
     sum: AtomicU64,
     lost: AtomicU64,
     unsent: AtomicU64,
-    probes: Log,
+    probes: ProbeLog,
 }
 
-impl RoundTripTally {
+impl RoundTripStatistics {
     /// For a test of which also the first `probes` are kept one by one.
     pub fn new(probes: usize) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl RoundTripTally {
             sum: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             unsent: AtomicU64::new(0),
-            probes: Log::new(probes),
+            probes: ProbeLog::new(probes),
         }
     }
 
@@ -71,7 +71,7 @@ impl RoundTripTally {
 
     /// What came in `span`.
     pub fn read(&self, span: Duration) -> RoundTrips {
-        let reading = Reading::of(std::iter::once(&self.times));
+        let reading = Reading::sum(std::iter::once(&self.times));
         let count = reading.count();
         let nanos = Duration::from_nanos;
         let quantile = |permille| nanos(reading.quantile(permille));
@@ -103,13 +103,13 @@ impl RoundTripTally {
 
 /// Room for a number of probes; later ones are not kept.
 #[derive(Debug, Default)]
-struct Log {
+struct ProbeLog {
     claimed: AtomicUsize,
     written: AtomicUsize,
     slots: Box<[[AtomicU64; 4]]>,
 }
 
-impl Log {
+impl ProbeLog {
     fn new(room: usize) -> Self {
         Self { slots: (0..room).map(|_| Default::default()).collect(), ..Self::default() }
     }
@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn quantiles_are_close_and_the_ends_exact() {
-        let tally = RoundTripTally::new(0);
-        (1..=1000).for_each(|time| tally.came(micros(time)));
-        tally.missed();
-        let trips = tally.read(Duration::from_secs(10));
+        let statistics = RoundTripStatistics::new(0);
+        (1..=1000).for_each(|time| statistics.came(micros(time)));
+        statistics.missed();
+        let trips = statistics.read(Duration::from_secs(10));
         assert_eq!((trips.count, trips.lost), (1000, 1));
         assert_eq!((trips.times.min, trips.times.max), (micros(1), micros(1000)));
         assert_eq!(trips.times.mean, Duration::from_nanos(500_500));
@@ -170,19 +170,19 @@ mod tests {
             assert!((0.0..0.005).contains(&beside), "{found:?} for {exact} us");
         }
         assert_eq!(trips.histogram.iter().map(|(_, count)| count).sum::<u64>(), 1000);
-        tally.begin();
-        assert_eq!(tally.read(micros(1)).times, Spread::default());
+        statistics.begin();
+        assert_eq!(statistics.read(micros(1)).times, Spread::default());
     }
 
     #[test]
     fn probes_are_kept_as_long_as_there_is_room() {
-        let tally = RoundTripTally::new(2);
+        let statistics = RoundTripStatistics::new(2);
         for sent in [3, 1, 2] {
             let round_trip = (sent != 1).then_some(micros(sent));
             let sent = Timestamp::from_nanos(sent);
-            tally.note(&Probe { sent, round_trip, ..Probe::default() });
+            statistics.note(&Probe { sent, round_trip, ..Probe::default() });
         }
-        let probes = tally.probes();
+        let probes = statistics.probes();
         assert_eq!(probes.iter().map(|probe| probe.sent.nanos()).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(probes[0].round_trip, None);
         assert_eq!(probes[1].round_trip, Some(micros(3)));
