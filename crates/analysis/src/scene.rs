@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Ending};
 use measurement::plan::PlanDraft;
-use measurement::record::{ArrivalClock, PeerStream, RecordSchema};
+use measurement::record::{ArrivalClock, PeerStream, RecordSchema, Source};
 use measurement::verdict::{Cost, CpuWork};
 use measurement::{
     Attribution, BitRate, ByteSize, ClockOffset, DatagramLedger, Direction, DirectionOutcome,
@@ -295,21 +295,22 @@ fn only(rule: &Rule, record: &TestRecord, due: Stamp) -> String {
 fn record(transport: Transport, direction: Direction) -> TestRecord {
     let plan = PlanDraft::new(transport, direction).check().expect("a plan");
     TestRecord {
-        schema: RecordSchema::V1,
+        schema: RecordSchema::V2,
         linerate: "0.1.0".to_owned(),
         tags: std::collections::BTreeMap::default(),
-        environment: environment(),
-        peer: Peer {
+        source: Source::Measured,
+        environment: Some(environment()),
+        peer: Some(Peer {
             software: "linerate 0.1.0".to_owned(),
             address: "192.0.2.2:5201".parse().expect("an address"),
             local_address: "192.0.2.1:40000".parse().expect("an address"),
-        },
+        }),
         plan,
         streams: vec![stream(transport)],
-        start: at(0),
+        start: Some(at(0)),
         samples: (0..=10).map(|second| sample(transport, second)).collect(),
         base: 0,
-        stopped: at(10),
+        stopped: Some(at(10)),
         intervals: Vec::new(),
         peer_streams: vec![peer_stream(transport)],
         peer_congestion: None,
@@ -326,7 +327,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             directions: vec![outcome(direction)],
             round_trips: None,
             latency: None,
-            cpu: CpuUse::default(),
+            cpu: Some(CpuUse::default()),
             peer_cpu: None,
             broken: None,
             notes: Vec::new(),
@@ -349,17 +350,17 @@ fn stream(transport: Transport) -> StreamRecord {
     StreamRecord {
         id: 1,
         sender: true,
-        socket: 9,
-        local: "192.0.2.1:40001".parse().expect("an address"),
-        peer: "192.0.2.2:5201".parse().expect("an address"),
+        socket: Some(9),
+        local: Some("192.0.2.1:40001".parse().expect("an address")),
+        peer: Some("192.0.2.2:5201".parse().expect("an address")),
         block: ByteSize::from_bytes(BLOCK),
-        send_buffer: ByteSize::from_bytes(425_984),
-        receive_buffer: ByteSize::from_bytes(425_984),
+        send_buffer: Some(ByteSize::from_bytes(425_984)),
+        receive_buffer: Some(ByteSize::from_bytes(425_984)),
         mss: (transport == Transport::Tcp).then_some(1_448),
         congestion: None,
         arrivals: None,
-        engine: "any".into(),
-        worker: 0,
+        engine: Some("any".into()),
+        worker: Some(0),
         cpu: None,
     }
 }
@@ -454,7 +455,9 @@ fn evidence(role: Role) -> HostEvidence {
         host.inventory.settings.insert(name.to_owned(), "8388608".to_owned());
     }
     host.series.at = (0..=10).map(at).collect();
-    FAMILIES.into_iter().for_each(|family| host.series.note_read(family));
+    for family in FAMILIES {
+        host.series.note_read(family);
+    }
     let counters = [
         (counter::CPU_USER.on(0), 400_000_000),
         (counter::CPU_SYSTEM.on(0), 1_700_000_000),

@@ -42,8 +42,8 @@ fn pulse(record: &TestRecord, direction: Direction) -> Option<&Pulse> {
 
 /// Whole steps that count: without the omitted start, and what came after the end.
 fn counted(record: &TestRecord, pulse: &Pulse) -> Option<Range<usize>> {
-    let begin = record.samples.get(record.base)?.at.since(record.start);
-    let end = record.stopped.since(record.start);
+    let begin = record.samples.get(record.base)?.at.since(record.start?);
+    let end = record.stopped?.since(record.start?);
     let step = pulse.every.as_nanos();
     let index = |nanos: u128| usize::try_from(nanos).unwrap_or(usize::MAX);
     let first = index(begin.as_nanos().div_ceil(step));

@@ -10,29 +10,36 @@ use linerate_analysis::{judge, pages};
 use measurement::host::{Cpu, Interface, Pipeline};
 use measurement::plan::PlanDraft;
 use measurement::{
-    BitRate, ByteSize, Certainty, Conclusion, DatagramLedger, Direction, HostEvidence, Profile,
-    ProfileRow, ProfileSource, RecordSet, Role, RuleId, Task, TcpSample, TestRecord, Throughput,
-    Transport, Verdict,
+    BitRate, ByteSize, Certainty, Conclusion, DatagramLedger, Direction, DirectionOutcome, End,
+    HostEvidence, Profile, ProfileRow, ProfileSource, Role, RuleId, Sample, StreamCounters,
+    StreamRecord, StreamSample, Task, TcpSample, TestRecord, Throughput, Timestamp, Transport,
+    Verdict,
 };
 
-/// A record of an iperf3 at both ends, of ten seconds.
-fn run(transport: Transport, board: Role, offered: u64, delivered: u64) -> TestRecord {
-    let json = include_str!("../../report/tests/records/four-rows.json");
-    let records = serde_json::from_str::<RecordSet>(json).expect("records").records;
-    let is_like = |record: &TestRecord| {
-        record.plan.transport == transport && record.plan.direction == Direction::Send
-    };
-    let mut record = records.into_iter().find(is_like).expect("there is one");
-    "iperf3".clone_into(&mut record.peer.software);
+/// What the log of an iperf3 of ten seconds tells of one direction.
+fn run(plan: &PlanDraft, board: Role, offered: u64, delivered: u64) -> TestRecord {
+    let plan = plan.clone().check().expect("a plan");
+    let mut record = TestRecord::imported(plan, "what an iperf3 printed");
     record.hosts = vec![host(board)];
-    for (sample, second) in record.samples.iter_mut().zip([0, 10]) {
-        sample.at = record.start.after(Duration::from_secs(second));
-    }
-    record.stopped = record.start.after(TIME);
-    let outcome = &mut record.outcome.directions[0];
-    outcome.offered = Some(Throughput::over(offered, TIME));
-    outcome.delivered = Some(Throughput::over(delivered, TIME));
+    record.start = Some(at(Duration::ZERO));
+    record.stopped = Some(at(TIME));
+    record.outcome.directions = vec![DirectionOutcome {
+        offered: Some(Throughput::over(offered, TIME)),
+        delivered: Some(Throughput::over(delivered, TIME)),
+        ..DirectionOutcome::unknown(Direction::Send)
+    }];
     record
+}
+
+/// The only clock of a log is the time since the test began.
+fn at(since_the_begin: Duration) -> Timestamp {
+    Timestamp::default().after(since_the_begin)
+}
+
+fn plan(transport: Transport) -> PlanDraft {
+    let mut draft = PlanDraft::new(transport, Direction::Send);
+    draft.end = End::Time(TIME);
+    draft
 }
 
 fn host(role: Role) -> HostEvidence {
@@ -69,11 +76,12 @@ fn stated(record: &mut TestRecord, source: &str) {
 
 /// Datagrams of 1,448 bytes, as both ends counted them.
 fn datagrams(board: Role, asked_mbps: u64, sent: u64, lost: u64) -> TestRecord {
-    let bytes = |datagrams: u64| datagrams * 1_448;
-    let mut record = run(Transport::Udp, board, bytes(sent), bytes(sent - lost));
+    let bytes = |datagrams: u64| datagrams * LENGTH;
     let asked = Some(BitRate::from_bits_per_second(asked_mbps * 1_000_000));
-    record.plan = plan_with(&record, |draft| draft.options.rate = asked);
-    record.streams[0].block = ByteSize::from_bytes(1_448);
+    let mut plan = plan(Transport::Udp);
+    plan.options.rate = asked;
+    let mut record = run(&plan, board, bytes(sent), bytes(sent - lost));
+    record.streams = vec![StreamRecord::imported(1, true, ByteSize::from_bytes(LENGTH))];
     let outcome = &mut record.outcome.directions[0];
     outcome.asked = asked;
     outcome.datagrams =
@@ -83,29 +91,28 @@ fn datagrams(board: Role, asked_mbps: u64, sent: u64, lost: u64) -> TestRecord {
 
 /// TCP as much as goes; the log tells bytes, segments sent again and the window.
 fn stream(bytes: u64, retransmits: u64, window: u64) -> TestRecord {
-    let mut record = run(Transport::Tcp, Role::Here, bytes, bytes);
+    let mut record = run(&plan(Transport::Tcp), Role::Here, bytes, bytes);
+    record.streams = vec![StreamRecord::imported(1, true, ByteSize::from_bytes(128 << 10))];
     let outcome = &mut record.outcome.directions[0];
     outcome.acknowledged = Some(Throughput::over(bytes, TIME));
     outcome.retransmits = Some(retransmits);
-    let told = |acknowledged, retransmits| TcpSample {
-        acknowledged,
-        retransmits,
-        congestion_window: window,
-        bytes_retransmitted: retransmits * 1_448,
-        ..TcpSample::default()
+    let sample = |time, acknowledged, retransmits| Sample {
+        at: at(time),
+        streams: vec![StreamSample {
+            id: 1,
+            counters: StreamCounters { bytes: acknowledged, ..StreamCounters::default() },
+            tcp: Some(TcpSample {
+                acknowledged,
+                retransmits,
+                congestion_window: window,
+                bytes_retransmitted: retransmits * LENGTH,
+                ..TcpSample::default()
+            }),
+            udp: None,
+        }],
     };
-    record.samples[0].streams[0].tcp = Some(told(0, 0));
-    let last = &mut record.samples[1].streams[0];
-    (last.tcp, last.counters.bytes) = (Some(told(bytes, retransmits)), bytes);
-    record.samples[0].streams[0].counters.bytes = 0;
+    record.samples = vec![sample(Duration::ZERO, 0, 0), sample(TIME, bytes, retransmits)];
     record
-}
-
-fn plan_with(record: &TestRecord, change: impl FnOnce(&mut PlanDraft)) -> measurement::TestPlan {
-    let mut draft = PlanDraft::from(record.plan.clone());
-    draft.end = measurement::End::Time(TIME);
-    change(&mut draft);
-    draft.check().expect("a plan")
 }
 
 fn judged(record: &TestRecord) -> Verdict {
@@ -198,4 +205,6 @@ fn a_speed_that_was_forced_may_be_a_mismatch_of_duplex() {
     }
 }
 
+/// Payload of a datagram, and of a segment, in bytes.
+const LENGTH: u64 = 1_448;
 const TIME: Duration = Duration::from_secs(10);

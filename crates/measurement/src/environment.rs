@@ -30,3 +30,12 @@ pub struct Peer {
     /// Our end of the control connection.
     pub local_address: SocketAddr,
 }
+
+impl Peer {
+    /// Whether both ends of the control connection are on one host: they have one address, or
+    /// that of a loopback.
+    pub fn is_on_this_host(&self) -> bool {
+        let peer = self.address.ip();
+        peer == self.local_address.ip() || peer.to_canonical().is_loopback()
+    }
+}

@@ -207,6 +207,23 @@ fn is_unknown(engines: &Engines) -> bool {
 }
 
 impl DirectionOutcome {
+    /// A direction of which nothing is known.
+    pub fn unknown(direction: Direction) -> Self {
+        Self {
+            direction,
+            asked: None,
+            offered: None,
+            acknowledged: None,
+            delivered: None,
+            retransmits: None,
+            datagrams: None,
+            jitter_seconds: None,
+            fairness: None,
+            pacing: None,
+            engines: Engines::default(),
+        }
+    }
+
     /// What got through: the receiver's word, else what the sender knows.
     pub fn headline(&self) -> Option<Throughput> {
         self.delivered.or(self.acknowledged).or(self.offered)
@@ -241,8 +258,9 @@ pub struct Outcome {
     /// How long the answers to a probe beside the test took.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latency: Option<Loaded>,
-    /// CPU use of this process during the test.
-    pub cpu: CpuUse,
+    /// CPU use of this process during the test; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu: Option<CpuUse>,
     /// CPU use that the peer reports of itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_cpu: Option<CpuUse>,
@@ -255,6 +273,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// A test that came to its end, of which nothing more is known.
+    pub const fn unknown() -> Self {
+        Self {
+            ending: Ending::Completed,
+            directions: Vec::new(),
+            round_trips: None,
+            latency: None,
+            cpu: None,
+            peer_cpu: None,
+            broken: None,
+            notes: Vec::new(),
+        }
+    }
+
     /// What got through, both ways together; none if that of a direction is not known.
     pub fn rate(&self) -> Option<BitRate> {
         if self.directions.is_empty() {

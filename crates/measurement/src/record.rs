@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +22,30 @@ use crate::units::{BitRate, ByteSize, Timestamp};
 /// Name and version of one record's JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RecordSchema {
-    /// The first version.
+    /// The first version, in which every record was measured by a linerate; still read.
     #[serde(rename = "linerate/record/1")]
     V1,
+    /// The version that is written: what a record does not know is left out.
+    #[serde(rename = "linerate/record/2")]
+    V2,
+}
+
+/// Where the numbers of a record come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// A linerate ran the test and wrote the record.
+    #[default]
+    Measured,
+    /// Another program ran the test, and this is what it left, in words: `the log of iperf3
+    /// 3.16`.
+    Imported(String),
+}
+
+impl Source {
+    fn is_measured(&self) -> bool {
+        *self == Self::Measured
+    }
 }
 
 /// Name and version of the JSON of several records.
@@ -41,19 +63,23 @@ pub struct StreamRecord {
     pub id: u32,
     /// Whether this end sends on it.
     pub sender: bool,
-    /// File descriptor of its socket in this process.
-    #[serde(default)]
-    pub socket: u32,
-    /// Our address.
-    pub local: SocketAddr,
-    /// The peer's address.
-    pub peer: SocketAddr,
+    /// File descriptor of its socket in this process; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub socket: Option<u32>,
+    /// Our address; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub local: Option<SocketAddr>,
+    /// The peer's address; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer: Option<SocketAddr>,
     /// Bytes per write, or payload bytes per datagram.
     pub block: ByteSize,
-    /// Send buffer in effect (`SO_SNDBUF`).
-    pub send_buffer: ByteSize,
-    /// Receive buffer in effect (`SO_RCVBUF`).
-    pub receive_buffer: ByteSize,
+    /// Send buffer in effect (`SO_SNDBUF`); none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub send_buffer: Option<ByteSize>,
+    /// Receive buffer in effect (`SO_RCVBUF`); none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receive_buffer: Option<ByteSize>,
     /// TCP: segment size in effect (`TCP_MAXSEG`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mss: Option<u32>,
@@ -63,10 +89,12 @@ pub struct StreamRecord {
     /// UDP receiver: which clock gave the arrival times that jitter is made of.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrivals: Option<ArrivalClock>,
-    /// Engine that moved the payload.
-    pub engine: EngineName,
-    /// Worker (thread) that ran it, from 0: its place in `runtime.mpus`.
-    pub worker: u32,
+    /// Engine that moved the payload; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub engine: Option<EngineName>,
+    /// Worker (thread) that ran it, from 0: its place in `runtime.mpus`; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub worker: Option<u32>,
     /// CPU that the worker was pinned to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<u32>,
@@ -136,23 +164,31 @@ pub struct TestRecord {
     /// Labels given by the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub tags: BTreeMap<String, String>,
-    /// Where and when.
-    pub environment: Environment,
-    /// The other end.
-    pub peer: Peer,
+    /// Where its numbers come from.
+    #[serde(skip_serializing_if = "Source::is_measured", default)]
+    pub source: Source,
+    /// Where and when; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub environment: Option<Environment>,
+    /// The other end; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer: Option<Peer>,
     /// What was asked.
     pub plan: TestPlan,
-    /// The streams as they were.
+    /// The streams as they were; empty: not known.
     pub streams: Vec<StreamRecord>,
-    /// When the test began, on this host's clock.
-    pub start: Timestamp,
+    /// When the test began, on this host's clock; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub start: Option<Timestamp>,
     /// This end's counters over time; the first is taken at the start. Of more streams
-    /// than an iperf3 can have only this one, that of `base` and the last are kept.
+    /// than an iperf3 can have only this one, that of `base` and the last are kept. Empty: not
+    /// known.
     pub samples: Vec<Sample>,
     /// Index of the sample from which the result counts: the end of the omitted start.
     pub base: usize,
-    /// When this end stopped sending, on the same clock.
-    pub stopped: Timestamp,
+    /// When this end stopped sending, on the same clock; none: not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stopped: Option<Timestamp>,
     /// What lies between them, for each direction.
     pub intervals: Vec<DirectionIntervals>,
     /// What the peer said at the end.
@@ -191,17 +227,78 @@ pub struct TestRecord {
     pub judgement: Option<Judgement>,
 }
 
+impl StreamRecord {
+    /// A stream of which only its id, its direction and the length of its blocks are known.
+    pub fn imported(id: u32, sender: bool, block: ByteSize) -> Self {
+        Self {
+            id,
+            sender,
+            socket: None,
+            local: None,
+            peer: None,
+            block,
+            send_buffer: None,
+            receive_buffer: None,
+            mss: None,
+            congestion: None,
+            arrivals: None,
+            engine: None,
+            worker: None,
+            cpu: None,
+        }
+    }
+}
+
 impl TestRecord {
+    /// A test that another program ran, of which nothing is known yet but what was asked: an
+    /// importer puts in what its source has, and leaves out what it does not. `source` says
+    /// what that is, e.g. `the log of iperf3 3.16`.
+    pub fn imported(plan: TestPlan, source: impl Into<String>) -> Self {
+        Self {
+            schema: RecordSchema::V2,
+            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            tags: BTreeMap::new(),
+            source: Source::Imported(source.into()),
+            environment: None,
+            peer: None,
+            plan,
+            streams: Vec::new(),
+            start: None,
+            samples: Vec::new(),
+            base: 0,
+            stopped: None,
+            intervals: Vec::new(),
+            peer_streams: Vec::new(),
+            peer_congestion: None,
+            shared: Vec::new(),
+            runtime: None,
+            peer_runtime: None,
+            engine_trials: Vec::new(),
+            probes: Vec::new(),
+            pulses: Vec::new(),
+            peer_pulses: Vec::new(),
+            hosts: Vec::new(),
+            outcome: Outcome::unknown(),
+            judgement: None,
+        }
+    }
+
+    /// How long this end measured what counts, from the end of the omitted start to when it
+    /// stopped sending; none: not known.
+    pub fn result_span(&self) -> Option<Duration> {
+        Some(self.stopped?.since(self.samples.get(self.base)?.at))
+    }
+
     /// What this end measured.
-    pub const fn course(&self) -> Course<'_> {
+    pub fn course(&self) -> Course<'_> {
         Course {
             plan: &self.plan,
             streams: self.streams.as_slice(),
             samples: self.samples.as_slice(),
             intervals: self.intervals.as_slice(),
             base: self.base,
-            stopped: Some(self.stopped),
-            cpu: self.outcome.cpu,
+            stopped: self.stopped,
+            cpu: self.outcome.cpu.unwrap_or_default(),
         }
     }
 }

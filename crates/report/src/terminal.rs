@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use measurement::outcome::Fairness;
-use measurement::record::StreamRecord;
+use measurement::record::{Source, StreamRecord};
 use measurement::units::{group_thousands, show_duration};
 use measurement::{
     BitRate, DirectionOutcome, End, MpuUse, Peer, RecordSet, Runtime, TestPlan, TestRecord,
@@ -30,7 +30,7 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the tables.
 pub(crate) fn write_measured(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
-    writeln!(out, "{}", heading(&first.linerate, &first.peer))?;
+    writeln!(out, "{}", origin(first))?;
     writeln!(out)?;
     let rows = numbered(&records.records);
     write_rates(&rows, out)?;
@@ -89,6 +89,16 @@ fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
         (record, if all > 1 { format!(" {number}/{all}") } else { String::new() })
     };
     numbers.into_iter().map(run).collect()
+}
+
+/// Who measured against whom, as far as is known, or what the record was made of.
+fn origin(record: &TestRecord) -> String {
+    let version = &record.linerate;
+    match (&record.peer, &record.source) {
+        (Some(peer), _) => heading(version, peer),
+        (None, Source::Imported(source)) => format!("linerate {version}: from {source}"),
+        (None, Source::Measured) => format!("linerate {version}: the server is not known"),
+    }
 }
 
 /// Version, addresses of both ends, and the peer's software.
@@ -250,8 +260,10 @@ fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
 /// Which worker ran which streams on which CPU, a line for each worker.
 pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
     let mut workers: BTreeMap<u32, (Vec<usize>, Option<u32>)> = BTreeMap::new();
-    for (index, stream) in streams.iter().enumerate() {
-        let (own, cpu) = workers.entry(stream.worker).or_default();
+    let known = streams.iter().enumerate();
+    let known = known.filter_map(|(index, stream)| Some((index, stream, stream.worker?)));
+    for (index, stream, worker) in known {
+        let (own, cpu) = workers.entry(worker).or_default();
         own.push(index + 1);
         *cpu = stream.cpu;
     }

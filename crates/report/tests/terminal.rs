@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use linerate_report::export::{Export, Json};
 use measurement::outcome::Fairness;
+use measurement::plan::PlanDraft;
 use measurement::record::RepeatSummary;
 use measurement::{
-    BitRate, Pacing, PacingReport, PacingWay, Quantiles, RecordSet, TestRecord, Throughput,
+    BitRate, Direction, DirectionOutcome, Pacing, PacingReport, PacingWay, Quantiles, RecordSet,
+    TestRecord, Throughput, Transport,
 };
 
 fn table(records: &RecordSet) -> String {
@@ -37,6 +39,15 @@ fn doubts_stand_under_the_table() {
 #[test]
 fn a_failed_run_shows_what_is_known() {
     insta::assert_snapshot!(table(&one(include_str!("records/failed-tcp.json"))));
+}
+
+#[test]
+fn a_record_of_which_nothing_is_known_says_where_it_comes_from() {
+    let plan = PlanDraft::new(Transport::Tcp, Direction::Send).check().expect("a plan");
+    let mut record = TestRecord::imported(plan, "the log of iperf3 3.16");
+    assert!(table(&RecordSet::new(vec![record.clone()])).contains(": from the log of iperf3"));
+    record.outcome.directions = vec![DirectionOutcome::unknown(Direction::Send)];
+    assert!(!table(&RecordSet::new(vec![record])).contains("0 bit/s"), "unknown is not zero");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The record of a client's test that is over, whichever dialect it was run in.
 
 use measurement::outcome::{CpuUse, Ending, Outcome};
-use measurement::record::{Neighbour, PeerStream, RecordSchema};
+use measurement::record::{Neighbour, PeerStream, RecordSchema, Source};
 use measurement::{
     Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Runtime, TestRecord,
 };
@@ -58,15 +58,16 @@ impl Finished {
         let outcome = self.outcome();
         let Self { started_at, peer, measured, report, .. } = self;
         Ok(TestRecord {
-            schema: RecordSchema::V1,
+            schema: RecordSchema::V2,
             linerate: env!("CARGO_PKG_VERSION").to_owned(),
             tags: request.tags.clone(),
-            environment: environment(started_at)?,
-            peer,
+            source: Source::Measured,
+            environment: Some(environment(started_at)?),
+            peer: Some(peer),
             plan: request.plan.clone(),
             intervals: measured.intervals,
-            start: measured.samples.first().map(|sample| sample.at).unwrap_or_default(),
-            stopped: measured.stopped.unwrap_or_default(),
+            start: measured.samples.first().map(|sample| sample.at),
+            stopped: measured.stopped,
             streams: measured.records,
             samples: measured.samples,
             base: measured.base,
@@ -102,7 +103,7 @@ impl Finished {
             directions,
             round_trips: self.measured.round_trips.take(),
             latency: None,
-            cpu: self.measured.cpu,
+            cpu: Some(self.measured.cpu),
             peer_cpu: self.report.cpu,
             broken: self.measured.stream_error.take(),
             notes: std::mem::take(&mut self.notes),

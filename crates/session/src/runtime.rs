@@ -9,7 +9,7 @@ use measurement::{MpuUse, Runtime};
 /// How the workers served the streams of `records`.
 pub(crate) fn runtime(service: &Service, records: &[StreamRecord]) -> Runtime {
     let mpus = (0..).zip(&service.mpus).map(|(index, spent)| {
-        let mut own = records.iter().filter(|record| record.worker == index).peekable();
+        let mut own = records.iter().filter(|record| record.worker == Some(index)).peekable();
         MpuUse {
             cpu: own.peek().and_then(|record| record.cpu),
             streams: u32::try_from(own.count()).unwrap_or(u32::MAX),

@@ -462,7 +462,7 @@ impl Trial {
     /// getsockopt(2) reports it: the kernel doubles what it grants.
     pub(crate) fn clamped_window(&self) -> Option<(ByteSize, ByteSize)> {
         let asked = self.spec.plan.options.window?;
-        let buffers = self.records.iter().flat_map(|s| [s.send_buffer, s.receive_buffer]);
+        let buffers = self.records.iter().flat_map(|s| [s.send_buffer, s.receive_buffer]).flatten();
         buffers.min().filter(|got| *got < asked).map(|got| (asked, got))
     }
 
@@ -514,7 +514,7 @@ fn records(
         let mut record =
             one.record(spec.block, &engine).map_err(SessionError::system("a stream's settings"))?;
         let worker = pool.mpu_of(index);
-        record.worker = u32::try_from(worker).unwrap_or(u32::MAX);
+        record.worker = u32::try_from(worker).ok();
         record.cpu = setting.pinned.get(worker).and_then(|cpu| u32::try_from(*cpu).ok());
         Ok(record)
     };

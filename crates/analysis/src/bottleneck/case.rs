@@ -65,9 +65,7 @@ impl<'a> Case<'a> {
 
     /// How long the result was measured; none without a test.
     pub(crate) fn result_span(&self) -> Option<Duration> {
-        let record = self.test?.record;
-        let base = record.samples.get(record.base)?;
-        Some(record.stopped.since(base.at))
+        self.test?.record.result_span()
     }
 
     /// Whether a test of datagrams was run.

@@ -18,7 +18,7 @@ pub(crate) fn senders(record: &TestRecord, direction: Direction) -> Vec<(StreamS
 fn own(record: &TestRecord) -> Vec<(StreamSample, Duration)> {
     let ends = record.samples.get(record.base).zip(record.samples.last());
     let Some((base, last)) = ends else { return Vec::new() };
-    let span = record.stopped.since(base.at);
+    let Some(span) = record.result_span() else { return Vec::new() };
     let pairs = base.streams.iter().zip(&last.streams).zip(&record.streams);
     let own = pairs.filter(|(_, stream)| stream.sender);
     // Counters of a kernel only grow, but records are files that anybody can have written.

@@ -176,7 +176,8 @@ impl<'a> Traffic<'a> {
 
     fn is_version_6(&self) -> bool {
         let first = self.record.streams.first();
-        first.is_some_and(|stream| stream.peer.ip().to_canonical().is_ipv6())
+        let peer = first.and_then(|stream| stream.peer);
+        peer.is_some_and(|peer| peer.ip().to_canonical().is_ipv6())
     }
 }
 

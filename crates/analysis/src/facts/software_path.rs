@@ -1,6 +1,6 @@
 //! The path between the ends is software: a loopback, a pair of virtual interfaces.
 
-use measurement::Role;
+use measurement::{Peer, Role};
 
 use crate::evidence::Evidence;
 
@@ -27,7 +27,5 @@ pub(crate) fn is_one_host(evidence: &Evidence<'_>) -> bool {
 }
 
 fn is_loopback(evidence: &Evidence<'_>) -> bool {
-    let peer = &evidence.record.peer;
-    let is_own = peer.address.ip() == peer.local_address.ip();
-    is_own || peer.address.ip().to_canonical().is_loopback()
+    evidence.record.peer.as_ref().is_some_and(Peer::is_on_this_host)
 }

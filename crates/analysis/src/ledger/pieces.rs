@@ -6,6 +6,7 @@
 //! A socket without `UDP_GRO` gets such a packet cut (`udp_queue_rcv_skb`, `net/ipv4/udp.c`),
 //! so that it counts each datagram.
 
+use measurement::Peer;
 use measurement::judgement::Place;
 use measurement::plan::MAX_DATAGRAM;
 
@@ -33,8 +34,7 @@ fn is_in_software(ends: &DirectionEvidence<'_>) -> bool {
     let mut own = hosts.flat_map(|host| {
         host.interfaces().iter().filter_map(|name| host.interface(name)?.kind.as_deref())
     });
-    let peer = &ends.record.peer;
-    peer.address.ip() == peer.local_address.ip()
+    ends.record.peer.as_ref().is_some_and(Peer::is_on_this_host)
         || own.any(|kind| kind == "veth" || kind == "loopback")
 }
 

@@ -40,11 +40,12 @@ fn here(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
     let buffer = |stream: &StreamRecord| {
         if stream.sender { stream.send_buffer } else { stream.receive_buffer }
     };
-    let is_clamped = |stream: &&StreamRecord| buffer(stream).bytes() / 2 < asked.bytes();
-    let stream = evidence.record.streams.iter().find(is_clamped)?;
+    let known = evidence.record.streams.iter();
+    let mut known = known.filter_map(|stream| Some((stream, buffer(stream)?.bytes() / 2)));
+    let (stream, got) = known.find(|(_, got)| *got < asked.bytes())?;
     let name = if stream.sender { "net.core.wmem_max" } else { "net.core.rmem_max" };
     let most = evidence.host(&Role::Here).and_then(|host| host.setting(name));
-    let got = ByteSize::from_bytes(buffer(stream).bytes() / 2);
+    let got = ByteSize::from_bytes(got);
     let why = most.map_or_else(String::new, |most| format!(" ({name} = {})", count(most)));
     let text = format!(
         "asked for a socket buffer of {}, the kernel gave {}{why}; sysctl -w {name}={} on this host",
@@ -88,7 +89,7 @@ mod tests {
     #[test]
     fn a_buffer_that_was_clamped_names_the_setting() {
         let mut record = asking(scene::udp(), 4 << 20);
-        record.streams[0].send_buffer = ByteSize::from_bytes(425_984);
+        record.streams[0].send_buffer = Some(ByteSize::from_bytes(425_984));
         let text = scene::suspected(&RULE, &record);
         let begin = "asked for a socket buffer of 4,194,304 bytes, the kernel gave 212,992 bytes \
                      (net.core.wmem_max = 8,388,608)";
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn a_server_that_cannot_give_so_much_is_named() {
         let mut record = asking(scene::udp(), 4 << 20);
-        record.streams[0].send_buffer = ByteSize::from_bytes(8 << 20);
+        record.streams[0].send_buffer = Some(ByteSize::from_bytes(8 << 20));
         assert_eq!(scene::found(&RULE, &record), []);
         let settings = &mut scene::host(&mut record, &Role::Peer).inventory.settings;
         settings.insert("net.core.rmem_max".to_owned(), "212992".to_owned());
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn a_window_stops_tuning_and_none_does_not() {
         let mut record = asking(scene::tcp(), 100_000);
-        record.streams[0].send_buffer = ByteSize::from_bytes(200_000);
+        record.streams[0].send_buffer = Some(ByteSize::from_bytes(200_000));
         assert!(scene::noted(&RULE, &record).starts_with("-w 100000 switched"));
         assert_eq!(scene::found(&RULE, &scene::tcp()), []);
     }

@@ -17,7 +17,8 @@ pub(crate) const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let software = &evidence.record.peer.software;
+    let peer = evidence.record.peer.as_ref();
+    let software = peer.map_or("whose software is not known", |peer| peer.software.as_str());
     let more = evidence.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {
         format!(
             "{}: the peer's numbers cannot be true: more was delivered than was sent; try another \

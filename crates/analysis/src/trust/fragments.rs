@@ -29,7 +29,8 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
     let stream = evidence.record.streams.first()?;
     let known = host.interfaces().iter().filter_map(|name| host.interface(name));
     let mtu = u64::from(known.map(|one| one.mtu).filter(|mtu| *mtu > 0).min()?);
-    let network = if stream.peer.ip().to_canonical().is_ipv6() { 40 } else { 20 };
+    let network =
+        if stream.peer.is_some_and(|peer| peer.ip().to_canonical().is_ipv6()) { 40 } else { 20 };
     let length = stream.block.bytes();
     let pieces = (length + UDP_HEADER).div_ceil(mtu.saturating_sub(network).max(1));
     let failed = FAILURES.iter().filter_map(|counter| host.growth(*counter));

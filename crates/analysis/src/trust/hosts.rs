@@ -1,6 +1,7 @@
 //! Hosts that tell nothing of themselves: what no rule can check there.
 
-use measurement::Role;
+use measurement::record::Source;
+use measurement::{Peer, Role};
 
 use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::words;
@@ -30,14 +31,23 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         })
         .collect();
     if nobody_watched {
-        let text = "nobody watched what this host did meanwhile; leave out --no-evidence";
+        let text = match &evidence.record.source {
+            Source::Measured => {
+                "nobody watched what this host did meanwhile; leave out --no-evidence"
+            }
+            Source::Imported(_) => {
+                "nobody watched what this host did meanwhile; test with linerate at both ends"
+            }
+        };
         findings.push(Finding::suspect(None, text.to_owned()));
     }
     findings
 }
 
 fn why(evidence: &Evidence<'_>, nobody_watched: bool) -> String {
-    let software = &evidence.record.peer.software;
+    let Some(Peer { software, .. }) = &evidence.record.peer else {
+        return "the record does not have it".to_owned();
+    };
     match software.starts_with("linerate") {
         _ if nobody_watched => "it was not asked for".to_owned(),
         true => format!("{software} does not tell: started with --no-evidence, or gone too soon"),

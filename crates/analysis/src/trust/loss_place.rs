@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use measurement::judgement::{Drop, Place};
-use measurement::{ByteSize, Ledger, Role};
+use measurement::{Ledger, Role};
 
 use super::{Evidence, Finding, Page, Rule, RuleId};
 use crate::accounts::Flow;
@@ -85,9 +85,8 @@ fn place(evidence: &Evidence<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
 fn buffer(evidence: &Evidence<'_>, flow: &Flow<'_>) -> String {
     let own = evidence.record.streams.iter().find(|stream| !stream.sender);
     let own = own.filter(|_| flow.receiver() == Role::Here);
-    own.map_or_else(String::new, |stream| {
-        format!(" (SO_RCVBUF {})", ByteSize::from_bytes(stream.receive_buffer.bytes()))
-    })
+    let buffer = own.and_then(|stream| stream.receive_buffer);
+    buffer.map_or_else(String::new, |buffer| format!(" (SO_RCVBUF {buffer})"))
 }
 
 fn remainder(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {

@@ -68,7 +68,7 @@ fn bursts(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// Of `iperf3 3.12`, or `iperf 3.1.3`; none: it is no iperf3, or did not tell.
 fn version(evidence: &Evidence<'_>) -> Option<(u32, u32)> {
-    let software = evidence.record.peer.software.strip_prefix("iperf")?;
+    let software = evidence.record.peer.as_ref()?.software.strip_prefix("iperf")?;
     let number = software.rsplit(' ').next()?;
     let mut parts = number.split(|other: char| !other.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -96,16 +96,16 @@ mod tests {
     #[test]
     fn a_version_is_told_where_it_touches_the_result() {
         let mut record = scene::udp();
-        record.peer.software = "iperf3 3.5".to_owned();
+        record.peer.as_mut().expect("it is known").software = "iperf3 3.5".to_owned();
         assert!(scene::noted(&RULE, &record).starts_with("the clock of iperf3 3.5"));
-        record.peer.software = "iperf 3.1.3".to_owned();
+        record.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
         assert_eq!(scene::found(&RULE, &record), [], "it receives");
         let mut received = scene::udp_received();
-        received.peer.software = "iperf 3.1.3".to_owned();
+        received.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
         assert!(scene::suspected(&RULE, &received).contains("bursts of 100 ms"));
-        received.peer.software = "iperf3 3.12".to_owned();
+        received.peer.as_mut().expect("it is known").software = "iperf3 3.12".to_owned();
         assert_eq!(scene::found(&RULE, &received), []);
-        received.peer.software = "iperf3".to_owned();
+        received.peer.as_mut().expect("it is known").software = "iperf3".to_owned();
         assert_eq!(scene::found(&RULE, &received), []);
     }
 }

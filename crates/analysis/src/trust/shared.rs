@@ -1,7 +1,7 @@
 //! `concurrent-tests`: the server ran tests of others at the same time.
 
 use measurement::record::Neighbour;
-use measurement::{BitRate, Role};
+use measurement::{BitRate, ByteSize, Role};
 
 use super::{Evidence, Finding, Page, Rule, RuleId};
 
@@ -24,9 +24,13 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let bytes = moved.iter().map(|other| other.bytes).fold(0, u64::saturating_add);
-    let rate = BitRate::of(bytes, record.stopped.since(record.start));
+    let span = record.stopped.zip(record.start).map(|(stopped, start)| stopped.since(start));
+    let amount = span.map_or_else(
+        || ByteSize::from_bytes(bytes).to_string(),
+        |span| BitRate::of(bytes, span).to_string(),
+    );
     let text = format!(
-        "shared: {} of {} moved {rate} at the server meanwhile; repeat it, or have the server run \
+        "shared: {} of {} moved {amount} at the server meanwhile; repeat it, or have the server run \
          one test after another (--queue)",
         tests(&moved),
         whose(&moved)

@@ -42,7 +42,8 @@ mod tests {
         assert!(scene::noted(&RULE, &record).contains("(both ends on one host)"));
         scene::in_software(&mut record);
         assert!(scene::noted(&RULE, &record).starts_with("a path in software (veth)"));
-        record.peer.address = "127.0.0.1:5201".parse().expect("an address");
+        record.peer.as_mut().expect("it is known").address =
+            "127.0.0.1:5201".parse().expect("an address");
         assert!(scene::noted(&RULE, &record).contains("(loopback)"));
     }
 }

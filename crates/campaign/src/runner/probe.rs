@@ -94,19 +94,23 @@ pub(super) fn run_beside(
 /// Adds to the record of a test the round-trip times of its probe; the server was `asked` for the
 /// test then.
 fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Duration) {
-    let base = record.samples.get(record.base).map_or(record.start, |sample| sample.at);
+    let base = record.samples.get(record.base).map(|sample| sample.at).or(record.start);
+    // Both records were measured here just now: where these are not known nothing was sent.
+    let (Some(base), Some(stopped), Some(start)) = (base, record.stopped, probe.start) else {
+        return;
+    };
     let between = |from: Timestamp, to: Timestamp| {
         let from_first = probe.probes.partition_point(|one| one.sent < from);
         let to_last = probe.probes.partition_point(|one| one.sent < to);
         &probe.probes[from_first..to_last.max(from_first)]
     };
-    let warm = probe.start.after(WARM_UP);
-    let (idle, loaded) = (between(warm, asked), between(base, record.stopped));
-    let after: &[Probe] = between(record.stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
+    let warm = start.after(WARM_UP);
+    let (idle, loaded) = (between(warm, asked), between(base, stopped));
+    let after: &[Probe] = between(stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
     record.outcome.latency = Some(Loaded {
         every,
         idle: RoundTrips::of_probes(idle, asked.since(warm)),
-        loaded: RoundTrips::of_probes(loaded, record.stopped.since(base)),
+        loaded: RoundTrips::of_probes(loaded, stopped.since(base)),
         one_way: one_way::estimate(idle, loaded, after),
     });
     record.probes.clone_from(&probe.probes);

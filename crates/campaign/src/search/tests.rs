@@ -44,7 +44,7 @@ pub(super) fn ended(ending: Ending) -> Result<Outcome, SessionError> {
         directions: Vec::new(),
         round_trips: None,
         latency: None,
-        cpu: measurement::outcome::CpuUse::default(),
+        cpu: Some(measurement::outcome::CpuUse::default()),
         peer_cpu: None,
         broken: None,
         notes: Vec::new(),

@@ -10,7 +10,7 @@ use crate::support::{Directory, Server, client, json, linerate, run, test};
 #[test]
 fn one_row_is_one_record() {
     let record = json(&Server::start(), "--tcp --send -t 300ms");
-    assert_eq!(record["schema"], "linerate/record/1");
+    assert_eq!(record["schema"], "linerate/record/2");
     assert_eq!(record["outcome"]["ending"]["state"], "completed");
     assert_is_valid(&record, &schema::of_record());
     assert_makes_sense(&record);

@@ -296,7 +296,7 @@ impl<'a> View<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{EngineName, EngineUse, GSO};
+    use crate::engine::{EngineUse, GSO};
     use crate::plan::PlanDraft;
     use crate::units::ByteSize;
     use crate::{BitRate, StreamCounters};
@@ -321,23 +321,7 @@ mod tests {
     }
 
     fn record(sender: bool) -> StreamRecord {
-        let address = "127.0.0.1:5201".parse().expect("an address");
-        StreamRecord {
-            id: 1,
-            sender,
-            socket: 3,
-            local: address,
-            peer: address,
-            block: ByteSize::from_bytes(1_000),
-            send_buffer: ByteSize::from_bytes(0),
-            receive_buffer: ByteSize::from_bytes(0),
-            mss: None,
-            congestion: None,
-            arrivals: None,
-            engine: EngineName::default(),
-            worker: 0,
-            cpu: None,
-        }
+        StreamRecord::imported(1, sender, ByteSize::from_bytes(1_000))
     }
 
     fn peer(datagrams: u64, lost: u64) -> PeerStream {

@@ -91,10 +91,11 @@ impl Json {
     pub fn opened(&mut self, streams: &[StreamRecord]) {
         self.start.connected.extend(streams.iter().map(connection));
         if let Some(first) = streams.first() {
+            let bytes = |buffer: Option<ByteSize>| buffer.map_or(0, ByteSize::bytes);
             self.start.buffers = vec![
                 ("sock_bufsize", self.start.window.into()),
-                ("sndbuf_actual", first.send_buffer.bytes().into()),
-                ("rcvbuf_actual", first.receive_buffer.bytes().into()),
+                ("sndbuf_actual", bytes(first.send_buffer).into()),
+                ("rcvbuf_actual", bytes(first.receive_buffer).into()),
             ];
         }
     }
@@ -257,13 +258,16 @@ fn socket_rate(plan: &TestPlan) -> u64 {
 
 fn connection(stream: &StreamRecord) -> Tree {
     let host = |ip: IpAddr| Tree::Text(ip.to_canonical().to_string());
-    Tree::object([
-        ("socket", stream.socket.into()),
-        ("local_host", host(stream.local.ip())),
-        ("local_port", Tree::Whole(stream.local.port().into())),
-        ("remote_host", host(stream.peer.ip())),
-        ("remote_port", Tree::Whole(stream.peer.port().into())),
-    ])
+    let mut members = vec![("socket", stream.socket.unwrap_or_default().into())];
+    let ends =
+        [("local_host", "local_port", stream.local), ("remote_host", "remote_port", stream.peer)];
+    for (address, port, end) in ends {
+        if let Some(end) = end {
+            members.push((address, host(end.ip())));
+            members.push((port, Tree::Whole(end.port().into())));
+        }
+    }
+    Tree::object(members)
 }
 
 fn test_start(plan: &TestPlan, block: ByteSize) -> Tree {

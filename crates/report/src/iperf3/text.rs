@@ -190,13 +190,16 @@ fn agreed(contact: &Contact<'_>, plan: &TestPlan) -> String {
 }
 
 fn connection(stream: &StreamRecord) -> String {
+    let id = id(stream.socket.unwrap_or_default());
+    let (Some(local), Some(peer)) = (stream.local, stream.peer) else {
+        return format!("{id} connected\n");
+    };
     format!(
-        "{} local {} port {} connected to {} port {}\n",
-        id(stream.socket),
-        stream.local.ip().to_canonical(),
-        stream.local.port(),
-        stream.peer.ip().to_canonical(),
-        stream.peer.port()
+        "{id} local {} port {} connected to {} port {}\n",
+        local.ip().to_canonical(),
+        local.port(),
+        peer.ip().to_canonical(),
+        peer.port()
     )
 }
 

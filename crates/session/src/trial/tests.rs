@@ -186,7 +186,7 @@ fn an_engine_that_was_asked_for_by_name_and_does_not_exist_is_reported() {
     draft.options.engines = vec!["teleport".into()];
     let (trial, _peer) = prepared(draft, setting()).expect("another one runs");
     let counted = trial.streams();
-    assert!(counted[0].engine.properties().is_some());
+    assert!(counted[0].engine.as_ref().is_some_and(|engine| engine.properties().is_some()));
 }
 
 #[test]

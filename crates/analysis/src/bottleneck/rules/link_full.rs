@@ -73,7 +73,7 @@ fn by_counters(device: &Device<'_, '_>) -> Option<Found> {
 /// Share of a full link that is payload of the test.
 fn payload_share(record: &TestRecord, mtu: u32) -> Option<f64> {
     let stream = record.streams.first()?;
-    let address = if stream.peer.is_ipv6() { 40 } else { 20 };
+    let address = if stream.peer.is_some_and(|peer| peer.is_ipv6()) { 40 } else { 20 };
     let (payload, packets) = match record.plan.transport {
         Transport::Tcp => {
             let segment = f64::from(stream.mss.unwrap_or_else(|| mtu.saturating_sub(address + 32)));

@@ -72,7 +72,7 @@ const fn is_for_each_segment(work: Work) -> bool {
 
 /// Whether the test, if there is one, is of that version of IP.
 fn matters(case: &Case<'_>, name: &str) -> bool {
-    let peer = case.test.map(|test| test.record.peer.address);
+    let peer = case.test.and_then(|test| test.record.peer.as_ref()).map(|peer| peer.address);
     peer.is_none_or(|peer| peer.is_ipv6() == (name == NAMES[1]))
 }
 

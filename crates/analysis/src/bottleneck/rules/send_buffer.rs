@@ -55,7 +55,7 @@ fn buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<String> {
     let trip = transfer.least_round_trip()?;
     Some(format!(
         "a buffer of {} bytes, a round trip of {}",
-        count(stream.send_buffer.bytes()),
+        count(stream.send_buffer?.bytes()),
         transfer::shown(trip)
     ))
 }

@@ -118,7 +118,8 @@ fn way(
         omitted,
     };
     let streams = pairs(course, sender, earlier, later);
-    let rows: Vec<_> = streams.map(|(stream, a, b)| row(stream.socket, a, b)).collect();
+    let rows: Vec<_> =
+        streams.map(|(stream, a, b)| row(stream.socket.unwrap_or_default(), a, b)).collect();
     let nothing = StreamSample::default();
     let sum = sum(&rows, row(0, &nothing, &nothing));
     Way { sender, rows, sum }

@@ -192,7 +192,11 @@ fn stream_totals(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> Vec<
             let total = if sender { sender_total(a, b, word) } else { receiver_total(a, b, word) };
             // Where both ends send, iperf3 looks at the receiving sockets too.
             let extremes = (sender || is_both).then(|| extremes(course, stream.id));
-            StreamTotal { socket: stream.socket, extremes: extremes.unwrap_or_default(), ..total }
+            StreamTotal {
+                socket: stream.socket.unwrap_or_default(),
+                extremes: extremes.unwrap_or_default(),
+                ..total
+            }
         })
         .collect()
 }

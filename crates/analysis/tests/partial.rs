@@ -1,0 +1,95 @@
+//! Records of which parts are not known: those of earlier versions, and those that a log or one
+//! end alone gave.
+
+use linerate_analysis::judge;
+use measurement::plan::PlanDraft;
+use measurement::record::{RecordSchema, Source};
+use measurement::{Direction, DirectionOutcome, RecordSet, TestRecord, Transport};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
+
+#[test]
+fn a_record_of_the_first_version_is_read_and_nothing_of_it_is_unknown() {
+    let text = include_str!("records/version-1.json");
+    let record: TestRecord = serde_json::from_str(text).expect("a record");
+    assert_eq!((record.schema, &record.source), (RecordSchema::V1, &Source::Measured));
+    assert!(record.environment.is_some() && record.peer.is_some());
+    assert!(record.start.is_some() && record.stopped.is_some() && record.outcome.cpu.is_some());
+    for stream in &record.streams {
+        assert!(stream.local.is_some() && stream.peer.is_some() && stream.worker.is_some());
+        assert!(stream.send_buffer.is_some() && stream.receive_buffer.is_some());
+    }
+    let written = serde_json::to_value(&record).expect("serialises");
+    let again: TestRecord = serde_json::from_value(written).expect("a record");
+    assert_eq!(again, record);
+}
+
+#[test]
+fn a_test_of_which_nothing_is_known_is_judged() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let plan = PlanDraft::new(transport, Direction::Send).check().expect("a plan");
+        let mut record = TestRecord::imported(plan, "a log");
+        let judgement = judge(&record);
+        assert!(judgement.verdict.is_none(), "{judgement:?}");
+        record.outcome.directions = vec![DirectionOutcome::unknown(Direction::Send)];
+        let judgement = judge(&record);
+        assert_eq!(judgement.stamp, measurement::Stamp::Invalid, "nothing is confirmed");
+        assert!(!judgement.unchecked.is_empty(), "what hosts did is not known");
+    }
+}
+
+/// Records of full tests, and of a host on the way.
+fn full() -> Vec<TestRecord> {
+    let json = include_str!("../../report/tests/records/four-rows.json");
+    serde_json::from_str::<RecordSet>(json).expect("records").records
+}
+
+/// Takes one part out of a value: a member of an object or an element of a list, anywhere.
+fn drop_one(value: &mut Value, path: &[Index]) {
+    let Some((first, rest)) = path.split_first() else { return };
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let key = first.get(&members.keys().cloned().collect::<Vec<_>>()).clone();
+            if rest.is_empty() {
+                members.remove(&key);
+            } else if let Some(member) = members.get_mut(&key) {
+                drop_one(member, rest);
+            }
+        }
+        Value::Array(elements) if !elements.is_empty() => {
+            let index = first.index(elements.len());
+            if rest.is_empty() {
+                elements.remove(index);
+            } else {
+                drop_one(&mut elements[index], rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_record_without_any_of_its_parts_is_judged_or_is_none(
+        row in any::<Index>(),
+        paths in proptest::collection::vec(
+            proptest::collection::vec(any::<Index>(), 1..5),
+            1..12,
+        ),
+    ) {
+        let record = row.get(&full()).clone();
+        let mut value = serde_json::to_value(&record).expect("serialises");
+        for path in &paths {
+            let mut less = value.clone();
+            drop_one(&mut less, path);
+            // What every record has stays.
+            if serde_json::from_value::<TestRecord>(less.clone()).is_ok() {
+                value = less;
+            }
+        }
+        let partial = serde_json::from_value::<TestRecord>(value).expect("was read before");
+        let judgement = judge(&partial);
+        prop_assert_eq!(judge(&partial), judgement);
+    }
+}
