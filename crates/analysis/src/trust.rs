@@ -7,7 +7,7 @@
 
 use measurement::{Gap, Page, Reason, Role, RuleId, Stamp};
 
-use crate::accounts::Test as Evidence;
+use crate::accounts::Test;
 
 mod buffer;
 mod bursts;
@@ -44,12 +44,12 @@ pub(crate) mod worker_busy;
 pub(crate) struct Rule {
     /// It in words.
     page: &'static Page,
-    check: fn(&Evidence<'_>) -> Vec<Finding>,
+    check: fn(&Test<'_>) -> Vec<Finding>,
 }
 
 #[cfg(test)]
 impl Rule {
-    pub(crate) fn found(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
+    pub(crate) fn found(&self, evidence: &Test<'_>) -> Vec<Finding> {
         (self.check)(evidence)
     }
 }
@@ -89,7 +89,7 @@ impl Finding {
 }
 
 /// What all rules say: reasons, the gravest first, and what could not be checked.
-pub(crate) fn check(evidence: &Evidence<'_>) -> (Vec<Reason>, Vec<Gap>) {
+pub(crate) fn check(evidence: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
     let (mut reasons, mut unchecked) = (Vec::new(), Vec::new());
     for rule in RULES {
         for finding in (rule.check)(evidence) {

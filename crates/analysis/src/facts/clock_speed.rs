@@ -1,8 +1,23 @@
 //! CPUs that ran slower than before in the same run (cpufreq, thermal throttling).
 
 use measurement::host::counter;
+use measurement::{Page, RuleId};
 
 use crate::evidence::Host;
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::CpuFrequencyDrop,
+    title: "CPU frequency dropped",
+    what: "The frequency of a busy CPU fell by more than 5 % below what it was in the same run, \
+           the hardware throttled it, or a cooling device had to do more.",
+    why: "Then the first seconds and the last are of two different hosts.",
+    evidence: "Frequencies, throttle counts and states of cooling devices during the result. A CPU \
+           that had little to do may be slow; a fan that turns faster harms nothing while \
+           frequencies stay.",
+    remedy: "Let it cool down, and fix the frequency.",
+    source: "sbc-bench",
+};
 
 /// The clock speed of one CPU during the result.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,22 @@
 //! Traffic on an interface of the test that was not the test's.
 
+use measurement::{Page, RuleId};
+
 use super::Thresholds;
 use crate::evidence::{Evidence, Flowing, Foreign, Host, Traffic};
 use crate::words::share;
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::ForeignTraffic,
+    title: "Foreign traffic on the interface",
+    what: "More than 2 % of its bytes cannot have been the test's.",
+    why: "They took their share of the link, of its queues and of the CPU that receives.",
+    evidence: "Bytes of the interface beyond the most that payload, headers, acknowledgements and \
+           the control connection can be.",
+    remedy: "Stop it, or repeat.",
+    source: "",
+};
 
 /// What others sent or received on an interface, the way on which it was more; none: nothing
 /// to speak of, or it is not known.

@@ -1,11 +1,25 @@
 //! CPU time that other processes took, and whether tasks waited meanwhile (`/proc/stat`,
 //! `/proc/pressure/cpu`).
 
-use measurement::Role;
 use measurement::host::{Family, counter};
+use measurement::{Page, Role, RuleId};
 
 use super::{Severity, Thresholds, software_path};
 use crate::evidence::{Evidence, Host};
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::OtherProcesses,
+    title: "Other processes used CPU time",
+    what: "They ran for more than 5 % of one CPU, while some task had to wait for a CPU for \
+           more than 5 % of the time.",
+    why: "Either alone does no harm; together they say that the test waited for others.",
+    evidence: "Time of all CPUs (`/proc/stat`) without interrupts and without linerate's own, and \
+           `some` of `/proc/pressure/cpu`. An end that shares the kernel and says nothing of \
+           itself counts with what it says of its CPU use.",
+    remedy: "Stop them.",
+    source: "",
+};
 
 /// What others took of a host, and how much tasks had to wait.
 #[derive(Clone, Copy, Debug, PartialEq)]

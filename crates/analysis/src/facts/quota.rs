@@ -3,9 +3,21 @@
 use std::time::Duration;
 
 use measurement::host::counter;
+use measurement::{Page, RuleId};
 
 use super::Severity;
 use crate::evidence::Host;
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::CgroupCpuQuota,
+    title: "cgroup CPU quota throttled the test",
+    what: "The group was throttled during the result.",
+    why: "Then the quota is the limit, and it stops all threads at once until its next period.",
+    evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",
+    remedy: "A larger quota.",
+    source: "",
+};
 
 /// How often and for how long the group stood still during the result.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,25 @@
 use std::time::Duration;
 
 use measurement::host::{Family, counter};
+use measurement::{Page, RuleId};
 
 use super::{Thresholds, others_cpu, software_path};
 use crate::evidence::{Evidence, Host};
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::RunDelay,
+    title: "Scheduler run delay",
+    what: "It could have run and did not for more than 1 % of the time.",
+    why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
+           rate asked and lost nothing was not harmed by a little of it. Where both ends share \
+           the CPUs of one host, and nobody else ran there, they waited for each other: that is \
+           what such a path is, and it is only noted.",
+    evidence: "Run delay of each worker's thread (`/proc/<pid>/task/<tid>/schedstat`, field 2) less \
+           what waking it takes.",
+    remedy: "Free the CPU or choose another.",
+    source: "B. Gregg, USE method",
+};
 
 /// Share of the time that the worker waited for a CPU which waited most, beyond what it takes
 /// to wake it; none: the host does not report it.

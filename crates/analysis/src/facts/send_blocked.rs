@@ -2,9 +2,23 @@
 
 use std::time::Duration;
 
-use measurement::{Direction, DirectionOutcome, TestRecord};
+use measurement::{Direction, DirectionOutcome, Page, RuleId, TestRecord};
 
 use crate::evidence::{Evidence, senders};
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::SenderBelowRate,
+    title: "Sender below the requested rate",
+    what: "Less than 98 % of it was handed to the sockets.",
+    why: "Then loss and rate belong to another load than the one that was asked for, and what \
+           looks like the network's limit is the sender's. TCP may be held back by the network \
+           or the receiver, which is what a test of it is for: that is only noted.",
+    evidence: "What was offered against what was asked; the sender's worker, its waits for a CPU, \
+           its stalls, what it gave up.",
+    remedy: "As the cause has it.",
+    source: "",
+};
 
 /// Share of the time in which the sender's sockets had no room, mean over its streams; zero if
 /// the sender does not report it.

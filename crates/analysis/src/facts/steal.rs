@@ -3,9 +3,22 @@
 use std::time::Duration;
 
 use measurement::host::counter;
+use measurement::{Page, RuleId};
 
 use super::Thresholds;
 use crate::evidence::Host;
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::CpuSteal,
+    title: "CPU steal time",
+    what: "More than 1 % of the time of a CPU was stolen.",
+    why: "The host stood still then, whatever it shows of itself. The time is counted in \
+           ticks, so that a few of them tell nothing.",
+    evidence: "Steal time (`/proc/stat`, field 8).",
+    remedy: "Repeat; a machine of its own.",
+    source: "",
+};
 
 /// What was taken from the CPU that lost most.
 #[derive(Clone, Copy, Debug, PartialEq)]

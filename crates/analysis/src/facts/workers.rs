@@ -1,8 +1,21 @@
 //! Workers, the threads that ran a test, that had no time left.
 
-use measurement::{MpuUse, Role};
+use measurement::{MpuUse, Page, Role, RuleId};
 
 use crate::evidence::{Evidence, sender};
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::WorkerSaturated,
+    title: "Worker thread saturated",
+    what: "It was busy for 95 % of the time or more.",
+    why: "Then the rate may be what the tool can do on that host, and not what the network \
+           can. It matters less where no rate was asked: the box's own limit is what such a \
+           test finds, and it is said.",
+    evidence: "The time that each worker ran and did not spin.",
+    remedy: "More streams, engines that move more with each call.",
+    source: "",
+};
 
 /// The busiest worker of an end, if it had no time left.
 pub(crate) fn at_its_limit<'a>(evidence: &Evidence<'a>, role: &Role) -> Option<(u32, &'a MpuUse)> {

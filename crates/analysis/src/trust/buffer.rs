@@ -3,7 +3,7 @@
 use measurement::record::StreamRecord;
 use measurement::{ByteSize, Role};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::count;
 
 pub(crate) const PAGE: Page = Page {
@@ -21,7 +21,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let Some(asked) = evidence.record.plan.options.window else { return Vec::new() };
     let here = here(evidence, asked);
     let there = there(evidence, asked);
@@ -36,7 +36,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     here.into_iter().chain(there).chain(tuning).collect()
 }
 
-fn here(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
+fn here(evidence: &Test<'_>, asked: ByteSize) -> Option<Finding> {
     let buffer = |stream: &StreamRecord| {
         if stream.sender { stream.send_buffer } else { stream.receive_buffer }
     };
@@ -57,7 +57,7 @@ fn here(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
 }
 
 /// The server's buffers are not told, but what it may have at most is.
-fn there(evidence: &Evidence<'_>, asked: ByteSize) -> Option<Finding> {
+fn there(evidence: &Test<'_>, asked: ByteSize) -> Option<Finding> {
     let host = evidence.host(&Role::Peer)?;
     let sends = evidence.flows.iter().any(|flow| flow.sender() == Role::Peer);
     let name = if sends { "net.core.wmem_max" } else { "net.core.rmem_max" };

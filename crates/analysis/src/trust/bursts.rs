@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::units::show_duration;
 use measurement::{BitRate, PacingReport, PacingWay};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::words::count;
 
@@ -23,14 +23,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     if !evidence.is_udp() {
         return Vec::new();
     }
     evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let pacing = flow.outcome.pacing.as_ref().filter(|pacing| pacing.way != PacingWay::Kernel)?;
     let plan = &evidence.record.plan;
     let (at_once, asked) = (pacing.batches.p99, u64::from(plan.options.burst.unwrap_or(1)));

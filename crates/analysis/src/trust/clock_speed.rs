@@ -1,27 +1,14 @@
 //! `cpu-frequency-drop`: CPUs changed their speed.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::Host;
 use crate::facts::clock_speed;
 use crate::words::{self, count, counted, share};
 use measurement::host::{EachCounter, Family, counter};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::CpuFrequencyDrop,
-    title: "CPU frequency dropped",
-    what: "The frequency of a busy CPU fell by more than 5 % below what it was in the same run, \
-           the hardware throttled it, or a cooling device had to do more.",
-    why: "Then the first seconds and the last are of two different hosts.",
-    evidence: "Frequencies, throttle counts and states of cooling devices during the result. A CPU \
-           that had little to do may be slow; a fan that turns faster harms nothing while \
-           frequencies stay.",
-    remedy: "Let it cool down, and fix the frequency.",
-    source: "sbc-bench",
-};
+pub(super) const RULE: Rule = Rule { page: &clock_speed::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.kernels().flat_map(of).collect()
 }
 

@@ -6,7 +6,7 @@ use measurement::plan::MIN_DATAGRAM;
 use measurement::units::show_duration;
 use measurement::{ByteSize, DirectionOutcome, TestPlan};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::RateGranularity,
@@ -20,7 +20,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let block = evidence.record.streams.first().map(|stream| stream.block);
     let mut flows = evidence.flows.iter();
     let text = flows.find_map(|flow| of(flow.outcome, &evidence.record.plan, block?));

@@ -2,7 +2,7 @@
 
 use measurement::Role;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::CongestionControlDiffers,
@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let plan = &evidence.record.plan;
     let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives());
     let used = evidence.record.peer_congestion.as_deref();

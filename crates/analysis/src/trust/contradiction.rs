@@ -1,6 +1,6 @@
 //! `counters-contradict`: the two ends contradict each other.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::evidence::streams;
 
@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let peer = evidence.record.peer.as_ref();
     let software = peer.map_or("whose software is not known", |peer| peer.software.as_str());
     let more = evidence.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {

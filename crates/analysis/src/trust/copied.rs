@@ -1,6 +1,6 @@
 //! `zerocopy-copied`: sends that were not to be copied were copied.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::words::count;
 
@@ -17,11 +17,11 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let sends = flow.outcome.engines.send.as_ref()?.in_place?;
     let copied = sends.copied_share();
     if copied.is_some_and(|share| share <= TOLD) && sends.written == 0 {

@@ -5,7 +5,7 @@ use measurement::units::show_duration;
 
 use measurement::TestRecord;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::TestIncomplete,
@@ -20,7 +20,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let record = evidence.record;
     match &record.outcome.ending {
         Ending::Completed => broken(record).into_iter().collect(),

@@ -1,30 +1,19 @@
 //! `foreign-traffic`: somebody else used the test's interface.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::{Flowing, Host};
 use crate::facts::foreign_traffic;
 use crate::words::{self, percent};
 use measurement::ByteSize;
 use measurement::host::Family;
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::ForeignTraffic,
-    title: "Foreign traffic on the interface",
-    what: "More than 2 % of its bytes cannot have been the test's.",
-    why: "They took their share of the link, of its queues and of the CPU that receives.",
-    evidence: "Bytes of the interface beyond the most that payload, headers, acknowledgements and \
-           the control connection can be.",
-    remedy: "Stop it, or repeat.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &foreign_traffic::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.hosts.iter().flat_map(|host| of(evidence, host)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
+fn of(evidence: &Test<'_>, host: &Host<'_>) -> Vec<Finding> {
     if !host.tells(Family::INTERFACE) {
         let what = format!("foreign traffic on interfaces of {}", words::host(host.role()));
         return vec![Finding::unchecked(what, "it does not tell what they carried")];
@@ -49,7 +38,7 @@ fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Vec<Finding> {
 }
 
 /// Both ends on one loopback see the same.
-fn is_told_already(evidence: &Evidence<'_>, host: &Host<'_>, name: &str) -> bool {
+fn is_told_already(evidence: &Test<'_>, host: &Host<'_>, name: &str) -> bool {
     let is_loopback = |host: &Host<'_>| {
         host.interface(name).is_some_and(|one| one.kind.as_deref() == Some("loopback"))
     };

@@ -1,6 +1,6 @@
 //! `reassembly-failures`: datagrams travelled in fragments, and some could not be put together.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::evidence::Host;
 use crate::words::{self, counted};
 use measurement::host::{Counter, counter};
@@ -18,14 +18,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     if !evidence.is_udp() {
         return Vec::new();
     }
     evidence.ends().filter_map(|host| of(evidence, host)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let stream = evidence.record.streams.first()?;
     let known = host.interfaces().iter().filter_map(|name| host.interface(name));
     let mtu = u64::from(known.map(|one| one.mtu).filter(|mtu| *mtu > 0).min()?);

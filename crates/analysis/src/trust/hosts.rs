@@ -3,7 +3,7 @@
 use measurement::record::Source;
 use measurement::{Peer, Role};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words;
 
 pub(crate) const PAGE: Page = Page {
@@ -20,7 +20,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let silent = [Role::Here, Role::Peer].into_iter();
     let silent = silent.filter(|role| evidence.host(role).is_none());
     let nobody_watched = evidence.host(&Role::Here).is_none();
@@ -44,7 +44,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-fn why(evidence: &Evidence<'_>, nobody_watched: bool) -> String {
+fn why(evidence: &Test<'_>, nobody_watched: bool) -> String {
     let Some(Peer { software, .. }) = &evidence.record.peer else {
         return "the record does not have it".to_owned();
     };

@@ -3,7 +3,7 @@
 use measurement::Role;
 use measurement::record::ArrivalClock;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::words::{count, host};
 
@@ -20,12 +20,12 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let flows = evidence.flows.iter().filter(|flow| flow.outcome.jitter_seconds.is_some());
     flows.flat_map(|flow| [read(evidence, flow), heaped(evidence, flow)]).flatten().collect()
 }
 
-fn read(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn read(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let own = evidence.record.streams.iter().filter(|stream| !stream.sender);
     let is_read = own.into_iter().any(|stream| stream.arrivals == Some(ArrivalClock::Reader));
     let is_read = is_read && flow.receiver() == Role::Here;
@@ -40,7 +40,7 @@ fn read(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
     })
 }
 
-fn heaped(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn heaped(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let usual = flow.outcome.pacing.as_ref()?.batches.p50;
     (usual > FEW).then(|| {
         let role = flow.sender();

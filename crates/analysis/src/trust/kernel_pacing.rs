@@ -1,6 +1,6 @@
 //! `udp-pacing-without-fq`: the kernel was asked to space datagrams, and nothing there does.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::evidence::Host;
 use crate::words;
@@ -18,14 +18,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     if !evidence.is_udp() || evidence.record.plan.options.socket_rate.is_none() {
         return Vec::new();
     }
     evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let role = flow.sender();
     let host = evidence.host(&role)?;
     let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;

@@ -1,6 +1,6 @@
 //! `link-flap`: the link went away and came back.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::{self, counted};
 use measurement::host::counter;
 
@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let all = evidence
         .hosts
         .iter()

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use measurement::judgement::{Drop, Place};
 use measurement::{Ledger, Role};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 use crate::facts::firewall;
 use crate::words::{self, count, counted, percent, share};
@@ -23,7 +23,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let of = |flow| {
         let text = format!("{}{}", evidence.prefix(flow), in_words(evidence, flow)?);
         Some(Finding::note(None, text))
@@ -31,7 +31,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     evidence.flows.iter().filter_map(of).collect()
 }
 
-fn in_words(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
+fn in_words(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
     let mut drops: Vec<&Drop> = ledger.drops.iter().filter(|drop| drop.datagrams > 0).collect();
     drops.sort_by_key(|drop| Reverse(drop.datagrams));
@@ -57,7 +57,7 @@ fn in_words(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
     Some(format!("{where_to}; {remedy}"))
 }
 
-fn place(evidence: &Evidence<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
+fn place(evidence: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
     let (sender, receiver) = (words::host(&flow.sender()), words::host(&flow.receiver()));
     let counter = &drop.counter;
     let place = match drop.place {
@@ -82,14 +82,14 @@ fn place(evidence: &Evidence<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
 }
 
 /// The buffer that was too small, if it is one of ours.
-fn buffer(evidence: &Evidence<'_>, flow: &Flow<'_>) -> String {
+fn buffer(evidence: &Test<'_>, flow: &Flow<'_>) -> String {
     let own = evidence.record.streams.iter().find(|stream| !stream.sender);
     let own = own.filter(|_| flow.receiver() == Role::Here);
     let buffer = own.and_then(|stream| stream.receive_buffer);
     buffer.map_or_else(String::new, |buffer| format!(" (SO_RCVBUF {buffer})"))
 }
 
-fn remainder(evidence: &Evidence<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
+fn remainder(evidence: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
     if firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger) {
         let receiver = words::host(&flow.receiver());
         return format!(

@@ -2,7 +2,7 @@
 
 use measurement::Role;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::PeerVersionDefects,
@@ -17,7 +17,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     if !evidence.is_udp() {
         return Vec::new();
     }
@@ -25,7 +25,7 @@ fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
     found.into_iter().flatten().collect()
 }
 
-fn omitted_loss(evidence: &Evidence<'_>) -> Option<Finding> {
+fn omitted_loss(evidence: &Test<'_>) -> Option<Finding> {
     let record = evidence.record;
     let mixes = !record.plan.omit.is_zero()
         && record.peer_streams.iter().any(|stream| stream.omitted_datagrams.is_none());
@@ -38,7 +38,7 @@ fn omitted_loss(evidence: &Evidence<'_>) -> Option<Finding> {
     mixes.then(|| if lost { Finding::suspect(peer, text) } else { Finding::note(peer, text) })
 }
 
-fn wrong_clock(evidence: &Evidence<'_>) -> Option<Finding> {
+fn wrong_clock(evidence: &Test<'_>) -> Option<Finding> {
     let told = evidence
         .flows
         .iter()
@@ -52,7 +52,7 @@ fn wrong_clock(evidence: &Evidence<'_>) -> Option<Finding> {
     })
 }
 
-fn bursts(evidence: &Evidence<'_>) -> Option<Finding> {
+fn bursts(evidence: &Test<'_>) -> Option<Finding> {
     let sends = evidence
         .flows
         .iter()
@@ -67,7 +67,7 @@ fn bursts(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// Of `iperf3 3.12`, or `iperf 3.1.3`; none: it is no iperf3, or did not tell.
-fn version(evidence: &Evidence<'_>) -> Option<(u32, u32)> {
+fn version(evidence: &Test<'_>) -> Option<(u32, u32)> {
     let software = evidence.record.peer.as_ref()?.software.strip_prefix("iperf")?;
     let number = software.rsplit(' ').next()?;
     let mut parts = number.split(|other: char| !other.is_ascii_digit());

@@ -3,7 +3,7 @@
 use measurement::Loaded;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::ClockOffsetUncertain,
@@ -20,7 +20,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.record.outcome.latency.as_ref().and_then(of).into_iter().collect()
 }
 

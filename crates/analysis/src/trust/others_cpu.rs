@@ -3,32 +3,19 @@
 use measurement::Role;
 use measurement::host::Family;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::Host;
 use crate::facts::others_cpu;
 use crate::words::{self, percent};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::OtherProcesses,
-    title: "Other processes used CPU time",
-    what: "They ran for more than 5 % of one CPU, while some task had to wait for a CPU for \
-           more than 5 % of the time.",
-    why: "Either alone does no harm; together they say that the test waited for others.",
-    evidence: "Time of all CPUs (`/proc/stat`) without interrupts and without linerate's own, and \
-           `some` of `/proc/pressure/cpu`. An end that shares the kernel and says nothing of \
-           itself counts with what it says of its CPU use.",
-    remedy: "Stop them.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &others_cpu::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let ends = evidence.kernels().filter(|host| !matches!(host.role(), Role::Observed(_)));
     ends.filter_map(|host| of(evidence, host)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let missing =
         [Family::CPU, Family::PROCESS, Family::PRESSURE].into_iter().find(|one| !host.tells(*one));
     if let Some(family) = missing {

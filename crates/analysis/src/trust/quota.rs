@@ -3,24 +3,14 @@
 use measurement::host::Family;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::Host;
 use crate::facts::quota;
 use crate::words::{self, counted};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::CgroupCpuQuota,
-    title: "cgroup CPU quota throttled the test",
-    what: "The group was throttled during the result.",
-    why: "Then the quota is the limit, and it stops all threads at once until its next period.",
-    evidence: "`nr_throttled` and `throttled_usec` of `cpu.stat` (cgroups(7)).",
-    remedy: "A larger quota.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.ends().filter_map(of).collect()
 }
 

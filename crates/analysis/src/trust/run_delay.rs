@@ -1,31 +1,17 @@
 //! `run-delay`: a worker waited for a CPU.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::Host;
 use crate::facts::run_delay;
 use crate::words::{self, percent};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::RunDelay,
-    title: "Scheduler run delay",
-    what: "It could have run and did not for more than 1 % of the time.",
-    why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
-           rate asked and lost nothing was not harmed by a little of it. Where both ends share \
-           the CPUs of one host, and nobody else ran there, they waited for each other: that is \
-           what such a path is, and it is only noted.",
-    evidence: "Run delay of each worker's thread (`/proc/<pid>/task/<tid>/schedstat`, field 2) less \
-           what waking it takes.",
-    remedy: "Free the CPU or choose another.",
-    source: "B. Gregg, USE method",
-};
+pub(super) const RULE: Rule = Rule { page: &run_delay::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.ends().filter_map(|host| of(evidence, host)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let Some(share) = run_delay::share(evidence, host) else {
         let what = format!("whether workers of {} waited for a CPU", words::host(host.role()));
         return Some(Finding::unchecked(what, "its kernel tells no run delay (CONFIG_SCHED_INFO)"));

@@ -3,31 +3,18 @@
 use measurement::host::counter;
 use measurement::{Role, Stamp};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::accounts::Flow;
 use crate::facts::{run_delay, send_blocked, workers};
 use crate::words::{self, percent, share};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::SenderBelowRate,
-    title: "Sender below the requested rate",
-    what: "Less than 98 % of it was handed to the sockets.",
-    why: "Then loss and rate belong to another load than the one that was asked for, and what \
-           looks like the network's limit is the sender's. TCP may be held back by the network \
-           or the receiver, which is what a test of it is for: that is only noted.",
-    evidence: "What was offered against what was asked; the sender's worker, its waits for a CPU, \
-           its stalls, what it gave up.",
-    remedy: "As the cause has it.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &send_blocked::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
     if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(evidence.record, flow.outcome) {
@@ -69,7 +56,7 @@ enum Cause {
 }
 
 /// What explains that this share of the rate is `missing`.
-fn cause(evidence: &Evidence<'_>, flow: &Flow<'_>, role: &Role, missing: f64) -> Cause {
+fn cause(evidence: &Test<'_>, flow: &Flow<'_>, role: &Role, missing: f64) -> Cause {
     if evidence.record.outcome.broken.is_some() {
         return Cause::Broken;
     }

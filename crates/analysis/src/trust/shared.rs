@@ -3,7 +3,7 @@
 use measurement::record::Neighbour;
 use measurement::{BitRate, ByteSize, Role};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::ConcurrentTests,
@@ -17,7 +17,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let record = evidence.record;
     let moved: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
     if moved.is_empty() {

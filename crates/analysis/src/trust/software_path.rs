@@ -1,6 +1,6 @@
 //! `virtual-path`: the path was software.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::facts::software_path;
 
 pub(crate) const PAGE: Page = Page {
@@ -17,7 +17,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let text = software_path::kind(evidence).map(|kind| {
         format!(
             "a path in software ({kind}): it says nothing about a link or a NIC; test between two \

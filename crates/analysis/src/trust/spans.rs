@@ -3,7 +3,7 @@
 use measurement::DirectionOutcome;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::is_short;
 
 pub(crate) const PAGE: Page = Page {
@@ -18,7 +18,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let text = evidence.flows.iter().find_map(|flow| of(flow.outcome));
     text.map(|text| Finding::note(None, text)).into_iter().collect()
 }

@@ -1,6 +1,6 @@
 //! `spurious-retransmissions`: segments were sent again that had arrived.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::{count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let of = |flow: &crate::accounts::Flow<'_>| {
         let tcp = flow.account.tcp.as_ref()?;
         let spurious = tcp.spurious_segments.min(tcp.retransmitted_segments);

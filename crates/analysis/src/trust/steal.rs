@@ -3,29 +3,18 @@
 use measurement::Role;
 use measurement::host::Family;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::evidence::Host;
 use crate::facts::steal;
 use crate::words::{self, percent};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::CpuSteal,
-    title: "CPU steal time",
-    what: "More than 1 % of the time of a CPU was stolen.",
-    why: "The host stood still then, whatever it shows of itself. The time is counted in \
-           ticks, so that a few of them tell nothing.",
-    evidence: "Steal time (`/proc/stat`, field 8).",
-    remedy: "Repeat; a machine of its own.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &steal::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     evidence.kernels().filter_map(|host| of(evidence, host)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Finding> {
+fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     if !host.tells(Family::CPU) {
         let what = format!("time that a hypervisor took from {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it does not tell how its CPUs spent their time"));

@@ -1,6 +1,6 @@
 //! `tail-loss`: the last datagrams never arrived.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::words::counted;
 
 pub(crate) const PAGE: Page = Page {
@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let tails = evidence.flows.iter().filter_map(|flow| {
         let ledger = flow.account.ledger.as_ref()?;
         let tail = ledger.tail.filter(|tail| tail.saturating_mul(TOLD) > ledger.sent)?;

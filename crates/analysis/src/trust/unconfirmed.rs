@@ -1,6 +1,6 @@
 //! `receiver-result-missing`: nobody confirmed what arrived.
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::ReceiverResultMissing,
@@ -15,7 +15,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let silent = evidence.flows.iter().filter(|flow| flow.outcome.delivered.is_none());
     silent
         .map(|flow| {

@@ -3,7 +3,7 @@
 use measurement::Steady;
 use measurement::units::show_duration;
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
 
 pub(crate) const PAGE: Page = Page {
@@ -18,12 +18,12 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let of = |flow: &Flow<'_>| Some(Finding::note(None, of(evidence, flow)?));
     evidence.flows.iter().filter_map(of).collect()
 }
 
-fn of(evidence: &Evidence<'_>, flow: &Flow<'_>) -> Option<String> {
+fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let steady = flow.account.steady?;
     let (rate, whole) = (steady.rate.bits_per_second(), steady.whole.bits_per_second());
     if rate.abs_diff(whole) as f64 <= TOLD * rate as f64 {

@@ -2,33 +2,21 @@
 
 use measurement::{DirectionOutcome, MpuUse, Role, Stamp};
 
-use super::{Evidence, Finding, Page, Rule, RuleId};
+use super::{Finding, Rule, Test};
 use crate::accounts::Flow;
 use crate::facts::workers;
 use crate::words::{self, is_short};
 
-pub(crate) const PAGE: Page = Page {
-    id: RuleId::WorkerSaturated,
-    title: "Worker thread saturated",
-    what: "It was busy for 95 % of the time or more.",
-    why: "Then the rate may be what the tool can do on that host, and not what the network \
-           can. It matters less where no rate was asked: the box's own limit is what such a \
-           test finds, and it is said.",
-    evidence: "The time that each worker ran and did not spin.",
-    remedy: "More streams, engines that move more with each call.",
-    source: "",
-};
+pub(super) const RULE: Rule = Rule { page: &workers::PAGE, check };
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
-
-fn check(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn check(evidence: &Test<'_>) -> Vec<Finding> {
     if !evidence.flows.iter().any(|flow| could_be_more(flow.outcome)) {
         return Vec::new();
     }
     [Role::Here, Role::Peer].iter().filter_map(|role| of(evidence, role)).collect()
 }
 
-fn of(evidence: &Evidence<'_>, role: &Role) -> Option<Finding> {
+fn of(evidence: &Test<'_>, role: &Role) -> Option<Finding> {
     let busy = workers::all_limiting(evidence, role);
     let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
     let is_asked = evidence.flows.iter().any(|flow| is_missed(flow, role));

@@ -3,13 +3,12 @@
 use super::{Case, Found, Rule};
 use crate::evidence::{Flowing, Host};
 use crate::facts::{Severity, foreign_traffic, send_blocked};
-use crate::trust::foreign_traffic::PAGE;
 use crate::words::{self, percent};
 use measurement::ByteSize;
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &foreign_traffic::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

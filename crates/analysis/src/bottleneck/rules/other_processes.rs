@@ -3,7 +3,6 @@
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
 use crate::facts::{Severity, others_cpu, run_delay};
-use crate::trust::others_cpu::PAGE;
 use crate::words::{self, percent};
 #[cfg(test)]
 #[cfg(test)]
@@ -11,7 +10,7 @@ use measurement::host::Family;
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &others_cpu::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

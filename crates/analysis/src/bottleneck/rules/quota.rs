@@ -7,10 +7,9 @@ use measurement::units::show_duration;
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
 use crate::facts::{Severity, quota};
-use crate::trust::quota::PAGE;
 use crate::words::{self, counted, percent};
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.wanting().next().is_some();

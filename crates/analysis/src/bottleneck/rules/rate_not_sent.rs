@@ -4,10 +4,9 @@ use super::{Case, Found, Rule};
 use crate::accounts::Flow;
 use crate::bottleneck::load;
 use crate::facts::{send_blocked, workers};
-use crate::trust::sender_short::PAGE;
 use crate::words::{self, percent, share};
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &send_blocked::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.wanting().filter_map(|flow| of(case, flow)).collect()

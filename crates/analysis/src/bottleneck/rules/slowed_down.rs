@@ -6,12 +6,11 @@ use super::{Case, Found, Rule};
 use crate::bottleneck::load;
 use crate::evidence::Host;
 use crate::facts::clock_speed;
-use crate::trust::clock_speed::PAGE;
 use crate::words::{self, count, counted, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &clock_speed::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);

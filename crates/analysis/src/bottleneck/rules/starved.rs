@@ -3,12 +3,11 @@
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
 use crate::facts::{others_cpu, run_delay};
-use crate::trust::run_delay::PAGE;
 use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &run_delay::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {

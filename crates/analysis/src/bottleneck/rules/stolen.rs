@@ -3,12 +3,11 @@
 use super::{Case, Found, Rule};
 use crate::evidence::Host;
 use crate::facts::steal;
-use crate::trust::steal::PAGE;
 use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &steal::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());

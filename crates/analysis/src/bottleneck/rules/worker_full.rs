@@ -4,10 +4,9 @@ use measurement::Role;
 
 use super::{Case, Found, Rule};
 use crate::facts::workers;
-use crate::trust::worker_busy::PAGE;
 use crate::words::{self, percent};
 
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &workers::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
