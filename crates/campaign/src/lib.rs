@@ -9,10 +9,10 @@ mod diagnose;
 mod event;
 mod judge;
 mod runner;
-mod search;
+pub mod search;
 
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
 pub use judge::{attribute, judge};
 pub use runner::{ObservedHost, Results, Runner};
-pub use search::{Fastest, Next, Purpose, Repeat, Row, Search, Task, Trial};
+pub use search::{Next, Purpose, Row, Search, Task, Trial};

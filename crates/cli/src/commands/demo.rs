@@ -6,7 +6,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use campaign::{Repeat, Results, Row, Runner};
+use campaign::search::Repeat;
+use campaign::{Results, Row, Runner};
 use lab::{Access, Link, LinkSpec, Rate, Shape};
 use linux::event::StopSignals;
 use measurement::engine::{EngineName, RECVMMSG, SENDMMSG};

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use campaign::{Repeat, Row, Runner};
+use campaign::search::Repeat;
+use campaign::{Row, Runner};
 use linux::event::StopSignals;
 use measurement::exchange::MOST_DEPTH;
 use measurement::plan::PlanDraft;

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use campaign::{Fastest, Repeat, Row, Runner, Search};
+use campaign::search::{Fastest, Repeat};
+use campaign::{Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::TestPlan;
 use report::export::Table;
