@@ -45,7 +45,5 @@ pub use protocol::iperf3::{
     ServerOutput, Token,
 };
 
-/// The engines that a plan can name.
-
 /// The port that servers listen on by default.
 pub use protocol::iperf3::DEFAULT_PORT;

@@ -112,8 +112,8 @@ fn sockets(
             let ports = if has_calls { Vec::new() } else { peer.ports.clone() };
             let token = peer.hello_token;
             let order = Order { transport: plan.transport, count, under_way, token, ports };
-            let opened = in_parallel(&mut opener, order, |open| link.observer.opening(open, count));
-            opened.map(|OpenedStreams { sockets, shut }| {
+            let result = in_parallel(&mut opener, order, |open| link.observer.opening(open, count));
+            result.map(|OpenedStreams { sockets, shut }| {
                 about.notes.extend(shut_ports(link.server, &shut));
                 sockets
             })

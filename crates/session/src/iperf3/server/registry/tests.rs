@@ -27,7 +27,10 @@ fn address(last: u8) -> IpAddr {
 }
 
 fn enter(registry: &Arc<Registry>, number: u8, client: IpAddr) -> Ticket {
-    registry.enter(cookie(number), client, COST, Seat::Own).ok().expect("taken in")
+    match registry.enter(cookie(number), client, COST, Seat::Own) {
+        Ok(ticket) => ticket,
+        Err(why) => panic!("{why}"),
+    }
 }
 
 /// A connection that was accepted, and its client's end.
