@@ -5,6 +5,7 @@ mod account;
 mod engines;
 mod gro;
 mod gso;
+pub(crate) mod handshake;
 mod jitter;
 mod poll_backoff;
 mod receiver;

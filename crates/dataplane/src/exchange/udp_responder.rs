@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use linux::epoll::Interest;
 use measurement::{Exchange, StreamCounters, Timestamp};
-use protocol::iperf3::{Hello, is_reply};
 
 use super::{MAX_TURNS, Parameters, udp_message};
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
+use crate::udp::handshake;
 
 /// One stream.
 pub(super) struct UdpResponder {
@@ -35,13 +35,12 @@ impl UdpResponder {
 
     /// Answers a request, of which `length` bytes were sent.
     fn respond(&mut self, request: &[u8], length: usize) {
-        // Its first answer may be lost (clause 13.5).
-        if let Some(hello) = Hello::recognise(request) {
-            _ = self.socket.send(&hello.reply());
+        if handshake::answer_hello(request, &self.socket) {
             return;
         }
-        // What was not asked for in this test is not answered: an answer may be longer.
-        if length != self.parameters.request || is_reply(request) {
+        // Only requests of the agreed length are answered: a response may be longer than what
+        // asked for it.
+        if length != self.parameters.request {
             self.count.malformed += 1;
             self.count.bytes += length as u64;
             return;

@@ -1,55 +1,57 @@
-//! What a receiver notes of each datagram.
+//! Counts the payload datagrams of one receiving stream: order, loss and jitter. It holds no
+//! socket; the handshake is answered in `handshake.rs`.
 
-use std::net::UdpSocket;
 use std::time::Duration;
 
-use linux::udp::Received;
 use measurement::{StreamCounters, Timestamp};
-use protocol::iperf3::{CounterWidth, Header, Hello, is_reply};
+use protocol::iperf3::Header;
 
+use crate::SequenceWidth;
 use crate::udp::jitter::Jitter;
 use crate::udp::sequence::{Arrival, Sequence};
 
-/// The account of one stream.
+/// The account of one receiving stream.
 pub(super) struct ReceiverAccount {
-    width: CounterWidth,
+    width: SequenceWidth,
     sequence: Sequence,
     jitter: Jitter,
     count: StreamCounters,
 }
 
 impl ReceiverAccount {
-    /// Of datagrams whose sequence numbers have that width.
-    pub(super) fn new(width: CounterWidth) -> Self {
+    /// An account of datagrams whose sequence numbers have `width`.
+    pub(super) fn new(width: SequenceWidth) -> Self {
         let (sequence, jitter) = (Sequence::default(), Jitter::default());
         Self { width, sequence, jitter, count: StreamCounters::default() }
     }
 
-    /// What has come so far.
+    /// The counters of all datagrams so far.
     pub(super) fn count(&mut self) -> &StreamCounters {
         self.count.jitter_nanos = self.jitter.nanos();
         &self.count
     }
 
-    /// The datagrams of one piece arrived at one time.
-    pub(super) fn account_all(&mut self, received: Received<'_>, from: &UdpSocket, now: Timestamp) {
-        let arrival = received.arrival.unwrap_or(Duration::from_nanos(now.nanos()));
-        // Those behind the first one came with it: they say nothing of jitter.
+    /// Counts the payload datagrams of one packet. They share one time of arrival: the
+    /// kernel's if it stamped the packet, else `now`.
+    pub(super) fn record_packet<'a>(
+        &mut self,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+        arrival: Option<Duration>,
+        now: Timestamp,
+    ) {
         let mut sent = None;
-        for datagram in received.datagrams() {
-            let header = self.account(datagram, from, now);
+        for datagram in datagrams {
+            let header = self.record(datagram, now);
             sent = sent.or(header.map(|header| header.sent));
         }
+        // Datagrams behind the first came with it, and have no arrival time of their own.
         if let Some(sent) = sent {
-            self.jitter.update(arrival, sent);
+            self.jitter.update(arrival.unwrap_or(Duration::from_nanos(now.nanos())), sent);
         }
     }
 
-    /// Its header, if it is data.
-    fn account(&mut self, datagram: &[u8], from: &UdpSocket, now: Timestamp) -> Option<Header> {
-        if is_greeting(datagram, from) {
-            return None;
-        }
+    /// Counts one datagram and returns its header; none: it is too short to have one.
+    fn record(&mut self, datagram: &[u8], now: Timestamp) -> Option<Header> {
         self.count.bytes += datagram.len() as u64;
         self.count.blocks += 1;
         self.count.last = now;
@@ -57,18 +59,18 @@ impl ReceiverAccount {
             self.count.malformed += 1;
             return None;
         };
-        self.place(self.full_number(header.sequence));
+        self.record_sequence(self.full_number(header.sequence));
         Some(header)
     }
 
     fn full_number(&self, number: u64) -> u64 {
         match self.width {
-            CounterWidth::Bits64 => number,
-            CounterWidth::Bits32 => self.sequence.widen(u32::try_from(number).unwrap_or(0)),
+            SequenceWidth::Bits64 => number,
+            SequenceWidth::Bits32 => self.sequence.widen(u32::try_from(number).unwrap_or(0)),
         }
     }
 
-    fn place(&mut self, number: u64) {
+    fn record_sequence(&mut self, number: u64) {
         match self.sequence.record(number) {
             Arrival::New => self.count.unique += 1,
             Arrival::Reordered => {
@@ -83,13 +85,28 @@ impl ReceiverAccount {
     }
 }
 
-/// A repeated hello or reply is no data; a hello is answered again, since its
-/// first answer may be lost (clause 13.5).
-fn is_greeting(payload: &[u8], from: &UdpSocket) -> bool {
-    if let Some(hello) = Hello::recognise(payload) {
-        // If this answer is lost too, the hello comes again.
-        _ = from.send(&hello.reply());
-        return true;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn datagram(sequence: u64) -> [u8; 16] {
+        let mut datagram = [0; 16];
+        let header = Header { sent: Timestamp::from_nanos(1_000), sequence };
+        header.write(SequenceWidth::Bits64, &mut datagram);
+        datagram
     }
-    is_reply(payload)
+
+    #[test]
+    fn datagrams_are_counted_without_a_socket() {
+        let mut account = ReceiverAccount::new(SequenceWidth::Bits64);
+        let packet = [1, 3, 2, 3].map(datagram);
+        let now = Timestamp::from_nanos(5_000);
+        let short = [0; 3];
+        let datagrams = packet.iter().map(|one| &one[..]).chain([&short[..]]);
+        account.record_packet(datagrams, None, now);
+        let count = account.count();
+        assert_eq!((count.blocks, count.bytes, count.last), (5, 67, now));
+        assert_eq!((count.unique, count.reordered, count.duplicate), (3, 1, 1));
+        assert_eq!((count.malformed, count.sequence), (1, 3));
+    }
 }

@@ -6,8 +6,8 @@ use std::net::UdpSocket;
 use std::sync::Arc;
 
 use measurement::Engine;
-use protocol::iperf3::CounterWidth;
 
+use crate::SequenceWidth;
 use crate::budget::{Budget, Goal};
 use crate::counters::Counters;
 use crate::pacing::Pacer;
@@ -27,7 +27,7 @@ pub struct Outgoing {
     /// Its connected socket.
     pub socket: Arc<UdpSocket>,
     /// Width of its sequence numbers.
-    pub width: CounterWidth,
+    pub width: SequenceWidth,
     /// Where it counts.
     pub counters: Arc<Counters>,
     /// What it may send; none: without end.
@@ -73,7 +73,7 @@ pub struct Incoming {
     /// Its connected socket, which it sets up.
     pub socket: Arc<UdpSocket>,
     /// Width of the sequence numbers.
-    pub width: CounterWidth,
+    pub width: SequenceWidth,
     /// Where it counts.
     pub counters: Arc<Counters>,
     /// What it credits its bytes to.

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use linux::epoll::Interest;
 use linux::udp::{ReceiveBatch, Received};
 use measurement::{Engine, Timestamp};
-use protocol::iperf3::CounterWidth;
 
+use crate::SequenceWidth;
 use crate::budget::Goal;
 use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
-use crate::udp::Recvmmsg;
 use crate::udp::account::ReceiverAccount;
 use crate::udp::poll_backoff::PollBackoff;
+use crate::udp::{Recvmmsg, handshake};
 
 /// How datagrams are taken from the kernel.
 pub trait ReceiveMethod: Send + Sized {
@@ -57,7 +57,7 @@ pub struct Receiver<I = Recvmmsg> {
 
 impl Receiver {
     /// A receiver of datagrams of one peer, each on its own unless the socket coalesces them.
-    pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
+    pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Recvmmsg, socket, width, published)
     }
 }
@@ -66,7 +66,7 @@ impl<I: ReceiveMethod> Receiver<I> {
     pub(crate) fn with_engine(
         engine: I,
         socket: Arc<UdpSocket>,
-        width: CounterWidth,
+        width: SequenceWidth,
         published: Arc<Counters>,
     ) -> Self {
         // What a ring brings interrupts every sleep.
@@ -114,19 +114,21 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let pieces = match self.engine.receive(&self.socket, &mut scratch.incoming) {
-            Ok(pieces) => pieces,
+        let packets = match self.engine.receive(&self.socket, &mut scratch.incoming) {
+            Ok(packets) => packets,
             Err(error) => return self.refused(&error, now),
         };
         let before = self.account.count().bytes;
-        for index in 0..pieces {
+        for index in 0..packets {
             let received = self.engine.get(&scratch.incoming, index);
-            self.account.account_all(received, &self.socket, now);
+            let socket = &self.socket;
+            let payload = received.datagrams().filter(|one| !handshake::consume(one, socket));
+            self.account.record_packet(payload, received.arrival, now);
         }
         let count = self.account.count();
         self.published.publish_datagrams(count);
         let bytes = count.bytes - before;
-        self.backoff.record(pieces, bytes);
+        self.backoff.record(packets, bytes);
         if let Some(goal) = &self.goal {
             goal.credit(bytes);
         }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use linux::epoll::Interest;
 use linux::udp::SendBatch;
 use measurement::{Engine, StreamCounters, Timestamp};
-use protocol::iperf3::{CounterWidth, Header};
+use protocol::iperf3::Header;
 
+use crate::SequenceWidth;
 use crate::budget::Budget;
 use crate::counters::Counters;
 use crate::pacing::Pacer;
@@ -44,7 +45,7 @@ pub trait SendMethod: Send + Sized {
 pub struct Sender<O = Sendmmsg> {
     engine: O,
     socket: Arc<UdpSocket>,
-    width: CounterWidth,
+    width: SequenceWidth,
     datagrams: Option<Arc<Budget>>,
     /// Taken from the budget and not sent yet.
     held: usize,
@@ -57,14 +58,14 @@ pub struct Sender<O = Sendmmsg> {
 
 impl Sender {
     /// A sender of datagrams over a connected socket, each on its own.
-    pub fn new(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
+    pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Sendmmsg, socket, width, published)
     }
 }
 
 impl Sender<Gso> {
     /// A sender of datagrams over a connected socket, a batch in one piece.
-    pub fn gso(socket: Arc<UdpSocket>, width: CounterWidth, published: Arc<Counters>) -> Self {
+    pub fn gso(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Gso, socket, width, published)
     }
 }
@@ -73,7 +74,7 @@ impl<O: SendMethod> Sender<O> {
     pub(crate) fn with_engine(
         engine: O,
         socket: Arc<UdpSocket>,
-        width: CounterWidth,
+        width: SequenceWidth,
         published: Arc<Counters>,
     ) -> Self {
         Self {
