@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use measurement::{BitRate, Pacing, Timestamp};
 
-use crate::stream::Step;
-
 mod burst_size;
 mod schedule;
 mod statistics;
@@ -63,6 +61,15 @@ struct Limits {
     /// it goes at its end, so that the next one has to keep away from there. None: it is
     /// the network that takes its time.
     interruption: Option<Duration>,
+}
+
+/// The wait of a sender whose next block is not due yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacingWait {
+    /// It sleeps until about this time.
+    Until(Timestamp),
+    /// It sleeps until shortly before this time and spins for the rest.
+    Exactly(Timestamp),
 }
 
 /// A batch that has begun, for the record.
@@ -176,10 +183,10 @@ impl Pacer {
         now: Timestamp,
         most: usize,
         statistics: &PacingStatistics,
-    ) -> Result<usize, Step> {
+    ) -> Result<usize, PacingWait> {
         let allowed = self.allowance(now, most).map_err(|due| match self.pacing {
-            Pacing::Even => Step::Exactly(due),
-            Pacing::Smooth | Pacing::Repay => Step::Until(due),
+            Pacing::Even => PacingWait::Exactly(due),
+            Pacing::Smooth | Pacing::Repay => PacingWait::Until(due),
         })?;
         if let Some(batch) = self.take_begun() {
             statistics.note(&batch);

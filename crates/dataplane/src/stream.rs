@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use linux::epoll::Interest;
 use measurement::Timestamp;
 
+use crate::pacing::PacingWait;
 use crate::scratch::Scratch;
 
 /// What a stream needs before its next step.
@@ -27,6 +28,15 @@ pub enum Step {
     Exactly(Timestamp),
     /// Nothing: it is finished.
     Done,
+}
+
+impl From<PacingWait> for Step {
+    fn from(wait: PacingWait) -> Self {
+        match wait {
+            PacingWait::Until(time) => Self::Until(time),
+            PacingWait::Exactly(time) => Self::Exactly(time),
+        }
+    }
 }
 
 /// One stream of a test, as a worker drives it.

@@ -149,7 +149,7 @@ impl<S: Source> Stream for Sender<S> {
             if let Some(pacer) = &mut self.pacer {
                 match pacer.step(now, 1, &scratch.pacing) {
                     Ok(_) => pacer.sent(1),
-                    Err(wait) => return wait,
+                    Err(wait) => return wait.into(),
                 }
             }
             self.rest = self.begin_block();
