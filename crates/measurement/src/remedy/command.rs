@@ -101,8 +101,8 @@ fn bytes(size: ByteSize) -> String {
     let bytes = size.bytes();
     match bytes {
         0 => "0".to_owned(),
-        _ if bytes % (1 << 20) == 0 => format!("{}M", bytes >> 20),
-        _ if bytes % (1 << 10) == 0 => format!("{}K", bytes >> 10),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}K", bytes >> 10),
         _ => bytes.to_string(),
     }
 }
