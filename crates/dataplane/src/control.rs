@@ -1,4 +1,5 @@
-//! What the owner of a pool asks of each MPU, as workloads that go before all streams.
+//! The control workloads of each MPU, which run before all of its streams: one ends the
+//! sending, one reports counters. `pool.rs` starts and signals them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -32,28 +33,28 @@ impl Workload for Stopper {
     }
 }
 
-/// Reports what the streams of its MPU have counted, between two of their steps, whenever
-/// it gets a signal.
+/// Reports the counters of the streams of its MPU, between two of their steps, at every
+/// signal.
 pub(crate) struct Reporter {
-    /// The streams of the MPU.
+    /// The counters of the streams of the MPU.
     pub(crate) counters: Vec<Arc<Counters>>,
     pub(crate) reports: Arc<ReportQueue>,
-    /// Where reports that were read come back to.
+    /// Reports that were read come back here to be used again.
     pub(crate) spare: Arc<Queue<Report>>,
 }
 
-/// Where the reports of all MPUs arrive.
+/// The reports of all MPUs on their way to the host.
 pub(crate) struct ReportQueue {
-    /// Number of the report that is wanted.
+    /// The number of the report that was asked for last.
     pub(crate) wanted: AtomicU64,
-    pub(crate) reports: Queue<Report>,
+    pub(crate) queue: Queue<Report>,
 }
 
-/// What the streams of one MPU had counted at one instant.
+/// The counters of the streams of one MPU at one instant.
 pub(crate) struct Report {
     pub(crate) number: u64,
     pub(crate) mpu: usize,
-    /// In the order in which the MPU got the streams; allocated once.
+    /// In the order in which the MPU got the streams. Allocated once.
     pub(crate) counters: Vec<StreamCounters>,
 }
 
@@ -70,8 +71,8 @@ impl Workload for Reporter {
                 report.number = self.reports.wanted.load(Acquire);
                 report.counters.clear();
                 report.counters.extend(self.counters.iter().map(|counters| counters.read()));
-                // There is room for all reports that exist.
-                _ = self.reports.reports.try_push(report);
+                // The queue has room for all reports that exist.
+                _ = self.reports.queue.try_push(report);
             }
         }
     }

@@ -32,7 +32,7 @@ pub use exchange::{
     connect_requester, requester, responder,
 };
 pub use pacing::{Batch, EndedBatch, Pacer, PacingStatistics, pacing_report};
-pub use pool::{OpenStream, Pool, Service};
+pub use pool::{OpenStream, Pool, RuntimeStatistics};
 pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};

@@ -1,10 +1,13 @@
-//! The streams of one test on the MPUs of one context.
+//! Runs the streams of one test on worker threads: the MPUs of a `mars` context.
 //!
 //! ```text
-//!   prepare   each stream is placed on an MPU, watches its socket there, and arrives
-//!   start     the host arrives as the last one: all streams start
-//!   sample    a reporter on each MPU, above all streams, puts a report into a queue
-//!   stop      one event flag: a stopper on each MPU, above all streams, ends the sending
+//!   prepare        each stream is placed on an MPU, registers its socket with the epoll
+//!                  instance there, and waits at a barrier
+//!   start          the host thread is the last to arrive at the barrier: all streams start
+//!   sample         the reporter of each MPU, at a higher priority than streams, puts the
+//!                  counters into a queue
+//!   stop_sending   sets an event flag: the stopper of each MPU, at a higher priority than
+//!                  streams, ends the sending
 //! ```
 
 use std::io;
@@ -29,35 +32,36 @@ use crate::workload::{Phase, StreamWorkload};
 
 /// A stream that is connected and ready to start.
 pub struct OpenStream {
-    /// Its id on the wire.
+    /// The number of the stream in the control protocol, from 1.
     pub id: u32,
-    /// Whether this end sends.
+    /// Whether this end sends the payload of the stream.
     pub sender: bool,
-    /// Its engine.
+    /// The engine that moves the payload.
     pub engine: Box<dyn Stream>,
-    /// What the engine counts.
+    /// The counters that the engine publishes.
     pub counters: Arc<Counters>,
 }
 
-/// MPUs, each with its share of the streams.
+/// The worker threads (MPUs of the runtime `mars`) of one test, each with its share of the
+/// streams. Dropping it ends the threads.
 pub struct Pool {
     context: Context,
     streams: Vec<StreamEntry>,
-    /// Keep the streams' workloads, which go when their handles go.
+    /// A workload ends when its handle is dropped.
     workloads: Vec<Handle<StreamWorkload>>,
     controls: Vec<WorkerControl>,
     start: Arc<Barrier>,
     orders: Arc<EventFlag>,
     reports: Arc<ReportQueue>,
     late_reports: AtomicU64,
-    /// Where the MPUs' time had gone when the streams started.
+    /// The use of each MPU when the streams started.
     before: OnceLock<Vec<Utilisation>>,
-    /// How the paced streams of each MPU keep their times.
+    /// The statistics of the paced streams of each MPU.
     pacing: Vec<Arc<PacingStatistics>>,
     done: Arc<EventFd>,
 }
 
-/// What the pool's owner keeps of a stream.
+/// The part of a stream that stays with the pool's owner.
 struct StreamEntry {
     id: u32,
     sender: bool,
@@ -66,7 +70,7 @@ struct StreamEntry {
     counters: Arc<Counters>,
 }
 
-/// What the pool's owner keeps of an MPU.
+/// The part of an MPU that stays with the pool's owner.
 struct WorkerControl {
     stopper: Handle<Stopper>,
     reporter: Handle<Reporter>,
@@ -75,13 +79,17 @@ struct WorkerControl {
 }
 
 impl Pool {
-    /// Starts one MPU per CPU of `cpus`, but no more than there are streams, and deals the
-    /// streams out. They wait for [`Self::start`]. With `pin` MPU `n` stays on the `n`th
-    /// CPU. While a stream has not got ready `is_wanted` is asked now and then.
+    /// Starts one MPU per CPU of `cpus`, but no more than there are streams, and distributes
+    /// the streams round robin. They wait for [`Self::start`]. With `pin` MPU `n` is bound to
+    /// the `n`th CPU. `is_wanted` is polled until all streams are ready.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. too many open files, or `EINVAL` for a CPU on which
-    /// this process may not run. [`io::ErrorKind::Interrupted`]: it is not wanted any more.
+    /// - [`io::ErrorKind::Interrupted`]: `is_wanted` returned false.
+    /// - [`io::ErrorKind::TimedOut`]: streams were not ready within 20 s.
+    /// - `EINVAL`: with `pin`, a CPU on which this process may not run
+    ///   (`sched_setaffinity(2)`).
+    /// - `EAGAIN`: no more threads (`pthread_create(3)`); `EMFILE`, `ENFILE`: no more
+    ///   descriptors; `ENOMEM`: no memory for the buffers of an MPU.
     pub fn prepare(
         streams: Vec<OpenStream>,
         memory: BufferPlan,
@@ -91,51 +99,74 @@ impl Pool {
     ) -> io::Result<Self> {
         let mpus = cpus.len().min(streams.len()).max(1);
         let pacing: Vec<Arc<PacingStatistics>> = (0..mpus).map(|_| Arc::default()).collect();
-        let noted = pacing.clone();
-        let state = move |mpu: usize| WorkerState::new(memory, Arc::clone(&noted[mpu]));
+        let shared = pacing.clone();
+        let state = move |mpu: usize| WorkerState::new(memory, Arc::clone(&shared[mpu]));
         let builder = Builder::new(mpus).name("worker").module(state);
         let builder = if pin { builder.pin(cpus) } else { builder };
-        let context = builder.start()?;
         let parties = u32::try_from(streams.len() + 1).unwrap_or(u32::MAX);
-        let mut pool = Self {
-            streams: Vec::with_capacity(streams.len()),
-            workloads: Vec::with_capacity(streams.len()),
-            controls: Vec::with_capacity(mpus),
+        let mut pool = Self::without_streams(builder.start()?, pacing, parties)?;
+        pool.add_streams(streams);
+        pool.wait_for_arrival(parties - 1, is_wanted)
+    }
+
+    /// A pool whose barrier is for so many `parties`: the streams and the host.
+    fn without_streams(
+        context: Context,
+        pacing: Vec<Arc<PacingStatistics>>,
+        parties: u32,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            streams: Vec::new(),
+            workloads: Vec::new(),
+            controls: Vec::new(),
             start: Arc::new(Barrier::new(&context, parties)),
             orders: Arc::new(EventFlag::new(&context, Clearing::Manual)),
             reports: Arc::new(ReportQueue {
                 wanted: AtomicU64::new(0),
-                reports: Queue::new(&context, mpus * SPARE_REPORTS),
+                queue: Queue::new(&context, context.mpus() * SPARE_REPORTS),
             }),
             late_reports: AtomicU64::new(0),
             before: OnceLock::new(),
             pacing,
             done: Arc::new(EventFd::new()?),
             context,
-        };
+        })
+    }
+
+    /// Places the streams, and then the control workloads, on the MPUs.
+    fn add_streams(&mut self, streams: Vec<OpenStream>) {
+        let mpus = self.context.mpus();
         let times: Vec<Arc<WorkerTimes>> = (0..mpus).map(|_| Arc::default()).collect();
         for (index, stream) in streams.into_iter().enumerate() {
-            pool.admit(stream, index % mpus, &times[index % mpus]);
+            self.add_stream(stream, index % mpus, &times[index % mpus]);
         }
         for (mpu, times) in times.into_iter().enumerate() {
-            pool.employ(mpu, times);
+            self.add_control(mpu, times);
         }
+    }
+
+    /// Waits until so many `streams` are at the barrier.
+    fn wait_for_arrival(
+        self,
+        streams: u32,
+        is_wanted: &mut dyn FnMut() -> bool,
+    ) -> io::Result<Self> {
         let deadline = mars::Time::now().after(LONGEST_ARRIVAL);
-        while !pool.start.watch_on_host(parties - 1, Some(LOOK_EVERY)) {
+        while !self.start.watch_on_host(streams, Some(LOOK_EVERY)) {
             if !is_wanted() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             if mars::Time::now() >= deadline {
-                // Only an MPU that stopped early lets its streams down; it tells why.
-                pool.context.close()?;
+                // If an MPU ended early, its error is the cause.
+                self.context.close()?;
                 return Err(io::ErrorKind::TimedOut.into());
             }
         }
-        Ok(pool)
+        Ok(self)
     }
 
     /// Places a stream on its MPU.
-    fn admit(&mut self, stream: OpenStream, mpu: usize, times: &Arc<WorkerTimes>) {
+    fn add_stream(&mut self, stream: OpenStream, mpu: usize, times: &Arc<WorkerTimes>) {
         let OpenStream { id, sender, engine, counters } = stream;
         let is_halted_by_signal = sender && engine.continues_in_kernel();
         let workload = StreamWorkload {
@@ -156,14 +187,14 @@ impl Pool {
         self.streams.push(StreamEntry { id, sender, is_halted_by_signal, counters });
     }
 
-    /// Gives an MPU, which has its streams, its controls.
-    fn employ(&mut self, mpu: usize, times: Arc<WorkerTimes>) {
+    /// Places the control workloads of an MPU whose streams are placed already.
+    fn add_control(&mut self, mpu: usize, times: Arc<WorkerTimes>) {
         let own = self.streams.iter().skip(mpu).step_by(self.context.mpus());
         let counters: Vec<_> = own.map(|stream| Arc::clone(&stream.counters)).collect();
         let spare = Arc::new(Queue::new(&self.context, SPARE_REPORTS));
         for _ in 0..SPARE_REPORTS {
             let room = Vec::with_capacity(counters.len());
-            // As many as it has room for.
+            // The queue has room for exactly these.
             _ = spare.try_push(Report { number: 0, mpu, counters: room });
         }
         let (orders, reports) = (Arc::clone(&self.orders), Arc::clone(&self.reports));
@@ -175,14 +206,14 @@ impl Pool {
         self.controls.push(WorkerControl { stopper, reporter, spare, times });
     }
 
-    /// Lets all streams go at once.
+    /// Starts all streams at once.
     pub fn start(&self) {
         self.before.get_or_init(|| self.context.utilisation());
         self.start.try_notify();
     }
 
-    /// Ends the sending streams; receiving ones go on. When it returns the senders'
-    /// counters are final, unless an MPU hangs in the kernel.
+    /// Ends the sending streams; receiving streams continue. When it returns, the counters of
+    /// the senders are final, unless an MPU did not leave a system call within 0.5 s.
     pub fn stop_sending(&self) {
         self.orders.set(STOP_SENDING);
         let mut have_stopped = true;
@@ -196,41 +227,44 @@ impl Pool {
         }
     }
 
-    /// Halts those with which the kernel goes on; false: an MPU hangs.
+    /// Halts the streams whose sends the kernel continues between two steps. False: an MPU
+    /// did not halt its stream in time.
     fn halt_by_signal(&self) -> bool {
         let all = self.workloads.iter().zip(&self.streams);
-        let told = || all.clone().filter(|(_, stream)| stream.is_halted_by_signal);
-        told().for_each(|(workload, _)| workload.signal());
-        told().all(|(workload, _)| workload.wait_for(LONGEST_STOP).is_some())
+        let halted = || all.clone().filter(|(_, stream)| stream.is_halted_by_signal);
+        halted().for_each(|(workload, _)| workload.signal());
+        halted().all(|(workload, _)| workload.wait_for(LONGEST_STOP).is_some())
     }
 
-    /// Ends all streams and waits for the threads.
+    /// Ends all streams and joins the worker threads.
     ///
     /// # Errors
-    /// What stopped an MPU early.
+    /// The error that ended an MPU early: that of epoll_wait(2), or a panic of its thread.
     pub fn close(self) -> io::Result<()> {
         self.context.close()
     }
 
-    /// Becomes readable when a stream is done; see [`Self::senders_finished`].
+    /// An event that becomes readable when a stream has ended (eventfd(2)). Which streams
+    /// have ended is answered by [`Self::senders_finished`] and [`Self::is_stuck`].
     pub fn done(&self) -> &EventFd {
         &self.done
     }
 
-    /// Whether no sending stream will send more.
+    /// Whether all sending streams have ended.
     pub fn senders_finished(&self) -> bool {
         self.streams.iter().all(|stream| !stream.sender || stream.counters.is_finished())
     }
 
-    /// Whether a stream ended with an error, or no stream is left to receive: then
-    /// what has not moved will not move any more.
+    /// Whether a stream ended with an error, or all receiving streams have ended: no more
+    /// payload will move.
     pub fn is_stuck(&self) -> bool {
         let mut receivers = self.streams.iter().filter(|stream| !stream.sender).peekable();
-        let deaf = receivers.peek().is_some() && receivers.all(|s| s.counters.is_finished());
-        deaf || self.stream_error().is_some()
+        let none_receives =
+            receivers.peek().is_some() && receivers.all(|s| s.counters.is_finished());
+        none_receives || self.stream_error().is_some()
     }
 
-    /// The first error that ended a stream.
+    /// The first stream that ended with an error: its id and the error.
     pub fn stream_error(&self) -> Option<(u32, io::Error)> {
         self.streams.iter().find_map(|stream| {
             let errno = stream.counters.errno()?;
@@ -238,19 +272,20 @@ impl Pool {
         })
     }
 
-    /// Every stream's id, whether it sends, and its counters now.
+    /// The id of every stream, whether this end sends on it, and its counters now. Streams
+    /// are read one after another while they run; see [`Self::sample`].
     pub fn read(&self) -> impl Iterator<Item = (u32, bool, StreamCounters)> + '_ {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
     }
 
-    /// Payload bytes that all streams have moved.
+    /// Payload bytes that all streams have moved since the start, sent and received.
     pub fn moved(&self) -> u64 {
         self.streams.iter().map(|stream| stream.counters.bytes()).sum()
     }
 
-    /// Every stream's id and its counters, those of one MPU at one instant between two
-    /// steps. An MPU that does not answer in time is not waited for: its streams' counters
-    /// are read as they are, and its report is late.
+    /// The id and the counters of every stream. The streams of one MPU are read by that MPU at
+    /// one instant, between two steps. If an MPU does not report within 20 ms and 5 µs per
+    /// stream, its counters are read from here, and the report counts as late.
     pub fn sample(&self) -> Vec<(u32, StreamCounters)> {
         let number = self.reports.wanted.fetch_add(1, Release) + 1;
         self.controls.iter().for_each(|control| control.reporter.signal());
@@ -261,13 +296,13 @@ impl Pool {
         let deadline = mars::Time::now().after(patience);
         while missing.contains(&true) {
             let left = deadline.since(mars::Time::now());
-            let Some(report) = self.reports.reports.pop_on_host(Some(left)) else { break };
+            let Some(report) = self.reports.queue.pop_on_host(Some(left)) else { break };
             if report.number == number {
                 let share = sample.iter_mut().skip(report.mpu).step_by(self.controls.len());
                 share.zip(&report.counters).for_each(|(one, counters)| one.1 = *counters);
                 missing[report.mpu] = false;
             }
-            // Its MPU has room for all of its reports.
+            // The queue of spare reports has room for all reports of its MPU.
             let spare = &self.controls[report.mpu].spare;
             _ = spare.try_push(report);
         }
@@ -279,28 +314,29 @@ impl Pool {
         sample
     }
 
-    /// What every stream counts, for those who watch it from afar.
+    /// The counters of every stream, for readers that outlive the pool.
     pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
         self.streams.iter().map(|stream| Arc::clone(&stream.counters))
     }
 
-    /// The kernel's number of each MPU's thread (gettid(2)).
+    /// The thread ID of each MPU (gettid(2)).
     pub fn thread_ids(&self) -> &[i32] {
         self.context.thread_ids()
     }
 
-    /// What the pacers of each MPU count.
+    /// The pacing statistics of each MPU.
     pub fn pacing(&self) -> impl Iterator<Item = &PacingStatistics> {
-        self.pacing.iter().map(|tally| &**tally)
+        self.pacing.iter().map(Arc::as_ref)
     }
 
-    /// MPU of the stream that was given as number `index`.
+    /// The MPU, from 0, that runs the stream at `index` of the list given to
+    /// [`Self::prepare`].
     pub fn mpu_of(&self, index: usize) -> usize {
         index % self.context.mpus()
     }
 
-    /// How the runtime served the streams since they started.
-    pub fn service(&self) -> Service {
+    /// The use of the worker threads since the streams started.
+    pub fn runtime_statistics(&self) -> RuntimeStatistics {
         let now = self.context.utilisation();
         let none = Vec::new();
         let before = self.before.get().unwrap_or(&none);
@@ -310,7 +346,7 @@ impl Pool {
         let times = |of: fn(&WorkerTimes) -> &AtomicU64| {
             self.controls.iter().filter_map(move |control| WorkerTimes::read(of(&control.times)))
         };
-        Service {
+        RuntimeStatistics {
             mpus: mpus.collect(),
             start_skew: skew(
                 times(|times| &times.first_start).min(),
@@ -329,18 +365,20 @@ impl Pool {
     }
 }
 
-/// How the runtime served the streams of a test.
+/// The use of the worker threads of one test, from the start of the streams.
 #[derive(Clone, Debug, Default)]
-pub struct Service {
-    /// Where the time of each MPU went since the start.
+pub struct RuntimeStatistics {
+    /// Time that each MPU ran, slept and spun.
     pub mpus: Vec<Utilisation>,
-    /// From the moment when the first stream was let go to that of the last one.
+    /// Time from the start of the first stream to the start of the last one. None: no stream
+    /// has started.
     pub start_skew: Option<Duration>,
-    /// From there to the first byte of the sender that came last.
+    /// Time from the start of the first stream until every sender has sent a byte. None: no
+    /// sender has sent.
     pub first_bytes: Option<Duration>,
-    /// From the MPU that stopped sending first to the one that did last.
+    /// Time from the first MPU that stopped sending to the last one. None: none has stopped.
     pub stop_skew: Option<Duration>,
-    /// Reports that an MPU did not give in time.
+    /// Reports of counters that an MPU did not deliver in time; see [`Pool::sample`].
     pub late_reports: u64,
 }
 
@@ -348,28 +386,28 @@ fn skew(first: Option<Timestamp>, last: Option<Timestamp>) -> Option<Duration> {
     Some(last?.since(first?))
 }
 
-/// Streams that move as much as they can.
-const BULK: Priority = Priority(64);
-/// What must not wait for them.
-const CONTROL: Priority = Priority(192);
-/// One that is read, and one that is written.
-const SPARE_REPORTS: usize = 2;
-/// Tens of thousands of streams take a fraction of a second.
-const LONGEST_ARRIVAL: Duration = Duration::from_secs(20);
-/// How often somebody may say meanwhile that they are not wanted.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// An MPU looks up between two system calls.
-const LONGEST_STOP: Duration = Duration::from_millis(500);
-/// The same; an MPU may have lost its CPU to somebody else.
-const LONGEST_REPORT: Duration = Duration::from_millis(20);
-/// What each stream of an MPU adds to that: its counters are copied, on a slow CPU too.
-const EACH_STREAM: Duration = Duration::from_micros(5);
-
-/// How long the report of an MPU may take that has its share of so many `streams`.
+/// The time within which the MPU with the most of so many `streams` reports its counters.
 fn longest_report(streams: usize, mpus: usize) -> Duration {
     let share = u32::try_from(streams.div_ceil(mpus.max(1))).unwrap_or(u32::MAX);
     LONGEST_REPORT + share * EACH_STREAM
 }
+
+/// The priority of streams, which move as much as they can.
+const BULK: Priority = Priority(64);
+/// The priority of control workloads, which must not wait for streams.
+const CONTROL: Priority = Priority(192);
+/// Reports of an MPU: one is read while the other is written.
+const SPARE_REPORTS: usize = 2;
+/// Tens of thousands of streams take a fraction of a second to get ready.
+const LONGEST_ARRIVAL: Duration = Duration::from_secs(20);
+/// Time between two polls of `is_wanted`.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// An MPU looks at the event flag between two system calls, which do not block for long.
+const LONGEST_STOP: Duration = Duration::from_millis(500);
+/// An MPU may have lost its CPU to another process.
+const LONGEST_REPORT: Duration = Duration::from_millis(20);
+/// Time to copy the counters of one stream, with a margin for slow CPUs.
+const EACH_STREAM: Duration = Duration::from_micros(5);
 
 #[cfg(test)]
 mod tests {
@@ -382,7 +420,7 @@ mod tests {
     use crate::stream::Step;
 
     #[test]
-    fn who_has_more_to_report_gets_more_time() {
+    fn more_streams_get_more_time_to_report() {
         let one = longest_report(1, 1);
         assert!(one >= LONGEST_REPORT && one < 2 * LONGEST_REPORT);
         assert_eq!(longest_report(10_000, 1), LONGEST_REPORT + Duration::from_millis(50));

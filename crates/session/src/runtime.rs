@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use dataplane::Service;
+use dataplane::RuntimeStatistics;
 use measurement::record::StreamRecord;
 use measurement::{MpuUse, Runtime};
 
 /// How the workers served the streams of `records`.
-pub(crate) fn runtime(service: &Service, records: &[StreamRecord]) -> Runtime {
+pub(crate) fn runtime(service: &RuntimeStatistics, records: &[StreamRecord]) -> Runtime {
     let mpus = (0..).zip(&service.mpus).map(|(index, spent)| {
         let mut own = records.iter().filter(|record| record.worker == Some(index)).peekable();
         MpuUse {

@@ -244,7 +244,7 @@ impl Trial {
         if let Some(sampler) = &self.sampler {
             sampler.streams_stop(stopped);
         }
-        let mut runtime = runtime(&self.pool.service(), &self.records);
+        let mut runtime = runtime(&self.pool.runtime_statistics(), &self.records);
         if self.spec.plan.exchange.is_some() {
             // A worker that waits in a call for what comes next has time.
             runtime.saturated.clear();
