@@ -1,6 +1,6 @@
 //! Runs tests against one server and has them judged.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
@@ -175,10 +175,10 @@ fn run_test(
     interrupts: Option<&StopSignals>,
     patience: Duration,
 ) -> Result<TestRecord, SessionError> {
-    let deadline = Instant::now() + patience;
+    let deadline = linux::clock::monotonic() + patience;
     loop {
         match session::client::run(request, &mut Forward(monitor), interrupts) {
-            Err(error) if error.may_pass() && Instant::now() < deadline => {
+            Err(error) if error.may_pass() && linux::clock::monotonic() < deadline => {
                 std::thread::sleep(RETRY);
             }
             result => return result,

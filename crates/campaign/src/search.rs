@@ -33,6 +33,7 @@ pub trait Search {
 
 /// The decision of a search.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Next {
     /// Run this test.
     Run(Task),

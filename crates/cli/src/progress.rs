@@ -36,7 +36,7 @@ impl Detail {
 pub(crate) struct Progress {
     detail: Detail,
     /// The test that runs.
-    current: Option<Bar>,
+    current: Option<TestBar>,
 }
 
 impl Progress {
@@ -57,7 +57,7 @@ impl Monitor for Progress {
     fn receive(&mut self, event: &Event<'_>) {
         match event {
             Event::Begins(task) => {
-                self.current = Some(Bar::new(task.title(), self.detail_of(task)));
+                self.current = Some(TestBar::new(task.title(), self.detail_of(task)));
             }
             Event::Ended(record) => {
                 if let Some(bar) = self.current.take() {
@@ -75,7 +75,7 @@ impl Monitor for Progress {
 }
 
 /// The bar of one test.
-struct Bar {
+struct TestBar {
     bar: ProgressBar,
     title: String,
     detail: Detail,
@@ -86,7 +86,7 @@ struct Bar {
     waits: bool,
 }
 
-impl Bar {
+impl TestBar {
     fn new(title: String, detail: Detail) -> Self {
         let visible = detail != Detail::Quiet && std::io::stderr().is_terminal();
         let target =
@@ -188,7 +188,7 @@ impl Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for TestBar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

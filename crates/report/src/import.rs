@@ -49,7 +49,6 @@ pub enum Content {
 
 /// Imported data.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Imported {
     /// Records of tests.
     Records(RecordSet),
@@ -102,7 +101,7 @@ impl Display for ImportError {
                 MOST_BYTES >> 20
             ),
             Self::Unrecognised => {
-                let names = ALL.map(|format| format.name());
+                let names = ALL.map(Import::name);
                 write!(f, "it is no {}; give one of these", names.join(", no "))
             }
             Self::Record(error) => error.fmt(f),

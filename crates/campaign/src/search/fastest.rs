@@ -75,7 +75,7 @@ mod tests {
     fn rows_follow_the_trials_of_all_and_use_their_engines() {
         let rows = [Transport::Tcp, Transport::Udp].map(|transport| Row::of_plan(plan(transport)));
         let mut search = Fastest::new(rows.to_vec(), 2);
-        let (done, end) = run(&mut search, |_| rate(1));
+        let (done, end) = run(&mut search, |_| Ok(rate(1)));
         assert_eq!(end, Next::Done);
         let results: Vec<_> = done
             .iter()

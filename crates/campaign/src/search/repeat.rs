@@ -98,14 +98,14 @@ mod tests {
 
     #[test]
     fn rows_take_turns() {
-        let done = titles(&mut two_rows(2), |_| rate(1));
+        let done = titles(&mut two_rows(2), |_| Ok(rate(1)));
         assert_eq!(done, ["TCP send 1/2", "UDP send 1/2", "TCP send 2/2", "UDP send 2/2"]);
-        assert_eq!(titles(&mut two_rows(1), |_| rate(1)), ["TCP send", "UDP send"]);
+        assert_eq!(titles(&mut two_rows(1), |_| Ok(rate(1))), ["TCP send", "UDP send"]);
     }
 
     #[test]
     fn an_early_end_names_what_was_not_run() {
-        let early = [ended(Ending::Interrupted), failed()];
+        let early = [Ok(ended(Ending::Interrupted)), failed()];
         for result in early {
             let mut search = two_rows(2);
             let Next::Run(task) = search.next(&[]) else { panic!("a task is due") };
