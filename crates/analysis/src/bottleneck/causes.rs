@@ -2,7 +2,10 @@
 //! thing a rule finds, and what one end sees of the other's limit. The order of findings that
 //! comes of it is made in `rank`.
 
-#![expect(clippy::enum_glob_use, reason = "a table of rules, and of nothing else")]
+#![cfg_attr(
+    not(test),
+    expect(clippy::enum_glob_use, reason = "a table of rules, and of nothing else")
+)]
 
 use measurement::RuleId::{self, *};
 
