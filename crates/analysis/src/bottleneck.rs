@@ -1,9 +1,9 @@
 //! What limits: a rule for each thing that can, and one sentence from what they find.
 //!
-//! A rule is one file in `rules/`: its page, one pure check of a [`Case`], a record that
-//! fires it and one that nearly does; its line in [`rules::RULES`], and its name, a line of
-//! [`measurement::RuleId`]. What follows from what is one table, [`causes`]. A cause that also
-//! makes a result doubtful has the name and the page of its rule of trust.
+//! A rule is one file in `rules/`, which has the name of its slug: its page, one pure check of a
+//! [`Case`], a record that fires it and one that nearly does; its line in [`rules::RULES`], and
+//! its name, a line of [`measurement::RuleId`]. What follows from what is one table, [`causes`].
+//! A cause that also makes a result doubtful has the name and the page of its rule of trust.
 
 use std::fmt::Display;
 

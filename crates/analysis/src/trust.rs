@@ -1,44 +1,45 @@
 //! Whether to believe a result: a rule for each thing that makes it say something else than
 //! it seems to.
 //!
-//! A rule is one file: its page (what it finds, why that matters, by which evidence, what to
-//! do, and its source), one pure check; one line in [`RULES`], and its name in
-//! [`measurement::RuleId`]. Rules that only inform have the stamp [`Stamp::Valid`].
+//! A rule is one file, which has the name of its slug: its page (what it finds, why that
+//! matters, by which evidence, what to do, and its source), one pure check; one line in
+//! [`RULES`], and its name in [`measurement::RuleId`]. Rules that only inform have the stamp
+//! [`Stamp::Valid`].
 
 use measurement::{Gap, Page, Reason, Role, RuleId, Stamp};
 
 use crate::accounts::Test;
 
-mod buffer;
-mod bursts;
-pub(crate) mod clock_speed;
-mod coarse_rate;
-mod congestion;
-mod contradiction;
-mod copied;
-mod ending;
-pub(crate) mod foreign_traffic;
-mod fragments;
-mod hosts;
-mod jitter;
-mod kernel_pacing;
+mod cgroup_cpu_quota;
+mod clock_offset_uncertain;
+mod concurrent_tests;
+mod congestion_control_differs;
+mod counters_contradict;
+mod cpu_frequency_drop;
+mod cpu_steal;
+mod foreign_traffic;
+mod host_counters_missing;
+mod interval_mismatch;
+mod jitter_of_receiver;
 mod link_flap;
-pub(crate) mod loss_place;
-mod old_peer;
-mod one_way_clock;
-pub(crate) mod others_cpu;
-pub(crate) mod quota;
-pub(crate) mod run_delay;
-pub(crate) mod sender_short;
-mod shared;
-pub(crate) mod software_path;
-mod spans;
-mod spurious;
-pub(crate) mod steal;
-mod tail;
-mod unconfirmed;
-mod warm_up;
-pub(crate) mod worker_busy;
+mod loss_location;
+mod other_processes;
+mod peer_version_defects;
+mod rate_granularity;
+mod reassembly_failures;
+mod receiver_result_missing;
+mod run_delay;
+mod sender_below_rate;
+mod sender_bursts;
+mod socket_buffer_differs;
+mod spurious_retransmissions;
+mod tail_loss;
+mod test_incomplete;
+mod udp_pacing_without_fq;
+mod virtual_path;
+mod warm_up_in_mean;
+mod worker_saturated;
+mod zerocopy_copied;
 
 /// A rule.
 pub(crate) struct Rule {
@@ -112,36 +113,36 @@ pub(crate) fn pages() -> impl Iterator<Item = &'static Page> {
 
 /// Every rule; of reasons that are as grave as each other the first is told first.
 const RULES: &[Rule] = &[
-    ending::RULE,
-    unconfirmed::RULE,
-    contradiction::RULE,
-    sender_short::RULE,
-    worker_busy::RULE,
+    test_incomplete::RULE,
+    receiver_result_missing::RULE,
+    counters_contradict::RULE,
+    sender_below_rate::RULE,
+    worker_saturated::RULE,
     run_delay::RULE,
-    steal::RULE,
-    quota::RULE,
-    clock_speed::RULE,
-    others_cpu::RULE,
+    cpu_steal::RULE,
+    cgroup_cpu_quota::RULE,
+    cpu_frequency_drop::RULE,
+    other_processes::RULE,
     foreign_traffic::RULE,
-    shared::RULE,
+    concurrent_tests::RULE,
     link_flap::RULE,
-    loss_place::RULE,
-    tail::RULE,
-    buffer::RULE,
-    fragments::RULE,
-    kernel_pacing::RULE,
-    bursts::RULE,
-    coarse_rate::RULE,
-    congestion::RULE,
-    jitter::RULE,
-    one_way_clock::RULE,
-    spans::RULE,
-    warm_up::RULE,
-    spurious::RULE,
-    copied::RULE,
-    old_peer::RULE,
-    software_path::RULE,
-    hosts::RULE,
+    loss_location::RULE,
+    tail_loss::RULE,
+    socket_buffer_differs::RULE,
+    reassembly_failures::RULE,
+    udp_pacing_without_fq::RULE,
+    sender_bursts::RULE,
+    rate_granularity::RULE,
+    congestion_control_differs::RULE,
+    jitter_of_receiver::RULE,
+    clock_offset_uncertain::RULE,
+    interval_mismatch::RULE,
+    warm_up_in_mean::RULE,
+    spurious_retransmissions::RULE,
+    zerocopy_copied::RULE,
+    peer_version_defects::RULE,
+    virtual_path::RULE,
+    host_counters_missing::RULE,
 ];
 
 #[cfg(test)]

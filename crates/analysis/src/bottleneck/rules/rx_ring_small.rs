@@ -1,6 +1,6 @@
 //! `rx-ring-small`: the ring of an interface is too short for bursts.
 
-use super::{Case, Found, Page, Rule, RuleId, missed};
+use super::{Case, Found, Page, Rule, RuleId, rx_ring_overrun};
 use crate::bottleneck::case::{Device, cpu};
 use crate::evidence::Flowing;
 use crate::facts::missed_frames;
@@ -52,7 +52,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
             ))
             .remedy("let the RX ring be larger, then test again")
             .change_from(
-                missed::ring(device, missed::larger(ring.current, most)),
+                rx_ring_overrun::ring(device, rx_ring_overrun::larger(ring.current, most)),
                 Some(ring.current),
             ),
     )
@@ -62,8 +62,8 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 pub(super) const FIXTURE: super::Fixture = super::Fixture {
     rule: &RULE,
     scene: crate::scene::udp,
-    fires: |record| (super::missed::FIXTURE.fires)(&mut *ring(record, 256)),
-    silent: |record| (super::missed::FIXTURE.fires)(&mut *ring(record, 4_096)),
+    fires: |record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 256)),
+    silent: |record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 4_096)),
 };
 
 #[cfg(test)]

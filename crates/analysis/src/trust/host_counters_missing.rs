@@ -1,4 +1,4 @@
-//! Hosts that tell nothing of themselves: what no rule can check there.
+//! `host-counters-missing`: hosts that report nothing of themselves, which no rule can check.
 
 use measurement::record::Source;
 use measurement::{Peer, Role};
