@@ -1,4 +1,5 @@
-//! A number of bytes or datagrams that all streams of a direction share.
+//! Amounts of bytes or datagrams that all streams of a direction share: [`Budget`] for
+//! senders, [`Goal`] for receivers.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,7 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use linux::event::EventFd;
 use portable_atomic::AtomicU64;
 
-/// What senders have left to send. A stream takes its part before it sends.
+/// The bytes or datagrams that the senders of a direction have left to send. A stream takes a
+/// part of it before it sends.
 #[derive(Debug)]
 pub struct Budget {
     units: u64,
@@ -16,12 +18,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `units`.
+    /// A budget of `units`: bytes over TCP, datagrams over UDP.
     pub const fn new(units: u64) -> Self {
         Self { units, limit: AtomicU64::new(units), taken: AtomicU64::new(0) }
     }
 
-    /// A budget of `units` that counts from the call of [`Self::begin`] on.
+    /// A budget of `units` (bytes over TCP, datagrams over UDP) that counts from the call of
+    /// [`Self::begin`] on, at the end of the omitted start. Before that it is unlimited.
     pub const fn deferred(units: u64) -> Self {
         Self { units, limit: AtomicU64::new(u64::MAX), taken: AtomicU64::new(0) }
     }
@@ -31,15 +34,16 @@ impl Budget {
         self.limit.store(self.taken.load(Relaxed).saturating_add(self.units), Relaxed);
     }
 
-    /// Takes up to `wanted`; 0: nothing is left.
+    /// Takes up to `wanted` units and returns how many it took; 0: nothing is left.
     pub fn take(&self, wanted: u64) -> u64 {
-        // Whoever gets 0 stops asking, so that the sum stays far from wrapping.
+        // A stream that gets 0 ends, so that the sum stays far from wrapping.
         let before = self.taken.fetch_add(wanted, Relaxed);
         self.limit.load(Relaxed).saturating_sub(before).min(wanted)
     }
 }
 
-/// What receivers are to receive. Becomes readable when they have.
+/// The bytes that the receivers of a direction are to receive. Its descriptor becomes readable
+/// when they have arrived.
 #[derive(Debug)]
 pub struct Goal {
     bytes: u64,
@@ -52,16 +56,17 @@ impl Goal {
     /// A goal of `bytes`.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. too many open files.
+    /// `EMFILE`, `ENFILE`: no more descriptors; `ENOMEM` (eventfd(2)).
     pub fn new(bytes: u64) -> io::Result<Self> {
         let (limit, received) = (AtomicU64::new(bytes), AtomicU64::new(0));
         Ok(Self { bytes, limit, received, reached: EventFd::new()? })
     }
 
-    /// A goal of `bytes` that counts from the call of [`Self::begin`] on.
+    /// A goal of `bytes` that counts from the call of [`Self::begin`] on, at the end of the
+    /// omitted start. Before that it is never reached.
     ///
     /// # Errors
-    /// As for [`Self::new`].
+    /// `EMFILE`, `ENFILE`: no more descriptors; `ENOMEM` (eventfd(2)).
     pub fn deferred(bytes: u64) -> io::Result<Self> {
         Ok(Self { limit: AtomicU64::new(u64::MAX), ..Self::new(bytes)? })
     }
@@ -71,7 +76,7 @@ impl Goal {
         self.limit.store(self.received.load(Relaxed).saturating_add(self.bytes), Relaxed);
     }
 
-    /// `bytes` more came.
+    /// Adds `bytes` that were received.
     pub fn credit(&self, bytes: u64) {
         let before = self.received.fetch_add(bytes, Relaxed);
         let limit = self.limit.load(Relaxed);
@@ -80,7 +85,7 @@ impl Goal {
         }
     }
 
-    /// Whether all came.
+    /// Whether all bytes of the goal were received.
     pub fn is_reached(&self) -> bool {
         self.received.load(Relaxed) >= self.limit.load(Relaxed)
     }

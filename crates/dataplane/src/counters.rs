@@ -1,4 +1,4 @@
-//! Counters that one worker writes and anybody reads.
+//! The counters of a stream as atomics: its worker writes them, any thread reads them.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -19,7 +19,8 @@ macro_rules! store {
 
 macro_rules! declare {
     ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
-        /// One stream's counters, on cache lines of their own. They only grow.
+        /// The counters of one stream, on cache lines of their own. Its worker thread is the
+        /// only writer; any thread may read them.
         #[derive(Debug, Default)]
         #[repr(align(128))]
         pub struct Counters {
@@ -44,7 +45,7 @@ macro_rules! declare {
                 $(store!($writer each_datagram self.$name, now.$name);)+
             }
 
-            /// The values now.
+            /// The values now. Each is read on its own while the writer goes on.
             pub fn read(&self) -> StreamCounters {
                 // `unique` first: it never exceeds the `sequence` that is read after it.
                 let unique = self.unique.load(Relaxed);
@@ -59,18 +60,18 @@ macro_rules! declare {
 measurement::stream_counters!(declare);
 
 impl Counters {
-    /// The stream will move nothing more; `errno` says why if that was not planned.
+    /// Notes that the stream has ended, with the `errno` of the error that ended it, if any.
     pub fn finish(&self, errno: Option<i32>) {
         self.errno.store(errno.unwrap_or(0), Relaxed);
         self.finished.store(true, Release);
     }
 
-    /// The stream will move nothing more, as planned, unless it has ended already.
+    /// Notes that the stream has ended as planned; an error noted before stays.
     pub(crate) fn finish_in_order(&self) {
         self.finished.store(true, Release);
     }
 
-    /// The sender has waited so long for room in its socket. Only the stream's own worker
+    /// Adds the time that the sender waited for room in its socket. Only the stream's own worker
     /// calls it.
     pub(crate) fn add_blocked(&self, waited: Duration) {
         let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
@@ -82,17 +83,18 @@ impl Counters {
         self.bytes.load(Relaxed) > 0
     }
 
-    /// Whether the stream will move nothing more: what is read hereafter is final.
+    /// Whether the stream has ended: counters read hereafter are final.
     pub fn is_finished(&self) -> bool {
         self.finished.load(Acquire)
     }
 
-    /// The error that ended the stream, if one did.
+    /// The error number (errno(3)) of the error that ended the stream. None: it has not ended,
+    /// or ended as planned.
     pub fn errno(&self) -> Option<i32> {
         Some(self.errno.load(Relaxed)).filter(|errno| *errno != 0)
     }
 
-    /// Payload bytes moved so far, without the rest of the values.
+    /// Payload bytes moved so far; cheaper than [`Self::read`].
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }

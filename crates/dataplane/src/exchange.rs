@@ -1,13 +1,13 @@
-//! Streams that ask and answer: what measures time, and not rate.
+//! Streams that exchange requests and responses, to measure time and not rate.
 //!
 //! ```text
-//!   TCP   tcp_requester   --request-->  tcp_responder       on the stream, which stays
-//!         connect_requester         --connect, request-->  accept_responder       on a connection of its own
-//!   UDP   udp_requester --request-->  udp_responder
+//!   TCP   tcp_requester      --request-->           tcp_responder      on a stream that stays open
+//!         connect_requester  --connect, request-->  accept_responder   a connection per request
+//!   UDP   udp_requester      --request-->           udp_responder
 //! ```
 //!
-//! The client asks. What is asked stands in an [`Exchange`]; how long it took, and what did
-//! not come, in a [`RoundTripStatistics`].
+//! The client is the requester. An [`Exchange`] describes the requests; a
+//! [`RoundTripStatistics`] holds the round-trip times and the losses.
 
 mod accept_responder;
 mod connect_requester;
@@ -38,25 +38,26 @@ use udp_responder::UdpResponder;
 
 pub use statistics::RoundTripStatistics;
 
-/// Connections of one stream whose requests may be on their way to a [`accept_responder`].
+/// The most connections of one stream that an [`accept_responder`] keeps while their requests
+/// have not arrived whole. Each takes a descriptor.
 pub const MAX_PENDING_CONNECTIONS: usize = accept_responder::MAX_PENDING;
 
-/// What every stream that asks is given.
+/// The parts that every requester is built from.
 pub struct RequesterConfig {
-    /// What it asks for.
+    /// The size, number and spacing of requests.
     pub exchange: Exchange,
-    /// What it counts: bytes of both ways, answers as blocks.
+    /// The counters that it publishes: bytes of requests and responses; responses as blocks.
     pub counters: Arc<Counters>,
-    /// Where it notes how long answers took.
+    /// The round-trip times and losses, shared by all requesters of a test.
     pub statistics: Arc<RoundTripStatistics>,
-    /// How long an answer over UDP may take.
+    /// Time after which a response over UDP counts as lost.
     pub patience: Duration,
 }
 
-/// Asks over a connected socket.
+/// Makes a stream that sends requests over a connected socket and receives the responses.
 ///
 /// # Errors
-/// What setsockopt(2) reports of `TCP_NODELAY`.
+/// TCP: `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed. UDP: none.
 pub fn requester(socket: Link, config: RequesterConfig) -> std::io::Result<Box<dyn Stream>> {
     Ok(match socket {
         Link::Tcp(socket) => Box::new(TcpRequester::new(socket, config)?),
@@ -64,10 +65,10 @@ pub fn requester(socket: Link, config: RequesterConfig) -> std::io::Result<Box<d
     })
 }
 
-/// Answers over a connected socket.
+/// Makes a stream that answers the requests that arrive over a connected socket.
 ///
 /// # Errors
-/// What setsockopt(2) reports of `TCP_NODELAY`.
+/// TCP: `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed. UDP: none.
 pub fn responder(
     socket: Link,
     exchange: Exchange,
@@ -79,15 +80,16 @@ pub fn responder(
     })
 }
 
-/// A stamp takes the kernel time on the way, and who asks and answers reads the clock anyway.
+/// Turns off arrival stamps, which cost time in the kernel: requester and responder read the
+/// clock anyway.
 fn unstamped(socket: Arc<UdpSocket>) -> Arc<UdpSocket> {
-    // At worst it costs that time.
+    // If that fails, only that time is lost.
     _ = linux::udp::disable_timestamps(&socket);
     socket
 }
 
-/// Asks `to` over a connection for each request; `idle` is the stream beside them, which
-/// carries nothing.
+/// Makes a stream that opens a TCP connection to `to`, with `options`, for each request. `idle`
+/// is the connection that was opened with the test; it carries nothing.
 pub fn connect_requester(
     (to, options): (SocketAddr, TcpOptions),
     idle: Arc<TcpStream>,
@@ -96,7 +98,8 @@ pub fn connect_requester(
     Box::new(ConnectRequester::new((to, options), idle, config))
 }
 
-/// Answers whoever connects to `listener` from where `idle` is connected to.
+/// Makes a stream that answers one request on each connection to `listener`, if it comes from
+/// the address that `idle` is connected to. `idle` was opened with the test and carries nothing.
 pub fn accept_responder(
     listener: Arc<TcpListener>,
     idle: &TcpStream,
@@ -106,15 +109,15 @@ pub fn accept_responder(
     Box::new(AcceptResponder::new(listener, idle, exchange, counters))
 }
 
-/// What carries requests and answers.
+/// The socket that carries requests and responses.
 pub enum Link {
-    /// A byte stream.
+    /// A TCP connection.
     Tcp(Arc<TcpStream>),
-    /// Datagrams.
+    /// A connected UDP socket.
     Udp(Arc<UdpSocket>),
 }
 
-/// What the streams of one exchange know of it, in the types of their work.
+/// The parameters of an [`Exchange`] in the types that its streams work with, and how they wait.
 #[derive(Clone, Copy, Debug)]
 struct Parameters {
     request: usize,
@@ -122,7 +125,7 @@ struct Parameters {
     depth: usize,
     every: Option<Duration>,
     busy: bool,
-    /// Calls wait for what they need, since nobody else has the worker.
+    /// System calls wait for data, since the stream has the worker to itself.
     blocking_calls: bool,
 }
 
@@ -139,10 +142,10 @@ impl Parameters {
         }
     }
 
-    /// Lets calls on `socket` wait, if nothing else has a time; whether they do. Then nobody
-    /// asks to be woken.
+    /// Lets system calls on `socket` wait for data, unless the stream polls or sends by the
+    /// clock. Returns whether they do.
     fn use_blocking_calls(&mut self, socket: &impl AsFd) -> bool {
-        // What does not fit the socket's buffers would wait for the other way.
+        // Requests and responses that do not fit the socket buffers would block each other.
         let under_way = self.depth.saturating_mul(self.request.max(self.response));
         if self.every.is_some() || self.busy || under_way > MOST_IN_CALLS {
             return false;
@@ -151,11 +154,11 @@ impl Parameters {
         self.blocking_calls
     }
 
-    /// What becomes of a stream whose turn came to `result`.
+    /// The next step of a stream after a turn with this result.
     fn conclude(&self, result: io::Result<Step>, published: &Counters) -> Step {
         result.unwrap_or_else(|error| match error.kind() {
             ErrorKind::WouldBlock => self.wait(),
-            // The latter is that of an earlier datagram (udp(7)).
+            // ConnectionRefused: an ICMP error of an earlier datagram (udp(7)).
             ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
             _ => {
                 published.finish(error.raw_os_error());
@@ -164,23 +167,24 @@ impl Parameters {
         })
     }
 
-    /// Whether who waits in its calls, and began this step at `began`, may go on after `now`.
+    /// Whether a stream that waits in its system calls, and began this step at `began`, may
+    /// continue it at `now`.
     fn goes_on(&self, began: Timestamp, now: Timestamp) -> bool {
         self.blocking_calls && now.since(began) < LONGEST_STEP
     }
 
-    /// Whether it asks the kernel again without having been woken.
+    /// Whether the stream calls the kernel again without waiting for readiness.
     const fn is_awake(&self) -> bool {
         self.busy || self.blocking_calls
     }
 
-    /// How one waits who has nothing to do until something comes.
+    /// The step of a stream that has nothing to do until data arrives.
     const fn wait(&self) -> Step {
         if self.is_awake() { Step::Again } else { Step::Readable }
     }
 }
 
-/// When the next request is due.
+/// The times of requests that are sent by the clock.
 #[derive(Clone, Copy, Debug)]
 struct Schedule {
     every: Option<Duration>,
@@ -192,12 +196,13 @@ impl Schedule {
         Self { every, next: None }
     }
 
-    /// When it is due; none: now.
+    /// The time when the next request is due. None: now.
     fn due(&self, now: Timestamp) -> Option<Timestamp> {
         self.next.filter(|next| *next > now)
     }
 
-    /// A request was sent; how many times were missed, which are not made up for.
+    /// Notes that a request was sent. Returns how many times were missed; they are not made up
+    /// for.
     fn sent(&mut self, now: Timestamp) -> u64 {
         let Some(every) = self.every else { return 0 };
         let next = self.next.unwrap_or(now).after(every);
@@ -208,11 +213,11 @@ impl Schedule {
     }
 }
 
-/// How long a step may go on from one response to the next request.
+/// The longest time that a step may continue from one response to the next request.
 const LONGEST_STEP: Duration = Duration::from_millis(1);
-/// Requests that are answered in one step, where the next one is waited for in a call.
+/// Requests that are answered in one step where system calls wait for the next one.
 const MAX_TURNS: u32 = 8;
-/// Bytes on their way for which there is always room.
+/// Bytes in flight for which socket buffers always have room.
 const MOST_IN_CALLS: usize = 32 * 1024;
-/// So late may a worker hear of the end of the test.
+/// The longest wait of a system call: after it the worker notices the end of the test.
 const LONGEST_CALL: Duration = Duration::from_millis(10);

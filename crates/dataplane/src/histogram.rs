@@ -1,4 +1,5 @@
-//! How often values of each size came: written by one thread, read by any.
+//! Histograms with logarithmic buckets, as in HdrHistogram: written while a test runs, read by
+//! any thread.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,6 +51,7 @@ pub(crate) struct Reading<const BITS: u32> {
 }
 
 impl<const BITS: u32> Reading<BITS> {
+    /// The sum of several histograms.
     pub(crate) fn sum<'a>(histograms: impl Iterator<Item = &'a Histogram<BITS>>) -> Self {
         let mut reading = Self { counts: vec![0; buckets(BITS)], largest: 0 };
         for histogram in histograms {
@@ -71,7 +73,7 @@ impl<const BITS: u32> Reading<BITS> {
         self.largest
     }
 
-    /// Of each bucket that is not empty its upper end and its count.
+    /// The upper end and the count of each bucket that is not empty.
     pub(crate) fn filled(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         filled.map(|(bucket, count)| (upper_end(BITS, bucket).min(self.largest), *count))
@@ -81,7 +83,8 @@ impl<const BITS: u32> Reading<BITS> {
         Quantiles { p50: self.quantile(500), p99: self.quantile(990), max: self.largest }
     }
 
-    /// The value that so many of a thousand do not exceed: the upper end of its bucket.
+    /// The value that `permille` of a thousand values do not exceed: the upper end of its
+    /// bucket.
     pub(crate) fn quantile(&self, permille: u128) -> u64 {
         let all: u128 = self.counts.iter().copied().map(u128::from).sum();
         let mut below = 0;

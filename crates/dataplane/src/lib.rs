@@ -1,9 +1,10 @@
-//! Moves the payload: stream engines, the MPUs that run them, their counters.
+//! Moves the payload of a test: stream engines, the worker threads that run them, their
+//! counters. Connections are opened, and results computed, elsewhere.
 //!
-//! A stream is a machine with one method, [`Stream::step`], and a workload of the runtime
-//! `mars`: an MPU, which is a worker thread, calls it until it would block, and the stream
-//! then waits for readiness or time. Between [`Pool::start`] and [`Pool::close`] an MPU
-//! allocates, locks, logs and formats nothing.
+//! A stream is a state machine with one method, [`Stream::step`], and a workload of the runtime
+//! `mars`. An MPU, which is a worker thread, calls it until it would block; the stream then
+//! waits for readiness of its socket, or for a time. Between [`Pool::start`] and
+//! [`Pool::close`] an MPU allocates, locks, logs and formats nothing.
 
 #![forbid(unsafe_code)]
 
@@ -21,8 +22,9 @@ pub mod tcp;
 pub mod udp;
 mod worker_state;
 mod workload;
+mod zerocopy_counters;
 
-/// Width of the sequence numbers in datagrams.
+/// The width of the sequence numbers in datagrams (docs/protocol/iperf3.md, clause 12.3).
 pub use protocol::iperf3::CounterWidth as SequenceWidth;
 
 pub use budget::{Budget, Goal};
@@ -36,8 +38,9 @@ pub use pool::{OpenStream, Pool, RuntimeStatistics};
 pub use scratch::{BufferKind, BufferPlan, PayloadPattern, Scratch, segments};
 pub use shared_resources::{SharedResources, preopen_devices};
 pub use stream::{Step, Stream};
+pub use zerocopy_counters::ZerocopyCounters;
 
-/// The time of the monotonic clock.
+/// The time now, on the monotonic clock (`CLOCK_MONOTONIC`, clock_gettime(2)).
 pub fn now() -> measurement::Timestamp {
     measurement::Timestamp::default().after(linux::clock::monotonic())
 }

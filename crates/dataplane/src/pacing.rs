@@ -1,7 +1,20 @@
-//! When the next blocks are due at a given rate. It is told the time and never waits.
+//! Keeps a rate in the worker threads: when the next blocks are due, and how many go at once.
+//! The time is an argument, and nothing here waits: the worker does.
 //!
-//! A batch that was late by more than a part of its time moves those after it: they follow a
-//! little closer than the rate has it until the average is right again, and never in one burst_size.
+//! A batch that was late by more than a part of its time delays those after it. They follow a
+//! little closer than the rate has it until the average is right again, and never in one burst.
+//!
+//! Each decision on keeping a rate is made in one place:
+//!
+//! | decision | place |
+//! |---|---|
+//! | whether the kernel paces (`SO_MAX_PACING_RATE`) or a worker does | `session::sockets::pacing` |
+//! | whether many datagrams go as one packet (GSO) at this rate | `session::batches` |
+//! | the length of a block at this rate | `session::blocks` |
+//! | when each block is due if none is ever late | `schedule.rs` here |
+//! | how many blocks go back to back | `burst_size.rs` here |
+//! | what a sender that was late makes up for, and how fast | this file |
+//! | sleeping and spinning until a block is due | `mars`, asked for by [`crate::Step`] |
 
 use std::time::Duration;
 
@@ -16,46 +29,46 @@ pub use statistics::{PacingStatistics, pacing_report};
 use burst_size::BurstSize;
 use schedule::Schedule;
 
-/// Spaces the blocks of one stream.
+/// The pacer of one stream: it spaces blocks, or datagrams, so that they keep a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     schedule: Schedule,
     pacing: Pacing,
-    /// Bytes of a block.
+    /// The length of a block in bytes.
     block: u64,
-    /// Blocks that go back to back.
+    /// The number of blocks that go back to back.
     batch: BurstSize,
     limits: &'static Limits,
-    /// What is left of a batch that has begun.
+    /// Blocks of the current batch that have not gone.
     left: usize,
-    /// What has gone of it.
+    /// Blocks of the current batch that have gone.
     gone: usize,
-    /// When the batch is due.
+    /// The time when the next batch is due.
     due: Option<Timestamp>,
-    /// How long the first one waits.
+    /// The time that the first batch waits.
     lead: Duration,
-    /// When the last one began.
+    /// The time when the last batch began.
     began: Option<Timestamp>,
-    /// From when the next one keeps its distance: where this one began, less the part of its
-    /// lateness that is excused.
+    /// The time from which the next batch keeps its distance: the beginning of this one, less
+    /// the part of its lateness that is excused.
     anchor: Timestamp,
-    /// Whoever asked for it was told to wait.
+    /// The sender had to wait for this batch: it was not too slow.
     waited: bool,
-    /// Nobody has looked since its last block went.
+    /// [`Self::allowance`] was not called since the last block of the batch went.
     fresh: bool,
-    /// By how much its sending was late already when it ended.
+    /// The lateness of the next batch that is due to an interruption of this one.
     held_up: Duration,
     begun: Option<Batch>,
 }
 
-/// What a pacer makes up for, and how.
+/// The limits within which a pacer makes up for lateness.
 #[derive(Debug)]
 struct Limits {
-    /// A batch that is later than this met a stall.
+    /// A batch that is later than this was stalled.
     stall: Duration,
     /// A sender that is farther behind than this is too slow; the excess is given up.
     debt: Duration,
-    /// How fast it catches up, in percent of the rate.
+    /// The rate at which it catches up, in percent of the rate asked.
     catch_up_percent: u64,
     /// A batch that takes so much longer to send than it may was interrupted: what is left of
     /// it goes at its end, so that the next one has to keep away from there. None: it is
@@ -72,42 +85,44 @@ pub(crate) enum PacingWait {
     Exactly(Timestamp),
 }
 
-/// A batch that has begun, for the record.
+/// A batch that has begun, for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// How long after its time.
+    /// How long after its time it began.
     pub lateness: Duration,
-    /// Part of it that is not made up for, or will be by [`Pacing::Repay`].
+    /// The lateness if it was a stall, else zero. It is made up for by [`Pacing::Repay`] only.
     pub stalled: Duration,
-    /// Time whose blocks were given up since the sender is too slow.
+    /// Time whose blocks were given up because the sender is too slow for the rate.
     pub forgone: Duration,
-    /// The batch before it, which has ended.
+    /// The batch before it, which has ended. None: it is the first.
     pub before: Option<EndedBatch>,
 }
 
 /// A batch that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedBatch {
-    /// How many blocks it had.
+    /// The number of its blocks.
     pub blocks: usize,
-    /// Their bytes.
+    /// The bytes of its blocks.
     pub bytes: u64,
-    /// Time from its beginning to that of the next.
+    /// Time from its beginning to the beginning of the next batch.
     pub took: Duration,
-    /// The time that it should have taken at the rate.
+    /// Time that it takes at the rate.
     pub ideal: Duration,
 }
 
 impl Pacer {
-    /// Datagrams of `length` bytes at `rate`.
+    /// A pacer of datagrams of `length` bytes at `rate`. The number of datagrams in a burst
+    /// adapts to how late the worker wakes.
     pub fn for_datagrams(rate: BitRate, length: u64) -> Self {
         let pacer = Self::new(rate, length, &DATAGRAMS);
         Self { batch: BurstSize::for_datagrams(&pacer.schedule), ..pacer }
     }
 
-    /// Blocks of `block` bytes of a byte stream at `rate`, whose network delays them now and
-    /// then: more is made up for, and as fast as the kernel sends after a loss (120 %,
-    /// `tcp_pacing_ca_ratio` in Documentation/networking/ip-sysctl.rst).
+    /// A pacer of blocks of `block` bytes of a byte stream at `rate`. Congestion delays such
+    /// blocks at times, so more lateness is made up for than of datagrams, and as fast as the
+    /// kernel paces in congestion avoidance (120 %, `tcp_pacing_ca_ratio` in
+    /// Documentation/networking/ip-sysctl.rst).
     pub fn for_blocks(rate: BitRate, block: u64) -> Self {
         Self::new(rate, block, &BLOCKS)
     }
@@ -132,7 +147,8 @@ impl Pacer {
         }
     }
 
-    /// Spaces them so; a burst that was asked keeps its length.
+    /// Sets how blocks are spaced. [`Pacing::Even`] makes each block a burst of its own until
+    /// [`Self::with_burst`] sets another length.
     #[must_use]
     pub fn with_pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
@@ -142,28 +158,31 @@ impl Pacer {
         self
     }
 
-    /// Lets `burst` blocks go back to back whenever the rate allows the first of them; it
-    /// then waits until the average is the rate again. At least one.
+    /// Lets `burst` blocks, at least one, go back to back whenever the rate allows the first of
+    /// them. The pacer then waits until the average is the rate again.
     #[must_use]
     pub fn with_burst(mut self, burst: usize) -> Self {
         self.batch = BurstSize::fixed(burst);
         self
     }
 
-    /// Lets the first batch wait for half of its time, though not for long: in any span then
-    /// as much goes as the rate has it, and not a batch more.
+    /// Lets the first batch wait for half of its time at the rate, but at most 5 ms. Without it
+    /// the blocks of a test are one batch more than the rate has in that time.
     #[must_use]
     pub fn centred(mut self) -> Self {
         self.lead = (self.span_of_batch() / 2).min(LONGEST_LEAD);
         self
     }
 
-    /// How its blocks are spaced.
+    /// The way in which blocks are spaced.
     pub const fn pacing(&self) -> Pacing {
         self.pacing
     }
 
-    /// How many of `most` blocks may go now; none: when the next one is due.
+    /// How many of `most` blocks may go now.
+    ///
+    /// # Errors
+    /// The time when the next block is due: none may go before.
     pub fn allowance(&mut self, now: Timestamp, most: usize) -> Result<usize, Timestamp> {
         if self.left == 0 {
             let due = self.next_due(now);
@@ -176,8 +195,10 @@ impl Pacer {
         Ok(self.left.min(most))
     }
 
-    /// How many of `most` blocks may go now; none: what to wait for. A batch that begins
-    /// goes into `statistics`.
+    /// How many of `most` blocks may go now. A batch that begins is noted in `statistics`.
+    ///
+    /// # Errors
+    /// The wait until the next block is due.
     pub(crate) fn step(
         &mut self,
         now: Timestamp,
@@ -194,7 +215,7 @@ impl Pacer {
         Ok(allowed)
     }
 
-    /// `count` blocks went.
+    /// Notes that `count` blocks were sent.
     pub fn sent(&mut self, count: usize) {
         self.gone += count;
         self.left = self.left.saturating_sub(count);
@@ -202,18 +223,18 @@ impl Pacer {
         if self.left > 0 {
             return;
         }
-        // Counted from where the batch began: what it took to send belongs to its time.
+        // Counted from the beginning of the batch: the time of sending is part of its time.
         let soonest = self.anchor.after(self.shortest(self.gone));
         self.due = Some(self.schedule.next().max(soonest));
         self.fresh = true;
     }
 
-    /// The batch that has begun since the last call.
+    /// The batch that has begun since the last call, if one has.
     pub const fn take_begun(&mut self) -> Option<Batch> {
         self.begun.take()
     }
 
-    /// When the next batch is due, put off if the last one was interrupted.
+    /// The time when the next batch is due, put off if the last one was interrupted.
     fn next_due(&mut self, now: Timestamp) -> Timestamp {
         let due = *self.due.get_or_insert(now.after(self.lead));
         let fresh = std::mem::take(&mut self.fresh);
@@ -232,7 +253,7 @@ impl Pacer {
         }
         let stall = self.limits.stall.max(self.span_of_batch());
         let stalled = if lateness > stall { lateness } else { Duration::ZERO };
-        // Who never waits is too slow, and not woken late.
+        // A sender that did not wait is too slow; it was not woken late.
         if std::mem::take(&mut self.waited) && stalled.is_zero() {
             self.batch.learn(lateness);
         }
@@ -249,7 +270,8 @@ impl Pacer {
         (self.left, self.gone) = (self.batch.blocks(&self.schedule), 0);
     }
 
-    /// How late a batch may be and move nothing: a worker always wakes a little late.
+    /// The lateness of a batch that does not delay the next ones: a worker always wakes a
+    /// little late.
     fn excused(&self) -> Duration {
         match self.pacing {
             Pacing::Even => Duration::ZERO,
@@ -257,8 +279,8 @@ impl Pacer {
         }
     }
 
-    /// Moves the times that lie ahead by what is not to be made up for; how much of it is
-    /// more than a stall.
+    /// Delays the schedule by the time that is not to be made up for. Returns the part that is
+    /// not due to a stall.
     fn give_up(&mut self, now: Timestamp, stalled: Duration) -> Duration {
         if self.pacing == Pacing::Repay {
             return Duration::ZERO;
@@ -270,7 +292,7 @@ impl Pacer {
         forgone
     }
 
-    /// What a batch takes at the rate.
+    /// The time that a batch takes at the rate.
     fn span_of_batch(&self) -> Duration {
         self.schedule.span(self.batch.blocks(&self.schedule))
     }
@@ -295,7 +317,7 @@ const BLOCKS: Limits = Limits {
     catch_up_percent: 120,
     interruption: None,
 };
-/// A test of a tenth of a second still begins at once.
+/// Short enough for a test of a tenth of a second.
 const LONGEST_LEAD: Duration = Duration::from_millis(5);
 
 #[cfg(test)]

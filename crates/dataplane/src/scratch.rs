@@ -1,4 +1,4 @@
-//! BufferPlan that all streams of one worker use in turn.
+//! The buffers of one worker, which its streams use in turn.
 
 use std::io;
 use std::sync::Arc;
@@ -10,42 +10,42 @@ use linux::udp::{
 
 use crate::pacing::PacingStatistics;
 
-/// What the memory of a worker is to suit.
+/// The size and the content of the buffers of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferPlan {
-    /// What moves.
+    /// The unit in which payload moves.
     pub kind: BufferKind,
-    /// Bytes of a block, or of a datagram.
+    /// Bytes of a block of a byte stream, or of a datagram.
     pub block: usize,
-    /// What is sent.
+    /// The content of the payload.
     pub pattern: PayloadPattern,
 }
 
-/// What moves.
+/// The unit in which payload moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferKind {
     /// Blocks of a byte stream.
     Blocks,
-    /// Batches of datagrams.
+    /// Batches of datagrams, each of which is a packet of its own to the kernel.
     Datagrams,
-    /// Batches of datagrams, each in one piece.
+    /// Batches of datagrams that the kernel handles as one packet (GSO, GRO).
     Segments,
 }
 
-/// What a payload consists of.
+/// The content of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadPattern {
     /// Random bytes, so that no link compresses them.
     Random,
-    /// The ten digits over and over, as iperf3 repeats them.
+    /// The ten digits over and over, as `iperf3 --repeating-payload` sends them.
     Digits,
 }
 
 impl PayloadPattern {
-    /// `length` bytes of it.
+    /// Makes a payload of `length` bytes.
     ///
     /// # Errors
-    /// What getrandom(2) reports.
+    /// `ENOSYS`: the kernel has no getrandom(2). [`Self::Digits`] never fails.
     pub fn bytes(self, length: usize) -> io::Result<Box<[u8]>> {
         let mut bytes: Box<[u8]> = DIGITS.iter().copied().cycle().take(length).collect();
         if self == Self::Random {
@@ -55,19 +55,19 @@ impl PayloadPattern {
     }
 }
 
-/// One payload to send, one buffer to receive into, and their UDP forms: hot, since all
-/// streams of an MPU use them.
+/// One payload to send and one buffer to receive into, with their UDP forms. All streams of an
+/// MPU share them, so that they stay in its caches.
 pub struct Scratch {
-    /// Payload and buffer, next to each other.
+    /// The payload, and behind it the buffer.
     blocks: Region,
-    /// How long the payload is, and where the buffer begins.
+    /// Bytes of the payload, and the offset of the buffer.
     payload: usize,
     buffer: usize,
-    /// What UDP senders send; empty in a TCP test.
+    /// The datagrams that UDP senders send. One of one byte in a TCP test.
     pub outgoing: SendBatch,
-    /// What UDP receivers read into; empty in a TCP test.
+    /// The slots that UDP receivers read into. One of one byte in a TCP test.
     pub incoming: ReceiveBatch,
-    /// Where paced senders note how they keep their times.
+    /// The statistics of the paced senders of this MPU.
     pub pacing: Arc<PacingStatistics>,
 }
 
@@ -79,7 +79,8 @@ impl Scratch {
         let (datagrams, length) = outgoing(memory.kind, block);
         let (sent, received) =
             if memory.kind == BufferKind::Blocks { (block, block) } else { (0, 0) };
-        // What is sent may be on its way for long: nobody writes on its pages.
+        // Zero-copy sends may hold the pages of the payload after the call: the buffer, which
+        // changes, lies on other pages.
         let buffer = sent.next_multiple_of(LARGEST_PAGE);
         let mut blocks = Region::new(buffer + received)?;
         blocks[..sent].copy_from_slice(&payload[..sent]);
@@ -93,61 +94,62 @@ impl Scratch {
         })
     }
 
-    /// What TCP senders send.
+    /// The block that TCP senders send.
     pub fn payload(&self) -> &[u8] {
         &self.blocks[..self.payload]
     }
 
-    /// What TCP receivers read into.
+    /// The buffer that TCP receivers read into.
     pub fn buffer(&mut self) -> &mut [u8] {
         &mut self.blocks[self.buffer..]
     }
 }
 
-/// How many datagrams go in one call, and how long each is.
+/// The number of datagrams that are sent with one call, and their length in bytes.
 fn outgoing(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
         BufferKind::Blocks => (1, 1),
         BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        BufferKind::Segments => (most_segments(block) * PIECES, block),
+        BufferKind::Segments => (most_segments(block) * GSO_PACKETS, block),
     }
 }
 
-/// How many datagrams of `block` bytes can go in one piece, at least one.
+/// How many datagrams of `block` bytes fit into one GSO packet, at least one. The limit is that
+/// of kernels before Linux 6.9 (`UDP_MAX_SEGMENTS` in `include/linux/udp.h`).
 pub fn segments(block: usize) -> usize {
     (MAX_GSO_PAYLOAD / block.max(1)).clamp(1, MAX_GSO_SEGMENTS)
 }
 
-/// The same for a kernel that takes as many as any.
+/// How many datagrams of `block` bytes fit into the largest GSO packet of any kernel.
 fn most_segments(block: usize) -> usize {
     (MAX_GSO_PAYLOAD / block.max(1)).clamp(1, MAX_GSO_SEGMENTS_SINCE_6_9)
 }
 
-/// How many slots there are for what comes in one call, and how long each is.
+/// The number of slots that are received into with one call, and their length in bytes.
 fn incoming(kind: BufferKind, block: usize) -> (usize, usize) {
     match kind {
         BufferKind::Blocks => (1, 1),
         BufferKind::Datagrams => ((BATCH_BYTES / block).clamp(1, MOST_DATAGRAMS), block),
-        // Small datagrams make small pieces, of which more fit the cache.
+        // Small datagrams make small packets, of which more fit the cache.
         BufferKind::Segments => {
-            let piece = (most_segments(block) * block).clamp(BATCH_BYTES / MOST_PIECES, SLOT);
-            (BATCH_BYTES / piece, SLOT)
+            let packet = (most_segments(block) * block).clamp(BATCH_BYTES / MOST_GRO_PACKETS, SLOT);
+            (BATCH_BYTES / packet, SLOT)
         }
     }
 }
 
-/// Of all machines that Linux runs on.
+/// The largest page of all architectures of Linux.
 const LARGEST_PAGE: usize = 64 * 1024;
 const DIGITS: &[u8; 10] = b"0123456789";
-/// About the share of a second-level cache that one buffer may fill.
+/// One buffer may fill about this much of a second-level cache.
 const BATCH_BYTES: usize = 256 * 1024;
-/// More datagrams in one call gain nothing and delay the ones behind.
+/// More datagrams in one call gain nothing and delay the last of them.
 const MOST_DATAGRAMS: usize = 64;
-/// Pieces that go in one call.
-const PIECES: usize = 8;
-/// Pieces that come in one call, however short they are.
-const MOST_PIECES: usize = 32;
-/// No piece is longer, whichever the version of IP.
+/// GSO packets that are sent with one call.
+const GSO_PACKETS: usize = 8;
+/// GRO packets that are received with one call, however short they are.
+const MOST_GRO_PACKETS: usize = 32;
+/// No packet is longer, over IPv4 or IPv6.
 const SLOT: usize = 64 * 1024;
 
 #[cfg(test)]
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_is_as_long_as_udp_and_the_kernel_allow() {
+    fn a_gso_packet_is_as_long_as_udp_and_the_kernel_allow() {
         assert_eq!([1, 16, 1_460, 40_000, 65_507].map(segments), [64, 64, 44, 1, 1]);
     }
 

@@ -1,4 +1,4 @@
-//! What the engines of one test share beside the memory of their workers.
+//! The resources that all engines of one test share, on whichever worker they run.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -7,10 +7,10 @@ use linux::memory::Region;
 use linux::payload::SealedPayload;
 
 use crate::scratch::PayloadPattern;
-use crate::tcp::ZerocopyCounters;
+use crate::zerocopy_counters::ZerocopyCounters;
 
-/// Payloads for those that send from where they lie, made when the first asks for them, and
-/// what became of their sends.
+/// Payloads for engines that send without copying, made at the first use, and the counters of
+/// their sends.
 #[derive(Debug)]
 pub struct SharedResources {
     block: usize,
@@ -21,28 +21,28 @@ pub struct SharedResources {
 }
 
 impl SharedResources {
-    /// For blocks of `block` bytes, at least one, of `pattern`.
+    /// Resources for blocks of `block` bytes, at least one, filled with `pattern`.
     pub fn new(block: usize, pattern: PayloadPattern) -> Self {
         let (sealed, region) = (OnceLock::new(), OnceLock::new());
         Self { block: block.max(1), pattern, sealed, region, zerocopy: Arc::default() }
     }
 
-    /// Bytes of a block.
+    /// The length of a block in bytes.
     pub const fn block(&self) -> usize {
         self.block
     }
 
-    /// What the blocks consist of.
+    /// The content of the blocks.
     pub const fn pattern(&self) -> PayloadPattern {
         self.pattern
     }
 
-    /// What became of the sends in place.
+    /// The counters of all zero-copy sends of the test.
     pub const fn zerocopy(&self) -> &Arc<ZerocopyCounters> {
         &self.zerocopy
     }
 
-    /// A block in a file that nobody can change.
+    /// A block in a sealed memory file (memfd_create(2)), whose content cannot change.
     pub(crate) fn sealed(&self) -> io::Result<Arc<SealedPayload>> {
         if let Some(sealed) = self.sealed.get() {
             return Ok(Arc::clone(sealed));
@@ -51,7 +51,7 @@ impl SharedResources {
         Ok(Arc::clone(self.sealed.get_or_init(|| Arc::new(sealed))))
     }
 
-    /// A block in memory.
+    /// A block in memory of its own.
     pub(crate) fn region(&self) -> io::Result<Arc<Region>> {
         if let Some(region) = self.region.get() {
             return Ok(Arc::clone(region));
@@ -62,8 +62,9 @@ impl SharedResources {
     }
 }
 
-/// Opens what engines need and what a process that gives up its rights to files cannot open
-/// later. An engine for which that fails says so when it is made.
+/// Opens the devices that engines need (`/dev/null`, for the engine `splice`). A process calls
+/// it before it gives up its access to files. An error is reported by the engine when it is
+/// made.
 pub fn preopen_devices() {
     _ = linux::splice::dev_null();
 }

@@ -1,4 +1,4 @@
-//! What every engine is to its worker.
+//! The interface between an engine and the worker thread that runs it.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,25 +8,25 @@ use measurement::Timestamp;
 use crate::pacing::PacingWait;
 use crate::scratch::Scratch;
 
-/// What a stream needs before its next step.
+/// The condition under which a stream can make its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing: it can go on, after the other streams had their turn.
+    /// None: it can go on after the other streams of the worker have had their turn.
     Again,
-    /// Data to read.
+    /// Its descriptor becomes readable.
     Readable,
-    /// Data to read, or the time to come.
+    /// Its descriptor becomes readable, or the time comes.
     ReadableOr(Timestamp),
-    /// Nothing, but one more descriptor is to be watched: [`Stream::new_descriptor`].
+    /// None, but one more descriptor is to be registered: [`Stream::new_descriptor`].
     Watch,
-    /// Room to write.
+    /// Its socket becomes writable.
     Writable,
-    /// The time to come, more or less: the worker sleeps until then.
+    /// The time comes; the worker sleeps until about then.
     Until(Timestamp),
-    /// The time to come, to the microsecond: the worker sleeps until shortly before it, and
+    /// The time comes, to the microsecond: the worker sleeps until shortly before it, and
     /// spins for the rest.
     Exactly(Timestamp),
-    /// Nothing: it is finished.
+    /// None: the stream has ended.
     Done,
 }
 
@@ -39,31 +39,34 @@ impl From<PacingWait> for Step {
     }
 }
 
-/// One stream of a test, as a worker drives it.
+/// One stream of a test, as its worker thread drives it.
 pub trait Stream: Send {
-    /// The socket and what it is to be watched for.
+    /// The descriptor to register with epoll(7), and the events of interest.
     fn interest(&self) -> (BorrowedFd<'_>, Interest);
 
-    /// No other stream has this worker: calls may wait for a moment, which wakes the thread
-    /// sooner than epoll(7) would. Whether they do; nothing is watched then.
+    /// Offers the stream, which has the worker to itself, to wait in its system calls, which
+    /// wakes the thread sooner than epoll(7). Returns whether it does; its descriptor is not
+    /// registered then.
     fn use_blocking_calls(&mut self) -> bool {
         false
     }
 
-    /// A descriptor that is to be watched from now on.
+    /// The descriptor to register in addition after [`Step::Watch`].
     fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// Moves about one block. Must not block, allocate, lock or format.
+    /// Moves about one block of payload and returns the condition of the next step. It must
+    /// not block, allocate, lock or format.
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step;
 
-    /// Whether the kernel goes on with it while it waits: at the end of the sending it has to
-    /// be halted even then, or nobody would count what still goes.
+    /// Whether the kernel moves payload while the stream waits, as an io_uring does. Such a
+    /// stream is halted at the end of the sending even while it waits, so that this payload
+    /// is counted.
     fn continues_in_kernel(&self) -> bool {
         false
     }
 
-    /// Takes note that there will be no further step.
+    /// Ends the stream: there is no further step.
     fn halt(&mut self);
 }

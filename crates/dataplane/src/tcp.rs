@@ -1,5 +1,5 @@
-//! TCP engines: one machine that sends and one that receives, and the ways in which each
-//! moves its bytes.
+//! TCP engines: one sender and one receiver, and the system calls with which each moves its
+//! bytes, in a file each.
 
 mod engines;
 mod file_sink;
@@ -21,7 +21,7 @@ pub use engines::{Incoming, MakeSink, MakeSource, Outgoing, ReceiveEngine, SendE
 pub use file_sink::FileSink;
 pub use file_source::FileSource;
 pub use msg_trunc::MsgTruncSink;
-pub use msg_zerocopy::{MsgZerocopySource, ZerocopyCounters};
+pub use msg_zerocopy::MsgZerocopySource;
 pub use read::ReadSink;
 pub use receiver::{Receiver, Sink};
 pub use sender::{Sender, Source};
@@ -33,7 +33,8 @@ pub use vmsplice::VmspliceSource;
 pub use write::WriteSource;
 pub use zerocopy_receive::ZerocopyReceiveSink;
 
-/// All engines that send; the order is that of [`measurement::engine::ENGINES`].
+/// All TCP engines that send and that users choose by name, in the order of
+/// [`measurement::engine::ENGINES`]. The first is the usual one.
 pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_source::<WriteSource>(),
     SendEngine::with_source::<SendfileSource>(),
@@ -43,7 +44,8 @@ pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_source::<UringSource<true>>(),
 ];
 
-/// All engines that receive; the order is that of [`measurement::engine::ENGINES`].
+/// All TCP engines that receive and that users choose by name, in the order of
+/// [`measurement::engine::ENGINES`]. The first is the usual one.
 pub static RECEIVERS: &[ReceiveEngine] = &[
     ReceiveEngine::with_sink::<ReadSink>(),
     ReceiveEngine::with_sink::<MsgTruncSink>(),

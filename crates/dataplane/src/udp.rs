@@ -1,5 +1,5 @@
-//! UDP engines: one machine that sends and one that receives, batch by batch, and the ways
-//! in which a batch is handed to the kernel and taken from it.
+//! UDP engines: one sender and one receiver, and the system calls with which each moves a batch
+//! of datagrams, in a file each.
 
 mod account;
 mod engines;
@@ -29,7 +29,8 @@ pub use sequence::Sequence;
 pub use uring_receive::UringReceive;
 pub use uring_send::UringSend;
 
-/// All engines that send; the order is that of [`measurement::engine::ENGINES`].
+/// All UDP engines that send, in the order of [`measurement::engine::ENGINES`]. The first is the
+/// usual one.
 pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_engine::<Sendmmsg>(),
     SendEngine::with_engine::<SendCall>(),
@@ -37,7 +38,8 @@ pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_engine::<UringSend>(),
 ];
 
-/// All engines that receive; the order is that of [`measurement::engine::ENGINES`].
+/// All UDP engines that receive, in the order of [`measurement::engine::ENGINES`]. The first is
+/// the usual one.
 pub static RECEIVERS: &[ReceiveEngine] = &[
     ReceiveEngine::with_engine::<Recvmmsg>(),
     ReceiveEngine::with_engine::<Gro>(),

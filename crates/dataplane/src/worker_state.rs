@@ -1,4 +1,4 @@
-//! What each MPU keeps for all streams that it runs: the module of their kind.
+//! The state that all streams of one MPU share: the module of their workloads in `mars`.
 
 use std::io;
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use portable_atomic::AtomicU64;
 use crate::pacing::PacingStatistics;
 use crate::scratch::{BufferPlan, Scratch};
 
-/// One hot payload and one hot buffer, instead of one for each stream, and what concerns
-/// all streams of the MPU.
+/// The buffers of one MPU, one set for all of its streams, and how far these are.
 pub(crate) struct WorkerState {
     pub(crate) scratch: Scratch,
-    /// How many streams this MPU has.
+    /// The number of streams on this MPU.
     pub(crate) streams: usize,
-    /// No stream of this MPU sends any more.
+    /// The senders of this MPU are to stop.
     pub(crate) is_sending_over: bool,
-    /// When its first and its last stream started.
+    /// The times when its first and its last stream started.
     pub(crate) started: Option<(Timestamp, Timestamp)>,
-    /// How long the MPU had spun at the last look.
+    /// The time that the MPU had spun at the last call of [`Self::note_spinning`].
     spun: Duration,
 }
 
@@ -40,7 +39,7 @@ impl WorkerState {
         })
     }
 
-    /// The MPU has spun for `spun` so far, until something was due.
+    /// Adds the time that the MPU has spun since the last call; `spun` is its total so far.
     pub(crate) fn note_spinning(&mut self, spun: Duration) {
         if spun > self.spun {
             self.scratch.pacing.spun(spun.saturating_sub(self.spun));
@@ -48,7 +47,7 @@ impl WorkerState {
         }
     }
 
-    /// One of its streams starts.
+    /// Notes the start of one stream.
     pub(crate) fn start_one(&mut self, now: Timestamp, times: &WorkerTimes) {
         let (first, last) = self.started.unwrap_or((now, now));
         self.started = Some((first, last.max(now)));
@@ -57,13 +56,13 @@ impl WorkerState {
     }
 }
 
-/// What an MPU notes of its start and its end for the host; zero: not yet.
+/// The times of start and end of one MPU, in nanoseconds; zero: not yet.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct WorkerTimes {
     pub(crate) first_start: AtomicU64,
     pub(crate) last_start: AtomicU64,
-    /// When the last of its senders sent its first byte.
+    /// The time when the last of its senders had sent its first byte.
     pub(crate) last_first_byte: AtomicU64,
     pub(crate) stopped: AtomicU64,
 }
@@ -78,12 +77,12 @@ impl WorkerTimes {
     }
 }
 
-/// The runtime's time as everybody else's.
+/// Converts a time of `mars` to one of linerate; both count from the same instant.
 pub(crate) const fn timestamp(time: mars::Time) -> Timestamp {
     Timestamp::from_nanos(time.nanos())
 }
 
-/// Everybody else's time as the runtime's.
+/// Converts a time of linerate to one of `mars`; both count from the same instant.
 pub(crate) const fn instant(time: Timestamp) -> mars::Time {
     mars::Time::from_nanos(time.nanos())
 }

@@ -1,7 +1,7 @@
-//! A stream as a workload of the runtime.
+//! Runs a stream as a workload of the runtime `mars`.
 //!
 //! ```text
-//!   arriving --watch its socket, notify--> waiting --all are there--> started --> done
+//!   arriving --register its socket, notify--> waiting --all have arrived--> started --> done
 //! ```
 
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::counters::Counters;
 use crate::stream::{Step, Stream};
 use crate::worker_state::{WorkerState, WorkerTimes, instant, timestamp};
 
-/// One stream and how far it is.
+/// One stream and its phase.
 pub(crate) struct StreamWorkload {
     pub(crate) engine: Box<dyn Stream>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) sends: bool,
-    /// It sends, and gets a signal when the sending is over.
+    /// It sends, and is woken by a signal when the sending is over.
     pub(crate) is_halted_by_signal: bool,
     /// It sends, and has not sent yet.
     pub(crate) is_silent: bool,
     pub(crate) phase: Phase,
-    /// Since when its socket has had no room for what it sends.
+    /// The time since which its socket has had no room to send.
     pub(crate) blocked: Option<Timestamp>,
-    /// All streams, and the host, meet here before the first byte.
+    /// The barrier of all streams and the host before the first byte.
     pub(crate) start: Arc<Barrier>,
-    /// Notified when the stream is done.
+    /// Notified when the stream has ended.
     pub(crate) done: Arc<EventFd>,
     pub(crate) times: Arc<WorkerTimes>,
 }
 
-/// How far a stream is.
+/// The phase of a stream; see the drawing above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Arriving,
@@ -51,7 +51,7 @@ impl Workload for StreamWorkload {
                 return Next::Stalled(wait);
             }
             self.settle(mpu);
-            // All are let go before the first byte of any.
+            // All streams leave the barrier before any of them moves a byte.
             return Next::Yield;
         }
         if self.counters.is_finished() {
@@ -66,7 +66,7 @@ impl Workload for StreamWorkload {
 }
 
 impl StreamWorkload {
-    /// Meets the others.
+    /// Registers the socket and waits at the barrier.
     fn gather(&mut self, mpu: &mut Mpu<'_, WorkerState>) -> Result<(), Wait> {
         if self.phase == Phase::Arriving {
             let (socket, interest) = self.engine.interest();
@@ -85,10 +85,10 @@ impl StreamWorkload {
         Ok(())
     }
 
-    /// All are there.
+    /// Lets a stream that is alone on its MPU wait in its system calls.
     fn settle(&mut self, mpu: &Mpu<'_, WorkerState>) {
         if mpu.module.streams == 1 && self.engine.use_blocking_calls() {
-            // At worst it wakes the thread for nothing.
+            // If that fails, the thread is woken needlessly at times.
             _ = mpu.unwatch(self.engine.interest().0);
         }
     }

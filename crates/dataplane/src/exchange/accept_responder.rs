@@ -1,4 +1,4 @@
-//! Answers over TCP, with a connection for each request.
+//! Responds over TCP with a connection for each request.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -14,18 +14,19 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
-/// Who answers the calls of one client.
+/// Answers the requests of one client, one on each connection.
 pub(super) struct AcceptResponder {
     listener: Arc<TcpListener>,
     client: Option<IpAddr>,
     parameters: Parameters,
-    /// Calls whose requests have not come whole.
-    waiting: Vec<Call>,
+    /// Connections whose requests have not arrived whole, the oldest first.
+    waiting: Vec<Pending>,
     count: StreamCounters,
     published: Arc<Counters>,
 }
 
-struct Call {
+/// A connection whose request has not arrived whole.
+struct Pending {
     socket: TcpStream,
     missing: usize,
 }
@@ -47,22 +48,27 @@ impl AcceptResponder {
         }
     }
 
-    /// Takes what has come of a request and answers it if it is whole; the call if it waits.
-    fn hear(&mut self, mut call: Call, scratch: &mut Scratch, now: Timestamp) -> Option<Call> {
-        while call.missing > 0 {
-            match (&call.socket).read(scratch.buffer()) {
+    /// Reads a request and answers it if it is whole. Returns the connection if it has to wait.
+    fn serve(
+        &mut self,
+        mut pending: Pending,
+        scratch: &mut Scratch,
+        now: Timestamp,
+    ) -> Option<Pending> {
+        while pending.missing > 0 {
+            match (&pending.socket).read(scratch.buffer()) {
                 Ok(0) => return None,
                 Ok(read) => {
                     self.count.bytes += read as u64;
-                    call.missing = call.missing.saturating_sub(read);
+                    pending.missing = pending.missing.saturating_sub(read);
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(call),
-                // A call that broke is its connect_requester's to tell.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Some(pending),
+                // The requester reports connections that break.
                 Err(_) => return None,
             }
         }
         let answer = &scratch.payload()[..self.parameters.response];
-        if linux::tcp::send_and_shutdown(&call.socket, answer).is_ok() {
+        if linux::tcp::send_and_shutdown(&pending.socket, answer).is_ok() {
             self.count.blocks += 1;
             self.count.bytes += self.parameters.response as u64;
             self.count.last = now;
@@ -70,17 +76,17 @@ impl AcceptResponder {
         None
     }
 
-    /// Goes on with the calls that wait.
-    fn go_on(&mut self, scratch: &mut Scratch, now: Timestamp) {
+    /// Continues with the connections that wait.
+    fn serve_waiting(&mut self, scratch: &mut Scratch, now: Timestamp) {
         for index in (0..self.waiting.len()).rev() {
-            let call = self.waiting.remove(index);
-            if let Some(call) = self.hear(call, scratch, now) {
-                self.waiting.insert(index, call);
+            let pending = self.waiting.remove(index);
+            if let Some(pending) = self.serve(pending, scratch, now) {
+                self.waiting.insert(index, pending);
             }
         }
     }
 
-    /// Takes a call; a step if it has to be watched.
+    /// Accepts a connection. Returns a step if its descriptor has to be registered.
     fn accept(&mut self, scratch: &mut Scratch, now: Timestamp) -> io::Result<Option<Step>> {
         let (socket, from) = linux::tcp::accept(&self.listener)?;
         let is_known = self.client.is_none_or(|client| client == from.ip().to_canonical());
@@ -88,13 +94,13 @@ impl AcceptResponder {
             return Ok(None);
         }
         if self.waiting.len() >= MAX_PENDING {
-            // Who has been silent for longest holds up those who ask.
+            // The oldest connection has to make room for those that send requests.
             self.waiting.remove(0);
         }
-        let call = Call { socket, missing: self.parameters.request };
-        let waits = self.hear(call, scratch, now);
-        Ok(waits.map(|call| {
-            self.waiting.push(call);
+        let pending = Pending { socket, missing: self.parameters.request };
+        let waits = self.serve(pending, scratch, now);
+        Ok(waits.map(|pending| {
+            self.waiting.push(pending);
             Step::Watch
         }))
     }
@@ -106,7 +112,7 @@ impl Stream for AcceptResponder {
     }
 
     fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.waiting.last().map(|call| call.socket.as_fd())
+        self.waiting.last().map(|pending| pending.socket.as_fd())
     }
 
     fn halt(&mut self) {
@@ -115,13 +121,13 @@ impl Stream for AcceptResponder {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        self.go_on(scratch, now);
+        self.serve_waiting(scratch, now);
         let step = match self.accept(scratch, now) {
             Ok(step) => step.unwrap_or(Step::Again),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock => self.parameters.wait(),
                 ErrorKind::Interrupted | ErrorKind::ConnectionAborted => Step::Again,
-                // No descriptor is free now.
+                // No descriptor is free.
                 _ => Step::Until(now.after(PAUSE)),
             },
         };
@@ -130,7 +136,7 @@ impl Stream for AcceptResponder {
     }
 }
 
-/// Calls of one stream without their requests.
+/// The most connections of one stream whose requests have not arrived whole.
 pub(super) const MAX_PENDING: usize = 16;
-/// How long the system is given to have descriptors again.
+/// Time until the system may have descriptors again.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! Asks over TCP with a connection for each request.
+//! Sends requests over TCP with a connection for each.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,35 +15,35 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
-/// One stream's calls, one after another.
+/// Sends the requests of one stream, each on a TCP connection of its own, one after another.
 pub(super) struct ConnectRequester {
     to: SocketAddr,
     options: TcpOptions,
-    /// The stream that was opened with the test; it carries nothing.
+    /// The connection that was opened with the test; it carries nothing.
     idle: Arc<TcpStream>,
     parameters: Parameters,
     schedule: Schedule,
-    call: Option<Call>,
+    current: Option<Request>,
     count: StreamCounters,
     published: Arc<Counters>,
     statistics: Arc<RoundTripStatistics>,
 }
 
-/// One connection.
-struct Call {
+/// One connection and its request.
+struct Request {
     socket: TcpStream,
     began: Timestamp,
     unsent: usize,
     missing: usize,
-    /// Its worker watches it.
+    /// Its descriptor is registered.
     is_watched: bool,
 }
 
-/// How far a call is.
+/// The state of a request after its socket was tried.
 enum Progress {
-    Waits,
-    GoesOn,
-    Ended,
+    Waiting,
+    Unfinished,
+    Finished,
 }
 
 impl ConnectRequester {
@@ -59,21 +59,21 @@ impl ConnectRequester {
             idle,
             parameters,
             schedule: Schedule::new(parameters.every),
-            call: None,
+            current: None,
             count: StreamCounters::default(),
             published: config.counters,
             statistics: config.statistics,
         }
     }
 
-    fn begin(&self) -> io::Result<Call> {
+    fn begin(&self) -> io::Result<Request> {
         let began = crate::now();
         let socket = linux::tcp::start_connect(self.to, &self.options)?;
         let (unsent, missing) = (self.parameters.request, self.parameters.response);
-        Ok(Call { socket, began, unsent, missing, is_watched: false })
+        Ok(Request { socket, began, unsent, missing, is_watched: false })
     }
 
-    /// The answer has come.
+    /// Notes that the response has arrived.
     fn note(&mut self, began: Timestamp) {
         let now = crate::now();
         let time = now.since(began);
@@ -81,53 +81,55 @@ impl ConnectRequester {
         self.count.sequence += 1;
         self.count.bytes += (self.parameters.request + self.parameters.response) as u64;
         self.count.last = now;
-        self.statistics.came(time);
+        self.statistics.add(time);
         if self.parameters.every.is_some() {
             let round_trip = Some(time);
-            self.statistics.note(&Probe { sent: began, round_trip, ..Probe::default() });
+            self.statistics.keep(&Probe { sent: began, round_trip, ..Probe::default() });
         }
         self.published.publish(&self.count);
     }
 
-    /// Goes on with the call that is under way.
-    fn go_on(&mut self, scratch: &mut Scratch) -> io::Result<Progress> {
-        let Some(call) = &mut self.call else { return Ok(Progress::Ended) };
-        while call.unsent > 0 {
-            match (&call.socket).write(&scratch.payload()[..call.unsent]) {
-                Ok(written) => call.unsent -= written,
+    /// Continues with the current request.
+    fn resume(&mut self, scratch: &mut Scratch) -> io::Result<Progress> {
+        let Some(request) = &mut self.current else { return Ok(Progress::Finished) };
+        while request.unsent > 0 {
+            match (&request.socket).write(&scratch.payload()[..request.unsent]) {
+                Ok(written) => request.unsent -= written,
                 // Not connected yet.
-                Err(error) if is_early(&error) => return Ok(Progress::Waits),
+                Err(error) if is_early(&error) => return Ok(Progress::Waiting),
                 Err(error) => return Err(error),
             }
         }
-        // The other end closes first, so that the ports here are free at once: a call lasts
-        // until its end has come, and is timed until its answer has.
+        // The responder closes first, so that TIME_WAIT does not hold ports of this end (RFC
+        // 9293, section 3.6). The connection lasts until then; the time ends with the response.
         for _ in 0..MAX_PER_STEP {
-            let read = match (&call.socket).read(scratch.buffer()) {
-                Ok(0) if call.missing > 0 => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(0) => return Ok(Progress::Ended),
+            let read = match (&request.socket).read(scratch.buffer()) {
+                Ok(0) if request.missing > 0 => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(0) => return Ok(Progress::Finished),
                 Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Progress::Waits),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(Progress::Waiting);
+                }
                 Err(error) => return Err(error),
             };
-            let is_last = call.missing > 0 && read >= call.missing;
-            call.missing = call.missing.saturating_sub(read);
+            let is_last = request.missing > 0 && read >= request.missing;
+            request.missing = request.missing.saturating_sub(read);
             if is_last {
-                let began = call.began;
+                let began = request.began;
                 self.note(began);
-                return self.go_on(scratch);
+                return self.resume(scratch);
             }
         }
-        Ok(Progress::GoesOn)
+        Ok(Progress::Unfinished)
     }
 
-    /// What is waited for as long as the call does.
+    /// The step while the current request waits.
     fn rest(&mut self) -> Step {
-        let is_watched = |call: &mut Call| std::mem::replace(&mut call.is_watched, true);
-        match &mut self.call {
+        let is_watched = |request: &mut Request| std::mem::replace(&mut request.is_watched, true);
+        match &mut self.current {
             _ if self.parameters.busy => Step::Again,
-            Some(call) => {
-                if is_watched(call) {
+            Some(request) => {
+                if is_watched(request) {
                     Step::Readable
                 } else {
                     Step::Watch
@@ -138,18 +140,18 @@ impl ConnectRequester {
     }
 
     fn advance(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        if self.call.is_none() {
+        if self.current.is_none() {
             if let Some(due) = self.schedule.due(now) {
                 return Ok(Step::Until(due));
             }
-            self.statistics.skipped(self.schedule.sent(now));
-            self.call = Some(self.begin()?);
+            self.statistics.add_unsent(self.schedule.sent(now));
+            self.current = Some(self.begin()?);
         }
-        match self.go_on(scratch)? {
-            Progress::Waits => Ok(self.rest()),
-            Progress::GoesOn => Ok(Step::Again),
-            Progress::Ended => {
-                self.call = None;
+        match self.resume(scratch)? {
+            Progress::Waiting => Ok(self.rest()),
+            Progress::Unfinished => Ok(Step::Again),
+            Progress::Finished => {
+                self.current = None;
                 Ok(Step::Again)
             }
         }
@@ -161,8 +163,8 @@ fn is_early(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected)
 }
 
-/// Whether this host has no port, or no descriptor, at the moment, or the call was dropped.
-fn is_passing(error: &io::Error) -> bool {
+/// Whether this host lacks a port or memory at the moment, or the connection was dropped.
+fn is_transient(error: &io::Error) -> bool {
     use ErrorKind::{AddrInUse, AddrNotAvailable, ConnectionReset, TimedOut, UnexpectedEof};
     let kinds = [AddrInUse, AddrNotAvailable, ConnectionReset, TimedOut, UnexpectedEof];
     kinds.contains(&error.kind()) || linux::lacks_buffers(error)
@@ -174,11 +176,11 @@ impl Stream for ConnectRequester {
     }
 
     fn new_descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.call.as_ref().map(|call| call.socket.as_fd())
+        self.current.as_ref().map(|request| request.socket.as_fd())
     }
 
     fn halt(&mut self) {
-        self.call = None;
+        self.current = None;
         self.published.finish(None);
     }
 
@@ -186,13 +188,13 @@ impl Stream for ConnectRequester {
         match self.advance(now, scratch) {
             Ok(step) => step,
             Err(error) if error.kind() == ErrorKind::Interrupted => Step::Again,
-            Err(error) if is_passing(&error) => {
-                self.call = None;
-                self.statistics.missed();
+            Err(error) if is_transient(&error) => {
+                self.current = None;
+                self.statistics.add_lost();
                 Step::Until(now.after(RETRY))
             }
             Err(error) => {
-                self.call = None;
+                self.current = None;
                 self.published.finish(error.raw_os_error());
                 Step::Done
             }
@@ -200,7 +202,7 @@ impl Stream for ConnectRequester {
     }
 }
 
-/// Reads of one call before it is another stream's turn.
+/// Reads of one request before it is another stream's turn.
 const MAX_PER_STEP: u32 = 64;
-/// After a call that failed for want of something that comes back.
+/// Pause after a transient error.
 const RETRY: Duration = Duration::from_millis(1);

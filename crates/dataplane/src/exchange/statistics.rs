@@ -1,4 +1,4 @@
-//! How long answers took: noted by those who ask, read by anybody.
+//! Statistics of round trips: requesters write them, any thread reads them.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use portable_atomic::{AtomicU64, AtomicUsize};
 
 use crate::histogram::{Histogram, Reading};
 
-/// The answers of all streams of a test.
+/// The round-trip times and losses of all requesters of a test.
 #[derive(Debug)]
 pub struct RoundTripStatistics {
-    /// Nanoseconds.
+    /// Round-trip times in nanoseconds.
     times: Histogram<BITS>,
     shortest: AtomicU64,
     sum: AtomicU64,
@@ -21,7 +21,7 @@ pub struct RoundTripStatistics {
 }
 
 impl RoundTripStatistics {
-    /// For a test of which also the first `probes` are kept one by one.
+    /// Empty statistics, with room for the first `probes` round trips one by one.
     pub fn new(probes: usize) -> Self {
         Self {
             times: Histogram::default(),
@@ -33,8 +33,8 @@ impl RoundTripStatistics {
         }
     }
 
-    /// An answer came after `time`.
-    pub(super) fn came(&self, time: Duration) {
+    /// Counts a response that arrived after `time`.
+    pub(super) fn add(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.times.add_shared(nanos);
         self.sum.fetch_add(nanos, Relaxed);
@@ -43,24 +43,25 @@ impl RoundTripStatistics {
         }
     }
 
-    /// An answer did not come.
-    pub(super) fn missed(&self) {
+    /// Counts a response that was lost.
+    pub(super) fn add_lost(&self) {
         self.lost.fetch_add(1, Relaxed);
     }
 
-    /// So many requests were not sent at their times.
-    pub(super) fn skipped(&self, count: u64) {
+    /// Counts requests that were not sent at their times.
+    pub(super) fn add_unsent(&self, count: u64) {
         if count > 0 {
             self.unsent.fetch_add(count, Relaxed);
         }
     }
 
-    /// What became of one probe.
-    pub(super) fn note(&self, probe: &Probe) {
+    /// Keeps one probe, if there is room.
+    pub(super) fn keep(&self, probe: &Probe) {
         self.probes.push(probe);
     }
 
-    /// Forgets the omitted start. What comes at the same moment may count or not.
+    /// Resets all but the probes, at the end of the omitted start. A response that arrives at
+    /// the same moment may count or not.
     pub fn begin(&self) {
         self.times.clear();
         self.shortest.store(u64::MAX, Relaxed);
@@ -69,7 +70,7 @@ impl RoundTripStatistics {
         self.unsent.store(0, Relaxed);
     }
 
-    /// What came in `span`.
+    /// The round trips since [`Self::begin`], `span` ago.
     pub fn read(&self, span: Duration) -> RoundTrips {
         let reading = Reading::sum(std::iter::once(&self.times));
         let count = reading.count();
@@ -93,7 +94,7 @@ impl RoundTripStatistics {
         trips
     }
 
-    /// The probes that were kept, in the order of sending.
+    /// The probes that were kept, in the order of their sending times.
     pub fn probes(&self) -> Vec<Probe> {
         let mut probes = self.probes.read();
         probes.sort_by_key(|probe| probe.sent);
@@ -143,9 +144,9 @@ impl ProbeLog {
     }
 }
 
-/// Of a probe without an answer.
+/// The time of a probe whose response was lost.
 const LOST: u128 = u64::MAX as u128;
-/// To within one part of 256.
+/// Times are exact to one part of 256.
 const BITS: u32 = 8;
 
 #[cfg(test)]
@@ -159,8 +160,8 @@ mod tests {
     #[test]
     fn quantiles_are_close_and_the_ends_exact() {
         let statistics = RoundTripStatistics::new(0);
-        (1..=1000).for_each(|time| statistics.came(micros(time)));
-        statistics.missed();
+        (1..=1000).for_each(|time| statistics.add(micros(time)));
+        statistics.add_lost();
         let trips = statistics.read(Duration::from_secs(10));
         assert_eq!((trips.count, trips.lost), (1000, 1));
         assert_eq!((trips.times.min, trips.times.max), (micros(1), micros(1000)));
@@ -180,7 +181,7 @@ mod tests {
         for sent in [3, 1, 2] {
             let round_trip = (sent != 1).then_some(micros(sent));
             let sent = Timestamp::from_nanos(sent);
-            statistics.note(&Probe { sent, round_trip, ..Probe::default() });
+            statistics.keep(&Probe { sent, round_trip, ..Probe::default() });
         }
         let probes = statistics.probes();
         assert_eq!(probes.iter().map(|probe| probe.sent.nanos()).collect::<Vec<_>>(), [1, 3]);

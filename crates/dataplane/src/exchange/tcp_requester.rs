@@ -1,4 +1,4 @@
-//! Asks over a TCP stream that stays open.
+//! Sends requests over a TCP stream that stays open.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -14,17 +14,18 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
-/// One stream.
+/// The requester of one stream.
 pub(super) struct TcpRequester {
     socket: Arc<TcpStream>,
     parameters: Parameters,
     schedule: Schedule,
-    /// When each request left that has no answer yet, the oldest first.
+    /// The sending times of the requests that have no response yet, the oldest first.
     waiting: VecDeque<Timestamp>,
-    /// When an answer came in this step; zero: none did, or a request has that time.
+    /// The arrival time of a response in this step; zero: none arrived, or a request was sent
+    /// with that time.
     latest: Timestamp,
-    /// Bytes of the next answer that have come.
-    came: usize,
+    /// Bytes of the next response that have arrived.
+    received: usize,
     /// Bytes of the last request that the kernel has not taken.
     unsent: usize,
     count: StreamCounters,
@@ -42,7 +43,7 @@ impl TcpRequester {
             schedule: Schedule::new(parameters.every),
             waiting: VecDeque::with_capacity(parameters.depth),
             latest: Timestamp::default(),
-            came: 0,
+            received: 0,
             unsent: 0,
             count: StreamCounters::default(),
             published: config.counters,
@@ -50,8 +51,8 @@ impl TcpRequester {
         })
     }
 
-    /// Takes answers; whether there may be more of them.
-    fn listen(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
+    /// Reads responses. Returns whether there may be more of them.
+    fn receive(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
         let wanted = room.len().min(self.waiting.len() * self.parameters.response);
         let read = match (&*self.socket).read(&mut room[..wanted]) {
@@ -64,22 +65,22 @@ impl TcpRequester {
         self.latest = now;
         self.count.bytes += read as u64;
         self.count.last = now;
-        self.came += read;
-        while self.came >= self.parameters.response {
-            self.came -= self.parameters.response;
+        self.received += read;
+        while self.received >= self.parameters.response {
+            self.received -= self.parameters.response;
             let Some(sent) = self.waiting.pop_front() else { break };
             self.count.blocks += 1;
             let time = now.since(sent);
-            self.statistics.came(time);
+            self.statistics.add(time);
             if self.parameters.every.is_some() {
-                self.statistics.note(&Probe { sent, round_trip: Some(time), ..Probe::default() });
+                self.statistics.keep(&Probe { sent, round_trip: Some(time), ..Probe::default() });
             }
         }
         Ok(read == wanted && !self.waiting.is_empty())
     }
 
     /// Sends what may be sent; what is waited for then.
-    fn ask(&mut self, now: Timestamp, scratch: &Scratch) -> io::Result<Step> {
+    fn send(&mut self, now: Timestamp, scratch: &Scratch) -> io::Result<Step> {
         loop {
             if self.unsent == 0 {
                 if self.waiting.len() >= self.parameters.depth {
@@ -89,11 +90,11 @@ impl TcpRequester {
                     return Ok(Step::ReadableOr(due));
                 }
                 self.unsent = self.parameters.request;
-                // The moment of the answer is that of the next request.
+                // The arrival of a response and the next request share one reading of the clock.
                 let sent = std::mem::take(&mut self.latest);
                 let sent = if sent == Timestamp::default() { crate::now() } else { sent };
                 self.waiting.push_back(sent);
-                self.statistics.skipped(self.schedule.sent(now));
+                self.statistics.add_unsent(self.schedule.sent(now));
             }
             match (&*self.socket).write(&scratch.payload()[..self.unsent]) {
                 Ok(written) => {
@@ -108,10 +109,10 @@ impl TcpRequester {
         }
     }
 
-    fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+    fn run_turns(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         let mut before = self.count.blocks;
         let mut step = self.turn(now, scratch);
-        // Where calls wait, turns follow each other without a detour.
+        // Where system calls wait, turns follow each other without a return to the runtime.
         while self.count.blocks > before
             && self.parameters.goes_on(now, self.count.last)
             && matches!(step, Ok(Step::Again))
@@ -124,8 +125,8 @@ impl TcpRequester {
 
     fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         self.latest = Timestamp::default();
-        let more = !self.waiting.is_empty() && self.listen(scratch)?;
-        let step = self.ask(now, scratch)?;
+        let more = !self.waiting.is_empty() && self.receive(scratch)?;
+        let step = self.send(now, scratch)?;
         self.count.sequence = self.count.blocks + self.waiting.len() as u64;
         self.published.publish(&self.count);
         Ok(if more { Step::Again } else { step })
@@ -146,7 +147,7 @@ impl Stream for TcpRequester {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let result = self.go_on(now, scratch);
+        let result = self.run_turns(now, scratch);
         self.parameters.conclude(result, &self.published)
     }
 }

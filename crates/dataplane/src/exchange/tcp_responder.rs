@@ -1,4 +1,4 @@
-//! Answers over a TCP stream that stays open.
+//! Responds over a TCP stream that stays open.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -13,14 +13,14 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
-/// One stream.
+/// The responder of one stream.
 pub(super) struct TcpResponder {
     socket: Arc<TcpStream>,
     parameters: Parameters,
-    /// Bytes of the next request that have come.
-    came: usize,
-    /// Bytes of answers that the kernel has not taken.
-    owed: usize,
+    /// Bytes of the next request that have arrived.
+    received: usize,
+    /// Bytes of responses that the kernel has not taken.
+    unsent: usize,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -34,29 +34,29 @@ impl TcpResponder {
         socket.set_nodelay(true)?;
         let parameters = Parameters::new(&exchange);
         let count = StreamCounters::default();
-        Ok(Self { socket, parameters, came: 0, owed: 0, count, published })
+        Ok(Self { socket, parameters, received: 0, unsent: 0, count, published })
     }
 
-    /// Answers what has come whole, or a part of it.
-    fn answer(&mut self, scratch: &Scratch) -> io::Result<()> {
+    /// Sends responses to the requests that have arrived, or a part of these.
+    fn respond(&mut self, scratch: &Scratch) -> io::Result<()> {
         for _ in 0..MAX_PER_STEP {
-            if self.owed == 0 {
+            if self.unsent == 0 {
                 break;
             }
-            // Each answer on its own, as it would be if the requests came one by one.
-            let length = (self.owed - 1) % self.parameters.response + 1;
+            // Each response by a write of its own, as if the requests arrived one by one.
+            let length = (self.unsent - 1) % self.parameters.response + 1;
             let written = (&*self.socket).write(&scratch.payload()[..length])?;
-            self.owed -= written;
-            self.count.blocks += u64::from(self.owed.is_multiple_of(self.parameters.response));
+            self.unsent -= written;
+            self.count.blocks += u64::from(self.unsent.is_multiple_of(self.parameters.response));
             self.count.bytes += written as u64;
         }
         Ok(())
     }
 
-    fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+    fn run_turns(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         let mut step = self.turn(now, scratch);
         let mut turns = 1;
-        // Where calls wait, turns follow each other without a detour.
+        // Where system calls wait, turns follow each other without a return to the runtime.
         while self.parameters.blocking_calls && turns < MAX_TURNS && matches!(step, Ok(Step::Again))
         {
             turns += 1;
@@ -66,9 +66,9 @@ impl TcpResponder {
     }
 
     fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
-        // Who does not take its answers is not listened to: nothing piles up here.
-        self.answer(scratch)?;
-        if self.owed > 0 {
+        // No request is read before all responses are sent, so that nothing accumulates here.
+        self.respond(scratch)?;
+        if self.unsent > 0 {
             self.published.publish(&self.count);
             return Ok(Step::Again);
         }
@@ -79,17 +79,17 @@ impl TcpResponder {
             self.published.finish(None);
             return Ok(Step::Done);
         }
-        self.came += read;
-        let whole = self.came / self.parameters.request;
-        self.came %= self.parameters.request;
-        self.owed += whole * self.parameters.response;
+        self.received += read;
+        let whole = self.received / self.parameters.request;
+        self.received %= self.parameters.request;
+        self.unsent += whole * self.parameters.response;
         self.count.bytes += read as u64;
         self.count.last = now;
-        let answered = self.answer(scratch);
+        let sent = self.respond(scratch);
         self.published.publish(&self.count);
-        answered?;
-        // Less than there was room for was all that there was.
-        let is_all = read < room_left && self.owed == 0;
+        sent?;
+        // A read that did not fill the buffer emptied the socket.
+        let is_all = read < room_left && self.unsent == 0;
         Ok(if is_all { self.parameters.wait() } else { Step::Again })
     }
 }
@@ -108,10 +108,10 @@ impl Stream for TcpResponder {
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let result = self.go_on(now, scratch);
+        let result = self.run_turns(now, scratch);
         self.parameters.conclude(result, &self.published)
     }
 }
 
-/// Answers that are sent before it is another stream's turn.
+/// Responses that are sent before it is another stream's turn.
 const MAX_PER_STEP: usize = 64;

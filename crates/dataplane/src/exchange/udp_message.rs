@@ -1,4 +1,4 @@
-//! What requests and answers over UDP bear (docs/protocol/iperf3.md, clause 13.18).
+//! The content of requests and responses over UDP (docs/protocol/iperf3.md, clause 13.18).
 
 use measurement::Timestamp;
 
@@ -12,14 +12,14 @@ pub(super) fn write_number(datagram: &mut [u8], number: u64) {
     write(datagram, 0, number);
 }
 
-/// When the request arrived and when the answer left, on the clock of the one who answers;
-/// zero where there is no room for it.
+/// The time when the request arrived and the time when the response left, on the clock of the
+/// responder; zero: the response is too short for it.
 pub(super) fn times(answer: &[u8]) -> (Timestamp, Timestamp) {
     let time = |place| word(answer, place).map(Timestamp::from_nanos).unwrap_or_default();
     (time(1), time(2))
 }
 
-/// Writes the same.
+/// Writes the times of [`times`] as far as the response has room for them.
 pub(super) fn write_times(answer: &mut [u8], arrived: Timestamp, answered: Timestamp) {
     write(answer, 1, arrived.nanos());
     write(answer, 2, answered.nanos());
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_room_is_left_out() {
+    fn fields_without_room_are_left_out() {
         let mut answer = [0xff; 16];
         write_number(&mut answer, 7);
         write_times(&mut answer, Timestamp::from_nanos(8), Timestamp::from_nanos(9));

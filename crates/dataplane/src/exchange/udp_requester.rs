@@ -1,4 +1,4 @@
-//! Asks over UDP, where an answer may not come.
+//! Sends requests over UDP, where a response may be lost.
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -14,19 +14,20 @@ use crate::counters::Counters;
 use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 
-/// One stream. Requests are numbered from 1; those from `oldest` to `last` wait, or have
-/// their answers already and stand behind one that waits.
+/// The requester of one stream. Requests are numbered from 1. Those from `oldest` to `last` wait
+/// for their responses, or have them and follow one that waits.
 pub(super) struct UdpRequester {
     socket: Arc<UdpSocket>,
     parameters: Parameters,
     patience: Duration,
     schedule: Schedule,
     request: Box<[u8]>,
-    /// When each left; zero: it has its answer.
+    /// The sending time of each; zero: it has its response.
     waiting: Box<[Timestamp]>,
     oldest: u64,
     last: u64,
-    /// When an answer came in this step; zero: none did, or a request has that time.
+    /// The arrival time of a response in this step; zero: none arrived, or a request was sent
+    /// with that time.
     latest: Timestamp,
     count: StreamCounters,
     published: Arc<Counters>,
@@ -57,18 +58,19 @@ impl UdpRequester {
         &mut self.waiting[usize::try_from(place).unwrap_or(0)]
     }
 
-    /// Takes the answers that have come; whether there may be more of them.
-    fn listen(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
+    /// Reads the responses that have arrived. Returns whether there may be more of them.
+    fn receive(&mut self, scratch: &mut Scratch) -> io::Result<bool> {
         let room = scratch.buffer();
         for _ in 0..MAX_PER_STEP {
             if self.oldest > self.last {
                 return Ok(false);
             }
             match linux::udp::receive(&self.socket, room) {
-                Ok(length) => self.take(&room[..length.min(room.len())], length),
+                Ok(length) => self.record(&room[..length.min(room.len())], length),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return Ok(false),
-                    // That of an earlier request (udp(7)): the answer will be missed.
+                    // ConnectionRefused: an ICMP error of an earlier request (udp(7)), whose
+                    // response will count as lost.
                     ErrorKind::Interrupted | ErrorKind::ConnectionRefused => {}
                     _ => return Err(error),
                 },
@@ -77,11 +79,11 @@ impl UdpRequester {
         Ok(true)
     }
 
-    /// Takes an answer, of which `length` bytes were sent.
-    fn take(&mut self, answer: &[u8], length: usize) {
+    /// Counts a response, whose datagram had `length` bytes.
+    fn record(&mut self, answer: &[u8], length: usize) {
         let now = crate::now();
         self.latest = now;
-        // A repeated reply to the hello is shorter than any answer, and none.
+        // A repeated reply of the handshake is shorter than any response.
         let number = udp_message::number(answer).filter(|_| length == self.parameters.response);
         let Some(number) = number.filter(|number| *number <= self.last) else {
             self.count.malformed += 1;
@@ -98,42 +100,42 @@ impl UdpRequester {
         self.count.blocks += 1;
         self.count.unique += 1;
         let time = now.since(sent);
-        self.statistics.came(time);
+        self.statistics.add(time);
         if self.parameters.every.is_some() {
             let (arrived, answered) = udp_message::times(answer);
-            self.statistics.note(&Probe { sent, round_trip: Some(time), arrived, answered });
+            self.statistics.keep(&Probe { sent, round_trip: Some(time), arrived, answered });
         }
-        self.close_up();
+        self.skip_answered();
     }
 
-    /// Leaves those behind that have their answers.
-    fn close_up(&mut self) {
+    /// Moves `oldest` on to the first request that waits.
+    fn skip_answered(&mut self) {
         while self.oldest <= self.last && *self.slot(self.oldest) == Timestamp::default() {
             self.oldest += 1;
         }
     }
 
-    /// When the oldest one that waits has waited for too long.
-    fn limit(&mut self) -> Option<Timestamp> {
+    /// The time when the response to the oldest request that waits counts as lost.
+    fn deadline(&mut self) -> Option<Timestamp> {
         let waits = self.oldest <= self.last;
         waits.then(|| self.slot(self.oldest).after(self.patience))
     }
 
-    /// Gives up those that wait for too long.
+    /// Counts the responses whose deadlines have passed as lost.
     fn give_up(&mut self, now: Timestamp) {
-        while self.limit().is_some_and(|limit| limit <= now) {
+        while self.deadline().is_some_and(|deadline| deadline <= now) {
             let sent = *self.slot(self.oldest);
             *self.slot(self.oldest) = Timestamp::default();
-            self.statistics.missed();
+            self.statistics.add_lost();
             if self.parameters.every.is_some() {
-                self.statistics.note(&Probe { sent, ..Probe::default() });
+                self.statistics.keep(&Probe { sent, ..Probe::default() });
             }
-            self.close_up();
+            self.skip_answered();
         }
     }
 
-    /// Sends what may be sent; what is waited for then.
-    fn ask(&mut self, now: Timestamp) -> io::Result<Step> {
+    /// Sends all requests that may be sent, and returns the step after them.
+    fn send(&mut self, now: Timestamp) -> io::Result<Step> {
         self.give_up(now);
         loop {
             if self.last + 1 - self.oldest >= self.parameters.depth as u64 {
@@ -144,35 +146,35 @@ impl UdpRequester {
             }
             let number = self.last + 1;
             udp_message::write_number(&mut self.request, number);
-            // The moment of the answer is that of the next request.
+            // The arrival of a response and the next request share one reading of the clock.
             let sent = std::mem::take(&mut self.latest);
             let sent = if sent == Timestamp::default() { crate::now() } else { sent };
             match self.socket.send(&self.request) {
                 Ok(length) => self.count.bytes += length as u64,
-                // The queue is full: this one is lost.
+                // The queue is full: this request is lost.
                 Err(error) if is_transient(&error) => {}
                 Err(error) => return Err(error),
             }
-            self.statistics.skipped(self.schedule.sent(now));
+            self.statistics.add_unsent(self.schedule.sent(now));
             self.last = number;
             *self.slot(number) = sent;
             self.count.sequence = number;
         }
     }
 
-    /// Waits for a response, but no longer than until one is given up or the next is due.
+    /// The step of waiting for a response, or until one is lost or the next request is due.
     fn rest(&mut self, due: Option<Timestamp>) -> Step {
-        match self.limit().into_iter().chain(due).min() {
+        match self.deadline().into_iter().chain(due).min() {
             _ if self.parameters.is_awake() => Step::Again,
             Some(until) => Step::ReadableOr(until),
             None => Step::Readable,
         }
     }
 
-    fn go_on(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
+    fn run_turns(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         let mut before = self.count.blocks;
         let mut step = self.turn(now, scratch);
-        // Where calls wait, turns follow each other without a detour.
+        // Where system calls wait, turns follow each other without a return to the runtime.
         while self.count.blocks > before
             && self.parameters.goes_on(now, self.count.last)
             && matches!(step, Ok(Step::Again))
@@ -185,8 +187,8 @@ impl UdpRequester {
 
     fn turn(&mut self, now: Timestamp, scratch: &mut Scratch) -> io::Result<Step> {
         self.latest = Timestamp::default();
-        let more = self.listen(scratch)?;
-        let step = self.ask(now);
+        let more = self.receive(scratch)?;
+        let step = self.send(now);
         self.published.publish_datagrams(&self.count);
         if more { step.map(|_| Step::Again) } else { step }
     }
@@ -206,16 +208,16 @@ impl Stream for UdpRequester {
         self.parameters.use_blocking_calls(&*self.socket)
     }
 
-    /// What has no answer now has had no time for it, and is not lost.
+    /// Requests that wait at the end had no time for a response, and do not count as lost.
     fn halt(&mut self) {
         self.published.finish(None);
     }
 
     fn step(&mut self, now: Timestamp, scratch: &mut Scratch) -> Step {
-        let result = self.go_on(now, scratch);
+        let result = self.run_turns(now, scratch);
         self.parameters.conclude(result, &self.published)
     }
 }
 
-/// Answers that are taken before it is another stream's turn.
+/// Responses that are read before it is another stream's turn.
 const MAX_PER_STEP: u32 = 64;

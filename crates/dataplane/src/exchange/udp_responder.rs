@@ -1,4 +1,4 @@
-//! Answers over UDP.
+//! Responds over UDP.
 
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,11 +13,11 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::udp::handshake;
 
-/// One stream.
+/// The responder of one stream.
 pub(super) struct UdpResponder {
     socket: Arc<UdpSocket>,
     parameters: Parameters,
-    answer: Box<[u8]>,
+    response: Box<[u8]>,
     count: StreamCounters,
     published: Arc<Counters>,
 }
@@ -29,11 +29,11 @@ impl UdpResponder {
         published: Arc<Counters>,
     ) -> Self {
         let parameters = Parameters::new(&exchange);
-        let answer = vec![0; parameters.response].into_boxed_slice();
-        Self { socket, parameters, answer, count: StreamCounters::default(), published }
+        let response = vec![0; parameters.response].into_boxed_slice();
+        Self { socket, parameters, response, count: StreamCounters::default(), published }
     }
 
-    /// Answers a request, of which `length` bytes were sent.
+    /// Answers a request, whose datagram had `length` bytes.
     fn respond(&mut self, request: &[u8], length: usize) {
         if handshake::answer_hello(request, &self.socket) {
             return;
@@ -47,10 +47,10 @@ impl UdpResponder {
         }
         let Some(number) = udp_message::number(request) else { return };
         let arrived = crate::now();
-        udp_message::write_number(&mut self.answer, number);
-        udp_message::write_times(&mut self.answer, arrived, arrived);
-        // One that does not go is as lost as one that does not arrive.
-        let sent = self.socket.send(&self.answer).unwrap_or(0);
+        udp_message::write_number(&mut self.response, number);
+        udp_message::write_times(&mut self.response, arrived, arrived);
+        // A response that cannot be sent is lost like one that does not arrive.
+        let sent = self.socket.send(&self.response).unwrap_or(0);
         self.count.bytes += (length + sent) as u64;
         self.count.blocks += 1;
         self.count.unique += 1;

@@ -1,35 +1,37 @@
-//! How many blocks go back to back: as many as keep what a wake-up costs a small part of their
-//! time, on a CPU that wakes soon and on one that wakes late.
+//! The number of blocks that go back to back: enough to keep the cost of a wake-up a small part
+//! of their time, on a CPU that wakes soon and on one that wakes late.
 
 use std::time::Duration;
 
 use super::schedule::Schedule;
 
-/// The length of batches.
+/// The number of blocks of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BurstSize {
     least: usize,
-    /// It grows with how late batches begin.
+    /// Whether it grows with the lateness of batches.
     grows: bool,
-    /// How late nine of ten begin at most, in nanoseconds: it goes up by nine steps where one is
-    /// later, and down by one where it is not, so that a stall is no reason for longer batches.
+    /// An estimate of the 90th percentile of lateness in nanoseconds. It goes up by nine steps
+    /// after a batch that is later, and down by one step after one that is not, so that a
+    /// single stall does not make batches longer.
     lateness: u32,
 }
 
 impl BurstSize {
-    /// Always as many, and at least one.
+    /// A fixed number of blocks, at least one.
     pub(super) fn fixed(blocks: usize) -> Self {
         Self { least: blocks.max(1), grows: false, lateness: 0 }
     }
 
-    /// As many datagrams as keep the price of a wake-up low, a few where they take long.
+    /// A number of datagrams that keeps the cost of a wake-up low, and that is small where the
+    /// datagrams take long.
     pub(super) fn for_datagrams(schedule: &Schedule) -> Self {
         let within = |span: Duration| schedule.blocks_within(span);
         let least = within(LONG).min(FEW).max(within(SHORT)).max(1);
         Self { least, grows: true, lateness: 0 }
     }
 
-    /// A batch began so late, for no reason but that nobody woke sooner.
+    /// Adapts to the lateness of a batch that was late because the worker woke late.
     pub(super) fn learn(&mut self, lateness: Duration) {
         self.lateness = if lateness > self.lateness() {
             self.lateness.saturating_add(9 * STEP)
@@ -38,7 +40,7 @@ impl BurstSize {
         };
     }
 
-    /// How many go in the next one.
+    /// The number of blocks of the next batch.
     pub(super) fn blocks(&self, schedule: &Schedule) -> usize {
         if !self.grows {
             return self.least;
@@ -52,20 +54,21 @@ impl BurstSize {
     }
 }
 
-/// So many datagrams are no burst that a queue would notice.
+/// So many datagrams do not fill a queue noticeably.
 const FEW: usize = 4;
-/// Fewer datagrams make a batch if these would span more than this.
+/// A batch has fewer than [`FEW`] datagrams if these would span more than this.
 const LONG: Duration = Duration::from_micros(500);
-/// More make one if these would span less: about ten times what a wake-up costs at the least.
+/// A batch has more than [`FEW`] datagrams if these would span less than this, which is about
+/// ten times the least cost of a wake-up.
 const SHORT: Duration = Duration::from_micros(47);
-/// Nor do they grow beyond this many: more take longer to send than they may.
+/// Batches do not grow beyond this many datagrams: more take longer to send than they may.
 const MOST: usize = 256;
-/// And not beyond this: more at once is a burst.
+/// Batches do not grow beyond this time at the rate: more at once would fill queues.
 const LONGEST: Duration = Duration::from_millis(1);
-/// A batch takes so many times as long as it is late: what is late by this part of its time
-/// moves nothing.
+/// A batch spans this many times its usual lateness; lateness up to that part of its span does
+/// not delay the next batch.
 pub(super) const LEEWAY: u32 = 3;
-/// Nanoseconds: some fifty batches follow a CPU that sleeps deeper from now on.
+/// Nanoseconds. After about fifty batches the estimate follows a CPU that sleeps deeper.
 const STEP: u32 = 100;
 
 #[cfg(test)]
@@ -80,9 +83,9 @@ mod tests {
     }
 
     fn late(micros: u64) -> usize {
-        let mut burst_size = BurstSize::for_datagrams(&schedule());
-        (0..4_000).for_each(|_| burst_size.learn(Duration::from_micros(micros)));
-        burst_size.blocks(&schedule())
+        let mut size = BurstSize::for_datagrams(&schedule());
+        (0..4_000).for_each(|_| size.learn(Duration::from_micros(micros)));
+        size.blocks(&schedule())
     }
 
     #[test]
@@ -95,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_length_that_was_asked_stays() {
-        let mut burst_size = BurstSize::fixed(3);
-        burst_size.learn(Duration::from_millis(1));
-        assert_eq!(burst_size.blocks(&schedule()), 3);
+        let mut size = BurstSize::fixed(3);
+        size.learn(Duration::from_millis(1));
+        assert_eq!(size.blocks(&schedule()), 3);
     }
 }

@@ -1,11 +1,11 @@
-//! The times at which blocks are due if none is ever late.
+//! The schedule of a paced stream: the times at which blocks are due if none is ever late.
 
 use std::time::Duration;
 
 use measurement::{BitRate, Timestamp};
 
-/// Times that lie one gap apart. It counts in picoseconds: of the gap of small datagrams at
-/// 10 Gbit/s a nanosecond is two percent.
+/// Times that lie one gap apart, in picoseconds: at 10 Gbit/s a nanosecond would be two percent
+/// of the gap between small datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
     gap_picos: u128,
@@ -13,7 +13,8 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// For blocks of `block` bytes at `rate`; without gaps at rate zero, which is unlimited.
+    /// A schedule of blocks of `block` bytes at `rate`. Rate zero is unlimited: there are no
+    /// gaps.
     pub(super) fn new(rate: BitRate, block: u64) -> Self {
         let bits = u128::from(block) * 8;
         let gap_picos = (bits * PICOS_PER_SECOND)
@@ -22,32 +23,32 @@ impl Schedule {
         Self { gap_picos, next_picos: 0 }
     }
 
-    /// Lets the first block be due at `now`.
+    /// Makes the first block due at `now`.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_picos = u128::from(now.nanos()) * PICOS_PER_NANO;
     }
 
-    /// When the next block is due.
+    /// The time when the next block is due.
     pub(super) fn next(&self) -> Timestamp {
         Timestamp::from_nanos(narrow(self.next_picos / PICOS_PER_NANO))
     }
 
-    /// `count` blocks are done with.
+    /// Moves on by `count` blocks, which were sent.
     pub(super) fn advance(&mut self, count: usize) {
         self.next_picos = self.next_picos.saturating_add(self.gap_picos * count as u128);
     }
 
-    /// All that is ahead is due `span` later.
+    /// Makes all later blocks due `span` later.
     pub(super) const fn delay(&mut self, span: Duration) {
         self.next_picos = self.next_picos.saturating_add(span.as_nanos() * PICOS_PER_NANO);
     }
 
-    /// What `count` blocks take.
+    /// The time that `count` blocks take.
     pub(super) fn span(&self, count: usize) -> Duration {
         Duration::from_nanos(narrow(self.gap_picos * count as u128 / PICOS_PER_NANO))
     }
 
-    /// How many blocks take no longer than `span`.
+    /// The number of blocks that take no longer than `span`.
     pub(super) fn blocks_within(&self, span: Duration) -> usize {
         let picos = span.as_nanos() * PICOS_PER_NANO;
         picos.checked_div(self.gap_picos).map_or(1, |count| count.try_into().unwrap_or(usize::MAX))

@@ -1,4 +1,4 @@
-//! What the pacers of one worker did, counted by the worker and read by anybody.
+//! Statistics of the pacers of one worker: the worker writes them, any thread reads them.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use portable_atomic::AtomicU64;
 use super::{Batch, EndedBatch};
 use crate::histogram;
 
-/// To within an eighth.
+/// A histogram with values to within an eighth.
 type Histogram = histogram::Histogram<3>;
 
-/// One worker's counts, on cache lines of their own. They only grow.
+/// The pacing statistics of one worker, on cache lines of their own. Totals only grow.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct PacingStatistics {
@@ -28,7 +28,7 @@ pub struct PacingStatistics {
 }
 
 impl PacingStatistics {
-    /// Takes note of a batch that has begun. Only the worker calls it.
+    /// Adds a batch that has begun, and the one that ended before it. Only the worker calls it.
     pub fn note(&self, batch: &Batch) {
         self.lateness.add(nanos(batch.lateness));
         self.stalled.add(batch.stalled);
@@ -46,14 +46,14 @@ impl PacingStatistics {
         increase(&self.bytes, before.bytes);
     }
 
-    /// The worker spun for `span` until something was due. Only the worker calls it.
+    /// Adds a time in which the worker spun until a block was due. Only the worker calls it.
     pub(crate) fn spun(&self, span: Duration) {
         self.spun.add(span);
     }
 }
 
-/// What `streams` paced streams did under the workers of `workers`; none: they have not
-/// sent two batches yet. At the rate `asked` of each, in the manner of `pacing` and `way`.
+/// The report on `streams` paced streams, from the statistics of the `workers` that ran them.
+/// `asked` is the rate asked of each stream. None: no stream has sent two batches yet.
 pub fn pacing_report(
     workers: &[&PacingStatistics],
     streams: u32,
@@ -109,7 +109,7 @@ impl Nanos {
     }
 }
 
-/// By the one writer.
+/// Increases a number that has only one writer.
 fn increase(number: &AtomicU64, by: u64) {
     number.store(number.load(Relaxed).saturating_add(by), Relaxed);
 }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sent_nothing_has_nothing_to_report() {
+    fn without_batches_there_is_no_report() {
         let (statistics, rate) = (PacingStatistics::default(), BitRate::from_bits_per_second(1));
         let manner = (Pacing::Smooth, PacingWay::Timer);
         assert_eq!(pacing_report(&[&statistics], 1, rate, manner), None);

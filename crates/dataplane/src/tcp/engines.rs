@@ -1,5 +1,5 @@
-//! An engine of byte streams as an entry of a list: its properties, and how a stream of it is
-//! built. The lists are in `tcp.rs`.
+//! TCP engines as entries of a list: the properties of each, and a function that builds a stream
+//! of it. The lists are in `tcp.rs`.
 
 use std::io;
 use std::net::TcpStream;
@@ -14,46 +14,48 @@ use crate::shared_resources::SharedResources;
 use crate::stream::Stream;
 use crate::tcp::{Receiver, Sender, Sink, Source};
 
-/// A source that can be made for any stream.
+/// A source that can be made for any stream, from the shared resources alone.
 pub trait MakeSource: Source + Sized + 'static {
-    /// Makes it for `socket`.
+    /// Makes one for `socket`.
     ///
     /// # Errors
-    /// Why this machine cannot.
+    /// The kernel does not support the engine (`ENOSYS`, `ENOPROTOOPT`, `EOPNOTSUPP`, `ENODEV`),
+    /// forbids it (`EPERM`), or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// A sink that can be made for any stream.
+/// A sink that can be made for any stream, from the shared resources alone.
 pub trait MakeSink: Sink + Sized + 'static {
-    /// Makes it for `socket`.
+    /// Makes one for `socket`.
     ///
     /// # Errors
-    /// Why this machine cannot.
+    /// The kernel does not support the engine (`ENOSYS`, `ENOPROTOOPT`, `EOPNOTSUPP`, `ENODEV`),
+    /// forbids it (`EPERM`), or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// A way to send a byte stream.
+/// An engine that sends a byte stream.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
-    /// Its properties.
+    /// The properties of the engine.
     pub engine: &'static Engine,
     build: fn(&SharedResources, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What a sender of a byte stream works with.
+/// The parts that every sender of a byte stream is built from.
 pub struct Outgoing {
-    /// Its socket.
+    /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
-    /// Where it counts.
+    /// The counters that it publishes.
     pub counters: Arc<Counters>,
-    /// What it may send; none: without end.
+    /// The bytes that it may send. None: it sends without end.
     pub budget: Option<Arc<Budget>>,
-    /// When it may; none: as fast as it can.
+    /// The pacer of its blocks. None: it sends as fast as it can.
     pub pacer: Option<Pacer>,
 }
 
 impl Outgoing {
-    /// A sender of what `source` has.
+    /// Builds a sender of the bytes of `source`, in blocks as long as those of `resources`.
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
@@ -71,10 +73,11 @@ impl SendEngine {
         Self { engine: S::ENGINE, build: build_sender::<S> }
     }
 
-    /// A sender of this kind.
+    /// Builds a stream that sends with this engine.
     ///
     /// # Errors
-    /// Why this machine has none.
+    /// The kernel does not support the engine (`ENOSYS`, `ENOPROTOOPT`, `EOPNOTSUPP`),
+    /// forbids it (`EPERM`), or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     pub fn build(
         &self,
         resources: &SharedResources,
@@ -92,26 +95,26 @@ fn build_sender<S: MakeSource>(
     Ok(outgoing.into_sender(source, resources))
 }
 
-/// A way to receive a byte stream.
+/// An engine that receives a byte stream.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
-    /// Its properties.
+    /// The properties of the engine.
     pub engine: &'static Engine,
     build: fn(&SharedResources, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What a receiver of a byte stream works with.
+/// The parts that every receiver of a byte stream is built from.
 pub struct Incoming {
-    /// Its socket.
+    /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
-    /// Where it counts.
+    /// The counters that it publishes.
     pub counters: Arc<Counters>,
-    /// What it credits to; none: there is no goal.
+    /// The goal that it adds its bytes to. None: there is no goal.
     pub goal: Option<Arc<Goal>>,
 }
 
 impl Incoming {
-    /// A receiver that gives to `sink`.
+    /// Builds a receiver that takes its bytes by `sink`.
     pub fn into_receiver<S: Sink + 'static>(self, sink: S) -> Box<dyn Stream> {
         Box::new(Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal))
     }
@@ -123,10 +126,11 @@ impl ReceiveEngine {
         Self { engine: S::ENGINE, build: build_receiver::<S> }
     }
 
-    /// A receiver of this kind.
+    /// Builds a stream that receives with this engine.
     ///
     /// # Errors
-    /// Why this machine has none.
+    /// The kernel does not support the engine (`ENOSYS`, `ENODEV`, `EINVAL`), forbids it
+    /// (`EPERM`), or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     pub fn build(
         &self,
         resources: &SharedResources,

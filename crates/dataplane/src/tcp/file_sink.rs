@@ -1,5 +1,5 @@
-//! Keeps what it receives in a file. A disk that is slow holds up the worker: this
-//! measures the disk too, as its user wants.
+//! Writes the received payload to a file. A slow disk blocks the worker: the test measures the
+//! disk too, which is its purpose.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,12 +10,12 @@ use measurement::engine::{self, Engine};
 use crate::scratch::Scratch;
 use crate::tcp::Sink;
 
-/// A file, written to as bytes come.
+/// Reads from the socket and writes to a file.
 #[derive(Debug)]
 pub struct FileSink(File);
 
 impl FileSink {
-    /// Appends to `file` from where that stands.
+    /// A sink that writes to `file` from its current position.
     pub const fn new(file: File) -> Self {
         Self(file)
     }

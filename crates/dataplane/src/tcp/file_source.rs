@@ -1,5 +1,5 @@
-//! Sends what a file has. A disk that is slow holds up the worker: this measures the
-//! disk too, as its user wants.
+//! Sends the content of a file. A slow disk blocks the worker: the test measures the disk too,
+//! which is its purpose.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,17 +11,17 @@ use measurement::engine::{self, Engine};
 use crate::scratch::Scratch;
 use crate::tcp::Source;
 
-/// A file, read block by block to its end and written to the socket.
+/// Reads a file block by block to its end, and writes the blocks to the socket.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
     block: Box<[u8]>,
-    /// What of the block was read and is not sent.
+    /// The part of the block that was read and not sent.
     held: Range<usize>,
 }
 
 impl FileSource {
-    /// Sends the rest of `file` in blocks of `block` bytes.
+    /// A source of the rest of `file`, from its current position, in blocks of `block` bytes.
     pub fn new(file: File, block: usize) -> Self {
         Self { file, block: vec![0; block.max(1)].into_boxed_slice(), held: 0..0 }
     }

@@ -1,4 +1,4 @@
-//! Receives with recv(2) and `MSG_TRUNC`: the kernel drops the bytes where they lie.
+//! Receives with recv(2) and `MSG_TRUNC` (tcp(7)): the kernel discards the bytes uncopied.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Nowhere.
+/// Discards what arrives in the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MsgTruncSink;
 

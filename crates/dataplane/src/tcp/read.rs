@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// The worker's buffer, read into.
+/// Reads into the worker's buffer, whose content is overwritten by the next read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadSink;
 

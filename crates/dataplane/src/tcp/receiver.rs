@@ -1,5 +1,5 @@
-//! Receives a byte stream: counting, goal and end. How the bytes are taken is the
-//! business of a [`Sink`].
+//! Receives a byte stream: counting, goal and end of stream. The system call that takes the bytes
+//! is that of a [`Sink`].
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -15,24 +15,26 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::ReadSink;
 
-/// Where the bytes of a receiving stream go.
+/// A way to take the bytes of a receiving TCP stream from the kernel.
 pub trait Sink: Send {
-    /// Its entry in the list of engines.
+    /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
 
-    /// Takes what has come, up to about a block; how many bytes, 0: the stream has ended.
+    /// Takes what has arrived, up to about a block, and returns its bytes; 0: the stream has
+    /// ended.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. `EAGAIN`.
+    /// `EAGAIN`: nothing has arrived; `EINTR`; `ECONNRESET` and others: the connection broke.
     fn take(&mut self, from: &TcpStream, scratch: &mut Scratch) -> io::Result<usize>;
 
-    /// What becomes readable when something has come; none: the socket does.
+    /// The descriptor of the ring that becomes readable when payload has arrived. None: the
+    /// socket does.
     fn ring(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// One receiving TCP stream.
+/// One receiving TCP stream: a [`Stream`] that takes payload by the sink `S`.
 pub struct Receiver<S = ReadSink> {
     socket: Arc<TcpStream>,
     sink: S,
@@ -42,19 +44,19 @@ pub struct Receiver<S = ReadSink> {
 }
 
 impl Receiver {
-    /// A receiver of whatever comes, which it copies.
+    /// A receiver that reads from `socket` by read(2) and publishes its counters.
     pub fn new(socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
         Self::with_sink(ReadSink, socket, published)
     }
 }
 
 impl<S: Sink> Receiver<S> {
-    /// A receiver of whatever comes, which it gives to `sink`.
+    /// A receiver that takes the payload of `socket` by `sink` and publishes its counters.
     pub fn with_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
         Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 
-    /// Credits what it receives to `goal`.
+    /// Adds the bytes that it receives to `goal`. None: there is no goal.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;
@@ -93,7 +95,7 @@ impl<S: Sink> Stream for Receiver<S> {
             Ok(read) => {
                 self.account(read, now);
                 // Not Readable, however short the read: an end of stream or an error may
-                // stand behind these bytes, and the event that told of it is used up.
+                // follow these bytes, and its edge-triggered event is used up.
                 Step::Again
             }
             Err(error) => match error.kind() {

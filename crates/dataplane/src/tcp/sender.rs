@@ -1,5 +1,5 @@
-//! Sends blocks of a byte stream: pacing, budget, counting and end. How the bytes get
-//! into the socket is the business of a [`Source`].
+//! Sends blocks of a byte stream: pacing, budget, counting and end. The system call that sends
+//! the bytes is that of a [`Source`].
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -16,41 +16,45 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::WriteSource;
 
-/// Where the bytes of a sending stream come from.
+/// A way to hand the bytes of a sending TCP stream to the kernel.
 pub trait Source: Send {
-    /// Its entry in the list of engines.
+    /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
 
-    /// Makes up to `most` bytes ready, at least one; how many, 0: there are no more.
+    /// Prepares up to `most` bytes, at least one, and returns how many; 0: the source is at its
+    /// end.
     ///
     /// # Errors
-    /// What keeps it from that for good.
+    /// `EAGAIN`: none can be prepared before earlier ones are sent; `EINTR`; any other error,
+    /// e.g. of read(2) on a file, ends the stream.
     fn offer(&mut self, most: usize, scratch: &Scratch) -> io::Result<usize>;
 
-    /// Sends `count` bytes of those offered; how many went.
+    /// Sends `count` of the bytes that were offered, and returns how many the kernel took.
     ///
     /// # Errors
-    /// What the kernel reports, e.g. `EAGAIN`.
+    /// `EAGAIN`: the socket buffer is full; `EINTR`; `EPIPE`, `ECONNRESET` and others: the
+    /// connection broke.
     fn send(&mut self, to: &TcpStream, count: usize, scratch: &Scratch) -> io::Result<usize>;
 
-    /// What becomes readable when a send that would have blocked is done; none: the socket
-    /// becomes writable instead.
+    /// The descriptor of the ring that becomes readable when a send has completed. None: the
+    /// socket becomes writable.
     fn ring(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 
-    /// There will be no further send; how many bytes have gone since the last one.
+    /// Ends the sending, and returns the bytes that the kernel took since the last
+    /// [`Self::send`].
     fn finish(&mut self, _to: &TcpStream) -> u64 {
         0
     }
 }
 
-/// One sending TCP stream.
+/// One sending TCP stream: a [`Stream`] that sends payload by the source `S`.
 pub struct Sender<S = WriteSource> {
     socket: Arc<TcpStream>,
     source: S,
     block: u64,
-    /// What the socket has not taken of the current block.
+    /// Bytes of the current block that the socket has not taken.
     rest: u64,
     bytes: Option<Arc<Budget>>,
     pacer: Option<Pacer>,
@@ -59,14 +63,14 @@ pub struct Sender<S = WriteSource> {
 }
 
 impl Sender {
-    /// A sender of blocks of `block` bytes, paced and limited as told, which it copies.
+    /// A sender of blocks of `block` bytes to `socket` by write(2), which publishes its counters.
     pub fn new(socket: Arc<TcpStream>, block: u64, published: Arc<Counters>) -> Self {
         Self::with_source(WriteSource, socket, block, published)
     }
 }
 
 impl<S: Source> Sender<S> {
-    /// A sender of blocks of `block` bytes that `source` has.
+    /// A sender of blocks of `block` bytes to `socket` by `source`, which publishes its counters.
     pub fn with_source(
         source: S,
         socket: Arc<TcpStream>,
@@ -85,21 +89,21 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    /// Stops when `budget` has no bytes left.
+    /// Ends the stream when `budget` has no bytes left. None: the stream sends without end.
     #[must_use]
     pub fn with_bytes(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.bytes = budget;
         self
     }
 
-    /// Paces the blocks.
+    /// Paces the blocks. None: the stream sends as fast as it can.
     #[must_use]
     pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
         self.pacer = pacer;
         self
     }
 
-    /// Begins a block; how many bytes it has, 0: the budget is spent.
+    /// Begins a block and returns its bytes; 0: the budget is spent.
     fn begin_block(&self) -> u64 {
         self.bytes.as_ref().map_or(self.block, |budget| budget.take(self.block))
     }
@@ -180,5 +184,5 @@ impl<S: Source> Stream for Sender<S> {
     }
 }
 
-/// What thousands of streams can send in some ten milliseconds.
+/// Bytes that each of thousands of streams can send within some ten milliseconds.
 const FIRST: u64 = 4096;

@@ -1,4 +1,4 @@
-//! Sends with sendfile(2): the network card takes the bytes from where they lie.
+//! Sends with sendfile(2) from a sealed memory file, whose pages the network card reads.
 
 use std::io;
 use std::net::TcpStream;
@@ -11,13 +11,13 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// A payload of its own, whose pages never change: they are still on their way when the
-/// call returns. All streams of a test can share it.
+/// Sends a payload of its own, whose pages never change: the kernel may hold them after the
+/// call. All streams of a test can share it.
 #[derive(Clone, Debug)]
 pub struct SendfileSource(Arc<SealedPayload>);
 
 impl SendfileSource {
-    /// Sends `payload` over and over.
+    /// A source that sends `payload` over and over.
     pub const fn new(payload: Arc<SealedPayload>) -> Self {
         Self(payload)
     }

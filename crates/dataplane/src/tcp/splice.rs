@@ -1,4 +1,4 @@
-//! Receives with splice(2): the pages go through a pipe to where nobody reads them.
+//! Receives with splice(2): the pages go through a pipe to `/dev/null`.
 
 use std::fs::File;
 use std::io;
@@ -11,20 +11,21 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// A pipe to `/dev/null`.
+/// Splices what arrives through a pipe to `/dev/null`.
 #[derive(Debug)]
 pub struct SpliceSink {
     pipe: Pipe,
-    nowhere: &'static File,
+    dev_null: &'static File,
 }
 
 impl SpliceSink {
-    /// Takes about `block` bytes at once.
+    /// A sink that takes about `block` bytes at once.
     ///
     /// # Errors
-    /// What pipe2(2) or open(2) report, e.g. `EMFILE`.
+    /// `EMFILE`, `ENFILE`: no more descriptors for the pipe (pipe2(2)) or for `/dev/null`
+    /// (open(2)). Any error of open(2): `/dev/null` cannot be opened.
     pub fn new(block: usize) -> io::Result<Self> {
-        Ok(Self { pipe: Pipe::new(block)?, nowhere: linux::splice::dev_null()? })
+        Ok(Self { pipe: Pipe::new(block)?, dev_null: linux::splice::dev_null()? })
     }
 }
 
@@ -41,7 +42,7 @@ impl Sink for SpliceSink {
         let taken = self.pipe.splice_from(from, self.pipe.capacity())?;
         let mut left = taken;
         while left > 0 {
-            left -= self.pipe.splice_to(self.nowhere, left)?;
+            left -= self.pipe.splice_to(self.dev_null, left)?;
         }
         Ok(taken)
     }

@@ -1,4 +1,5 @@
-//! Receives with io_uring(7): one request brings all that comes, into buffers of the ring.
+//! Receives with io_uring(7): one multishot request receives all payload, into buffers of the
+//! ring.
 
 use std::io;
 use std::net::TcpStream;
@@ -11,14 +12,16 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// The buffers of a ring.
+/// Receives into the buffers of a ring.
 pub struct UringSink(ReceiveRing);
 
 impl UringSink {
-    /// Receives about `block` bytes at once.
+    /// A sink that receives about `block` bytes at once.
     ///
     /// # Errors
-    /// As for [`ReceiveRing::new`].
+    /// `ENOSYS`: the kernel has no io_uring(7); `EPERM`: it is disabled
+    /// (`kernel.io_uring_disabled`); `EINVAL`: it has no provided buffers (before Linux 5.19);
+    /// `ENOMEM`, `EMFILE`: no memory or descriptor for the ring.
     pub fn new(block: usize) -> io::Result<Self> {
         Ok(Self(ReceiveRing::new(block)?))
     }

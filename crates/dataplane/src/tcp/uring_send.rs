@@ -1,4 +1,4 @@
-//! Sends with io_uring(7), every byte copied or none, if that can be avoided.
+//! Sends with io_uring(7): with a copy (`IORING_OP_SEND`) or without (`IORING_OP_SEND_ZC`).
 
 use std::io;
 use std::net::TcpStream;
@@ -11,29 +11,32 @@ use measurement::engine::{self, Engine};
 
 use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
-use crate::tcp::{MakeSource, Source, ZerocopyCounters};
+use crate::tcp::{MakeSource, Source};
+use crate::zerocopy_counters::ZerocopyCounters;
 
-/// A payload of its own, sent by a ring. All streams of a test can share the payload.
+/// Sends a payload of its own by a ring; with `ZEROCOPY` without a copy where the kernel can. All
+/// streams of a test can share the payload.
 pub struct UringSource<const ZEROCOPY: bool> {
     ring: SendRing,
     length: usize,
     counters: Arc<ZerocopyCounters>,
-    /// The send in flight is copied, since the kernel had no room to note its pages.
+    /// The send in flight is copied, since the kernel could not lock its pages.
     is_copying: bool,
 }
 
 impl<const ZEROCOPY: bool> UringSource<ZEROCOPY> {
-    /// Sends `payload` over and over, and counts in `counters` what is sent in place.
+    /// A source that sends `payload` over and over, and counts zero-copy sends in `counters`.
     ///
     /// # Errors
-    /// As for [`SendRing::new`].
+    /// `ENOSYS`: the kernel has no io_uring(7); `EPERM`: it is disabled
+    /// (`kernel.io_uring_disabled`); `ENOMEM`, `EMFILE`: no memory or descriptor for the ring.
     pub fn new(payload: Arc<Region>, counters: Arc<ZerocopyCounters>) -> io::Result<Self> {
-        let (manner, length) =
+        let (mode, length) =
             (if ZEROCOPY { SendMode::ZeroCopy } else { SendMode::Copy }, payload.len());
-        Ok(Self { ring: SendRing::new(payload, manner)?, length, counters, is_copying: false })
+        Ok(Self { ring: SendRing::new(payload, mode)?, length, counters, is_copying: false })
     }
 
-    /// The bytes of the send in flight, if it is done.
+    /// The bytes of the send in flight, if it has completed.
     fn reap(&mut self) -> io::Result<Option<usize>> {
         while let Some(sent) = self.ring.reap()? {
             match sent {
@@ -43,7 +46,9 @@ impl<const ZEROCOPY: bool> UringSource<ZEROCOPY> {
                     }
                     return Ok(Some(bytes));
                 }
-                SendCompletion::Released { copied } => self.counters.hear(1, u64::from(copied)),
+                SendCompletion::Released { copied } => {
+                    self.counters.note_completions(1, u64::from(copied))
+                }
                 SendCompletion::Failed(error) => return Err(error),
             }
         }
@@ -70,8 +75,8 @@ impl<const ZEROCOPY: bool> Source for UringSource<ZEROCOPY> {
     }
 
     fn send(&mut self, to: &TcpStream, count: usize, _: &Scratch) -> io::Result<usize> {
-        // One at a time, so that the bytes stay in order; of those before it the pages may be on
-        // their way.
+        // One at a time, so that the bytes stay in order. The kernel may still hold the pages of
+        // earlier sends.
         if self.ring.in_flight() == 0 {
             self.ring.send(to, count)?;
         }

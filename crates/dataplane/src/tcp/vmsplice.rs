@@ -1,5 +1,5 @@
-//! Sends with vmsplice(2) and splice(2): the network card takes the bytes from where they
-//! lie.
+//! Sends with vmsplice(2) and splice(2): pages of memory go through a pipe to the socket, and
+//! the network card reads them there.
 
 use std::io;
 use std::net::TcpStream;
@@ -11,20 +11,20 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// The worker's payload, whose pages go through a pipe to the socket. Nobody changes them
-/// during a test.
+/// Splices the pages of the worker's payload through a pipe. The payload does not change during
+/// a test.
 #[derive(Debug)]
 pub struct VmspliceSource {
     pipe: Pipe,
-    /// Bytes in the pipe.
+    /// Bytes that lie in the pipe.
     held: usize,
 }
 
 impl VmspliceSource {
-    /// Sends blocks of about `block` bytes.
+    /// A source of blocks of about `block` bytes.
     ///
     /// # Errors
-    /// What pipe2(2) reports, e.g. `EMFILE`.
+    /// `EMFILE`, `ENFILE`: no more descriptors for the pipe (pipe2(2)).
     pub fn new(block: usize) -> io::Result<Self> {
         // A block that begins within a page takes one more.
         Ok(Self { pipe: Pipe::new(block.saturating_add(PAGE))?, held: 0 })
@@ -55,5 +55,5 @@ impl Source for VmspliceSource {
     }
 }
 
-/// On most machines; elsewhere the pipe is larger all the same.
+/// Bytes of a page on most architectures. Where pages are larger, so is the pipe.
 const PAGE: usize = 4096;

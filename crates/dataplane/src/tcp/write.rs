@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// The worker's payload, written.
+/// Writes the worker's payload.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteSource;
 

@@ -1,5 +1,5 @@
-//! Receives with `TCP_ZEROCOPY_RECEIVE`: whole pages of what came are mapped, and the rest
-//! is read.
+//! Receives with `TCP_ZEROCOPY_RECEIVE` (`linux/tcp.h`): whole pages of the payload are mapped
+//! into memory, and the rest is read.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -11,15 +11,15 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// A window of memory onto what came, which is not looked at.
+/// Maps received pages into a window of memory, which is not read.
 #[derive(Debug)]
 pub struct ZerocopyReceiveSink(ReceiveMapping);
 
 impl ZerocopyReceiveSink {
-    /// Maps about `block` bytes of `socket` at once.
+    /// A sink that maps about `block` bytes of `socket` at once.
     ///
     /// # Errors
-    /// What mmap(2) reports, e.g. `ENODEV` where sockets do not have it.
+    /// `ENODEV`: sockets of this kernel cannot be mapped; `ENOMEM`: no address space (mmap(2)).
     pub fn new(socket: &TcpStream, block: usize) -> io::Result<Self> {
         Ok(Self(ReceiveMapping::new(socket, block)?))
     }

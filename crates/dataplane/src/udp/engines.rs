@@ -1,5 +1,5 @@
-//! An engine of datagrams as an entry of a list: its properties, and how a stream of it is
-//! built. The lists are in `udp.rs`.
+//! UDP engines as entries of a list: the properties of each, and a function that builds a stream
+//! of it. The lists are in `udp.rs`.
 
 use std::io;
 use std::net::UdpSocket;
@@ -14,38 +14,40 @@ use crate::pacing::Pacer;
 use crate::stream::Stream;
 use crate::udp::{ReceiveMethod, Receiver, SendMethod, Sender};
 
-/// A way to send datagrams.
+/// An engine that sends datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
-    /// Its properties.
+    /// The properties of the engine.
     pub engine: &'static Engine,
     build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What a sender of datagrams works with.
+/// The parts that every sender of datagrams is built from.
 pub struct Outgoing {
-    /// Its connected socket.
+    /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,
-    /// Width of its sequence numbers.
+    /// The width of its sequence numbers.
     pub width: SequenceWidth,
-    /// Where it counts.
+    /// The counters that it publishes.
     pub counters: Arc<Counters>,
-    /// What it may send; none: without end.
+    /// The datagrams that it may send. None: it sends without end.
     pub budget: Option<Arc<Budget>>,
-    /// When it may; none: as fast as it can.
+    /// The pacer of its datagrams. None: it sends as fast as it can.
     pub pacer: Option<Pacer>,
 }
 
 impl SendEngine {
-    /// The engine that sends through `O`.
+    /// The engine that sends by `O`.
     pub(super) const fn with_engine<O: SendMethod + 'static>() -> Self {
         Self { engine: O::ENGINE, build: sender::<O> }
     }
 
-    /// A sender of datagrams of `length` bytes.
+    /// Builds a stream that sends datagrams of `length` bytes with this engine.
     ///
     /// # Errors
-    /// Why this kernel, or the path, has none.
+    /// The kernel does not support the engine (`ENOSYS`, `ENOPROTOOPT`), forbids it (`EPERM`),
+    /// or has no descriptor or memory for it (`EMFILE`, `ENOMEM`); or GSO does not take
+    /// datagrams of this length on this path (`EINVAL`, `EIO`, `EMSGSIZE`).
     pub fn build(&self, length: usize, outgoing: Outgoing) -> io::Result<Box<dyn Stream>> {
         (self.build)(length, outgoing)
     }
@@ -60,36 +62,37 @@ fn sender<O: SendMethod + 'static>(
     Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 
-/// A way to receive datagrams.
+/// An engine that receives datagrams.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
-    /// Its properties.
+    /// The properties of the engine.
     pub engine: &'static Engine,
     build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What a receiver of datagrams works with.
+/// The parts that every receiver of datagrams is built from.
 pub struct Incoming {
-    /// Its connected socket, which it sets up.
+    /// The connected socket, on which the engine sets its options. It must not block.
     pub socket: Arc<UdpSocket>,
-    /// Width of the sequence numbers.
+    /// The width of the sequence numbers.
     pub width: SequenceWidth,
-    /// Where it counts.
+    /// The counters that it publishes.
     pub counters: Arc<Counters>,
-    /// What it credits its bytes to.
+    /// The goal that it adds its bytes to. None: there is no goal.
     pub goal: Option<Arc<Goal>>,
 }
 
 impl ReceiveEngine {
-    /// The engine that receives through `I`.
+    /// The engine that receives by `I`.
     pub(super) const fn with_engine<I: ReceiveMethod + 'static>() -> Self {
         Self { engine: I::ENGINE, build: receiver::<I> }
     }
 
-    /// A receiver of datagrams of up to `length` bytes.
+    /// Builds a stream that receives datagrams of up to `length` bytes with this engine.
     ///
     /// # Errors
-    /// Why this kernel has none.
+    /// The kernel does not support the engine (`ENOSYS`, `ENOPROTOOPT`, `EINVAL`), forbids it
+    /// (`EPERM`), or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     pub fn build(&self, length: usize, incoming: Incoming) -> io::Result<Box<dyn Stream>> {
         (self.build)(length, incoming)
     }

@@ -1,4 +1,5 @@
-//! The same from a socket that gives in one piece what came in one piece.
+//! Receives datagrams with recvmmsg(2) and `UDP_GRO` (udp(7)): a message holds the datagrams that
+//! the kernel coalesced into one packet.
 
 use std::io;
 use std::net::UdpSocket;
@@ -8,7 +9,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::{ReceiveMethod, Recvmmsg};
 
-/// Datagrams of one piece are received together.
+/// Receives a batch of packets, each with the datagrams that the kernel coalesced into it.
 #[derive(Clone, Copy, Debug)]
 pub struct Gro(Recvmmsg);
 

@@ -1,5 +1,5 @@
-//! Sends datagrams with sendmsg(2) and `UDP_SEGMENT`: many in one piece, which is cut as
-//! late as possible.
+//! Sends datagrams with sendmsg(2) and `UDP_SEGMENT` (udp(7)): many as one packet, which the
+//! kernel or the network card segments as late as possible.
 
 use std::io;
 use std::net::UdpSocket;
@@ -9,7 +9,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// The datagrams of a batch take their way through the kernel together.
+/// Sends the datagrams of a batch in packets of as many as GSO takes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gso;
 
@@ -18,7 +18,7 @@ impl SendMethod for Gso {
 
     fn open(socket: &UdpSocket, length: usize) -> io::Result<Self> {
         if crate::segments(length) == 1 {
-            return Err(io::Error::other("a piece would hold but one such datagram"));
+            return Err(io::Error::other("a GSO packet would hold only one such datagram"));
         }
         linux::udp::check_gso(socket, length)?;
         Ok(Self)

@@ -1,4 +1,4 @@
-//! How evenly datagrams arrive.
+//! Interarrival jitter of datagrams (RFC 3550).
 
 use std::time::Duration;
 
@@ -7,15 +7,16 @@ use measurement::Timestamp;
 /// Interarrival jitter, RFC 3550 sections 6.4.1 and A.8.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Jitter {
-    /// Arrival less sending time of the last datagram, in nanoseconds. The clocks
-    /// need not agree: only differences of it are used.
+    /// Arrival time less sending time of the last datagram, in nanoseconds. The clocks need not
+    /// agree: only differences of it are used.
     transit: Option<i128>,
-    /// Sixteen times the jitter in nanoseconds.
+    /// The jitter in sixteenths of a nanosecond.
     scaled: u64,
 }
 
 impl Jitter {
-    /// A datagram that was sent at `sent`, on the sender's clock, arrived.
+    /// Adds a datagram that was sent at `sent`, on the sender's clock, and received at `arrival`,
+    /// on the receiver's.
     pub(super) fn update(&mut self, arrival: Duration, sent: Timestamp) {
         let transit = arrival.as_nanos().cast_signed() - i128::from(sent.nanos());
         let Some(previous) = self.transit.replace(transit) else { return };
@@ -25,6 +26,7 @@ impl Jitter {
         self.scaled = self.scaled - ((self.scaled + 8) >> 4) + change.min(u64::MAX >> 5);
     }
 
+    /// The jitter in nanoseconds.
     pub(super) const fn nanos(self) -> u64 {
         self.scaled >> 4
     }

@@ -1,5 +1,5 @@
-//! Receives datagrams and accounts for each. How they are taken from the kernel is the
-//! business of an [`ReceiveMethod`].
+//! Receives datagrams: the handshake is answered, payload is counted, bytes are added to a goal.
+//! The system call that takes them is that of a [`ReceiveMethod`].
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -19,33 +19,38 @@ use crate::udp::account::ReceiverAccount;
 use crate::udp::poll_backoff::PollBackoff;
 use crate::udp::{Recvmmsg, handshake};
 
-/// How datagrams are taken from the kernel.
+/// A way to take datagrams from the kernel.
 pub trait ReceiveMethod: Send + Sized {
-    /// Its entry in the list of engines.
+    /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
 
-    /// One that takes datagrams of up to `length` bytes from a socket, which it sets up.
+    /// Makes one that takes datagrams of up to `length` bytes from `socket`, on which it sets
+    /// its options.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The kernel does not support it (`ENOSYS`, `ENOPROTOOPT`, `EINVAL`), forbids it (`EPERM`),
+    /// or has no descriptor or memory for it (`EMFILE`, `ENOMEM`).
     fn open(socket: &UdpSocket, length: usize) -> io::Result<Self>;
 
-    /// Receives what is there, without waiting; how many datagrams, or pieces of them, came.
+    /// Receives the packets that have arrived, without waiting, and returns how many. With GRO
+    /// a packet holds several datagrams.
     ///
     /// # Errors
-    /// What the kernel reports, `EAGAIN` if there is none.
+    /// `EAGAIN`: there is none; `EINTR`; `ECONNREFUSED`: an ICMP error of a datagram sent
+    /// earlier (udp(7)); any other error ends the stream.
     fn receive(&mut self, from: &UdpSocket, room: &mut ReceiveBatch) -> io::Result<usize>;
 
-    /// Number `index` of those of the last call.
+    /// The packet at `index` of those received by the last call of [`Self::receive`].
     fn get<'a>(&'a self, room: &'a ReceiveBatch, index: usize) -> Received<'a>;
 
-    /// What becomes readable when something has come; none: the socket itself.
+    /// The descriptor of the ring that becomes readable when packets have arrived. None: the
+    /// socket does.
     fn ring(&self) -> Option<BorrowedFd<'_>> {
         None
     }
 }
 
-/// One receiving UDP stream.
+/// One receiving UDP stream: a [`Stream`] that takes datagrams by the method `I`.
 pub struct Receiver<I = Recvmmsg> {
     engine: I,
     socket: Arc<UdpSocket>,
@@ -56,7 +61,7 @@ pub struct Receiver<I = Recvmmsg> {
 }
 
 impl Receiver {
-    /// A receiver of datagrams of one peer, each on its own unless the socket coalesces them.
+    /// A receiver from a connected socket by recvmmsg(2), which publishes its counters.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Recvmmsg, socket, width, published)
     }
@@ -69,7 +74,7 @@ impl<I: ReceiveMethod> Receiver<I> {
         width: SequenceWidth,
         published: Arc<Counters>,
     ) -> Self {
-        // What a ring brings interrupts every sleep.
+        // A completion of a ring interrupts a sleep, so that there is nothing to gain.
         let backoff = if engine.ring().is_some() {
             PollBackoff::disabled()
         } else {
@@ -85,7 +90,7 @@ impl<I: ReceiveMethod> Receiver<I> {
         }
     }
 
-    /// Credits what it receives to `goal`.
+    /// Adds the bytes that it receives to `goal`. None: there is no goal.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;
@@ -122,6 +127,7 @@ impl<I: ReceiveMethod> Stream for Receiver<I> {
         for index in 0..packets {
             let received = self.engine.get(&scratch.incoming, index);
             let socket = &self.socket;
+            // One look at each datagram: the hot path.
             let payload = received.datagrams().filter(|one| !handshake::consume(one, socket));
             self.account.record_packet(payload, received.arrival, now);
         }

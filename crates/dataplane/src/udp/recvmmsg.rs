@@ -1,5 +1,5 @@
-//! Receives datagrams with recvmmsg(2): many in one call, each on its own or, as the socket
-//! gives them, many in one piece (`UDP_GRO`, udp(7)).
+//! Receives datagrams with recvmmsg(2): many in one call. If `UDP_GRO` is set on the socket
+//! (udp(7)), each message may hold several datagrams.
 
 use std::io;
 use std::net::UdpSocket;
@@ -9,7 +9,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::ReceiveMethod;
 
-/// Each datagram is received on its own.
+/// Receives a batch of datagrams, each as a message of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recvmmsg;
 

@@ -1,4 +1,4 @@
-//! Sends datagrams with send(2): one in a call, as most programs do.
+//! Sends datagrams with send(2): one per call, as most programs do.
 
 use std::io;
 use std::net::UdpSocket;
@@ -8,7 +8,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// One datagram at a time.
+/// Sends one datagram per call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendCall;
 

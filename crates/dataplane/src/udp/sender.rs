@@ -1,5 +1,5 @@
-//! Sends datagrams: headers, pacing, budget, counting. How a batch of them gets to the
-//! kernel is the business of an [`SendMethod`].
+//! Sends datagrams: headers, pacing, budget, counting. The system call that takes a batch of them
+//! is that of a [`SendMethod`].
 
 use std::io::{self, ErrorKind};
 use std::net::UdpSocket;
@@ -20,51 +20,56 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::udp::{Gso, Sendmmsg};
 
-/// How a batch of datagrams is handed to the kernel.
+/// A way to hand a batch of datagrams to the kernel.
 pub trait SendMethod: Send + Sized {
-    /// Its entry in the list of engines.
+    /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
 
-    /// Datagrams that it sends in one call.
+    /// The most datagrams that it takes in one call.
     const MOST: usize = usize::MAX;
 
-    /// One that sends datagrams of `length` bytes over a connected socket.
+    /// Makes one that sends datagrams of `length` bytes over a connected socket.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The kernel does not support it (`ENOSYS`, `ENOPROTOOPT`), forbids it (`EPERM`), or has no
+    /// descriptor or memory for it (`EMFILE`, `ENOMEM`); or it does not take datagrams of this
+    /// length on this path.
     fn open(socket: &UdpSocket, length: usize) -> io::Result<Self>;
 
-    /// Sends the first `count` datagrams of the batch; how many went.
+    /// Sends the first `count` datagrams of the batch, and returns how many the kernel took.
     ///
     /// # Errors
-    /// What the kernel reports of the first one, e.g. `EAGAIN`.
+    /// The error of the first datagram. `EAGAIN`: the socket buffer is full; `ENOBUFS`: a queue
+    /// of the device is full; `ECONNREFUSED`: an ICMP error of an earlier datagram; any other
+    /// error ends the stream.
     fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
 }
 
-/// One sending UDP stream.
+/// One sending UDP stream: a [`Stream`] that sends datagrams by the method `O`.
 pub struct Sender<O = Sendmmsg> {
     engine: O,
     socket: Arc<UdpSocket>,
     width: SequenceWidth,
     datagrams: Option<Arc<Budget>>,
-    /// Taken from the budget and not sent yet.
+    /// Datagrams that were taken from the budget and are not sent.
     held: usize,
     pacer: Option<Pacer>,
-    /// Nanoseconds that the kernel took for each datagram of the last batch.
+    /// Nanoseconds that the kernel needed for each datagram of the last batch.
     each: u64,
     count: StreamCounters,
     published: Arc<Counters>,
 }
 
 impl Sender {
-    /// A sender of datagrams over a connected socket, each on its own.
+    /// A sender over a connected socket by sendmmsg(2), which publishes its counters.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Sendmmsg, socket, width, published)
     }
 }
 
 impl Sender<Gso> {
-    /// A sender of datagrams over a connected socket, a batch in one piece.
+    /// A sender over a connected socket by GSO, which publishes its counters. It does not check
+    /// whether the kernel and the path support GSO; [`SendMethod::open`] does.
     pub fn gso(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Gso, socket, width, published)
     }
@@ -90,21 +95,21 @@ impl<O: SendMethod> Sender<O> {
         }
     }
 
-    /// Stops when `budget` has no datagrams left.
+    /// Ends the stream when `budget` has no datagrams left. None: the stream sends without end.
     #[must_use]
     pub fn with_datagrams(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.datagrams = budget;
         self
     }
 
-    /// Paces the datagrams.
+    /// Paces the datagrams. None: the stream sends as fast as it can.
     #[must_use]
     pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
         self.pacer = pacer;
         self
     }
 
-    /// How many datagrams may go now; 0: the budget is spent.
+    /// The number of datagrams that may go now; 0: the budget is spent.
     fn allowance(&mut self, now: Timestamp, scratch: &Scratch) -> Result<usize, Step> {
         let mut most = scratch.outgoing.capacity().min(O::MOST);
         if let Some(pacer) = &mut self.pacer {
@@ -118,14 +123,14 @@ impl<O: SendMethod> Sender<O> {
         Ok(self.held.min(most))
     }
 
-    /// Writes the headers of the next `count` datagrams; when the first one leaves.
+    /// Writes the headers of the next `count` datagrams, and returns the time in the first.
     fn prepare(&self, scratch: &mut Scratch, count: usize) -> Timestamp {
         let first = crate::now();
         for index in 0..count {
             // Clause 12.3: the first is 1.
             let sequence = self.count.sequence + 1 + index as u64;
-            // Each that leaves on its own carries its own time, or the jitter of a batch would
-            // be that of its last datagram. The kernel takes them one after another.
+            // The kernel takes the datagrams of a batch one after another, and each arrives on
+            // its own: with the same time in all headers, the batch would appear as jitter.
             let ahead = if O::ENGINE.is_batched() { 0 } else { index as u64 * self.each };
             let sent = Timestamp::from_nanos(first.nanos() + ahead);
             let header = Header { sent, sequence };
@@ -134,7 +139,7 @@ impl<O: SendMethod> Sender<O> {
         first
     }
 
-    /// Learns how fast the kernel took the batch that it was given at `first`.
+    /// Measures how fast the kernel took the batch that it was given at `first`.
     fn learn(&mut self, first: Timestamp, sent: usize) {
         if !O::ENGINE.is_batched() && sent > 1 {
             let span = crate::now().since(first) / u32::try_from(sent).unwrap_or(u32::MAX);
@@ -157,10 +162,10 @@ impl<O: SendMethod> Sender<O> {
     fn refused(&self, error: &io::Error, now: Timestamp) -> Step {
         match error.kind() {
             ErrorKind::WouldBlock => Step::Writable,
-            // An ICMP error of an earlier datagram, told once; the control connection
-            // says whether the peer is gone.
+            // An ICMP error of an earlier datagram, reported once (udp(7)); the control
+            // connection shows whether the peer is gone.
             ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Step::Again,
-            // The device queue is full (send(2)), which no readiness reports.
+            // The device queue is full (send(2)); epoll(7) does not report when it has room.
             _ if linux::lacks_buffers(error) => Step::Until(now.after(QUEUE_RETRY)),
             _ => {
                 self.published.finish(error.raw_os_error());
@@ -200,6 +205,7 @@ impl<O: SendMethod> Stream for Sender<O> {
     }
 }
 
-/// A thread that was held up in a batch is no measure of the next one: 10 µs.
+/// 10 µs: a batch in which the thread was interrupted does not predict the next one.
 const MOST_EACH: u64 = 10_000;
+/// Time after which a full device queue has room again.
 const QUEUE_RETRY: Duration = Duration::from_micros(50);

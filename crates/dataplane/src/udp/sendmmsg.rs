@@ -1,4 +1,4 @@
-//! Sends datagrams with sendmmsg(2): many in one call, each on its own.
+//! Sends datagrams with sendmmsg(2): many in one call, each as a packet of its own.
 
 use std::io;
 use std::net::UdpSocket;
@@ -8,7 +8,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Each datagram takes its own way through the kernel.
+/// Sends a batch of datagrams with one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sendmmsg;
 

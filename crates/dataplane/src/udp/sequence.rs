@@ -1,25 +1,25 @@
-//! Which datagrams came, from their sequence numbers alone.
+//! Classifies datagrams by their sequence numbers alone: new, reordered (RFC 4737), duplicate,
+//! late.
 
-/// Tells unique, reordered, duplicate and late datagrams apart, with a window of
-/// the last 65,536 sequence numbers.
+/// The sequence numbers that a receiver has seen: the highest, and a window of the last 65,536.
 #[derive(Clone, Debug)]
 pub struct Sequence {
     highest: u64,
     seen: Box<[u64]>,
 }
 
-/// What one sequence number means.
+/// The class of one datagram, by its sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Higher than all before.
+    /// Its number is higher than all before.
     New,
-    /// Not seen before, but a higher one came earlier (RFC 4737, section 3).
+    /// Its number was not seen before, but a higher one was (RFC 4737, section 3).
     Reordered,
-    /// Seen before.
+    /// Its number was seen before.
     Duplicate,
-    /// Behind the window: it may be either.
+    /// Its number lies behind the window: it may be reordered or a duplicate.
     Late,
-    /// So far ahead that no sender can have got there: it is no sequence number.
+    /// Its number is so far ahead that no sender can have reached it: the header is damaged.
     Absurd,
 }
 
@@ -30,22 +30,22 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// The highest number that came; 0: none yet.
+    /// The highest number so far; 0: no datagram has arrived.
     pub const fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// The 64-bit number of which a 32-bit counter shows the low half: the one
-    /// closest to the highest so far.
+    /// The 64-bit number whose low half is `low`, as a 32-bit counter shows it: the one closest
+    /// to the highest so far.
     pub const fn widen(&self, low: u32) -> u64 {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let ahead = low.wrapping_sub(self.highest as u32).cast_signed();
         self.highest.saturating_add_signed(ahead as i64)
     }
 
-    /// Takes note of `number`.
+    /// Classifies a datagram with this sequence number, and marks the number as seen.
     pub fn record(&mut self, number: u64) -> Arrival {
-        // As nearly all do: the one that it takes the place of in the window is forgotten.
+        // Nearly all datagrams arrive in order: the window moves on by one number.
         if number == self.highest.wrapping_add(1) && number != 0 {
             self.highest = number;
             self.mark(number);
@@ -66,7 +66,7 @@ impl Sequence {
         if self.mark(number) { Arrival::Reordered } else { Arrival::Duplicate }
     }
 
-    /// Moves the window so that `number` is its last, and forgets what left it.
+    /// Moves the window so that `number` is its last, and clears the marks that left it.
     fn advance(&mut self, number: u64) {
         if number - self.highest >= WINDOW {
             self.seen.fill(0);
@@ -79,7 +79,7 @@ impl Sequence {
         self.highest = number;
     }
 
-    /// Whether the number was not marked yet.
+    /// Marks the number, and returns whether it was not marked before.
     fn mark(&mut self, number: u64) -> bool {
         let (word, bit) = place(number);
         let fresh = self.seen[word] & bit == 0;
@@ -93,7 +93,7 @@ const fn place(number: u64) -> (usize, u64) {
     ((position / 64) as usize, 1 << (position % 64))
 }
 
-/// More than any link loses in one piece: 20 s at 200 million datagrams a second.
+/// More than any link loses at once: 20 s at 200 million datagrams a second.
 const LONGEST_GAP: u64 = 1 << 32;
 const WINDOW: u64 = 65_536;
 const WORDS: usize = 1_024;

@@ -1,5 +1,5 @@
-//! Receives datagrams with io_uring(7): one request brings all that come, into buffers of the
-//! ring.
+//! Receives datagrams with io_uring(7): one multishot request receives all of them, into buffers
+//! of the ring.
 
 use std::io;
 use std::net::UdpSocket;
@@ -11,7 +11,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::ReceiveMethod;
 
-/// The buffers of a ring.
+/// Receives into the buffers of a ring.
 pub struct UringReceive(DatagramReceiveRing);
 
 impl ReceiveMethod for UringReceive {

@@ -1,4 +1,4 @@
-//! Sends datagrams with io_uring(7): a chain of sends, handed over with one call.
+//! Sends datagrams with io_uring(7): a chain of linked sends, submitted with one call.
 
 use std::io;
 use std::net::UdpSocket;
@@ -9,7 +9,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Each datagram takes its own way through the kernel.
+/// Sends a batch of datagrams as one chain of a ring.
 pub struct UringSend(DatagramSendRing);
 
 impl SendMethod for UringSend {
@@ -25,5 +25,5 @@ impl SendMethod for UringSend {
     }
 }
 
-/// As many as go in one call of sendmmsg(2).
+/// Datagrams of a chain: as many as the engine `sendmmsg` sends with one call.
 const CHAIN: usize = 64;
