@@ -185,7 +185,6 @@ impl<'a> Visitor<'a> for RowVisitor {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a row of twenty numbers, each named once")]
 fn stream(row: Row) -> Option<StreamResult> {
     let cells = row.map(|number| u64::try_from(number).ok());
     let (iperf3, own) = cells.split_first_chunk::<LEAST_COLUMNS>()?;
