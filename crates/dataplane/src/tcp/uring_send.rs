@@ -47,7 +47,7 @@ impl<const ZEROCOPY: bool> UringSource<ZEROCOPY> {
                     return Ok(Some(bytes));
                 }
                 SendCompletion::Released { copied } => {
-                    self.counters.note_completions(1, u64::from(copied))
+                    self.counters.note_completions(1, u64::from(copied));
                 }
                 SendCompletion::Failed(error) => return Err(error),
             }
