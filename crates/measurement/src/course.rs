@@ -1,4 +1,4 @@
-//! One end's side of a test, as far as it has come.
+//! The measurement of one end while a test runs.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::record::{DirectionIntervals, StreamRecord};
 use crate::sample::Sample;
 use crate::units::Timestamp;
 
-/// What one end has measured so far.
+/// The measurement of one end so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
-    /// What was asked.
+    /// The plan of the test.
     pub plan: &'a TestPlan,
     /// The streams, in the order in which they were opened.
     pub streams: &'a [StreamRecord],
     /// The counters over time, each sample in the order of the streams; the first is
     /// taken at the start.
     pub samples: &'a [Sample],
-    /// What lies between the samples that were taken, for each direction. Of many streams
-    /// these are more than those that were kept.
+    /// The intervals between the samples that were taken, for each direction. With many streams
+    /// there are more of them than samples that were kept.
     pub intervals: &'a [DirectionIntervals],
     /// Index of the sample from which the result counts. While the omitted start lasts
     /// there is none such, and it is the number of samples.
@@ -31,9 +31,8 @@ pub struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// How long this end has measured in the role of a sender, or of a receiver, the
-    /// omitted start taken off. A sender's measurement ends when it stops, a receiver's
-    /// with the last byte.
+    /// The time that this end has measured as a sender, or as a receiver, without the omitted
+    /// start. A sender's measurement ends when it stops, a receiver's with the last byte.
     pub fn span(&self, sender: bool) -> Duration {
         let (Some(base), Some(last)) = (self.samples.get(self.base), self.samples.last()) else {
             return Duration::ZERO;

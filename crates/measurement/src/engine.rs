@@ -15,10 +15,10 @@ pub use registry::*;
 /// The engines of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Engines {
-    /// What sent; none: nothing did, or it was not told.
+    /// The engine that sent. None: nothing was sent, or the engine is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub send: Option<EngineUse>,
-    /// What received; likewise.
+    /// The engine that received. None: nothing was received, or the engine is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receive: Option<EngineUse>,
 }
@@ -28,13 +28,13 @@ pub struct Engines {
 pub struct EngineUse {
     /// Its name, e.g. `write`.
     pub name: EngineName,
-    /// Another one had been asked for, which this end could not use.
+    /// The engine that was asked for, if this end could not use it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead_of: Option<Unusable>,
-    /// Why it was used though nobody asked for it.
+    /// Reason for which it was used without being asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub because: Option<String>,
-    /// What became of sends that were not to be copied.
+    /// Counters of its zero-copy sends, if it made any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub in_place: Option<InPlace>,
 }
@@ -44,40 +44,39 @@ pub struct EngineUse {
 pub struct Unusable {
     /// Its name.
     pub name: EngineName,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
 }
 
-/// What the kernel told of sends for which it was asked not to copy (`MSG_ZEROCOPY`,
-/// `IORING_OP_SEND_ZC`).
+/// Counters of sends that the kernel was asked not to copy (`MSG_ZEROCOPY`, `IORING_OP_SEND_ZC`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InPlace {
-    /// Sends.
+    /// Zero-copy sends.
     pub sends: u64,
-    /// Those among them of which it has told.
+    /// Zero-copy sends whose completion the kernel reported.
     pub completed: u64,
-    /// Those among these whose bytes it copied all the same, as it does on loopback.
+    /// Completed sends whose bytes the kernel copied after all, as it does on loopback.
     pub copied: u64,
-    /// Sends that were written instead, as it had no room to note them.
+    /// Sends that were copied because the kernel had no memory for their completion.
     #[serde(default)]
     pub written: u64,
 }
 
-/// A short test that was to find the fastest engines.
+/// A short test that compared engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineTrial {
     /// The engines, by name.
     pub engines: Vec<EngineName>,
-    /// The rate that was delivered.
+    /// The delivered rate. None: the test failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered: Option<BitRate>,
-    /// Why there is none.
+    /// The error for which there is no rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
 }
 
 impl InPlace {
-    /// Which share of those that it told of it copied, 0 to 1; none: it told of none.
+    /// The share of completed sends that the kernel copied, 0 to 1. None: no send completed.
     pub fn copied_share(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a share")]
         let share = |part: u64, whole: u64| part as f64 / whole as f64;
@@ -92,7 +91,8 @@ impl From<&'static Engine> for EngineUse {
 }
 
 impl Engines {
-    /// Whether a peer can have told it: numbers up to `most`, names that stay names.
+    /// Whether this is plausible in a report of a peer: counts up to `most`, names without control
+    /// characters.
     pub fn can_be(&self, most: u64) -> bool {
         let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
         [&self.send, &self.receive].into_iter().flatten().all(|one| {

@@ -1,4 +1,4 @@
-//! Where a test ran.
+//! The host that ran a test, and its peer.
 
 use std::net::SocketAddr;
 
@@ -23,7 +23,7 @@ pub struct Environment {
 /// The other end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
-    /// What it is: `linerate 0.1.0`, or `iperf3` when it did not tell.
+    /// The software of the peer: `linerate 0.1.0`, or `iperf3` if it did not report it.
     pub software: String,
     /// Its end of the control connection.
     pub address: SocketAddr,

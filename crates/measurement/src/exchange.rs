@@ -1,4 +1,4 @@
-//! Requests that are answered: what a test that looks at time, and not at rate, does.
+//! Requests and responses: the work of a test that measures time and not rate.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField, Transport};
 use crate::units::ByteSize;
 
-/// How a request gets to the one who answers it.
+/// How a request reaches the responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
     /// On the stream, which stays open.
     #[default]
     Stream,
-    /// On a TCP connection of its own, which ends with the answer.
+    /// On a TCP connection of its own, which ends with the response.
     Connection,
 }
 
-/// What each stream of a test does in place of moving as much as it can.
+/// The requests and responses of each stream of a test, which replace bulk payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
-    /// How requests go.
+    /// How requests reach the responder.
     #[serde(default)]
     pub way: Way,
-    /// Bytes of a request; UDP: payload bytes of its datagram.
+    /// Length of a request in bytes; UDP: payload bytes of its datagram.
     pub request: ByteSize,
-    /// Bytes of a response.
+    /// Length of a response in bytes; UDP: payload bytes of its datagram.
     pub response: ByteSize,
-    /// Requests of one stream that may wait for their answers.
+    /// Requests of one stream that may wait for their responses at the same time.
     pub depth: u16,
-    /// Time from one request to the next; none: the next goes when there is an answer.
+    /// Time from one request to the next, in seconds. None: the next request is sent when a
+    /// response has arrived.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<f64>")]
     pub every: Option<Duration>,
-    /// Both ends ask the kernel all the time and do not sleep: without the time that it takes
-    /// to wake them.
+    /// Both ends poll the kernel and do not sleep, so that times do not include wake-ups.
     #[serde(default)]
     pub busy: bool,
 }
@@ -52,12 +52,12 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// A probe that goes beside whatever else moves.
+    /// A probe that is sent beside other payload: one small request each `every`.
     pub fn probe(every: Duration) -> Self {
         Self { depth: MOST_DEPTH, every: Some(every), ..Self::default() }
     }
 
-    /// Whether it is so seldom, and so little, that it disturbs nothing.
+    /// Whether it is small and rare enough to disturb no other test: a probe.
     pub fn is_probe(&self) -> bool {
         self.every.is_some_and(|every| every >= LEAST_PAUSE_OF_A_PROBE)
             && self.request.max(self.response) <= LONGEST_OF_A_PROBE
@@ -92,9 +92,9 @@ impl fmt::Display for Way {
     }
 }
 
-/// What a datagram bears at least: its number, and where an answer has the time.
+/// The least bytes of a request or response over UDP: its number, and a time.
 pub const MIN_MESSAGE: u64 = 16;
-/// Requests of one stream on their way.
+/// The most requests of one stream that may wait for their responses.
 pub const MOST_DEPTH: u16 = 1024;
 const LEAST_PAUSE: Duration = Duration::from_micros(100);
 /// Servers give up a test in which nothing moves for ten seconds.

@@ -21,9 +21,9 @@ pub use series::Series;
 pub struct HostEvidence {
     /// Which of the hosts.
     pub role: Role,
-    /// What it has.
+    /// The inventory of the host.
     pub inventory: Inventory,
-    /// What it counted during the test, on its own clock.
+    /// The counters of the host during the test, on its own clock.
     pub series: Series,
     /// How its clock stands to that of the host that wrote the record; none: not known, or
     /// the same clock.
@@ -42,7 +42,7 @@ pub struct HostEvidence {
     /// sleeps for moments woke late, and did not wait for a CPU either.
     #[serde(default)]
     pub still_seconds: f64,
-    /// What could not be read, and why.
+    /// Parts that could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gaps: Vec<Gap>,
 }
@@ -83,7 +83,7 @@ pub fn is_shown(letter: char) -> bool {
 /// Where another clock stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockOffset {
-    /// What has to be added to a time of that clock to get one of this, in nanoseconds.
+    /// Nanoseconds to add to a time of that clock to get one of this.
     pub add_nanos: i64,
     /// How much it may be beside that at most, in nanoseconds: half the time that question
     /// and answer took.

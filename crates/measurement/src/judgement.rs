@@ -1,4 +1,4 @@
-//! What a record shows: where everything went, and whether to believe it.
+//! The judgement on a record: the account of its payload, and whether to trust its numbers.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Display for Stamp {
     }
 }
 
-/// What a record shows.
+/// The judgement on a record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
     /// The worst of what its reasons ask for.
@@ -45,16 +45,16 @@ pub struct Judgement {
     /// Why, and what else a reader must know; the gravest first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reasons: Vec<Reason>,
-    /// What could not be checked, and why.
+    /// Checks that could not be made, and why.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unchecked: Vec<Gap>,
-    /// What each direction shows, in the order of the outcome's.
+    /// The account of each direction, in the order of the outcome's.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub directions: Vec<DirectionAccount>,
     /// Where the CPU time of each host went that told.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attributions: Vec<Attribution>,
-    /// What limits, and what to change; none: nothing was measured.
+    /// The verdict. None: nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<Verdict>,
 }
@@ -64,7 +64,7 @@ pub struct Judgement {
 pub struct Reason {
     /// The rule that found it, e.g. `run-delay`; `linerate explain` has its page.
     pub rule: RuleId,
-    /// What it asks for; [`Stamp::Valid`] for what is only to be known.
+    /// The stamp that it demands; [`Stamp::Valid`]: it is information only.
     pub stamp: Stamp,
     /// Which host it is about; none: the test as a whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -73,7 +73,7 @@ pub struct Reason {
     pub text: String,
 }
 
-/// What one direction shows.
+/// The account of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionAccount {
     /// [`Direction::Send`] or [`Direction::Receive`].
@@ -120,13 +120,13 @@ pub enum Place {
 pub struct Drop {
     /// Where.
     pub place: Place,
-    /// What counted them, in the kernel's name, e.g. `qdisc tbf 8001: of eth0`.
+    /// The kernel's name of the counter, e.g. `qdisc tbf 8001: of eth0`.
     pub counter: String,
-    /// What it counted. One count may stand for many datagrams that went in one piece.
+    /// The value of the counter. One count may stand for many datagrams that went as one packet.
     pub counted: u64,
-    /// Of this test's datagrams at least.
+    /// Datagrams of this test among them, at least.
     pub least: u64,
-    /// At most.
+    /// Datagrams of this test among them, at most.
     pub most: u64,
     /// The share of the loss that it explains best; the shares and
     /// [`Ledger::remainder`] add up to the loss.
@@ -151,15 +151,15 @@ pub struct Ledger {
     pub tail: Option<u64>,
     /// Where hosts of the test dropped them, in the order of the way.
     pub drops: Vec<Drop>,
-    /// What no counter explains: the path, or a host that tells nothing.
+    /// Datagrams that no counter explains: lost on the path, or on a host that reports nothing.
     pub remainder: u64,
-    /// It is at least so much, where counters are not exact.
+    /// The least value of `remainder`, where counters are not exact.
     pub remainder_least: u64,
-    /// At most so much.
+    /// The greatest value of `remainder`, where counters are not exact.
     pub remainder_most: u64,
     /// Whether the receiver's own counters are known.
     pub receiver_told: bool,
-    /// Whether the sender's are.
+    /// Whether the sender's own counters are known.
     pub sender_told: bool,
 }
 
@@ -173,7 +173,7 @@ impl Ledger {
     }
 }
 
-/// What TCP senders of one direction waited for, and what they sent again.
+/// The time and the retransmissions of the TCP senders of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpAccount {
     /// Payload bytes that the peer's kernel acknowledged.
@@ -221,7 +221,7 @@ pub struct Steady {
     pub whole: BitRate,
 }
 
-/// What one end's streams of one direction moved, in short steps of time.
+/// The payload of one end and one direction in short steps of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pulse {
     /// Whether that end sends.

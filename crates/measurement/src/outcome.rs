@@ -1,4 +1,4 @@
-//! What a test came to, one entry per direction.
+//! The result of a test, one entry per direction.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Throughput {
     }
 }
 
-/// Where the datagrams of one direction went.
+/// The sent datagrams of one direction, by what became of them.
 ///
 /// A plain iperf3 receiver cannot tell the optional ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub struct DatagramLedger {
 }
 
 impl DatagramLedger {
-    /// The same numbers as parts that add up to those sent, whatever a peer reported.
+    /// The datagrams in parts that add up to those sent, whatever a peer reported.
     pub fn parts(&self) -> DatagramParts {
         let received = self.received.min(self.sent);
         let missing = self.sent - received;
@@ -129,8 +129,8 @@ pub struct Fairness {
 }
 
 impl Fairness {
-    /// Of streams that moved so many `bytes` each in `span`, in blocks of `block` bytes; none:
-    /// there is nothing to compare.
+    /// The fairness of streams that moved these `bytes` in `span`, in blocks of `block` bytes.
+    /// None: there are fewer than two.
     pub fn of(mut bytes: Vec<u64>, span: Duration, block: u64) -> Option<Self> {
         if bytes.len() < 2 {
             return None;
@@ -171,13 +171,13 @@ pub struct DirectionOutcome {
     /// Rate asked of all its streams together; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub asked: Option<BitRate>,
-    /// What the sender handed to its sockets.
+    /// Payload that the sender handed to its sockets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered: Option<Throughput>,
-    /// TCP: what the receiver's kernel acknowledged; none if the sender does not tell.
+    /// TCP: payload that the receiver's kernel acknowledged. None: the sender did not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub acknowledged: Option<Throughput>,
-    /// What the receiver's application got; none if its word never came.
+    /// Payload that the receiver's application got. None: the receiver did not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered: Option<Throughput>,
     /// TCP: segments sent again; none if the sender cannot tell.
@@ -197,7 +197,7 @@ pub struct DirectionOutcome {
     /// tell.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pacing: Option<PacingReport>,
-    /// What sent and what received it, as far as is known.
+    /// The engines that sent and received, as far as they are known.
     #[serde(skip_serializing_if = "is_unknown", default)]
     pub engines: Engines,
 }
@@ -224,7 +224,7 @@ impl DirectionOutcome {
         }
     }
 
-    /// What got through: the receiver's word, else what the sender knows.
+    /// The delivered throughput, as the receiver reports it; else that which the sender knows.
     pub fn headline(&self) -> Option<Throughput> {
         self.delivered.or(self.acknowledged).or(self.offered)
     }
@@ -250,12 +250,12 @@ pub enum Ending {
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,
-    /// What each direction came to; empty if requests were answered instead.
+    /// The result of each direction; empty if requests were answered instead.
     pub directions: Vec<DirectionOutcome>,
-    /// How long answers took.
+    /// Round-trip times of the requests, if the test made requests.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub round_trips: Option<RoundTrips>,
-    /// How long the answers to a probe beside the test took.
+    /// Round-trip times of a probe beside the test.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub latency: Option<Loaded>,
     /// CPU use of this process during the test; none: not known.
@@ -264,7 +264,7 @@ pub struct Outcome {
     /// CPU use that the peer reports of itself.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_cpu: Option<CpuUse>,
-    /// What ended a stream before its time, e.g. `stream 1 broke: operation not permitted`.
+    /// Why a stream ended early, e.g. `stream 1 broke: operation not permitted`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub broken: Option<String>,
     /// Doubts about the numbers, each one sentence.
@@ -287,7 +287,7 @@ impl Outcome {
         }
     }
 
-    /// What got through, both ways together; none if that of a direction is not known.
+    /// The delivered rate of both directions together. None: that of a direction is not known.
     pub fn rate(&self) -> Option<BitRate> {
         if self.directions.is_empty() {
             return None;

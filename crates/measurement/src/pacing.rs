@@ -1,4 +1,4 @@
-//! How a rate was kept: what a sender was asked for, and what it did from block to block.
+//! How a rate was kept: what was asked of a sender, and what it did from block to block.
 
 use std::fmt;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// All of them.
+    /// Every value.
     pub const ALL: [Self; 3] = [Self::Smooth, Self::Even, Self::Repay];
 
     /// Its name on the command line, on the wire and in records.
@@ -35,7 +35,7 @@ impl Pacing {
         }
     }
 
-    /// The one of that name.
+    /// The value with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pacing| pacing.name() == name)
     }
@@ -47,7 +47,7 @@ impl fmt::Display for Pacing {
     }
 }
 
-/// What spaced the blocks.
+/// The mechanism that spaced the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PacingWay {
     /// The sender hands out blocks in time, and the kernel spaces what becomes of them
@@ -72,7 +72,7 @@ impl fmt::Display for PacingWay {
     }
 }
 
-/// Where the values of one kind lie, to within an eighth.
+/// Quantiles of a distribution, to within an eighth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// Half of the values are no larger.
@@ -89,34 +89,34 @@ pub struct Quantiles {
 pub struct PacingReport {
     /// How the blocks were to be spaced.
     pub pacing: Pacing,
-    /// What spaced them.
+    /// The mechanism that spaced the blocks.
     pub way: PacingWay,
-    /// The rate asked of all streams together.
+    /// The rate asked of all streams together, in bit/s of payload.
     pub asked: BitRate,
     /// The rate of all streams together at which blocks were handed to the sockets.
     pub achieved: BitRate,
-    /// The same in the time that was not stalled.
+    /// The rate of all streams together in the time in which the sender was not stalled.
     pub achieved_outside_stalls: BitRate,
-    /// How long the streams sent; of several streams the mean.
+    /// Time from the first to the last batch, in seconds; with several streams their mean.
     #[serde(rename = "sending_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub sending: Duration,
-    /// Time in which a batch waited for the sender by more than a millisecond, or by more
-    /// than the batch takes at the rate if that is longer; of several streams the mean.
+    /// Time, in seconds, in which a batch waited for the sender by more than a millisecond, or by
+    /// more than the batch takes at the rate if that is longer; with several streams their mean.
     #[serde(rename = "stalled_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub stalled: Duration,
-    /// How often that happened, on all streams together.
+    /// Number of such stalls, on all streams together.
     pub stalls: u64,
-    /// Time whose blocks were given up because the sender, or its link, was too slow all
-    /// along; of several streams the mean.
+    /// Time, in seconds, whose blocks were given up because the sender, or its link, was too slow
+    /// all along; with several streams their mean.
     #[serde(rename = "forgone_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub forgone: Duration,
-    /// Blocks or datagrams that went at once.
+    /// Blocks or datagrams of a batch.
     pub batches: Quantiles,
-    /// By how many nanoseconds the time from one batch to the next differed from what it
-    /// takes at the rate.
+    /// Difference between the time from one batch to the next and the time that it takes at the
+    /// rate, in nanoseconds.
     pub gap_error_nanos: Quantiles,
     /// How many batches were late by 2^i to 2^(i+1) nanoseconds, for i from 0; the first
     /// includes those that were not late.
@@ -126,7 +126,7 @@ pub struct PacingReport {
 }
 
 impl PacingReport {
-    /// Whether no number is beyond what a peer can mean: `most` is the largest.
+    /// Whether all numbers are plausible in a report of a peer: none is above `most`.
     pub fn can_be(&self, most: u64) -> bool {
         let quantiles = [self.batches, self.gap_error_nanos];
         let numbers = quantiles.into_iter().flat_map(|q| [q.p50, q.p99, q.max]);
@@ -143,7 +143,7 @@ impl PacingReport {
     }
 }
 
-/// Powers of two of a time in nanoseconds.
+/// The most buckets of [`PacingReport::lateness`]: powers of two of a time in nanoseconds.
 pub const MOST_BUCKETS: usize = 64;
 
 #[cfg(test)]

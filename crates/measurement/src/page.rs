@@ -1,5 +1,4 @@
-//! What a rule of analysis is about, in words: for `explain`, for docs/rules, and for who reads
-//! its code.
+//! The documentation of a rule of analysis, for `linerate explain` and for docs/rules.
 
 use serde::Serialize;
 
@@ -16,11 +15,11 @@ pub struct Page {
     pub what: &'static str,
     /// Why that limits, or misleads.
     pub why: &'static str,
-    /// What it looks at.
+    /// The evidence that it reads.
     pub evidence: &'static str,
-    /// What to change.
+    /// The change that helps.
     pub remedy: &'static str,
-    /// Who says so: a manual page, a document of the kernel, an RFC; empty: the arithmetic
-    /// stands above.
+    /// The source: a manual page, a document of the kernel, an RFC; empty: the arithmetic stands
+    /// above.
     pub source: &'static str,
 }

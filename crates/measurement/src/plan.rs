@@ -1,4 +1,4 @@
-//! What a test is to do. A [`TestPlan`] that exists is valid.
+//! The plan of a test. A [`TestPlan`] that exists is valid.
 
 use std::fmt;
 use std::ops::{Deref, RangeInclusive};
@@ -12,7 +12,7 @@ use crate::exchange::Exchange;
 use crate::pacing::Pacing;
 use crate::units::{BitRate, ByteSize, group_thousands, show_duration};
 
-/// What carries the payload.
+/// The transport protocol of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -65,7 +65,7 @@ impl fmt::Display for Direction {
     }
 }
 
-/// What ends a test.
+/// The condition that ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
@@ -79,7 +79,7 @@ pub enum End {
     Bytes(ByteSize),
     /// After this many blocks or datagrams, over all streams of a direction.
     Blocks(u64),
-    /// When somebody ends it.
+    /// When it is interrupted.
     Open,
 }
 
@@ -90,7 +90,7 @@ impl End {
     }
 }
 
-/// What every stream of a test has in common.
+/// The options that all streams of a test share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
@@ -171,13 +171,13 @@ const fn is_zero(number: &u8) -> bool {
 /// The fields of a plan before they were checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDraft {
-    /// What carries the payload.
+    /// The transport protocol of the payload.
     pub transport: Transport,
     /// Which way it goes.
     pub direction: Direction,
     /// Streams in each direction.
     pub streams: u16,
-    /// What ends the test.
+    /// The condition that ends the test.
     pub end: End,
     /// Time at the start that is not part of the result.
     #[serde(with = "crate::seconds")]
@@ -187,9 +187,9 @@ pub struct PlanDraft {
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub interval: Duration,
-    /// What every stream has in common.
+    /// The options that all streams share.
     pub options: StreamOptions,
-    /// Streams ask and answer in place of moving as much as they can; then the client asks.
+    /// Requests and responses in place of bulk payload. The client is then the requester.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exchange: Option<Exchange>,
 }
@@ -413,7 +413,7 @@ pub enum PlanError {
     OutOfRange {
         /// The field.
         field: PlanField,
-        /// What was asked.
+        /// The value that was asked for.
         value: u64,
         /// The least allowed.
         least: u64,

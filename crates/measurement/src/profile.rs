@@ -1,4 +1,4 @@
-//! Where the CPUs of a host were found, again and again: samples of a profiler.
+//! CPU profiles: samples of the functions that the CPUs of a host ran.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Profile {
-    /// Who took them.
+    /// The origin of the samples.
     pub source: ProfileSource,
-    /// What they were taken by, in perf's words: `cpu-clock`, `cycles`.
+    /// The event that triggered samples, in the words of perf: `cpu-clock`, `cycles`.
     pub event: String,
     /// Samples a second of each CPU that were asked; 0: not known.
     pub hertz: u32,
-    /// How long they were taken.
+    /// Time in which samples were taken, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub span: Duration,
@@ -23,7 +23,7 @@ pub struct Profile {
     /// Fewer than `hertz` times `span` for each CPU: some kernels give none of CPUs that sleep,
     /// and none was lost.
     pub samples: u64,
-    /// What the kernel had no room for.
+    /// Samples that were lost because the ring buffer of the kernel was full.
     #[serde(skip_serializing_if = "is_default")]
     pub lost: u64,
     /// Where they were found, the most first. Those that are in no row were too few to keep.
@@ -34,7 +34,7 @@ pub struct Profile {
     pub stacks: Vec<FoldedStack>,
 }
 
-/// Who took samples.
+/// The origin of the samples of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileSource {
@@ -43,7 +43,7 @@ pub enum ProfileSource {
     Sampled,
     /// Read from the text of another program: `perf report`.
     Imported(String),
-    /// Somebody wrote it down: a sentence in an article, and no measurement at hand.
+    /// Stated in a text, e.g. a sentence in an article, without a measurement at hand.
     Stated(String),
 }
 

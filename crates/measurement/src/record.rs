@@ -100,7 +100,7 @@ pub struct StreamRecord {
     pub cpu: Option<u32>,
 }
 
-/// Who noted when a datagram arrived.
+/// The clock that stamped the arrival of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalClock {
@@ -113,7 +113,7 @@ pub enum ArrivalClock {
     Reader,
 }
 
-/// What the peer says of one stream at the end.
+/// The counters of one stream that the peer reports at the end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerStream {
     /// Its id on the wire.
@@ -137,7 +137,7 @@ pub struct PeerStream {
     pub omitted_lost: Option<u64>,
     /// UDP: jitter in seconds.
     pub jitter_seconds: f64,
-    /// What only a linerate tells: its counters, the omitted start taken off.
+    /// Counters that only a linerate reports, without the omitted start.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub counted: Option<StreamSample>,
 }
@@ -173,7 +173,7 @@ pub struct TestRecord {
     /// The other end; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<Peer>,
-    /// What was asked.
+    /// The plan of the test.
     pub plan: TestPlan,
     /// The streams as they were; empty: not known.
     pub streams: Vec<StreamRecord>,
@@ -189,20 +189,20 @@ pub struct TestRecord {
     /// When this end stopped sending, on the same clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stopped: Option<Timestamp>,
-    /// What lies between them, for each direction.
+    /// The intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
-    /// What the peer said at the end.
+    /// The counters that the peer reported at the end.
     pub peer_streams: Vec<PeerStream>,
     /// Congestion control of the peer's TCP streams, if it told.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_congestion: Option<String>,
-    /// Who else used the server during the test, if it told.
+    /// Tests of other clients that the server ran at the same time, if it reported them.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
     /// How this end's workers (threads) served the streams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
-    /// The same of the peer, if it told.
+    /// The use of the peer's workers (threads), if it reported it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_runtime: Option<Runtime>,
     /// How its engines were chosen, if short tests before it did.
@@ -211,16 +211,16 @@ pub struct TestRecord {
     /// Requests that were sent at their times, by the test or beside it, in that order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<Probe>,
-    /// What each end moved in short steps of time, this one first.
+    /// Payload that this end moved in short steps of time.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub pulses: Vec<Pulse>,
-    /// The same of the server, if it told.
+    /// Payload that the server moved in short steps of time, if it reported it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub peer_pulses: Vec<Pulse>,
-    /// What the hosts have and did meanwhile, this one first.
+    /// Inventory and counters of the hosts, this one first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hosts: Vec<HostEvidence>,
-    /// What it came to.
+    /// The result of the test.
     pub outcome: Outcome,
     /// Where everything went, and whether to believe it; none: nobody judged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -289,7 +289,7 @@ impl TestRecord {
         Some(self.stopped?.since(self.samples.get(self.base)?.at))
     }
 
-    /// What this end measured.
+    /// The measurement of this end.
     pub fn course(&self) -> Course<'_> {
         Course {
             plan: &self.plan,
@@ -325,8 +325,8 @@ pub struct RecordSet {
 }
 
 impl DirectionIntervals {
-    /// What lies between each of `samples` and the next one, for the directions that
-    /// `streams` have; those before `base` are omitted ones.
+    /// The intervals between each of `samples` and the next one, for the directions of `streams`;
+    /// those before `base` are omitted ones.
     pub fn between(streams: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<Self> {
         let mut directions = Self::none_yet(streams);
         for (index, pair) in samples.windows(2).enumerate() {
@@ -374,7 +374,7 @@ impl RecordSet {
 /// Several runs of the same row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatSummary {
-    /// What was repeated, e.g. `TCP send, 3 streams`.
+    /// The repeated row, e.g. `TCP send, 3 streams`.
     pub row: String,
     /// How many runs gave a number.
     pub runs: u32,

@@ -1,5 +1,5 @@
-//! What to change: a sentence for people, and settings that a program could apply. It changes
-//! nothing itself.
+//! Remedies: a sentence for people, and settings that a program could apply. Nothing is changed
+//! here.
 
 mod command;
 mod cpu_mask;
@@ -17,7 +17,7 @@ pub use command::NoCommand;
 pub use cpu_mask::CpuMask;
 pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
 
-/// What to change about a finding.
+/// The remedy of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// Advice without a full stop.

@@ -1,4 +1,4 @@
-//! How long answers took.
+//! Round-trip times of requests and their responses.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Timestamp;
 
-/// The answers of one test, or of a part of its time.
+/// The round trips of one test, or of a part of its time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrips {
-    /// Answers that came in time.
+    /// Responses that arrived in time.
     pub count: u64,
-    /// Requests without an answer; over TCP there are none.
+    /// Requests whose response did not arrive in time; zero over TCP.
     pub lost: u64,
-    /// Requests with a time of their own that could not be sent then, as this end was too slow
-    /// or too many waited; none of them was sent later.
+    /// Requests that could not be sent at their times, as this end was too slow or too many waited;
+    /// none of them was sent later.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub unsent: u64,
-    /// For how long requests were sent.
+    /// Time in which requests were sent, in seconds.
     #[serde(rename = "seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub span: Duration,
-    /// Answers in a second.
+    /// Responses per second.
     pub rate: f64,
-    /// Where their times lie, from request to answer.
+    /// The distribution of the round-trip times.
     #[serde(flatten)]
     pub times: Spread,
-    /// The same as a histogram: for each bucket that is not empty its upper end in
-    /// nanoseconds and how many times lie in it.
+    /// A histogram of the round-trip times: for each bucket that is not empty its upper end in
+    /// nanoseconds, and the number of times in it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub histogram: Vec<(u64, u64)>,
 }
@@ -41,7 +41,7 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Where times lie, all in seconds; zeroes if there are none.
+/// Quantiles of times, in seconds; zeroes if there are no times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The shortest, in seconds.
@@ -75,13 +75,13 @@ pub struct Spread {
 }
 
 impl RoundTrips {
-    /// `count` answers in `span`, of which nothing else is known yet.
+    /// Round trips of which only the number of responses, of losses and the time are known.
     pub fn counted(count: u64, lost: u64, span: Duration) -> Self {
         let rate = if span.is_zero() { 0.0 } else { count as f64 / span.as_secs_f64() };
         Self { count, lost, span, rate, ..Self::default() }
     }
 
-    /// Of probes that were sent in `span`.
+    /// The round trips of probes that were sent in `span`.
     pub fn of_probes(probes: &[Probe], span: Duration) -> Self {
         let times: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
         let lost = (probes.len() - times.len()) as u64;
@@ -90,7 +90,7 @@ impl RoundTrips {
 }
 
 impl Spread {
-    /// Of `times`, exactly.
+    /// The exact quantiles of `times`.
     pub fn of(times: &[Duration]) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
@@ -112,54 +112,53 @@ impl Spread {
     }
 }
 
-/// One request that was sent at its time, whatever became of the one before.
+/// One request that was sent by the clock, independent of earlier requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
-    /// When it was sent, on the clock of the one who asks.
+    /// Time of sending, on the clock of the requester, in nanoseconds.
     pub sent: Timestamp,
-    /// How long the answer took; none: it did not come.
+    /// Round-trip time in seconds. None: the response did not arrive.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<f64>")]
     pub round_trip: Option<Duration>,
-    /// When it arrived, on the clock of the one who answers; zero: that is not known.
+    /// Time of arrival, on the clock of the responder, in nanoseconds; zero: not known.
     pub arrived: Timestamp,
-    /// When the answer left, on the same clock.
+    /// Time when the response left, on the clock of the responder, in nanoseconds; zero: not known.
     pub answered: Timestamp,
 }
 
-/// A probe that went beside a test: how long it took when nothing else moved, and how long
-/// while the test did.
+/// The round-trip times of a probe beside a test: on the idle path before it, and under its load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loaded {
     /// Time from one request to the next.
     #[serde(rename = "every_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub every: Duration,
-    /// Before the test.
+    /// Round trips before the test.
     pub idle: RoundTrips,
-    /// During the test, the omitted start left out.
+    /// Round trips during the test, without the omitted start.
     pub loaded: RoundTrips,
-    /// How long requests and answers took apart; none: the clocks do not tell.
+    /// One-way delays. None: the clocks could not be compared.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way: Option<OneWay>,
 }
 
-/// Delay of each way, by clocks that were compared.
+/// One-way delays, by clocks that were compared.
 ///
 /// The difference of the clocks is taken from the shortest round trips, as NTP does (RFC 5905,
 /// section 8), which takes both ways for equal: what is unequal on an idle path is not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneWay {
-    /// Of requests, before the test.
+    /// Delays of requests before the test.
     pub idle_there: Spread,
-    /// Of answers, before the test.
+    /// Delays of responses before the test.
     pub idle_back: Spread,
-    /// Of requests, during the test.
+    /// Delays of requests during the test.
     pub loaded_there: Spread,
-    /// Of answers, during the test.
+    /// Delays of responses during the test.
     pub loaded_back: Spread,
-    /// By how much each of these may be wrong, in seconds: half of the shortest round trip,
-    /// and what the clocks drifted apart.
+    /// Uncertainty of these delays in seconds: half of the shortest round trip, and the drift
+    /// between the clocks.
     #[serde(rename = "clock_error_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub clock_error: Duration,

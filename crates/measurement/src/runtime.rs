@@ -1,12 +1,13 @@
-//! How the workers of one end, the processing units (MPUs) of `mars`, served its streams.
+//! The use of the worker threads of one end: the processing units (MPUs) of `mars` that ran its
+//! streams.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the workers of one end say of a test.
+/// The use of the worker threads of one end during a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Runtime {
-    /// Each worker, from 0.
+    /// The use of each worker, by its number from 0.
     pub mpus: Vec<MpuUse>,
     /// Workers that had next to no time left (utilisation above 0.9): what was measured may
     /// be the limit of the tool, and not of the network.
@@ -22,7 +23,7 @@ pub struct Runtime {
     /// From the worker that stopped sending first to the one that did last, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_skew_seconds: Option<f64>,
-    /// Reports of counters that a worker did not give in time.
+    /// Reports of counters that a worker did not deliver in time.
     #[serde(default)]
     pub late_reports: u64,
 }
@@ -39,11 +40,11 @@ pub struct MpuUse {
     /// stream that became ready would have been run instead.
     #[serde(default)]
     pub utilisation: f64,
-    /// It ran streams, or looked for ready ones, in seconds.
+    /// Time in which it ran streams, or looked for ready ones, in seconds.
     pub run_seconds: f64,
-    /// It slept, since no stream was ready, in seconds.
+    /// Time in which it slept because no stream was ready, in seconds.
     pub idle_seconds: f64,
-    /// Its streams were ready and waited for it, all together, in seconds.
+    /// Time in which its streams were ready and waited for it, summed over streams, in seconds.
     pub ready_wait_seconds: f64,
     /// Part of the running in which it spun until a datagram was due, in seconds.
     #[serde(default)]
@@ -55,7 +56,7 @@ pub struct MpuUse {
 }
 
 impl MpuUse {
-    /// The same with its utilisation.
+    /// Returns the use with `utilisation` computed from its times.
     #[must_use]
     pub fn rated(mut self) -> Self {
         let all = self.run_seconds + self.idle_seconds;
@@ -66,7 +67,7 @@ impl MpuUse {
 }
 
 impl Runtime {
-    /// The runtime of `mpus`, rated, with those that are saturated.
+    /// The runtime of these workers, with their utilisation, and with the saturated ones listed.
     pub fn of(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
         let mpus: Vec<_> = mpus.into_iter().map(MpuUse::rated).collect();
         let busy = (0..).zip(&mpus).filter(|(_, mpu)| mpu.utilisation > SATURATED);
@@ -76,7 +77,7 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Whether no number is beyond what a peer can mean: `most` is the largest.
+    /// Whether all numbers are plausible in a report of a peer: no count is above `most`.
     pub fn can_be(&self, most: u64) -> bool {
         let skews = [self.start_skew_seconds, self.first_bytes_seconds, self.stop_skew_seconds];
         self.mpus.len() <= MOST_MPUS
@@ -98,7 +99,7 @@ impl MpuUse {
     }
 }
 
-/// Whether it is a number of seconds.
+/// Whether it is a plausible number of seconds.
 fn is_a_span(seconds: f64) -> bool {
     (0.0..MOST_SECONDS).contains(&seconds)
 }

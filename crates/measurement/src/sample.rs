@@ -2,7 +2,7 @@
 //!
 //! Counters only grow. Readers subtract; nobody resets.
 
-/// What was counted between two readings: totals are subtracted, of states the later one counts.
+/// Subtracts two readings: of a total the difference, of a state the later value.
 macro_rules! since {
     (total $later:expr, $earlier:expr) => {
         $later.saturating_sub($earlier)
@@ -25,7 +25,7 @@ use crate::units::{BitRate, Timestamp};
 pub use counters::{CounterKind, StreamCounter, StreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};
 
-/// What `SO_MEMINFO` (`linux/sock_diag.h`) says of one UDP socket.
+/// The memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpSample {
     /// Packets that the kernel dropped since the socket was opened, as it was full or they
@@ -44,10 +44,10 @@ pub struct StreamSample {
     pub id: u32,
     /// Its counters.
     pub counters: StreamCounters,
-    /// TCP only.
+    /// The state of the TCP connection (`TCP_INFO`). None: the stream is UDP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<TcpSample>,
-    /// UDP only; none: the kernel does not tell.
+    /// The memory of the UDP socket. None: the stream is TCP, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub udp: Option<UdpSample>,
 }
@@ -63,8 +63,8 @@ impl StreamSample {
         }
     }
 
-    /// What was counted since an earlier sample of the same stream. States, such as
-    /// the round-trip time or the jitter, are those of this sample.
+    /// The difference to an earlier sample of the same stream. States, such as the round-trip time
+    /// or the jitter, are those of this sample.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let counters = self.counters.since(&earlier.counters);
@@ -86,7 +86,7 @@ pub struct Sample {
     pub streams: Vec<StreamSample>,
 }
 
-/// What one end saw between two samples, over its streams of one direction.
+/// The traffic of one direction at one end, between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Begin, from the start of the test.

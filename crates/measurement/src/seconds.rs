@@ -17,7 +17,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
 }
 
-/// The same of one that may be missing.
+/// An optional [`Duration`] as a JSON number of seconds, or null.
 pub(crate) mod optional {
     use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What limits a host or a test, by which evidence, and what to change.
+//! The verdict on a host or a test: what limits it, the evidence, and what to change.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -13,10 +13,10 @@ use crate::remedy::Remedy;
 use crate::rule::RuleId;
 use crate::units::BitRate;
 
-/// What limits, and what to change.
+/// The verdict on a test: what limits it, and what to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// What it comes to.
+    /// The conclusion.
     pub conclusion: Conclusion,
     /// One sentence.
     pub sentence: String,
@@ -28,11 +28,11 @@ pub struct Verdict {
     pub would_decide: Option<String>,
 }
 
-/// What a verdict comes to.
+/// The conclusion of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
-    /// What was asked was sent and arrived: nothing limited it.
+    /// All that was asked was sent and arrived: nothing limited it.
     Delivered,
     /// The first finding is what limits.
     Limited,
@@ -55,11 +55,11 @@ pub struct Finding {
     /// In which direction; none: in each.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub direction: Option<Direction>,
-    /// What limits, as a sentence without a full stop.
+    /// The limit, as a sentence without a full stop.
     pub text: String,
-    /// What shows it: counters, settings and their values.
+    /// The evidence: counters, settings and their values.
     pub evidence: Vec<String>,
-    /// What to change.
+    /// The change that removes the limit.
     pub remedy: Remedy,
 }
 
@@ -77,7 +77,7 @@ pub enum Certainty {
     Limit,
 }
 
-/// What CPUs did, as one kind of work.
+/// A kind of work of CPUs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -85,7 +85,8 @@ pub enum Certainty {
 pub enum Work {
     /// Copies between the kernel and processes.
     CopyUser,
-    /// The same through the kernel's iterators, where the copy itself may be inlined.
+    /// Copies between the kernel and processes through the kernel's iterators, where the copy
+    /// itself may be inlined.
     CopyIterator,
     /// Copies within the kernel: `memcpy`, `memset`, pages, bounce buffers.
     CopyMemory,
@@ -118,7 +119,7 @@ pub enum Work {
     User,
     /// Nothing.
     Idle,
-    /// What no table knows.
+    /// Functions that no table knows.
     Other,
 }
 
@@ -157,29 +158,29 @@ impl Display for Work {
 /// Where the CPU time of a host went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
-    /// Of which host.
+    /// The host.
     pub host: Role,
-    /// Who took the samples.
+    /// The origin of the samples.
     pub source: ProfileSource,
     /// Samples that were not idle.
     pub samples: u64,
     /// Share of those that a table knows, from 0 to 1.
     pub labelled: f64,
-    /// What busy CPUs did, all together.
+    /// The work of all busy CPUs together.
     pub work: BTreeMap<Work, Cost>,
     /// Each CPU; empty: not told.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub cpus: Vec<CpuWork>,
-    /// What could be reached if some work cost nothing; empty: the rate is not known, or no
-    /// CPU was full.
+    /// The rates that would be reached if some work cost nothing; empty: the rate is not known, or
+    /// no CPU was full.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub what_if: Vec<WhatIf>,
 }
 
-/// What one kind of work cost.
+/// The cost of one kind of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
-    /// Of the time in which CPUs were not idle, from 0 to 1.
+    /// Share of the time in which CPUs were not idle, from 0 to 1.
     pub share: f64,
     /// CPU time in nanoseconds for each 1,024 bytes of payload; none: what was moved, or the
     /// time, is not known.
@@ -187,18 +188,18 @@ pub struct Cost {
     pub nanos_per_kib: Option<f64>,
 }
 
-/// What one CPU did.
+/// The work of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuWork {
     /// Its number.
     pub cpu: u32,
     /// Share of its time in which it was not idle, from 0 to 1.
     pub busy: f64,
-    /// What it did then; shares of its busy time.
+    /// Its work as shares of its busy time.
     pub work: BTreeMap<Work, f64>,
 }
 
-/// What could be reached if some work cost nothing (Amdahl).
+/// The rate that would be reached if some work cost nothing (Amdahl's law).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// Which work, in words: `copies to and from processes`.

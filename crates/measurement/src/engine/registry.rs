@@ -23,7 +23,7 @@ pub struct Engine {
     pub role: EngineRole,
     /// How users choose it.
     pub choice: EngineChoice,
-    /// What is done with the payload bytes in the kernel.
+    /// How the payload bytes are handled in the kernel.
     pub payload: PayloadHandling,
     /// How many datagrams the kernel handles as one packet.
     pub batching: Batching,
@@ -52,7 +52,7 @@ pub enum EngineChoice {
     ByFile,
 }
 
-/// What is done with the payload bytes between the program and the socket.
+/// How the payload bytes are handled between the program and the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadHandling {
     /// They are copied.

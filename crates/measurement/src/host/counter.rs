@@ -171,9 +171,9 @@ pub struct Each<'a, K> {
 #[derive(Clone, Copy, Debug)]
 struct Pattern<'a> {
     family: Family,
-    /// What stands before the item, e.g. the interface of a queue.
+    /// The part before the item, e.g. the interface of a queue.
     group: Option<Item<'a>>,
-    /// What stands behind it; none: the item is the last part.
+    /// The part behind the item. None: the item is the last part.
     field: Option<&'static str>,
 }
 
@@ -212,7 +212,7 @@ impl<'a, K> Each<'a, K> {
         Self { pattern: Pattern { group: Some(group.into()), ..self.pattern }, kind: PhantomData }
     }
 
-    /// What all of them begin with.
+    /// The prefix of all names.
     pub(super) fn prefix(&self) -> String {
         let family = self.pattern.family;
         self.pattern

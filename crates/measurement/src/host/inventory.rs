@@ -1,11 +1,11 @@
-//! What a host has, as far as it can be read; what a host does not tell is none or empty.
+//! The inventory of a host, as far as it can be read; parts that are not known are none or empty.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a host has.
+/// The inventory of a host: CPUs, interfaces, interrupts, settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Inventory {
@@ -18,8 +18,8 @@ pub struct Inventory {
     /// The board or the machine, e.g. `SiFive HiFive Unleashed A00`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What tells one start of one kernel from every other (`/proc/sys/kernel/random/boot_id`):
-    /// two namespaces of one host have the same.
+    /// An identifier of this start of this kernel (`/proc/sys/kernel/random/boot_id`): two
+    /// namespaces of one host have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
     /// Its CPUs, by number.
@@ -35,7 +35,7 @@ pub struct Inventory {
     /// Programs that run and change what decides how fast it is: `irqbalance`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
-    /// What the process may use at most.
+    /// The limits of the process's control group.
     pub limits: ControlGroup,
     /// Options with which the kernel was built, of those that matter here: `CONFIG_HZ`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -73,7 +73,7 @@ pub struct Cpu {
     /// Highest frequency in kHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_khz: Option<u64>,
-    /// What chooses its frequency, e.g. `schedutil`.
+    /// The frequency governor, e.g. `schedutil`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// Whether it executes in program order, where that is known.
@@ -133,7 +133,7 @@ pub struct Cache {
 pub struct Measure {
     /// As it is.
     pub current: u64,
-    /// What the device can; none: it does not tell.
+    /// The most that the device supports. None: it does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub most: Option<u64>,
 }
@@ -146,7 +146,8 @@ pub struct Interface {
     pub name: String,
     /// Its number.
     pub index: u32,
-    /// What it is where it is no hardware: `loopback`, `veth`, `bridge`, `bond`, `vlan`, `tun`.
+    /// The kind of a virtual interface: `loopback`, `veth`, `bridge`, `bond`, `vlan`, `tun`. None:
+    /// it is hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Its driver, e.g. `r8169`.
@@ -160,7 +161,7 @@ pub struct Interface {
     /// Addresses with the length of their prefix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<String>,
-    /// What it negotiated, in Mbit/s.
+    /// The negotiated speed in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<u64>,
     /// The fastest that it can, in Mbit/s.
@@ -203,7 +204,7 @@ pub struct Interface {
     /// Energy Efficient Ethernet (IEEE 802.3az): `off`, `enabled` or `active`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eee: Option<String>,
-    /// What it is plugged into.
+    /// The bus of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<Bus>,
     /// Memory node that it is next to.
@@ -266,7 +267,7 @@ pub struct Pause {
     pub send: bool,
 }
 
-/// What a device is plugged into.
+/// The bus of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Bus {
@@ -323,7 +324,7 @@ pub struct Steering {
 pub struct Irq {
     /// Its number.
     pub number: u32,
-    /// What it is called, e.g. `eth0-rx-1`.
+    /// The name of the interrupt, e.g. `eth0-rx-1`.
     pub name: String,
     /// Interface that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -359,7 +360,7 @@ pub struct Route {
 /// The highest number that a CPU can have: no kernel is built for more (`CONFIG_NR_CPUS`).
 pub const MOST_CPU: u32 = 8191;
 
-/// What a control group lets the process use (cgroups(7), version 1 or 2).
+/// The limits of a control group (cgroups(7), version 1 or 2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ControlGroup {

@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 
-/// What a host counted.
+/// The counters and gauges of a host over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
     /// When it was read, on the clock of the host that did; in order.
     pub at: Vec<Timestamp>,
-    /// What was read: the first part of names, e.g. `softnet`. A counter of these that is
-    /// not below did not change.
+    /// The families that were read: the first part of names, e.g. `softnet`. A counter of these
+    /// that is not below did not change.
     families: BTreeSet<String>,
-    /// What only grows, with a value for each instant. In JSON: the first value, then by how
-    /// much each is above the one before.
+    /// Counters, which only grow, with a value for each instant. In JSON: the first value, then the
+    /// differences.
     #[serde(with = "differences")]
     #[schemars(with = "BTreeMap<String, Vec<u64>>")]
     counters: BTreeMap<String, Vec<u64>>,
-    /// What goes up and down, with a value for each instant, or one if it never changed.
+    /// Gauges, with a value for each instant, or one if it never changed.
     gauges: BTreeMap<String, Vec<i64>>,
 }
 

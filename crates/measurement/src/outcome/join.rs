@@ -21,7 +21,7 @@ pub enum Side {
     Server,
 }
 
-/// What both ends counted of a test that is over.
+/// The counters of both ends after a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
     /// Which end this is.
@@ -38,13 +38,13 @@ pub struct Ends<'a> {
     pub stopped: Option<Timestamp>,
     /// How this end's senders kept their rate.
     pub pacing: Option<&'a PacingReport>,
-    /// What moved the payload at this end.
+    /// The engines of this end.
     pub engines: &'a Engines,
     /// The peer's counters; empty: it did not report them.
     pub peer: &'a [PeerStream],
     /// How the peer's senders kept their rate, if it reported it.
     pub peer_pacing: Option<&'a PacingReport>,
-    /// What moved the payload at the peer, as far as it reported it.
+    /// The engines of the peer, as far as it reported them.
     pub peer_engines: &'a Engines,
 }
 
@@ -140,7 +140,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What sent and what received.
+    /// The engines that sent and received.
     fn engines(&self) -> Engines {
         let (here, there) = (self.ends.engines, self.ends.peer_engines);
         let (sender, receiver) = if self.sender { (here, there) } else { (there, here) };
@@ -178,7 +178,8 @@ impl<'a> View<'a> {
         (!self.there.is_empty()).then(|| Throughput::over(bytes, span))
     }
 
-    /// What the sender's kernel knows to have arrived; a plain iperf3 does not report it.
+    /// The payload that the sender's kernel knows to have arrived; a plain iperf3 does not report
+    /// it.
     fn acknowledged(&self) -> Option<Throughput> {
         let acknowledged = |stream: &StreamSample| stream.tcp.map(|tcp| tcp.acknowledged);
         if self.sender {
@@ -281,7 +282,7 @@ impl<'a> View<'a> {
         ledger
     }
 
-    /// What only a linerate receiver reports.
+    /// Adds the counts that only a linerate receiver reports.
     fn add_counts_of_linerate(&self, ledger: &mut DatagramLedger, tail: u64) {
         let counted: Option<Vec<_>> = self.there.iter().map(|peer| peer.counted).collect();
         let Some(counted) = counted else { return };

@@ -61,7 +61,7 @@ impl FromStr for CpuMask {
     }
 }
 
-/// Of a group.
+/// CPUs of one group of a mask.
 const BITS: u32 = 32;
 
 #[cfg(test)]

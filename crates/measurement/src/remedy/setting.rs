@@ -165,7 +165,7 @@ pub enum Setting {
     Streams(u32),
     /// Duration of the test in seconds: `-t N` of `linerate test`.
     Seconds(u32),
-    /// What spaces the blocks of the test: `--pacing HOW` of `linerate test`.
+    /// The pacing of the test: `--pacing HOW` of `linerate test`.
     Pacing(Pacing),
 }
 
@@ -214,9 +214,9 @@ macro_rules! words {
 words! {
     /// Rings of a network device.
     Ring {
-        /// Of received frames.
+        /// The ring of received frames.
         Rx = "rx",
-        /// Of frames to be sent.
+        /// The ring of frames to be sent.
         Tx = "tx",
     }
 }
@@ -254,7 +254,7 @@ words! {
 }
 
 words! {
-    /// What spaces blocks, as `--pacing` has it.
+    /// How blocks are spaced, as `--pacing` names it.
     Pacing {
         /// By the program, evenly.
         Even = "even",

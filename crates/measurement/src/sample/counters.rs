@@ -1,5 +1,5 @@
-//! What one stream counts: declared once, for the record, for results of many streams and for
-//! the atomics that a worker writes. Not who writes them: that is `dataplane::counters`.
+//! The counters of one stream, declared once: for the record, for results of many streams and for
+//! the atomics that a worker writes (`dataplane::counters`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ macro_rules! kind {
 
 macro_rules! declare {
     ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
-        /// What one stream counted since it was opened.
+        /// The counters of one stream since it was opened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct StreamCounters {
             $($(#[$attribute])* pub $name: u64,)+
@@ -93,7 +93,7 @@ macro_rules! declare {
                 set: |counters, value| counters.$name = value,
             }),+];
 
-            /// What was counted since an `earlier` reading; states are those of this one.
+            /// The difference to an `earlier` reading; states are those of this one.
             #[must_use]
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: since!($kind self.$name, earlier.$name),)+ last: self.last }

@@ -1,4 +1,4 @@
-//! What the kernel reports of one TCP connection. Not how it is asked: that is `linux::tcp`.
+//! The state of one TCP connection as the kernel reports it. It is read in `linux::tcp`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// field; its name in records, and its name in records of earlier versions and on the wire.
 macro_rules! tcp_sample {
     ($($(#[$attribute:meta])* $kind:ident $name:ident: $type:ty as $record:literal or $wire:literal;)+) => {
-        /// What `TCP_INFO` (tcp(7), `linux/tcp.h`) says of one connection. In records the fields
-        /// have the kernel's names, and a unit where that says no unit or another one.
+        /// The state of one TCP connection (`TCP_INFO`, tcp(7), `linux/tcp.h`). In records the
+        /// fields have the kernel's names, with a unit where the kernel's name has none or another
+        /// one.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct TcpSample {
             $($(#[$attribute])* #[serde(rename = $record, alias = $wire)] pub $name: $type,)+
@@ -28,7 +29,7 @@ macro_rules! tcp_sample {
         }
 
         impl TcpSample {
-            /// What was counted since an `earlier` sample; states are those of this one.
+            /// The difference to an `earlier` sample; states are those of this one.
             #[must_use]
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: since!($kind self.$name, earlier.$name),)+ }

@@ -2,7 +2,7 @@
 
 use super::{Counter, EachCounter, EachGauge, Family, Gauge, Item, Part};
 
-/// What IPv4 and IPv6 count each for itself.
+/// Counters that IPv4 and IPv6 have each for itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Both {
     /// The counter of IPv4 (`/proc/net/snmp`).
