@@ -36,8 +36,8 @@ pub(crate) fn check(root: &Path) -> Result<()> {
 
 fn files() -> [File; 2] {
     [
-        file("docs/schema/record.json", measurement::schema::of_record()),
-        file("docs/schema/records.json", measurement::schema::of_record_set()),
+        file("docs/schema/record.json", measurement::schema::record()),
+        file("docs/schema/records.json", measurement::schema::record_set()),
     ]
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn occupy(record: &mut TestRecord, role: &Role, share: f64) {
         Role::Here => &mut record.runtime,
         _ => &mut record.peer_runtime,
     };
-    *runtime = Some(Runtime::of([worker]));
+    *runtime = Some(Runtime::new([worker]));
 }
 
 /// How busy the first CPU of a host was: with linerate, most of it in the kernel.
@@ -437,7 +437,7 @@ pub(crate) fn pacing() -> PacingReport {
 
 fn runtime() -> Runtime {
     let run_seconds = 3.0;
-    Runtime::of([MpuUse { run_seconds, idle_seconds: 7.0, streams: 1, ..MpuUse::default() }])
+    Runtime::new([MpuUse { run_seconds, idle_seconds: 7.0, streams: 1, ..MpuUse::default() }])
 }
 
 fn pulse(sender: bool) -> Pulse {

@@ -17,7 +17,7 @@ pub(crate) fn of(record: &TestRecord, direction: Direction) -> Option<Steady> {
     let steady = longest(bytes, grain(record))?;
     let rate = |steps: &[u64]| {
         let bytes = steps.iter().copied().fold(0, u64::saturating_add);
-        BitRate::of(bytes, every(pulse, steps.len()))
+        BitRate::average(bytes, every(pulse, steps.len()))
     };
     Some(Steady {
         from: every(pulse, counted.start + steady.start),

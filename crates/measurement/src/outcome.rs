@@ -29,7 +29,7 @@ pub struct Throughput {
 impl Throughput {
     /// `bytes` in `span`.
     pub fn over(bytes: u64, span: Duration) -> Self {
-        Self { bytes, span, rate: BitRate::of(bytes, span) }
+        Self { bytes, span, rate: BitRate::average(bytes, span) }
     }
 }
 
@@ -131,12 +131,12 @@ pub struct Fairness {
 impl Fairness {
     /// The fairness of streams that moved these `bytes` in `span`, in blocks of `block` bytes.
     /// None: there are fewer than two.
-    pub fn of(mut bytes: Vec<u64>, span: Duration, block: u64) -> Option<Self> {
+    pub fn from_bytes(mut bytes: Vec<u64>, span: Duration, block: u64) -> Option<Self> {
         if bytes.len() < 2 {
             return None;
         }
         bytes.sort_unstable();
-        let rate = |bytes: u64| BitRate::of(bytes, span);
+        let rate = |bytes: u64| BitRate::average(bytes, span);
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         Some(Self {
             streams: count(bytes.len()),
@@ -309,22 +309,24 @@ mod tests {
     #[test]
     fn shares_that_are_alike_are_fair() {
         let second = Duration::from_secs(1);
-        let fair = Fairness::of(vec![5; 4], second, 1).expect("four streams");
+        let fair = Fairness::from_bytes(vec![5; 4], second, 1).expect("four streams");
         assert!((fair.jain - 1.0).abs() < 1e-12);
-        let unfair = Fairness::of(vec![0, 8_000, 0, 0], second, 1).expect("four streams");
+        let unfair = Fairness::from_bytes(vec![0, 8_000, 0, 0], second, 1).expect("four streams");
         assert!((unfair.jain - 0.25).abs() < 1e-12);
         assert_eq!((unfair.streams, unfair.idle), (4, 3));
         assert_eq!(unfair.fastest.bits_per_second(), 64_000);
-        let ramp = Fairness::of(vec![3, 1, 2], second, 1).expect("three streams");
+        let ramp = Fairness::from_bytes(vec![3, 1, 2], second, 1).expect("three streams");
         assert_eq!(ramp.median.bits_per_second(), 16);
         assert!((ramp.jain - 36.0 / 42.0).abs() < 1e-12);
-        assert!((Fairness::of(vec![0; 2], second, 1).expect("two").jain - 1.0).abs() < 1e-12);
-        assert_eq!(Fairness::of(vec![1], second, 1), None);
+        assert!(
+            (Fairness::from_bytes(vec![0; 2], second, 1).expect("two").jain - 1.0).abs() < 1e-12
+        );
+        assert_eq!(Fairness::from_bytes(vec![1], second, 1), None);
     }
 
     #[test]
     fn a_few_blocks_do_not_tell_how_streams_share() {
-        let of = |bytes| Fairness::of(vec![bytes; 3], Duration::from_secs(1), 1_000);
+        let of = |bytes| Fairness::from_bytes(vec![bytes; 3], Duration::from_secs(1), 1_000);
         let (few, enough) = (of(9_999).expect("three"), of(10_000).expect("three"));
         assert_eq!((few.blocks, few.is_telling()), (9, false));
         assert_eq!((enough.blocks, enough.is_telling()), (10, true));

@@ -82,16 +82,16 @@ impl RoundTrips {
     }
 
     /// The round trips of probes that were sent in `span`.
-    pub fn of_probes(probes: &[Probe], span: Duration) -> Self {
+    pub fn from_probes(probes: &[Probe], span: Duration) -> Self {
         let times: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
         let lost = (probes.len() - times.len()) as u64;
-        Self { times: Spread::of(&times), ..Self::counted(times.len() as u64, lost, span) }
+        Self { times: Spread::from_times(&times), ..Self::counted(times.len() as u64, lost, span) }
     }
 }
 
 impl Spread {
     /// The exact quantiles of `times`.
-    pub fn of(times: &[Duration]) -> Self {
+    pub fn from_times(times: &[Duration]) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
         let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else {
@@ -175,20 +175,20 @@ mod tests {
     #[test]
     fn quantiles_are_values_that_came() {
         let times: Vec<_> = (1..=1000).rev().map(micros).collect();
-        let spread = Spread::of(&times);
+        let spread = Spread::from_times(&times);
         assert_eq!((spread.min, spread.max), (micros(1), micros(1000)));
         assert_eq!(
             [spread.p50, spread.p90, spread.p99, spread.p999],
             [500, 900, 990, 999].map(micros)
         );
-        assert_eq!(Spread::of(&[micros(7)]).p999, micros(7));
-        assert_eq!(Spread::of(&[]), Spread::default());
+        assert_eq!(Spread::from_times(&[micros(7)]).p999, micros(7));
+        assert_eq!(Spread::from_times(&[]), Spread::default());
     }
 
     #[test]
     fn what_did_not_come_is_lost_and_no_time() {
         let came = Probe { round_trip: Some(micros(30)), ..Probe::default() };
-        let trips = RoundTrips::of_probes(&[came, Probe::default()], Duration::from_secs(2));
+        let trips = RoundTrips::from_probes(&[came, Probe::default()], Duration::from_secs(2));
         assert_eq!((trips.count, trips.lost, trips.times.max), (1, 1, micros(30)));
         assert!((trips.rate - 0.5).abs() < 1e-9);
     }

@@ -68,7 +68,7 @@ impl MpuUse {
 
 impl Runtime {
     /// The runtime of these workers, with their utilisation, and with the saturated ones listed.
-    pub fn of(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
+    pub fn new(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
         let mpus: Vec<_> = mpus.into_iter().map(MpuUse::rated).collect();
         let busy = (0..).zip(&mpus).filter(|(_, mpu)| mpu.utilisation > SATURATED);
         let saturated = busy.map(|(index, _)| index).collect();
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_worker_without_idle_time_is_saturated_unless_it_spun() {
-        let runtime = Runtime::of([mpu(0.95, 0.05, 0.0), mpu(0.5, 0.5, 0.0), mpu(1.0, 0.0, 0.8)]);
+        let runtime = Runtime::new([mpu(0.95, 0.05, 0.0), mpu(0.5, 0.5, 0.0), mpu(1.0, 0.0, 0.8)]);
         assert_eq!(runtime.saturated, [0]);
         assert!(MpuUse::default().rated().utilisation.abs() < f64::EPSILON);
     }

@@ -133,7 +133,7 @@ impl Interval {
             from: from.since(start),
             to: to.since(start),
             bytes,
-            rate: BitRate::of(bytes, to.since(from)),
+            rate: BitRate::average(bytes, to.since(from)),
             retransmits,
             missing,
             blocks,

@@ -3,11 +3,11 @@
 use crate::record::{RecordSet, TestRecord};
 
 /// JSON Schema of [`TestRecord`].
-pub fn of_record() -> serde_json::Value {
+pub fn record() -> serde_json::Value {
     schemars::schema_for!(TestRecord).to_value()
 }
 
 /// JSON Schema of [`RecordSet`].
-pub fn of_record_set() -> serde_json::Value {
+pub fn record_set() -> serde_json::Value {
     schemars::schema_for!(RecordSet).to_value()
 }

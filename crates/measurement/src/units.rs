@@ -24,7 +24,7 @@ impl BitRate {
     }
 
     /// The rate at which `bytes` move in `span`; zero if the span is empty.
-    pub fn of(bytes: u64, span: Duration) -> Self {
+    pub fn average(bytes: u64, span: Duration) -> Self {
         let nanos = span.as_nanos();
         if nanos == 0 {
             return Self(0);
@@ -359,9 +359,9 @@ mod tests {
 
     #[test]
     fn a_rate_and_a_span_agree_with_each_other() {
-        let rate = BitRate::of(1_250_000, Duration::from_secs(1));
+        let rate = BitRate::average(1_250_000, Duration::from_secs(1));
         assert_eq!(rate.bits_per_second(), 10_000_000);
         assert_eq!(rate.time_for(1_250_000), Duration::from_secs(1));
-        assert_eq!(BitRate::of(1, Duration::ZERO).bits_per_second(), 0);
+        assert_eq!(BitRate::average(1, Duration::ZERO).bits_per_second(), 0);
     }
 }

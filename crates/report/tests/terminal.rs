@@ -119,7 +119,8 @@ fn streams_that_moved_next_to_nothing_are_not_compared() {
     let mut records = four_rows();
     let shares = [vec![9_000, 9_000, 2_000], vec![90_000, 90_000, 20_000]];
     for (record, bytes) in records.records.iter_mut().zip(shares) {
-        record.outcome.directions[0].fairness = Fairness::of(bytes, Duration::from_secs(1), 1_000);
+        record.outcome.directions[0].fairness =
+            Fairness::from_bytes(bytes, Duration::from_secs(1), 1_000);
     }
     insta::assert_snapshot!(table(&records));
 }

@@ -28,6 +28,6 @@ pub(crate) fn runtime(service: &RuntimeStatistics, records: &[StreamRecord]) -> 
         first_bytes_seconds: seconds(service.first_bytes),
         stop_skew_seconds: seconds(service.stop_skew),
         late_reports: service.late_reports,
-        ..Runtime::of(mpus)
+        ..Runtime::new(mpus)
     }
 }

@@ -27,7 +27,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let span = record.stopped.zip(record.start).map(|(stopped, start)| stopped.since(start));
     let amount = span.map_or_else(
         || ByteSize::from_bytes(bytes).to_string(),
-        |span| BitRate::of(bytes, span).to_string(),
+        |span| BitRate::average(bytes, span).to_string(),
     );
     let text = format!(
         "shared: {} of {} moved {amount} at the server meanwhile; repeat it, or have the server run \

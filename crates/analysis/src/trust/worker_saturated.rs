@@ -71,7 +71,7 @@ mod tests {
 
     fn busy(count: usize) -> Runtime {
         let mpu = MpuUse { run_seconds: 0.97, idle_seconds: 0.03, ..MpuUse::default() };
-        Runtime::of(vec![mpu; count])
+        Runtime::new(vec![mpu; count])
     }
 
     fn record(asked: bool, offered: u64, delivered: u64) -> TestRecord {

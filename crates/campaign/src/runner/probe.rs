@@ -109,8 +109,8 @@ fn join(record: &mut TestRecord, probe: &TestRecord, asked: Timestamp, every: Du
     let after: &[Probe] = between(stopped.after(SETTLE), Timestamp::from_nanos(u64::MAX));
     record.outcome.latency = Some(Loaded {
         every,
-        idle: RoundTrips::of_probes(idle, asked.since(warm)),
-        loaded: RoundTrips::of_probes(loaded, stopped.since(base)),
+        idle: RoundTrips::from_probes(idle, asked.since(warm)),
+        loaded: RoundTrips::from_probes(loaded, stopped.since(base)),
         one_way: one_way::estimate(idle, loaded, after),
     });
     record.probes.clone_from(&probe.probes);

@@ -13,7 +13,7 @@ fn the_demo_measures_the_link_that_it_made() {
     let finished = play(linerate("demo --link-rate 100M --time 500ms --json"));
     finished.assert_success();
     let set = finished.json();
-    let validator = jsonschema::validator_for(&schema::of_record_set()).expect("a schema");
+    let validator = jsonschema::validator_for(&schema::record_set()).expect("a schema");
     validator.validate(&set).unwrap_or_else(|error| panic!("{error}"));
     let records = set["records"].as_array().expect("records");
     if !is_over_a_link(&set) {

@@ -12,7 +12,7 @@ fn one_row_is_one_record() {
     let record = json(&Server::start(), "--tcp --send -t 300ms");
     assert_eq!(record["schema"], "linerate/record/2");
     assert_eq!(record["outcome"]["ending"]["state"], "completed");
-    assert_is_valid(&record, &schema::of_record());
+    assert_is_valid(&record, &schema::record());
     assert_makes_sense(&record);
 }
 
@@ -20,7 +20,7 @@ fn one_row_is_one_record() {
 fn several_rows_are_several_records() {
     let set = json(&Server::start(), "-t 300ms -i 100ms");
     assert_eq!(set["schema"], "linerate/records/1");
-    assert_is_valid(&set, &schema::of_record_set());
+    assert_is_valid(&set, &schema::record_set());
     let rows: Vec<_> = records(&set)
         .map(|record| [text(record, "/plan/transport"), text(record, "/plan/direction")].join(" "))
         .collect();
@@ -38,7 +38,7 @@ fn every_option_gives_a_valid_record() {
         "--udp --send -k 50 -b 50M",
     ] {
         let record = json(&server, options);
-        assert_is_valid(&record, &schema::of_record());
+        assert_is_valid(&record, &schema::record());
         assert_makes_sense(&record);
     }
 }
@@ -98,7 +98,7 @@ fn a_file_holds_what_json_prints() {
     finished.assert_success();
     assert!(finished.stdout.contains("UDP receive"), "{finished:?}");
     let set: Value = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
-    assert_is_valid(&set, &schema::of_record_set());
+    assert_is_valid(&set, &schema::record_set());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_is_no_file_is_written_into_and_stays_what_it_is() {
 fn repeated_rows_have_a_median_between_the_extremes() {
     let server = Server::start();
     let set = json(&server, "--tcp -P 2 -t 100ms --repeat 3");
-    assert_is_valid(&set, &schema::of_record_set());
+    assert_is_valid(&set, &schema::record_set());
     assert_eq!(records(&set).count(), 6);
     let summaries = set["summaries"].as_array().expect("summaries");
     let rows: Vec<_> = summaries.iter().map(|summary| text(summary, "/row")).collect();

@@ -73,7 +73,7 @@ pub fn pacing_report(
     if all.is_zero() || streams == 0 {
         return None;
     }
-    let rate = |span: Duration| BitRate::of(bytes, span / streams);
+    let rate = |span: Duration| BitRate::average(bytes, span / streams);
     let sending = all / streams;
     // Each worker with a stream of these sends about as long as one of them does.
     let busy = workers.iter().filter(|statistics| !statistics.sending.read().is_zero()).count();

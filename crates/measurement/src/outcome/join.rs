@@ -156,7 +156,7 @@ impl<'a> View<'a> {
             self.here.iter().map(here).collect()
         };
         let block = self.ends.records.first().map_or(0, |stream| stream.block.bytes());
-        Fairness::of(bytes, self.span_here, block)
+        Fairness::from_bytes(bytes, self.span_here, block)
     }
 
     fn throughput_here(&self) -> Option<Throughput> {

@@ -557,7 +557,7 @@ mod tests {
     #[test]
     fn a_runtime_survives_the_wire_and_an_impossible_one_spoils_nothing() {
         let mpu = MpuUse { streams: 3, run_seconds: 1.0, turns: 9, ..MpuUse::default() };
-        let told = Results { runtime: Some(Box::new(Runtime::of([mpu]))), ..results() };
+        let told = Results { runtime: Some(Box::new(Runtime::new([mpu]))), ..results() };
         let json = told.to_json();
         let read = |json: &Value| {
             Results::from_json(json.to_string().as_bytes()).expect("the rest is readable")

@@ -245,7 +245,7 @@ impl RateWatch {
             self.marks.pop_front();
         }
         let Some((since, before)) = self.marks.front().copied() else { return false };
-        BitRate::of(bytes - before, now.since(since).max(window)) > self.limit.most
+        BitRate::average(bytes - before, now.since(since).max(window)) > self.limit.most
     }
 }
 

@@ -124,7 +124,7 @@ impl Cause {
         let mut all = Vec::new();
         let window = transfer.senders.iter().map(|tcp| tcp.send_window).max().unwrap_or(0);
         if let Some(trip) = transfer.least_round_trip().filter(|_| window > 0) {
-            let rate = measurement::BitRate::of(window, trip);
+            let rate = measurement::BitRate::average(window, trip);
             all.push(format!(
                 "a window of {} bytes each {} is {rate} at most for a stream",
                 count(window),

@@ -12,7 +12,7 @@ pub(super) fn estimate(idle: &[Probe], loaded: &[Probe], after: &[Probe]) -> Opt
         let ways: Vec<_> = probes.iter().filter_map(|probe| clocks.ways(probe)).collect();
         let there: Vec<_> = ways.iter().map(|(there, _)| *there).collect();
         let back: Vec<_> = ways.iter().map(|(_, back)| *back).collect();
-        (Spread::of(&there), Spread::of(&back))
+        (Spread::from_times(&there), Spread::from_times(&back))
     };
     let ((idle_there, idle_back), (loaded_there, loaded_back)) = (spreads(idle), spreads(loaded));
     let last = loaded.last().or(idle.last())?.sent;
