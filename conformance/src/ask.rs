@@ -1,20 +1,17 @@
-//! What a client is asked to do, in words that every program has.
+//! What a client is asked to do, and what that promises.
 
+use std::net::IpAddr;
 use std::time::Duration;
+
+use testbed::workload::{Family as Named, Rate, Test, Traffic, Workload};
+
+pub(crate) use testbed::workload::{Direction, End};
 
 /// What carries the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     Tcp,
     Udp,
-}
-
-/// Which way the payload goes in a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Forward,
-    Reverse,
-    Bidir,
 }
 
 /// One way of the payload.
@@ -30,14 +27,12 @@ impl Way {
     pub(crate) const ALL: [Self; 2] = [Self::Up, Self::Down];
 }
 
-impl Direction {
-    /// The ways that a test of this direction has.
-    pub(crate) const fn ways(self) -> &'static [Way] {
-        match self {
-            Self::Forward => &[Way::Up],
-            Self::Reverse => &[Way::Down],
-            Self::Bidir => &Way::ALL,
-        }
+/// The ways that a test of this direction has.
+pub(crate) const fn ways(direction: Direction) -> &'static [Way] {
+    match direction {
+        Direction::Send => &[Way::Up],
+        Direction::Reverse => &[Way::Down],
+        Direction::Both => &Way::ALL,
     }
 }
 
@@ -48,23 +43,12 @@ pub(crate) enum Family {
     Ipv6,
 }
 
-/// What ends a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Whole seconds: iperf3 takes no others.
-    Seconds(u32),
-    /// Bytes over all streams of a direction.
-    Bytes(u64),
-    /// Blocks or datagrams over all streams of a direction.
-    Blocks(u64),
-}
-
 /// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub(crate) transport: Transport,
     pub(crate) direction: Direction,
-    pub(crate) streams: u16,
+    pub(crate) streams: u32,
     pub(crate) family: Family,
     pub(crate) end: End,
     pub(crate) omit_seconds: u32,
@@ -75,7 +59,7 @@ pub(crate) struct Ask {
     /// TCP segment size in bytes.
     pub(crate) mss: Option<u32>,
     /// Bytes of a block or datagram.
-    pub(crate) length: Option<u64>,
+    pub(crate) length: Option<u32>,
 }
 
 impl Ask {
@@ -95,11 +79,29 @@ impl Ask {
         }
     }
 
+    /// The test that programs of the testbed take.
+    pub(crate) fn test(&self, server: IpAddr) -> Test {
+        let Self { direction, streams, length, .. } = *self;
+        let traffic = match self.transport {
+            Transport::Tcp => Traffic::Tcp,
+            Transport::Udp => Traffic::Udp,
+        };
+        let rate = self.rate.map_or(Rate::Usual, Rate::BitsPerSecond);
+        let workload = Workload { traffic, direction, streams, length, rate };
+        Test {
+            omit_seconds: self.omit_seconds,
+            window: self.window,
+            mss: self.mss,
+            family: Named::Option,
+            ..Test::new(server, workload, self.end)
+        }
+    }
+
     /// Bytes that each way has to carry, if that is what ends the test.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match (self.end, self.length) {
             (End::Bytes(bytes), _) => Some(bytes),
-            (End::Blocks(blocks), Some(length)) => Some(blocks * length),
+            (End::Blocks(blocks), Some(length)) => Some(blocks * u64::from(length)),
             _ => None,
         }
     }

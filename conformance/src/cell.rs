@@ -64,7 +64,7 @@ fn apply(topic: Topic, ask: &mut Ask) {
         Topic::Bytes if is_tcp => ask.end = End::Bytes(4 * MEBIBYTE * streams),
         Topic::Bytes => {
             ask.length = Some(DATAGRAM);
-            ask.end = End::Bytes(2_000 * DATAGRAM);
+            ask.end = End::Bytes(2_000 * u64::from(DATAGRAM));
         }
         Topic::Blocks => {
             ask.length = Some(if is_tcp { BLOCK } else { DATAGRAM });
@@ -84,8 +84,8 @@ fn apply(topic: Topic, ask: &mut Ask) {
 }
 
 const TRANSPORTS: [Transport; 2] = [Transport::Tcp, Transport::Udp];
-const DIRECTIONS: [Direction; 3] = [Direction::Forward, Direction::Reverse, Direction::Bidir];
-const STREAMS: [u16; 2] = [1, 4];
+const DIRECTIONS: [Direction; 3] = [Direction::Send, Direction::Reverse, Direction::Both];
+const STREAMS: [u32; 2] = [1, 4];
 const FAMILIES: [Family; 2] = [Family::Ipv4, Family::Ipv6];
 const TOPICS: [Topic; 8] = [
     Topic::Time,
@@ -99,9 +99,9 @@ const TOPICS: [Topic; 8] = [
 ];
 const FEW: usize = 12;
 const MEBIBYTE: u64 = 1 << 20;
-const BLOCK: u64 = 64 << 10;
+const BLOCK: u32 = 64 << 10;
 /// Fits Ethernet over both families.
-const DATAGRAM: u64 = 1_400;
+const DATAGRAM: u32 = 1_400;
 const SEGMENT: u32 = 1_000;
 /// Below the 208 KiB that an untuned kernel lets any user set.
 const WINDOW: u64 = 100_000;

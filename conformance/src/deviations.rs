@@ -65,7 +65,7 @@ fn relative_difference(breach: &Breach) -> f64 {
 /// breach: bytes, datagrams or bit/s.
 fn is_in_flight(ask: &Ask, breach: &Breach) -> bool {
     let bytes = ask.total_rate().map_or(0.0, |rate| rate as f64 / 8.0 * IN_FLIGHT_SECONDS);
-    let smallest = ask.length.map_or(SMALLEST_DATAGRAM, |length| length as f64);
+    let smallest = ask.length.map_or(SMALLEST_DATAGRAM, f64::from);
     match breach.promise {
         Promise::AllArrives => difference(breach) <= bytes,
         _ => difference(breach) <= bytes / smallest,
@@ -73,7 +73,7 @@ fn is_in_flight(ask: &Ask, breach: &Breach) -> bool {
 }
 
 fn block(ask: &Ask) -> f64 {
-    ask.length.map_or(DEFAULT_BLOCK, |length| length as f64) * f64::from(ask.streams)
+    ask.length.map_or(DEFAULT_BLOCK, f64::from) * f64::from(ask.streams)
 }
 
 fn ends_by_amount(ask: &Ask) -> bool {
@@ -130,7 +130,7 @@ const DEVIATIONS: &[Deviation] = &[
         reason: "an iperf3 client ends a bidirectional test when one direction has its amount",
         covers: |pairing, ask, breach| {
             is_iperf3(pairing.client)
-                && ask.direction == Direction::Bidir
+                && ask.direction == Direction::Both
                 && ends_by_amount(ask)
                 && is_any(breach, &[Promise::AmountSent, Promise::AllArrives])
                 && breach.measured < breach.expected
@@ -213,7 +213,7 @@ const DEVIATIONS: &[Deviation] = &[
                  received itself",
         covers: |pairing, ask, breach| {
             is_iperf3(pairing.client)
-                && ask.direction == Direction::Bidir
+                && ask.direction == Direction::Both
                 && breach.way == Some(Way::Down)
                 && breach.promise == Promise::EndsAgreeOnRate
                 && (ends_by_amount(ask) || relative_difference(breach) <= 0.02)

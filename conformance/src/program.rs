@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::Context;
 use lab::Host;
+use testbed::program::Program as _;
+use testbed::workload::Test;
 
 use crate::ask::{Ask, Direction};
 use crate::seen::{Role, Seen};
@@ -65,18 +67,23 @@ impl Installed {
     pub(crate) fn supports(&self, ask: &Ask) -> bool {
         // Clause 1.4.
         self.program == Program::Linerate
-            || ask.direction != Direction::Bidir
+            || ask.direction != Direction::Both
             || self.version >= Version(3, 7)
     }
 
     /// A client of `server`.
     pub(crate) fn client(&self, host: &Host, ask: &Ask, server: IpAddr) -> Command {
         let mut command = host.command(&self.path);
-        command.args(match self.program {
-            Program::Linerate => linerate::client_arguments(ask, server),
-            Program::Iperf3 => iperf3::client_arguments(ask, server),
-        });
+        command.args(self.client_arguments(&ask.test(server)).split_whitespace());
         command
+    }
+
+    /// The arguments of a client, separated by blanks.
+    pub(crate) fn client_arguments(&self, test: &Test) -> String {
+        match self.program {
+            Program::Linerate => testbed::program::Linerate.client(test),
+            Program::Iperf3 => testbed::program::Iperf3.client(test),
+        }
     }
 
     /// A server that ends after one test.

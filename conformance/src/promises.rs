@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use testbed::process::{Ended, HowEnded};
 
-use crate::ask::{Ask, Family, Transport, Way};
+use crate::ask::{Ask, Family, Transport, Way, ways};
 use crate::seen::{Amount, Seen, WaySeen};
 
 /// A test that has run.
@@ -53,7 +53,7 @@ pub(crate) struct Breach {
 /// Everything but the way in which the programs ended.
 pub(crate) fn check(observed: &Observation<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    for way in observed.ask.direction.ways() {
+    for way in ways(observed.ask.direction) {
         for promise in OF_A_WAY {
             breaches.extend(promise(observed, *way));
         }
@@ -242,7 +242,7 @@ fn datagrams_have_the_length(observed: &Observation<'_>, way: Way) -> Vec<Breach
     else {
         return Vec::new();
     };
-    let (expected, bytes) = ((datagrams * length) as f64, bytes as f64);
+    let (expected, bytes) = ((datagrams * u64::from(length)) as f64, bytes as f64);
     let text = "bytes of all datagrams";
     differ(expected, bytes)
         .then(|| breach(Promise::LengthInEffect, way, expected, bytes, text))
@@ -278,7 +278,7 @@ fn mss_in_effect(observed: &Observation<'_>) -> Option<Breach> {
 
 /// The block or datagram length in effect is the one asked for, at both ends.
 fn length_in_effect(observed: &Observation<'_>) -> Option<Breach> {
-    let asked = observed.ask.length? as f64;
+    let asked = f64::from(observed.ask.length?);
     let mut lengths = observed.client.lengths.iter().chain(&observed.server.lengths);
     let wrong = lengths.find(|length| differ(**length as f64, asked))?;
     Some(whole(Promise::LengthInEffect, asked, *wrong as f64, "read back"))
@@ -363,7 +363,7 @@ mod tests {
     }
 
     fn of_bytes() -> Ask {
-        Ask { end: End::Bytes(100), ..Ask::new(Transport::Tcp, Direction::Forward) }
+        Ask { end: End::Bytes(100), ..Ask::new(Transport::Tcp, Direction::Send) }
     }
 
     #[test]

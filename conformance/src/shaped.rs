@@ -31,7 +31,7 @@ impl Shaped {
         let bench = Bench::new(&LinkSpec { shape, ..LinkSpec::default() })?;
         let mut verdict = Verdict::Passed;
         for transport in [Transport::Tcp, Transport::Udp] {
-            for direction in [Direction::Forward, Direction::Reverse] {
+            for direction in [Direction::Send, Direction::Reverse] {
                 let end = End::Seconds(self.time);
                 let ask = Ask { end, rate: None, ..Ask::new(transport, direction) };
                 if !Row::measure(&bench, &ours, &ask)?.report(&ask) {
@@ -54,7 +54,7 @@ struct Row {
 impl Row {
     fn measure(bench: &Bench, ours: &Installed, ask: &Ask) -> anyhow::Result<Self> {
         let (near, far) = (&bench.link.near, &bench.link.far);
-        let way = if ask.direction == Direction::Forward { Way::Up } else { Way::Down };
+        let way = if ask.direction == Direction::Send { Way::Up } else { Way::Down };
         // What arrives has passed the filter; what is queued has not.
         let interface = if way == Way::Up { far } else { near };
         let before = interface.link()?.statistics;

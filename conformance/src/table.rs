@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use crate::ask::{Ask, Direction, End, Family, Transport, Way};
+use crate::ask::{Ask, Direction, End, Family, Transport, Way, ways};
 use crate::seen::{Seen, WaySeen};
 use crate::trial::{Finding, Outcome, Report};
 
@@ -33,9 +33,9 @@ pub(crate) fn describe(ask: &Ask) -> String {
         Transport::Udp => "UDP",
     };
     text += match ask.direction {
-        Direction::Forward => " forward",
+        Direction::Send => " forward",
         Direction::Reverse => " reverse",
-        Direction::Bidir => " bidir  ",
+        Direction::Both => " bidir  ",
     };
     text += match ask.family {
         Family::Ipv4 => " IPv4",
@@ -51,8 +51,8 @@ pub(crate) fn describe(ask: &Ask) -> String {
     if ask.omit_seconds > 0 {
         _ = write!(text, " -O {}", ask.omit_seconds);
     }
-    let settings =
-        [("-b", ask.rate), ("-w", ask.window), ("-M", ask.mss.map(u64::from)), ("-l", ask.length)];
+    let (mss, length) = (ask.mss.map(u64::from), ask.length.map(u64::from));
+    let settings = [("-b", ask.rate), ("-w", ask.window), ("-M", mss), ("-l", length)];
     for (option, value) in settings {
         if let Some(value) = value {
             _ = write!(text, " {option} {value}");
@@ -62,7 +62,7 @@ pub(crate) fn describe(ask: &Ask) -> String {
 }
 
 fn numbers(ask: &Ask, seen: &Seen) -> String {
-    let ways = ask.direction.ways().iter().filter_map(|way| Some((way, seen.way(*way)?)));
+    let ways = ways(ask.direction).iter().filter_map(|way| Some((way, seen.way(*way)?)));
     ways.map(|(way, seen)| numbers_of_way(*way, seen)).collect::<Vec<_>>().join("; ")
 }
 

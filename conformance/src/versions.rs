@@ -68,14 +68,14 @@ impl Versions {
 fn asks() -> Vec<Ask> {
     let ask = Ask::new;
     let mut asks = vec![
-        ask(Transport::Tcp, Direction::Forward),
+        ask(Transport::Tcp, Direction::Send),
         ask(Transport::Tcp, Direction::Reverse),
-        ask(Transport::Udp, Direction::Forward),
+        ask(Transport::Udp, Direction::Send),
         ask(Transport::Udp, Direction::Reverse),
-        ask(Transport::Tcp, Direction::Bidir),
-        ask(Transport::Udp, Direction::Bidir),
-        Ask { streams: 4, ..ask(Transport::Tcp, Direction::Forward) },
-        Ask { end: End::Bytes(1 << 20), ..ask(Transport::Tcp, Direction::Forward) },
+        ask(Transport::Tcp, Direction::Both),
+        ask(Transport::Udp, Direction::Both),
+        Ask { streams: 4, ..ask(Transport::Tcp, Direction::Send) },
+        Ask { end: End::Bytes(1 << 20), ..ask(Transport::Tcp, Direction::Send) },
     ];
     for ask in asks.iter_mut().filter(|ask| ask.transport == Transport::Udp) {
         // Before 3.2 the default is a datagram that does not fit a frame (clause 6.5).

@@ -1,50 +1,15 @@
-//! iperf3, 3.1 to 3.21: its arguments and its JSON, the same for client and server.
+//! iperf3, 3.1 to 3.21: its JSON, alike for client and server.
 
 use std::net::IpAddr;
 
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::ask::{Ask, Direction, End, Family, Transport, Way};
+use crate::ask::{Direction, Way, ways};
 use crate::seen::{Amount, Role, Seen, WaySeen};
 
 /// A server for one test.
 pub(super) const SERVER_ARGUMENTS: &[&str] = &["--server", "--one-off", "--json"];
-
-/// The options of a client.
-pub(super) fn client_arguments(ask: &Ask, server: IpAddr) -> Vec<String> {
-    let mut arguments = vec!["-J".to_owned(), "-c".to_owned(), server.to_string()];
-    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
-    add(&[match ask.family {
-        Family::Ipv4 => "-4",
-        Family::Ipv6 => "-6",
-    }]);
-    if ask.transport == Transport::Udp {
-        add(&["-u"]);
-    }
-    match ask.direction {
-        Direction::Forward => {}
-        Direction::Reverse => add(&["-R"]),
-        Direction::Bidir => add(&["--bidir"]),
-    }
-    match ask.end {
-        End::Seconds(seconds) => add(&["-t", &seconds.to_string()]),
-        End::Bytes(bytes) => add(&["-n", &bytes.to_string()]),
-        End::Blocks(blocks) => add(&["-k", &blocks.to_string()]),
-    }
-    add(&["-P", &ask.streams.to_string()]);
-    if ask.omit_seconds > 0 {
-        add(&["-O", &ask.omit_seconds.to_string()]);
-    }
-    let settings =
-        [("-b", ask.rate), ("-w", ask.window), ("-M", ask.mss.map(u64::from)), ("-l", ask.length)];
-    for (option, value) in settings {
-        if let Some(value) = value {
-            add(&[option, &value.to_string()]);
-        }
-    }
-    arguments
-}
 
 /// Reads the report of either end.
 pub(super) fn parse(role: Role, direction: Direction, stdout: &str) -> anyhow::Result<Seen> {
@@ -52,7 +17,7 @@ pub(super) fn parse(role: Role, direction: Direction, stdout: &str) -> anyhow::R
         serde_json::from_str(&without_nan(stdout)).context("iperf3 printed no JSON")?;
     let mut seen = read_start(&document);
     let report = Report { role, direction, end: &document["end"] };
-    for way in direction.ways() {
+    for way in ways(direction) {
         *seen.way_mut(*way) = report.way(*way);
     }
     Ok(seen)
@@ -136,7 +101,7 @@ impl Report<'_> {
 
     /// A sum of UDP, in the versions that have it.
     fn sum(&self, name: &str, way: Way) -> Option<Amount> {
-        let is_second = self.direction == Direction::Bidir && way == Way::Down;
+        let is_second = self.direction == Direction::Both && way == Way::Down;
         let suffix = if is_second { "_bidir_reverse" } else { "" };
         amount(self.end.get(format!("{name}{suffix}"))?)
     }
@@ -160,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_client_reports_both_ends_of_tcp() {
-        let seen = parse(Role::Client, Direction::Bidir, TCP).expect("parses");
+        let seen = parse(Role::Client, Direction::Both, TCP).expect("parses");
         let (up, down) = (seen.up.expect("up"), seen.down.expect("down"));
         assert_eq!(up.sent, Some(Amount::over(10, 1.0)));
         assert_eq!(up.received, Some(Amount::over(9, 2.0)));
@@ -171,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_server_reports_what_it_did_itself() {
-        let seen = parse(Role::Server, Direction::Bidir, TCP).expect("parses");
+        let seen = parse(Role::Server, Direction::Both, TCP).expect("parses");
         // The same text read as a server's: what it sends goes down.
         let (up, down) = (seen.up.expect("up"), seen.down.expect("down"));
         assert_eq!((up.sent, up.received), (None, Some(Amount::over(6, 1.0))));
@@ -180,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_server_of_udp_has_its_bytes_in_the_sum() {
-        let seen = parse(Role::Server, Direction::Forward, UDP).expect("parses");
+        let seen = parse(Role::Server, Direction::Send, UDP).expect("parses");
         let up = seen.up.expect("up");
         assert_eq!(up.received, Some(Amount::over(6258, 1.0)));
         assert_eq!((up.datagrams, up.lost), (Some(191), Some(0)));
@@ -189,7 +154,7 @@ mod tests {
     #[test]
     fn a_number_that_is_none_is_null() {
         let text = "{\"end\":{\"x\":\t-nan,\"y\":\tnan}}";
-        assert!(parse(Role::Client, Direction::Forward, text).is_ok());
+        assert!(parse(Role::Client, Direction::Send, text).is_ok());
     }
 
     const TCP: &str = r#"{"start":{"tcp_mss":1000,"sndbuf_actual":8,"rcvbuf_actual":9},

@@ -1,58 +1,15 @@
-//! linerate: its arguments, its record, and the line that its server prints.
+//! linerate: its record, and the line that its server prints.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::ask::{Ask, Direction, End, Family, Transport, Way};
+use crate::ask::Way;
 use crate::seen::{Amount, Seen, WaySeen};
 
 /// A server for one test.
 pub(super) const SERVER_ARGUMENTS: &[&str] = &["serve", "--one-off"];
-
-/// The flags of `linerate test`.
-pub(super) fn client_arguments(ask: &Ask, server: IpAddr) -> Vec<String> {
-    let mut arguments = words(&["test", "--json", "--quiet"]);
-    arguments.push(server.to_string());
-    arguments.extend(words(&[
-        match ask.transport {
-            Transport::Tcp => "--tcp",
-            Transport::Udp => "--udp",
-        },
-        match ask.direction {
-            Direction::Forward => "--send",
-            Direction::Reverse => "--receive",
-            Direction::Bidir => "--bidir",
-        },
-        match ask.family {
-            Family::Ipv4 => "--ipv4",
-            Family::Ipv6 => "--ipv6",
-        },
-    ]));
-    let end = match ask.end {
-        End::Seconds(seconds) => ("--time", format!("{seconds}s")),
-        End::Bytes(bytes) => ("--bytes", bytes.to_string()),
-        End::Blocks(blocks) => ("--blocks", blocks.to_string()),
-    };
-    let settings = [
-        Some(end),
-        Some(("--streams", ask.streams.to_string())),
-        (ask.omit_seconds > 0).then(|| ("--omit", format!("{}s", ask.omit_seconds))),
-        ask.rate.map(|rate| ("--rate", rate.to_string())),
-        ask.window.map(|window| ("--window", window.to_string())),
-        ask.mss.map(|mss| ("--mss", mss.to_string())),
-        ask.length.map(|length| ("--length", length.to_string())),
-    ];
-    for (flag, value) in settings.into_iter().flatten() {
-        arguments.extend([flag.to_owned(), value]);
-    }
-    arguments
-}
-
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
 
 /// Reads one record.
 pub(super) fn parse_client(stdout: &str) -> anyhow::Result<Seen> {

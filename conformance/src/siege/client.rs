@@ -9,6 +9,7 @@ use testbed::process::{Ended, Running};
 
 use super::server::{PORT, Programs};
 use super::topology::Host;
+use crate::program::Program;
 
 /// A client's command line.
 #[derive(Clone, Debug)]
@@ -19,12 +20,6 @@ pub(super) struct Good {
     pub(super) is_timed: bool,
     program: Program,
     words: &'static [&'static str],
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Program {
-    Linerate,
-    Iperf3,
 }
 
 /// What a good client came to.

@@ -3,19 +3,19 @@
 //! Each client has a length of blocks or datagrams of its own, so that a stream or a
 //! result in a stranger's session shows.
 
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use testbed::process::{Ended, Running};
+use testbed::workload::{Family, Test};
 
 use super::Siege;
 use super::aftermath::{judge, warm_up};
 use super::client::ALL;
 use super::limits::{Limit, LimitTable, Unit};
 use super::record::{Record, disagreements, is_among_strangers, stream_ports};
-use super::server::{Capacity, PORT, Server};
-use super::topology::{Host, Star};
+use super::server::{Capacity, LOCAL, PORT, Server};
+use super::topology::Star;
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
 use crate::program::{Installed, Program};
@@ -34,7 +34,11 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let running = asks
         .iter()
         .enumerate()
-        .map(|(index, ask)| Running::captured(command(&theirs, &star.server, index, ask)))
+        .map(|(index, ask)| {
+            let mut command = star.server.command(theirs.path());
+            command.args(theirs.client_arguments(&test(index, ask)).split_whitespace());
+            Running::captured(command)
+        })
         .collect::<anyhow::Result<Vec<_>>>()?;
     let ended =
         running.into_iter().map(|one| one.finish(PATIENCE)).collect::<anyhow::Result<Vec<_>>>()?;
@@ -57,43 +61,25 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
 /// What one client of the crowd is asked to do.
 fn ask(index: usize, seconds: u32) -> Ask {
     let (transport, direction) = KINDS[index % KINDS.len()];
-    let number = index as u64;
+    let number = u32::try_from(index).unwrap_or_default();
     let (length, rate) = match transport {
         Transport::Tcp => (16_384 + 128 * number, None),
         Transport::Udp => (400 + 8 * number, Some(5_000_000)),
     };
-    let streams = u16::try_from(1 + index / KINDS.len() % 4).unwrap_or(1);
+    let streams = [1, 2, 3, 4][index / KINDS.len() % 4];
     let by_amount = index % KINDS.len() == BY_AMOUNT;
-    let end =
-        if by_amount { End::Bytes(20_000_000 + 100_000 * number) } else { End::Seconds(seconds) };
+    let end = if by_amount {
+        End::Bytes(20_000_000 + 100_000 * u64::from(number))
+    } else {
+        End::Seconds(seconds)
+    };
     Ask { streams, end, rate, length: Some(length), ..Ask::new(transport, direction) }
 }
 
-/// The same in the words of iperf3.
-fn command(theirs: &Installed, host: &Host, index: usize, ask: &Ask) -> Command {
-    let mut command = host.command(theirs.path());
-    let (port, title) = (PORT.to_string(), format!("client-{index}"));
-    command.args(["-J", "-c", "127.0.0.1", "-p", &port, "-T", &title]);
-    command.args(["-P", &ask.streams.to_string()]);
-    match ask.end {
-        End::Seconds(seconds) => command.args(["-t", &seconds.to_string()]),
-        End::Bytes(bytes) => command.args(["-n", &bytes.to_string()]),
-        End::Blocks(blocks) => command.args(["-k", &blocks.to_string()]),
-    };
-    match ask.direction {
-        Direction::Forward => {}
-        Direction::Reverse => _ = command.arg("-R"),
-        Direction::Bidir => _ = command.arg("--bidir"),
-    }
-    if ask.transport == Transport::Udp {
-        command.arg("-u");
-    }
-    for (option, value) in [("-l", ask.length), ("-b", ask.rate)] {
-        if let Some(value) = value {
-            command.args([option, &value.to_string()]);
-        }
-    }
-    command
+/// As one of the crowd runs it, with a title of its own.
+fn test(index: usize, ask: &Ask) -> Test {
+    let flags = format!("-T client-{index}");
+    Test { port: PORT, family: Family::OfAddress, flags, ..ask.test(LOCAL.ip()) }
 }
 
 /// What came of all of them.
@@ -167,13 +153,13 @@ impl Sum {
 }
 
 const KINDS: [(Transport, Direction); 7] = [
-    (Transport::Tcp, Direction::Forward),
-    (Transport::Udp, Direction::Forward),
+    (Transport::Tcp, Direction::Send),
+    (Transport::Udp, Direction::Send),
     (Transport::Tcp, Direction::Reverse),
     (Transport::Udp, Direction::Reverse),
-    (Transport::Tcp, Direction::Bidir),
-    (Transport::Udp, Direction::Bidir),
-    (Transport::Tcp, Direction::Forward),
+    (Transport::Tcp, Direction::Both),
+    (Transport::Udp, Direction::Both),
+    (Transport::Tcp, Direction::Send),
 ];
 /// The kind that ends after an amount.
 const BY_AMOUNT: usize = 6;

@@ -182,16 +182,16 @@ const KINDS: [(&str, Kind); 20] = [
     // Deeper than any parser should follow, below and above the limit of the length.
     ("cookie, JSON 60,000 deep", |_| says(framed("[".repeat(60_000).as_bytes()))),
     ("cookie, JSON 100,000 deep", |_| says(framed("{\"a\":".repeat(100_000).as_bytes()))),
-    ("parameters of TCP", |_| tcp(Direction::Forward).silent_from(Stage::Asked)),
+    ("parameters of TCP", |_| tcp(Direction::Send).silent_from(Stage::Asked)),
     ("parameters of UDP reverse", |_| udp(Direction::Reverse).silent_from(Stage::Asked)),
-    ("TCP running, sends nothing", |_| tcp(Direction::Forward).silent_from(Stage::Running)),
+    ("TCP running, sends nothing", |_| tcp(Direction::Send).silent_from(Stage::Running)),
     ("TCP running, reads nothing", |_| tcp(Direction::Reverse).silent_from(Stage::Running)),
-    ("TCP running, neither", |_| tcp(Direction::Bidir).silent_from(Stage::Running)),
-    ("UDP running, sends nothing", |_| udp(Direction::Forward).silent_from(Stage::Running)),
+    ("TCP running, neither", |_| tcp(Direction::Both).silent_from(Stage::Running)),
+    ("UDP running, sends nothing", |_| udp(Direction::Send).silent_from(Stage::Running)),
     ("UDP running, reads nothing", |_| udp(Direction::Reverse).silent_from(Stage::Running)),
-    ("TEST_END", |_| tcp(Direction::Bidir).silent_from(Stage::Ended)),
+    ("TEST_END", |_| tcp(Direction::Both).silent_from(Stage::Ended)),
     ("half of the results", |_| half_of_the_results()),
-    ("results, but no IPERF_DONE", |_| tcp(Direction::Forward).silent_from(Stage::Told)),
+    ("results, but no IPERF_DONE", |_| tcp(Direction::Send).silent_from(Stage::Told)),
 ];
 
 const fn tcp(direction: Direction) -> Session {
@@ -209,7 +209,7 @@ fn says(bytes: Vec<u8>) -> Vec<Step> {
 }
 
 fn half_of_the_results() -> Vec<Step> {
-    let mut steps = tcp(Direction::Forward).silent_from(Stage::Told);
+    let mut steps = tcp(Direction::Send).silent_from(Stage::Told);
     for step in steps.iter_mut().rev().take(2) {
         if let Step::Send(bytes) = step {
             bytes.truncate(bytes.len() / 2);

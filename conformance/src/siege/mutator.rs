@@ -86,7 +86,7 @@ fn report(limits: &mut LimitTable, counters: &[Counters]) {
 /// A session with one to four things wrong, and now and then none.
 fn mutant(random: &mut Random) -> Script {
     let transport = *random.one_of(&[Transport::Tcp, Transport::Udp]);
-    let directions = [Direction::Forward, Direction::Reverse, Direction::Bidir];
+    let directions = [Direction::Send, Direction::Reverse, Direction::Both];
     let session = Session {
         seconds: 1,
         ..Session::new(transport, *random.one_of(&directions))

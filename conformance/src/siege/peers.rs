@@ -194,7 +194,7 @@ mod tests {
             counters: std::slice::from_ref(&counters),
             stop: &stop,
         };
-        let session = Session::new(Transport::Tcp, Direction::Forward);
+        let session = Session::new(Transport::Tcp, Direction::Send);
         let script = || Script::new(session.silent_from(Stage::Asked));
         thread::scope(|scope| {
             let running = scope.spawn(|| crowd.run(|_| script()));

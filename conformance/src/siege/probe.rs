@@ -16,7 +16,7 @@ use crate::ask::{Direction, Transport};
 /// # Errors
 /// What kept it from being served.
 pub(super) fn start_latency(server: SocketAddr, random: &mut Random) -> io::Result<Duration> {
-    let session = Session { seconds: 1, ..Session::new(Transport::Tcp, Direction::Forward) };
+    let session = Session { seconds: 1, ..Session::new(Transport::Tcp, Direction::Send) };
     let mut cookie = [b'p'; COOKIE_LENGTH];
     for byte in &mut cookie[1..COOKIE_LENGTH - 1] {
         *byte = b'a' + random.byte() % 26;

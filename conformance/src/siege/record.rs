@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use super::server::Event;
-use crate::ask::{Ask, Direction, End, Transport, Way};
+use crate::ask::{Ask, Direction, End, Transport, Way, ways};
 use crate::seen::{Seen, WaySeen};
 
 /// What the server says of a test that has ended.
@@ -68,24 +68,25 @@ pub(super) fn is_among_strangers(ask: &Ask, ports: &BTreeSet<u16>, records: &[Re
 /// What client and server do not agree on; nothing is what is promised.
 pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<String> {
     let mut found = Vec::new();
-    let ways = ask.direction.ways();
-    let streams = usize::from(ask.streams) * ways.len();
+    let ways = ways(ask.direction);
+    let streams = u64::from(ask.streams) * ways.len() as u64;
     let mut compare = |what: &str, expected: Option<u64>, reported: Option<u64>| {
         if expected != reported {
             found.push(format!("{what}: {expected:?} and {reported:?}"));
         }
     };
-    compare("streams", Some(streams as u64), Some(server.streams().len() as u64));
+    compare("streams", Some(streams), Some(server.streams().len() as u64));
     let plan = &server.0["plan"];
     compare("plan.streams", Some(ask.streams.into()), plan["streams"].as_u64());
-    compare("plan.options.block", ask.length, plan["options"]["block"].as_u64());
+    let length = ask.length.map(u64::from);
+    compare("plan.options.block", length, plan["options"]["block"].as_u64());
     for stream in server.streams() {
-        compare("block", ask.length, stream["block"].as_u64());
+        compare("block", length, stream["block"].as_u64());
     }
     let direction = match ask.direction {
-        Direction::Forward => "send",
+        Direction::Send => "send",
         Direction::Reverse => "receive",
-        Direction::Bidir => "both",
+        Direction::Both => "both",
     };
     if plan["direction"] != direction {
         found.push(format!("direction: {direction} and {}", plan["direction"]));
@@ -107,6 +108,7 @@ pub(super) fn disagreements(ask: &Ask, client: &Seen, server: &Record) -> Vec<St
 
 fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, reported: &Value) -> Vec<String> {
     let mut found = Vec::new();
+    let length = ask.length.map(u64::from);
     let bytes = |part: &str| reported[part]["bytes"].as_u64();
     let sent = seen.sent.and_then(|amount| amount.bytes);
     let received = seen.received.and_then(|amount| amount.bytes);
@@ -135,7 +137,7 @@ fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, reported: &Value) -> Ve
                 .zip(count("lost"))
                 .map(|(received, lost)| received + lost + count("unaccounted").unwrap_or_default());
             check(sent == sum, format!("{sent:?} datagrams were sent, {sum:?} are accounted for"));
-            let whole = count("received").zip(ask.length).map(|(count, length)| count * length);
+            let whole = count("received").zip(length).map(|(count, length)| count * length);
             check(delivered == whole, format!("{delivered:?} bytes, {whole:?} in datagrams"));
             if way == Way::Up {
                 check(seen.datagrams == sent, format!("datagrams: {:?}, {sent:?}", seen.datagrams));
@@ -144,7 +146,7 @@ fn disagreements_of(ask: &Ask, way: Way, seen: &WaySeen, reported: &Value) -> Ve
             }
         }
     }
-    if let (End::Bytes(asked), Some(sent), Some(length)) = (ask.end, sent, ask.length) {
+    if let (End::Bytes(asked), Some(sent), Some(length)) = (ask.end, sent, length) {
         let most = asked + BLOCKS_OF_A_TURN * length * u64::from(ask.streams);
         check((asked..=most).contains(&sent), format!("{asked} bytes were asked, {sent} sent"));
     }
@@ -193,7 +195,7 @@ mod tests {
     }
 
     fn ask() -> Ask {
-        Ask { length: Some(500), ..Ask::new(Transport::Tcp, Direction::Forward) }
+        Ask { length: Some(500), ..Ask::new(Transport::Tcp, Direction::Send) }
     }
 
     #[test]

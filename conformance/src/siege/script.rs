@@ -153,7 +153,7 @@ impl Session {
 
     /// Clause 7.4.
     fn streams(&self) -> usize {
-        if self.direction == Direction::Bidir { 2 * self.parallel } else { self.parallel }
+        if self.direction == Direction::Both { 2 * self.parallel } else { self.parallel }
     }
 
     /// Section 6.
@@ -173,7 +173,7 @@ impl Session {
             ("tcp", self.transport == Transport::Tcp),
             ("udp", self.transport == Transport::Udp),
             ("reverse", self.direction == Direction::Reverse),
-            ("bidirectional", self.direction == Direction::Bidir),
+            ("bidirectional", self.direction == Direction::Both),
         ];
         for (name, _) in flags.into_iter().filter(|(_, is_on)| *is_on) {
             text[name] = true.into();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_stage_has_the_steps_of_those_before() {
-        let session = session(Direction::Forward);
+        let session = session(Direction::Send);
         assert_eq!(session.up_to(Stage::Connected), []);
         let stages = [Stage::Named, Stage::Asked, Stage::HalfOpen, Stage::Running, Stage::Done];
         let lengths: Vec<_> = stages.map(|stage| session.up_to(stage).len()).into();
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_bidirectional_session_opens_twice_the_streams() {
-        let steps = session(Direction::Bidir).whole();
+        let steps = session(Direction::Both).whole();
         let streams = steps.iter().filter(|step| matches!(step, Step::Stream(..)));
         assert_eq!(streams.count(), 4);
     }

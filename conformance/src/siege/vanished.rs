@@ -53,21 +53,17 @@ fn states() -> Vec<State> {
     let tcp = |direction| Session::new(Transport::Tcp, direction).with_streams(2);
     let udp = |direction| Session::new(Transport::Udp, direction);
     let long = |session: Session| session.with_flow(FOR_EVER).up_to(Stage::Running);
-    let briefly = |stage| tcp(Direction::Forward).with_flow(BRIEFLY).silent_from(stage);
+    let briefly = |stage| tcp(Direction::Send).with_flow(BRIEFLY).silent_from(stage);
     let state = |name, is_short, steps| State { name, is_short, steps };
     vec![
-        state("before the cookie", false, tcp(Direction::Forward).silent_from(Stage::Connected)),
-        state("after the cookie", false, tcp(Direction::Forward).silent_from(Stage::Named)),
-        state("after the parameters", true, tcp(Direction::Forward).silent_from(Stage::Asked)),
-        state(
-            "half of the streams open",
-            false,
-            tcp(Direction::Bidir).silent_from(Stage::HalfOpen),
-        ),
-        state("TCP, sending", true, long(tcp(Direction::Forward))),
+        state("before the cookie", false, tcp(Direction::Send).silent_from(Stage::Connected)),
+        state("after the cookie", false, tcp(Direction::Send).silent_from(Stage::Named)),
+        state("after the parameters", true, tcp(Direction::Send).silent_from(Stage::Asked)),
+        state("half of the streams open", false, tcp(Direction::Both).silent_from(Stage::HalfOpen)),
+        state("TCP, sending", true, long(tcp(Direction::Send))),
         state("TCP, receiving", true, long(tcp(Direction::Reverse))),
-        state("TCP, both ways", false, long(tcp(Direction::Bidir))),
-        state("UDP, sending", false, long(udp(Direction::Forward))),
+        state("TCP, both ways", false, long(tcp(Direction::Both))),
+        state("UDP, sending", false, long(udp(Direction::Send))),
         state("UDP, receiving", false, long(udp(Direction::Reverse))),
         state("after TEST_END, before the results", false, briefly(Stage::Ended)),
         state("with the server's results unread", false, briefly(Stage::Told)),
