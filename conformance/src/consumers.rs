@@ -7,16 +7,14 @@ mod catalogue;
 mod environment;
 mod understood;
 
-use std::path::PathBuf;
-
 use anyhow::Context;
 use clap::Args;
 use lab::LinkSpec;
 
 use crate::Verdict;
 use crate::bench::Bench;
-use crate::golden::{CommandLine, Setup, Side};
-use crate::program::{Installed, Program, Version};
+use crate::golden::{CommandLine, Compared, Setup, Side};
+use crate::program::Version;
 use crate::table::say;
 use catalogue::{CONSUMERS, Consumer, Input};
 use environment::Environment;
@@ -25,15 +23,8 @@ use understood::Understood;
 /// Feeds programs that read iperf3's output with what `linerate iperf3` prints
 #[derive(Debug, Args)]
 pub(crate) struct Consumers {
-    /// The linerate to test
-    #[arg(long, value_name = "FILE")]
-    linerate: PathBuf,
-    /// A plain iperf3 to test in its place
-    #[arg(long, value_name = "FILE")]
-    ours: Option<PathBuf>,
-    /// The iperf3 to compare with
-    #[arg(long, default_value = "iperf3", value_name = "FILE")]
-    iperf3: PathBuf,
+    #[command(flatten)]
+    compared: Compared,
 }
 
 impl Consumers {
@@ -45,11 +36,7 @@ impl Consumers {
 
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
         let environment = Environment::locate()?;
-        let theirs = Installed::find(Program::Iperf3, &self.iperf3)?;
-        let ours = match &self.ours {
-            Some(path) => Installed::find(Program::Iperf3, path)?,
-            None => Installed::find(Program::Linerate, &self.linerate)?,
-        };
+        let (ours, theirs) = self.compared.find()?;
         let bench = Bench::new(&LinkSpec::default())?;
         let theirs = Side { program: &theirs, host: &bench.link.near };
         let ours = Side { program: &ours, host: &bench.link.far };

@@ -16,7 +16,6 @@ mod run;
 mod shape;
 mod text;
 
-use std::path::PathBuf;
 use std::thread;
 
 use anyhow::bail;
@@ -26,28 +25,21 @@ use testbed::process::{Ended, HowEnded};
 
 use crate::Verdict;
 use crate::bench::Bench;
-use crate::program::{Installed, Program, Version};
+use crate::program::Version;
 use additions::excuse;
 use commands::COMMAND_LINES;
 pub(crate) use commands::{CommandLine, Setup};
 use difference::{Channel, Difference, What};
 use report::Summary;
 use run::BothEnds;
-pub(crate) use run::Side;
+pub(crate) use run::{Compared, Side};
 use shape::{Shaper, Units};
 
 /// Compares what `linerate iperf3` prints with what iperf3 prints
 #[derive(Debug, Args)]
 pub(crate) struct Golden {
-    /// The linerate to test
-    #[arg(long, value_name = "FILE")]
-    linerate: PathBuf,
-    /// A plain iperf3 to test in its place
-    #[arg(long, value_name = "FILE")]
-    ours: Option<PathBuf>,
-    /// The iperf3 to compare with
-    #[arg(long, default_value = "iperf3", value_name = "FILE")]
-    iperf3: PathBuf,
+    #[command(flatten)]
+    compared: Compared,
     /// Only the command line of this number
     #[arg(long, value_name = "NUMBER")]
     only: Option<usize>,
@@ -58,11 +50,7 @@ pub(crate) struct Golden {
 
 impl Golden {
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
-        let theirs = Installed::find(Program::Iperf3, &self.iperf3)?;
-        let ours = match &self.ours {
-            Some(path) => Installed::find(Program::Iperf3, path)?,
-            None => Installed::find(Program::Linerate, &self.linerate)?,
-        };
+        let (ours, theirs) = self.compared.find()?;
         let bench = Bench::new(&LinkSpec::default())?;
         let pair = Pair {
             theirs: Side { program: &theirs, host: &bench.link.near },
