@@ -37,6 +37,10 @@ pub enum Limit {
     AtLeast(f64),
     /// This or less.
     AtMost(f64),
+    /// This and nothing else.
+    Exactly(f64),
+    /// Anything: the number is reported.
+    None,
 }
 
 /// A promise and what came of it.
@@ -63,6 +67,8 @@ impl Limit {
         match self {
             Self::AtLeast(least) => value >= least,
             Self::AtMost(most) => value <= most,
+            Self::Exactly(exact) => (value - exact).abs() < f64::EPSILON,
+            Self::None => true,
         }
     }
 }
@@ -121,6 +127,14 @@ mod tests {
         assert_eq!(shown(Some(15.0), Limit::AtMost(15.0)), "kept: x: 15.00");
         assert_eq!(shown(Some(15.1), Limit::AtMost(15.0)), "MISSED: x: 15.10");
         assert_eq!(shown(Some(f64::NAN), Limit::AtMost(15.0)), "MISSED: x: NaN");
+    }
+
+    #[test]
+    fn a_limit_admits_what_it_says() {
+        assert!(Limit::AtMost(1.0).admits(1.0) && !Limit::AtMost(1.0).admits(1.1));
+        assert!(Limit::AtLeast(1.0).admits(1.0) && !Limit::AtLeast(1.0).admits(0.9));
+        assert!(Limit::Exactly(3.0).admits(3.0) && !Limit::Exactly(3.0).admits(4.0));
+        assert!(Limit::None.admits(f64::MAX));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn judge(
     let (returned, _) = await_return(server.usage(), before, patience)?;
     std::thread::sleep(SETTLING);
     let after = server.footprint()?;
-    let (figure, limit) = (returned.unwrap_or(patience), Limit::Most(patience.as_secs_f64()));
+    let (figure, limit) = (returned.unwrap_or(patience), Limit::AtMost(patience.as_secs_f64()));
     if returned.is_some() {
         limits.add(
             "until threads and descriptors are back",
@@ -48,10 +48,10 @@ pub(super) fn judge(
         ("threads afterwards", before.threads, after.threads),
         ("descriptors afterwards", before.descriptors, after.descriptors),
     ] {
-        limits.add(what, is as f64, Unit::Count, Limit::Most(was as f64));
+        limits.add(what, is as f64, Unit::Count, Limit::AtMost(was as f64));
     }
     let grown = after.mebibytes() - before.mebibytes();
-    limits.add("resident memory, grown by", grown, Unit::Mebibytes, Limit::Most(MOST_GROWN));
+    limits.add("resident memory, grown by", grown, Unit::Mebibytes, Limit::AtMost(MOST_GROWN));
     let panics = server.complaints().matches("panicked").count();
     limits.add("panics", panics as f64, Unit::Count, Limit::Exactly(0.0));
     Ok(())
@@ -68,7 +68,7 @@ pub(super) fn try_client(
     let tried = client.run(programs, server.host(), &LOCAL.ip().to_string())?;
     let what = format!("{} of 1 s, {when}", client.name);
     if tried.is_well() {
-        let limit = if client.is_timed { Limit::Most(LIMIT) } else { Limit::None };
+        let limit = if client.is_timed { Limit::AtMost(LIMIT) } else { Limit::None };
         limits.add(&what, tried.seconds, Unit::Seconds, limit);
     } else {
         limits.fail(&what, &tried.words());

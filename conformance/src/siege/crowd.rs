@@ -53,7 +53,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     }
     sum.report(&mut limits, count);
     let limit = f64::from(seconds) + MOST_OVERTIME;
-    limits.add("until the last had finished", took, Unit::Seconds, Limit::Most(limit));
+    limits.add("until the last had finished", took, Unit::Seconds, Limit::AtMost(limit));
     judge(&mut limits, &mut server, before, RETURN)?;
     Ok(limits.close())
 }

@@ -96,11 +96,11 @@ impl Beside {
             Some(words) => limits.fail(&format!("{transport} of 200 Mbit/s"), words),
             None if transport == "UDP" => {
                 let lost = self.report["end"]["sum"]["lost_percent"].as_f64().unwrap_or(100.0);
-                limits.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::Most(1.0));
+                limits.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::AtMost(1.0));
             }
             None => {
                 let achieved = sum["bits_per_second"].as_f64().unwrap_or_default() / 1e6;
-                limits.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::Least(198.0));
+                limits.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::AtLeast(198.0));
             }
         }
         let what = format!("from connect to TEST_RUNNING beside {transport}, worst");
@@ -108,7 +108,7 @@ impl Beside {
             limits.fail(&what, self.unserved.first().map_or("nobody asked", String::as_str));
             return;
         }
-        limits.add(&what, worst(&self.latencies), Unit::Seconds, Limit::Most(MOST_LATENCY));
+        limits.add(&what, worst(&self.latencies), Unit::Seconds, Limit::AtMost(MOST_LATENCY));
         let (count, middle) = (self.latencies.len(), median(&self.latencies));
         limits.note(&format!("median {middle:.4} s of {count}"));
         let unserved = self.unserved.len() as f64;
@@ -179,7 +179,7 @@ fn cost(limits: &mut LimitTable, server: &Server, rounds: usize, count: u64) -> 
         "the server against the bare loop",
         ours / least,
         Unit::Times,
-        Limit::Most(MOST_COST),
+        Limit::AtMost(MOST_COST),
     );
     Ok(())
 }

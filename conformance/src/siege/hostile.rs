@@ -143,7 +143,7 @@ fn run_client(
         limits.fail(&what, &words);
         return Ok(());
     }
-    let limit = if client.is_timed { Limit::Most(LIMIT) } else { Limit::None };
+    let limit = if client.is_timed { Limit::AtMost(LIMIT) } else { Limit::None };
     limits.add(&what, worst(&times), Unit::Seconds, limit);
     if rounds > 1 {
         limits.note(&format!("median {:.3} s", median(&times)));

@@ -5,6 +5,8 @@ use testbed::spread;
 use crate::Verdict;
 use crate::table;
 
+pub(super) use testbed::promise::Limit;
+
 /// The rows of one proof, printed as they come.
 pub(super) struct LimitTable {
     proof: &'static str,
@@ -12,19 +14,6 @@ pub(super) struct LimitTable {
     generosity: f64,
     rows: usize,
     missed: Vec<String>,
-}
-
-/// What a figure is held against.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Limit {
-    /// No more than this.
-    Most(f64),
-    /// No less than this.
-    Least(f64),
-    /// This and nothing else.
-    Exactly(f64),
-    /// Reported without a limit.
-    None,
 }
 
 /// What a figure counts.
@@ -49,14 +38,14 @@ impl LimitTable {
 
     /// Adds a row; whether its limit was kept.
     pub(super) fn add(&mut self, what: &str, figure: f64, unit: Unit, limit: Limit) -> bool {
-        let limit = if unit.is_about_time() { limit.widened(self.generosity) } else { limit };
-        let kept = limit.allows(figure);
+        let limit = if unit.is_about_time() { widened(limit, self.generosity) } else { limit };
+        let kept = limit.admits(figure);
         let verdict = match (limit, kept) {
             (Limit::None, _) => "",
             (_, true) => "kept",
             (_, false) => "MISSED",
         };
-        let (figure, limit) = (unit.show(figure), limit.show(unit));
+        let (figure, limit) = (unit.show(figure), unit.show_limit(limit));
         table::say(&format!("  {what:<62} {figure:>14} {limit:>14}  {verdict}"));
         self.rows += 1;
         if !kept {
@@ -89,31 +78,12 @@ impl LimitTable {
     }
 }
 
-impl Limit {
-    fn allows(self, figure: f64) -> bool {
-        match self {
-            Self::Most(most) => figure <= most,
-            Self::Least(least) => figure >= least,
-            Self::Exactly(exact) => (figure - exact).abs() < f64::EPSILON,
-            Self::None => true,
-        }
-    }
-
-    fn widened(self, generosity: f64) -> Self {
-        match self {
-            Self::Most(most) => Self::Most(most * generosity),
-            Self::Least(least) => Self::Least(least / generosity),
-            exact @ (Self::Exactly(_) | Self::None) => exact,
-        }
-    }
-
-    fn show(self, unit: Unit) -> String {
-        match self {
-            Self::Most(most) => format!("<= {}", unit.show(most)),
-            Self::Least(least) => format!(">= {}", unit.show(least)),
-            Self::Exactly(exact) => format!("= {}", unit.show(exact)),
-            Self::None => String::new(),
-        }
+/// A limit that forgives a busy machine by so much.
+fn widened(limit: Limit, generosity: f64) -> Limit {
+    match limit {
+        Limit::AtMost(most) => Limit::AtMost(most * generosity),
+        Limit::AtLeast(least) => Limit::AtLeast(least / generosity),
+        exact @ (Limit::Exactly(_) | Limit::None) => exact,
     }
 }
 
@@ -123,6 +93,15 @@ impl Unit {
         match self {
             Self::Seconds | Self::Micros | Self::Percent | Self::Times | Self::Megabits => true,
             Self::Count | Self::Mebibytes => false,
+        }
+    }
+
+    fn show_limit(self, limit: Limit) -> String {
+        match limit {
+            Limit::AtMost(most) => format!("<= {}", self.show(most)),
+            Limit::AtLeast(least) => format!(">= {}", self.show(least)),
+            Limit::Exactly(exact) => format!("= {}", self.show(exact)),
+            Limit::None => String::new(),
         }
     }
 
@@ -154,27 +133,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_allows_what_it_says() {
-        assert!(Limit::Most(1.0).allows(1.0) && !Limit::Most(1.0).allows(1.1));
-        assert!(Limit::Least(1.0).allows(1.0) && !Limit::Least(1.0).allows(0.9));
-        assert!(Limit::Exactly(3.0).allows(3.0) && !Limit::Exactly(3.0).allows(4.0));
-        assert!(Limit::None.allows(f64::MAX));
-    }
-
-    #[test]
     fn a_missed_limit_fails_the_proof() {
         let mut limits = LimitTable::open("a proof", 1.0);
-        assert!(limits.add("small", 1.0, Unit::Count, Limit::Most(2.0)));
-        assert!(!limits.add("large", 3.0, Unit::Count, Limit::Most(2.0)));
+        assert!(limits.add("small", 1.0, Unit::Count, Limit::AtMost(2.0)));
+        assert!(!limits.add("large", 3.0, Unit::Count, Limit::AtMost(2.0)));
         assert_eq!(limits.close(), Verdict::Failed);
     }
 
     #[test]
     fn a_generous_ledger_forgives_slowness_only() {
         let mut limits = LimitTable::open("a proof", 3.0);
-        assert!(limits.add("slow", 2.9, Unit::Seconds, Limit::Most(1.0)));
-        assert!(limits.add("low", 4.0, Unit::Megabits, Limit::Least(10.0)));
-        assert!(!limits.add("lost", 2.0, Unit::Count, Limit::Most(1.0)));
+        assert!(limits.add("slow", 2.9, Unit::Seconds, Limit::AtMost(1.0)));
+        assert!(limits.add("low", 4.0, Unit::Megabits, Limit::AtLeast(10.0)));
+        assert!(!limits.add("lost", 2.0, Unit::Count, Limit::AtMost(1.0)));
     }
 
     #[test]

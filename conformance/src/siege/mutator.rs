@@ -74,7 +74,7 @@ fn report(limits: &mut LimitTable, counters: &[Counters]) {
         counters.iter().map(|counters| count(counters).load(Relaxed)).sum::<u64>()
     };
     let begun = sum(|counters| &counters.begun) as f64;
-    limits.add("mutated sessions", begun, Unit::Count, Limit::Least(1.0));
+    limits.add("mutated sessions", begun, Unit::Count, Limit::AtLeast(1.0));
     limits.note(&format!(
         "{} were closed by the server, {} of them with a word; {} ended by themselves",
         sum(|counters| &counters.closed),

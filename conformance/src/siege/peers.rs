@@ -12,7 +12,9 @@ use linux::epoll::{Epoll, Events};
 
 use super::peer::{Peer, Progress, Watches};
 use super::random::Random;
-use super::script::Script;
+use super::script::{Script, Step};
+use super::server::PORT;
+use super::topology::Spoke;
 
 /// What a crowd of peers did, for whoever watches it from another thread.
 #[derive(Debug, Default)]
@@ -44,6 +46,18 @@ pub(super) struct Crowd<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
+/// Holds one session on a host of the star until `stop` is set.
+pub(super) fn hold(
+    spoke: &Spoke,
+    steps: &[Step],
+    counters: &Counters,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
+    let server = SocketAddr::new(spoke.server_address.into(), PORT);
+    let crowd = Crowd::of_one(server, counters, stop);
+    spoke.client.run(|| crowd.run(|_| Script::new(steps.to_vec())))?
+}
+
 /// One slot of the crowd.
 struct Slot<'a> {
     counters: &'a Counters,
@@ -53,7 +67,13 @@ struct Slot<'a> {
     is_settled: bool,
 }
 
-impl Crowd<'_> {
+impl<'a> Crowd<'a> {
+    /// One peer, which comes once.
+    const fn of_one(server: SocketAddr, counters: &'a Counters, stop: &'a AtomicBool) -> Self {
+        let counters = std::slice::from_ref(counters);
+        Self { server, count: 1, spacing: Duration::ZERO, again: None, counters, stop }
+    }
+
     /// Runs until `stop` is set, which closes all connections. `script` gives
     /// each slot its next script.
     pub(super) fn run(&self, mut script: impl FnMut(usize) -> Script) -> anyhow::Result<()> {
@@ -186,14 +206,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
         let server = listener.local_addr().expect("bound");
         let (counters, stop) = (Counters::default(), AtomicBool::new(false));
-        let crowd = Crowd {
-            server,
-            count: 1,
-            spacing: Duration::ZERO,
-            again: None,
-            counters: std::slice::from_ref(&counters),
-            stop: &stop,
-        };
+        let crowd = Crowd::of_one(server, &counters, &stop);
         let session = Session::new(Transport::Tcp, Direction::Send);
         let script = || Script::new(session.silent_from(Stage::Asked));
         thread::scope(|scope| {

@@ -5,20 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::Context;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-
 use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, SECOND};
 use super::limits::{Limit, LimitTable, Unit};
-use super::peers::{Counters, Crowd};
+use super::peers::{Counters, hold};
 use super::random::Random;
-use super::script::{Script, Session, Stage};
+use super::script::{Session, Stage};
 use super::server::{Capacity, PORT, Server};
 use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
+use anyhow::Context;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (programs, mut star) = (siege.programs(), Star::new()?);
@@ -32,7 +31,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let regular = ALL[3].run(&programs, &victim.client, &address)?;
     let counted = star.sent_through(&victim.interface)? - sent;
     let what = "bytes towards the victim of its own UDP reverse test";
-    limits.add(what, counted as f64, Unit::Count, Limit::Least(1e6));
+    limits.add(what, counted as f64, Unit::Count, Limit::AtLeast(1e6));
     if !regular.is_well() {
         limits.note(&regular.words());
     }
@@ -47,7 +46,8 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
         thread::scope(|scope| {
             let (counters, stop) = (&counters, &stop);
             let attacker = &attacker;
-            scope.spawn(move || hold_control(attacker, stage, counters, stop));
+            let steps = Session::new(Transport::Udp, Direction::Reverse).silent_from(stage);
+            scope.spawn(move || hold(attacker, &steps, counters, stop));
             thread::sleep(SETTLING);
             let when = if stage == Stage::Asked {
                 "while the attacker's own UDP reverse test waits for streams"
@@ -76,26 +76,6 @@ fn admit_any_source(server: &Host, spokes: &[&Spoke]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The attacker's own, regular test: UDP, from the server.
-fn hold_control(
-    attacker: &Spoke,
-    stage: Stage,
-    counters: &Counters,
-    stop: &AtomicBool,
-) -> anyhow::Result<()> {
-    let server = SocketAddr::new(attacker.server_address.into(), PORT);
-    let crowd = Crowd {
-        server,
-        count: 1,
-        spacing: Duration::ZERO,
-        again: None,
-        counters: std::slice::from_ref(counters),
-        stop,
-    };
-    let steps = Session::new(Transport::Udp, Direction::Reverse).silent_from(stage);
-    attacker.client.run(|| crowd.run(|_| Script::new(steps.clone())))?
-}
-
 /// Who attacks whom.
 struct Target<'a> {
     star: &'a Star,
@@ -122,7 +102,7 @@ impl Target<'_> {
         limits.note(when);
         limits.add("forged packets sent", sent as f64, Unit::Count, Limit::None);
         let reached = "of these reached a socket of the server";
-        limits.add(reached, arrived, Unit::Count, Limit::Least(self.count as f64 / 4.0));
+        limits.add(reached, arrived, Unit::Count, Limit::AtLeast(self.count as f64 / 4.0));
         let bytes = (after.towards_victim - before.towards_victim) as f64;
         limits.add("bytes towards the victim", bytes, Unit::Count, Limit::Exactly(0.0));
         let own = (after.towards_itself - before.towards_itself) as f64;

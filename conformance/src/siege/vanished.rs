@@ -4,24 +4,23 @@
 //! SIGKILL: the kernel then closes its sockets.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use anyhow::bail;
-use testbed::process::Running;
 
 use super::Siege;
 use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, ENDLESS, Good, SECOND};
 use super::limits::{Limit, LimitTable, Unit};
-use super::peers::{Counters, Crowd};
-use super::script::{Script, Session, Stage, Step};
-use super::server::{Capacity, PORT, Programs, Server};
+use super::peers::{Counters, hold};
+use super::script::{Session, Stage, Step};
+use super::server::{Capacity, Programs, Server};
 use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
+use anyhow::bail;
+use testbed::process::Running;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let states: Vec<State> =
@@ -83,7 +82,7 @@ fn hosts(
     thread::scope(|scope| -> anyhow::Result<()> {
         for (state, spoke) in states.iter().zip(spokes) {
             let (counters, stop) = (&counters, &stop);
-            scope.spawn(move || hold(state, spoke, counters, stop));
+            scope.spawn(move || hold(spoke, &state.steps, counters, stop));
         }
         let outcome = (|| {
             await_settled(&counters, states.len())?;
@@ -106,25 +105,6 @@ fn hosts(
         stop.store(true, Relaxed);
         outcome
     })
-}
-
-/// Holds one session on its host until `stop` is set.
-fn hold(
-    state: &State,
-    spoke: &Spoke,
-    counters: &Counters,
-    stop: &AtomicBool,
-) -> anyhow::Result<()> {
-    let server = SocketAddr::new(spoke.server_address.into(), PORT);
-    let crowd = Crowd {
-        server,
-        count: 1,
-        spacing: Duration::ZERO,
-        again: None,
-        counters: std::slice::from_ref(counters),
-        stop,
-    };
-    spoke.client.run(|| crowd.run(|_| Script::new(state.steps.clone())))?
 }
 
 fn await_settled(counters: &Counters, count: usize) -> anyhow::Result<()> {
@@ -156,7 +136,7 @@ fn report(
     let what = format!("freed: {}", state.name);
     match freed {
         Some(Freed::After(time)) => {
-            let limit = Limit::Most(LIMIT.as_secs_f64());
+            let limit = Limit::AtMost(LIMIT.as_secs_f64());
             limits.add(&what, time.as_secs_f64(), Unit::Seconds, limit);
         }
         None => limits.fail(&what, "the server did not hold it when the link went"),
@@ -201,7 +181,7 @@ fn processes(
     let freed = await_freed(server.host(), &[home.client_address], killed_at, PATIENCE)?;
     match freed.get(&home.client_address) {
         Some(Freed::After(time)) => {
-            let limit = Limit::Most(KILLED_LIMIT.as_secs_f64());
+            let limit = Limit::AtMost(KILLED_LIMIT.as_secs_f64());
             limits.add("freed: all that were killed", time.as_secs_f64(), Unit::Seconds, limit);
         }
         _ => limits.fail("freed: all that were killed", "they were not held, or still are"),
