@@ -54,7 +54,9 @@ impl Registry {
 /// The string literals of code, those of macros like format! among them, but for attributes.
 fn literals(items: &[Item]) -> BTreeSet<String> {
     let mut literals = Literals::default();
-    items.iter().for_each(|item| literals.visit_item(item));
+    for item in items {
+        literals.visit_item(item);
+    }
     literals.0
 }
 

@@ -51,7 +51,8 @@ mod tests {
     use super::*;
 
     fn count(path: &str, fields: usize) -> usize {
-        let fields: String = (0..fields).map(|number| format!("f{number}: u8, ")).collect();
+        let fields: Vec<_> = (0..fields).map(|number| format!("f{number}: u8")).collect();
+        let fields = fields.join(", ");
         find(&Tree::of_source(path, &format!("mod a {{ struct S {{ {fields} }} }}"))).len()
     }
 
