@@ -13,6 +13,7 @@
 //! | make hosts for a run, with a cable, a router or a relay between them | [`topology::Topology`] |
 //! | run one test of a program between them, and see from outside what it took | [`run::run`] |
 //! | compare programs on hosts of their own, workload by workload | [`comparison::Comparison`] |
+//! | capture packets | [`capture::Capture`] |
 //! | see what else the machine did meanwhile | [`noise::Reading`], [`machine::Machine`] |
 //! | let programs take turns in rounds | [`rounds::Benchmark`], [`rounds::run`] |
 //! | work out medians, ratios and percentiles | [`spread`] |
@@ -54,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 pub mod candidate;
+pub mod capture;
 pub mod comparison;
 pub mod congestion;
 pub mod environment;

@@ -12,6 +12,7 @@ use clap::Args;
 use lab::LinkSpec;
 use measurement::BitRate;
 use testbed::candidate::Candidate;
+use testbed::capture::Capture;
 use testbed::figures::{Figures, Metric};
 use testbed::markdown::Align;
 use testbed::output::say;
@@ -24,11 +25,9 @@ use testbed::table::{Cell, Column, Layout};
 use testbed::topology::{self, Path, Topology};
 use testbed::workload::{Direction, End, Output, Rate, Test, Traffic, Workload};
 
-use self::capture::Capture;
 use super::flags::{Flags, STREAMS, Strict, installed, require};
 use crate::workspace::Workspace;
 
-mod capture;
 mod gaps;
 
 /// Compares how well a rate is kept, by a capture on a veth pair
@@ -128,16 +127,26 @@ fn captured(candidate: &Candidate, rate: BitRate, seconds: u32) -> Result<Figure
     let test = Test { output: Output::Text, flags: candidate.flags.clone(), ..test };
     let mut server = Running::silent(program.server(Some(topology.server()), &test))?;
     port::await_listener(Some(topology.server()), test.port, &mut server)?;
-    let capture = Capture::begin(host, test.port)?;
+    let mut tcpdump = host.command("tcpdump");
+    tcpdump.args(["-s", SNAP_LENGTH, "-B", BUFFER_KIB]);
+    let filter = format!("udp and dst port {}", test.port);
+    let capture = Capture::begin(tcpdump, host.interface(), &filter)?;
     let limit = GRACE + Duration::from_secs(seconds.into());
     let client: Command = program.client(Some(host), &test);
     let client = process::finish(client, limit)?;
     ensure!(client.has_measured(), "{}", client.complaint());
-    let times = capture.end(LENGTH + HEADERS)?;
+    let recording = capture.end()?;
+    ensure!(recording.dropped == 0, "tcpdump missed {} datagrams", recording.dropped);
+    let datagrams = recording.frames()?.filter(|frame| frame.length == LENGTH + HEADERS);
+    let times: Vec<_> = datagrams.map(|frame| nanos(frame.at)).collect();
     let gap = rate.time_for(u64::from(LENGTH)).as_nanos() as f64;
     let mut figures = gaps::figures(&times, gap).context("hardly a datagram was sent")?;
     figures.push(Metric::SenderCpu, client.cpu.as_secs_f64() * 100.0 / f64::from(seconds));
     Ok(figures)
+}
+
+fn nanos(time: Duration) -> u64 {
+    time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos())
 }
 
 /// What SPECIFICATION.md promises about rates. A sender that repays sends more than the rate
@@ -221,6 +230,9 @@ const COLUMNS: [Column; 8] = [
 const LENGTH: u32 = 1460;
 /// Ethernet, IPv4 and UDP.
 const HEADERS: u32 = 14 + 20 + 8;
+/// Headers are enough.
+const SNAP_LENGTH: &str = "64";
+const BUFFER_KIB: &str = "65536";
 /// How much longer than asked a run may take.
 const GRACE: Duration = Duration::from_secs(30);
 

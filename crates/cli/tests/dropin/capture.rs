@@ -1,20 +1,16 @@
 //! Packets as they were on an interface, by tcpdump(8).
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::IpAddr;
-use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
+use std::process::Command;
 use std::time::Duration;
 
 use lab::Host;
+use testbed::capture::Recording;
 
-use crate::support::{program, signal, skip};
+use crate::support::{program, skip};
 
 /// A capture under way; it does not outlive this value.
-pub(crate) struct Capture {
-    child: Child,
-    file: Option<JoinHandle<Vec<u8>>>,
-}
+pub(crate) struct Capture(testbed::capture::Capture);
 
 impl Capture {
     /// On the loopback of this host; none where the system forbids it.
@@ -30,57 +26,18 @@ impl Capture {
     fn start(command: Command, interface: &str, filter: &str) -> Option<Self> {
         let mut command = program(command);
         // -Z: a user namespace has no other user to become.
-        command.args([
-            "-Z",
-            "root",
-            "-i",
-            interface,
-            "-B",
-            "8192",
-            "-s",
-            "256",
-            "--immediate-mode",
-            "-Uw",
-            "-",
-            filter,
-        ]);
-        let mut child = match command.stderr(Stdio::piped()).spawn() {
-            Ok(child) => child,
-            Err(error) => return skip(&format!("no tcpdump: {error}")),
-        };
-        let mut file = child.stdout.take().expect("a pipe");
-        let file = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).expect("a pipe");
-            bytes
-        });
-        let said = BufReader::new(child.stderr.take().expect("a pipe"));
-        let capture = Self { child, file: Some(file) };
-        let mut lines = said.lines().map_while(Result::ok);
-        if lines.any(|line| line.contains("listening on")) {
-            // It writes some more when it ends; nobody may close the pipe before.
-            std::thread::spawn(move || lines.count());
-            Some(capture)
-        } else {
-            skip("tcpdump may not capture")
+        command.args(["-Z", "root", "-B", "8192", "-s", "256", "--immediate-mode", "-U"]);
+        match testbed::capture::Capture::begin(command, interface, filter) {
+            Ok(capture) => Some(Self(capture)),
+            Err(error) => skip(&format!("no capture: {error:#}")),
         }
     }
 
     /// What was captured, to the end.
-    pub(crate) fn packets(mut self) -> Vec<Packet> {
+    pub(crate) fn packets(self) -> Vec<Packet> {
         // The last packets are still on their way through the kernel's ring.
         std::thread::sleep(Duration::from_millis(300));
-        signal(self.child.id(), "INT");
-        let file = self.file.take().expect("it is taken once").join().expect("a reader");
-        parse(&file).unwrap_or_default()
-    }
-}
-
-impl Drop for Capture {
-    fn drop(&mut self) {
-        // It may have ended already.
-        _ = self.child.kill();
-        _ = self.child.wait();
+        packets(&self.0.end().expect("tcpdump ends"))
     }
 }
 
@@ -109,19 +66,10 @@ pub(crate) struct Packet {
     pub(crate) payload: Vec<u8>,
 }
 
-/// The format of pcap-savefile(5), with microseconds, of Ethernet.
-fn parse(file: &[u8]) -> Option<Vec<Packet>> {
-    let mut rest = file.get(FILE_HEADER..)?;
-    let mut packets = Vec::new();
-    while let Some(header) = rest.get(..RECORD_HEADER) {
-        let word = |at: usize| u32::from_ne_bytes(header[at..at + 4].try_into().expect("4 bytes"));
-        let captured = usize::try_from(word(8)).ok()?;
-        let Some(frame) = rest.get(RECORD_HEADER..RECORD_HEADER + captured) else { break };
-        let at = Duration::from_secs(word(0).into()) + Duration::from_micros(word(4).into());
-        packets.extend(packet(at, frame));
-        rest = &rest[RECORD_HEADER + captured..];
-    }
-    Some(packets)
+/// The packets of Ethernet; what is none of IP is left out.
+fn packets(recording: &Recording) -> Vec<Packet> {
+    let frames = recording.frames().expect("a file of tcpdump");
+    frames.filter_map(|frame| packet(frame.at, frame.bytes)).collect()
 }
 
 fn packet(at: Duration, frame: &[u8]) -> Option<Packet> {
@@ -225,8 +173,6 @@ fn option(mut options: &[u8], kind: u8) -> Option<&[u8]> {
     }
 }
 
-const FILE_HEADER: usize = 24;
-const RECORD_HEADER: usize = 16;
 const ETHERNET_HEADER: usize = 14;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
