@@ -84,7 +84,7 @@ impl Found {
         self
     }
 
-    /// How much of what is missing it explains, from 0 to 1.
+    /// How much of the loss it explains, from 0 to 1.
     const fn explaining(mut self, share: f64) -> Self {
         self.share = share.clamp(0.0, 1.0);
         self

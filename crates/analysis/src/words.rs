@@ -3,7 +3,7 @@
 use measurement::Role;
 pub(crate) use measurement::units::group_thousands as count;
 
-/// Who a host is in a sentence.
+/// The name of a host in a sentence: `this host`, `the server`, or that of an observed one.
 pub(crate) fn host(role: &Role) -> String {
     match role {
         Role::Here => "this host".to_owned(),
@@ -12,7 +12,7 @@ pub(crate) fn host(role: &Role) -> String {
     }
 }
 
-/// A share from 0 to 1 in percent, with two digits that tell something: `0.042 %`, `1.2 %`.
+/// A share from 0 to 1 in percent, to two significant digits: `0.042 %`, `1.2 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -21,6 +21,11 @@ pub(crate) fn percent(share: f64) -> String {
         _ if percent < 10.0 => format!("{percent:.1} %"),
         _ => format!("{percent:.0} %"),
     }
+}
+
+/// CPU time as a number of CPUs: `0.41 CPUs`, `1.3 CPUs`.
+pub(crate) fn cpus(number: f64) -> String {
+    if number < 1.0 { format!("{number:.2} CPUs") } else { format!("{number:.1} CPUs") }
 }
 
 /// `1 datagram`, `2 datagrams`.
@@ -44,10 +49,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_have_two_digits_that_tell_something() {
+    fn shares_have_two_significant_digits() {
         let shown = [0.000_42, 0.0042, 0.012, 0.42, 1.0].map(percent);
         assert_eq!(shown, ["0.042 %", "0.42 %", "1.2 %", "42 %", "100 %"]);
         assert!(share(1, 0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn cpu_time_is_a_number_of_cpus() {
+        assert_eq!([0.414, 1.31, 12.0].map(cpus), ["0.41 CPUs", "1.3 CPUs", "12.0 CPUs"]);
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn the_board_as_a_sender_of_datagrams_is_the_limit() {
     assert_eq!(verdict.conclusion, Conclusion::Limited, "{verdict:?}");
     let first = &verdict.findings[0];
     assert_eq!((first.rule, &first.host), (RuleId::SenderBelowRate, &Some(Role::Here)));
-    assert!(has(&first.evidence, "sent 89.15 Mbit/s of the 256.0 Mbit/s asked"), "{first:?}");
+    assert!(has(&first.evidence, "sent 89.15 Mbit/s of the requested 256.0 Mbit/s"), "{first:?}");
     assert!(has(&first.evidence, "stated, top in the article's text"), "{first:?}");
 }
 
@@ -159,7 +159,7 @@ fn the_board_as_a_receiver_of_datagrams_is_the_limit() {
     let first = &verdict.findings[0];
     assert_eq!((first.rule, &first.host), (RuleId::CpuSaturated, &Some(Role::Peer)));
     assert!(has(&first.evidence, "stated, iperf3 took nearly all"), "{first:?}");
-    assert!(has(&first.evidence, "183.3 Mbit/s came through"), "{first:?}");
+    assert!(has(&first.evidence, "throughput 183.3 Mbit/s"), "{first:?}");
     let path = verdict
         .findings
         .iter()

@@ -6,7 +6,7 @@ use measurement::{DirectionAccount, Ledger, Reason, Stamp, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
 
-/// The stamp of a record, as a cell of the table; empty if nobody judged.
+/// The stamp of a record, as a cell of the table; empty if it was not judged.
 pub(crate) fn stamp(record: &TestRecord) -> Cell {
     let Some(judgement) = &record.judgement else { return Cell::default() };
     let emphasis = match judgement.stamp {
@@ -22,13 +22,13 @@ pub(crate) fn doubts(record: &TestRecord) -> Vec<(Stamp, String)> {
     doubts.map(|reason| (reason.stamp, reason.text.clone())).collect()
 }
 
-/// What is only to be known.
+/// Reasons that only inform.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     let notes = reasons(record).filter(|reason| reason.stamp == Stamp::Valid);
     notes.map(|reason| reason.text.clone()).collect()
 }
 
-/// What could not be checked and why: checks that lack the same are told together.
+/// What could not be checked and why: checks that lack one thing share a line.
 pub(crate) fn unchecked(record: &TestRecord) -> Vec<String> {
     let gaps = record.judgement.iter().flat_map(|judgement| &judgement.unchecked);
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -65,7 +65,7 @@ fn ledger(ledger: &Ledger) -> String {
     }
     parts.push(remainder(ledger));
     let tail = ledger.tail.filter(|tail| *tail > 0);
-    let tail = tail.map(|tail| format!("; {} of the lost at the very end", count(tail)));
+    let tail = tail.map(|tail| format!("; {} of them lost at the end", count(tail)));
     format!("{} sent = {}{}", count(ledger.sent), parts.join(" + "), tail.unwrap_or_default())
 }
 
@@ -87,7 +87,7 @@ fn place(drop: &Drop) -> String {
         Place::ObservedInterface => format!("a host on the way ({})", drop.counter),
         Place::ReceiverInterface => "the receiver's interface".to_owned(),
         Place::ReceiverBacklog => "the receiver's backlog (softnet)".to_owned(),
-        Place::ReceiverStack => "the receiver's network layer".to_owned(),
+        Place::ReceiverStack => "the receiver's IP layer".to_owned(),
         Place::ReceiverSocket => "the receiver's socket".to_owned(),
     }
 }
@@ -95,9 +95,9 @@ fn place(drop: &Drop) -> String {
 fn remainder(ledger: &Ledger) -> String {
     let where_ = match (ledger.sender_told, ledger.receiver_told) {
         (true, true) => "on the path",
-        (true, false) => "on the path or at the receiver, which does not tell",
-        (false, true) => "on the path or at the sender, which does not tell",
-        (false, false) => "at unknown places: neither end tells",
+        (true, false) => "on the path or at the receiver, which reports no drops",
+        (false, true) => "on the path or at the sender, which reports no drops",
+        (false, false) => "at unknown places: neither end reports drops",
     };
     let bounds = if ledger.remainder_least == ledger.remainder_most {
         String::new()
@@ -108,7 +108,7 @@ fn remainder(ledger: &Ledger) -> String {
     format!("{} {where_}{bounds}", group_thousands(ledger.remainder))
 }
 
-/// None if the sender does not tell.
+/// What TCP waited for and retransmitted; none if the sender does not report it.
 fn tcp(account: &TcpAccount) -> Option<String> {
     let shares = account.shares.as_ref().map(time)?;
     if account.retransmitted_segments == 0 {
@@ -116,23 +116,23 @@ fn tcp(account: &TcpAccount) -> Option<String> {
     }
     let all = account.acknowledged.max(1) as f64;
     let again = format!(
-        "{:.3} % of the bytes sent again in {} segments",
+        "{:.3} % of the bytes retransmitted in {} segments",
         100.0 * account.retransmitted as f64 / all,
         group_thousands(account.retransmitted_segments)
     );
     let spurious = match account.spurious_segments {
         0 => String::new(),
-        count => format!(", {} of them in vain", group_thousands(count)),
+        count => format!(", {} of them spuriously", group_thousands(count)),
     };
     Some(format!("{shares}; {again}{spurious}"))
 }
 
 fn time(shares: &TimeShares) -> String {
     let all = [
-        (shares.congestion_window, "congestion window, path or CPU"),
-        (shares.receive_window, "receiver's window"),
+        (shares.congestion_window, "network or CPU"),
+        (shares.receive_window, "receive window"),
         (shares.send_buffer, "send buffer"),
-        (shares.application, "nothing to send"),
+        (shares.application, "application"),
     ];
     let told = all.into_iter().filter(|(share, _)| *share >= LEAST_SHARE);
     told.map(|(share, what)| format!("{:.1} % {what}", 100.0 * share))
@@ -140,5 +140,5 @@ fn time(shares: &TimeShares) -> String {
         .join(", ")
 }
 
-/// What would be shown as 0.0 %.
+/// A smaller share of the time would be shown as 0.0 %.
 const LEAST_SHARE: f64 = 0.000_5;

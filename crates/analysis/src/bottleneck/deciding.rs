@@ -12,7 +12,7 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
     let first = findings.iter().find(|one| one.certainty == Certainty::Candidate);
     if let Some(role) = silent_end(case) {
         return format!(
-            "run linerate on {} too: its counters, its sockets and its CPUs are what is not known",
+            "run linerate on {} too: its counters, sockets and CPUs are not known",
             words::host(&role)
         );
     }
@@ -38,7 +38,7 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
             "the same test for longer: -t 30".to_owned()
         }
         _ if case.is_tcp() => datagrams(case),
-        _ => "the same test to another host, which tells the path from this one".to_owned(),
+        _ => "the same test to another host, which separates the path from this one".to_owned(),
     }
 }
 
@@ -71,7 +71,7 @@ fn datagrams(case: &Case<'_>) -> String {
     let rate = case.wanting().filter_map(|flow| flow.outcome.headline()).map(|one| one.rate).max();
     let rate = rate.map_or(0, |rate| rate.bits_per_second() / 1_000_000).max(1);
     format!(
-        "UDP at a rate a little above this one, which TCP's control has no part in: -u -b {}M",
+        "UDP, without congestion control, at a rate a little above this one: -u -b {}M",
         rate + rate / 5
     )
 }

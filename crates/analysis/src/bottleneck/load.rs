@@ -78,22 +78,20 @@ pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
     found
 }
 
-/// At each full CPU that did so much of one thing, `part` of its busy time, that this limits:
-/// `text` is what the rule says of the host.
+/// A limit for each full CPU that spent at least `least` of its busy time on one kind of work.
+/// `part` is that share; `work` is the kind in words: `copies data`.
 pub(super) fn heavy<'a>(
     case: &Case<'a>,
     part: impl Fn(&Full<'_>) -> f64,
     least: f64,
-    text: impl Fn(&str) -> String,
+    work: &str,
 ) -> Vec<(Full<'a>, Found)> {
     let heavy = full(case).into_iter().filter_map(|full| {
         let share = part(&full);
         (share >= least).then(|| {
-            let found = Found::limit(text(&words::host(&full.role)))
-                .at(&full.role)
-                .explaining(share)
-                .seen(full.in_words())
-                .seen(format!("{} of its busy time went there", percent(share)));
+            let (host, share_shown) = (words::host(&full.role), percent(share));
+            let text = format!("{host}'s CPU is full: {share_shown} of it {work}");
+            let found = Found::limit(text).at(&full.role).explaining(share).seen(full.in_words());
             (full, found)
         })
     });

@@ -15,7 +15,7 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
     if is_delivered(test) {
         findings.retain(|finding| finding.certainty == Certainty::Note);
         findings.truncate(MOST_FURTHER);
-        let sentence = "delivered what was asked".to_owned();
+        let sentence = "reached the asked rate".to_owned();
         return Some(Verdict {
             conclusion: Conclusion::Delivered,
             sentence,
@@ -58,7 +58,7 @@ fn undecided(findings: &[Finding]) -> String {
     if names.is_empty() {
         return sentence.to_owned();
     }
-    format!("{sentence}; it could be that {}", names.join(", or that "))
+    format!("{sentence}; candidates: {}", names.join("; "))
 }
 
 /// The most telling first: the surest; of those causes before what they bring about; what

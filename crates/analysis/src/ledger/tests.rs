@@ -188,7 +188,7 @@ fn what_only_the_driver_counts_is_the_interfaces_in_the_ledger_and_in_the_verdic
     assert_eq!(drops[0].counter, "rx_no_buffer_count of eth0");
     let verdict = judge(&record).verdict.expect("something was measured");
     assert_eq!(verdict.findings[0].host, Some(Role::Peer));
-    assert!(verdict.sentence.starts_with("eth0 of the server drops frames"), "{verdict:?}");
+    assert!(verdict.sentence.starts_with("RX ring overrun on eth0 of the server"), "{verdict:?}");
 }
 
 /// Counters that a ledger looks at, at both ends and on the way.

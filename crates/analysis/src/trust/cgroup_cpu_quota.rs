@@ -16,13 +16,13 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 
 fn of(host: &Host<'_>) -> Option<Finding> {
     if !host.tells(Family::CGROUP) {
-        let what = format!("whether a quota stopped linerate on {}", words::host(host.role()));
-        return Some(Finding::unchecked(what, "it tells nothing of control groups for CPU time"));
+        let what = format!("cgroup CPU quota on {}", words::host(host.role()));
+        return Some(Finding::unchecked(what, "it reports no cgroup CPU statistics"));
     }
     let throttled = quota::throttled(host)?;
     let text = format!(
-        "the quota of its control group stopped linerate on {} {}, for {} together; raise \
-         cpu.max, or run it outside of that group",
+        "cgroup CPU quota throttled linerate on {} {}, for {} in total; raise cpu.max, or run it \
+        outside of that group",
         words::host(host.role()),
         counted(throttled.times, "time"),
         show_duration(throttled.time)
@@ -46,6 +46,6 @@ mod tests {
         scene::grow(host, counter::CGROUP_THROTTLED, 12);
         scene::grow(host, counter::CGROUP_THROTTLED_TIME, 1_500_000);
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("on the server 12 times, for 1.5s together"), "{text}");
+        assert!(text.contains("on the server 12 times, for 1.5s in total"), "{text}");
     }
 }

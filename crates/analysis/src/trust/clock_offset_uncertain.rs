@@ -30,8 +30,8 @@ fn of(latency: &Loaded) -> Option<Finding> {
     let drifted = ways.clock_error > latency.idle.times.min / 4 * 3;
     (ways.clock_error > longest && drifted).then(|| {
         let text = format!(
-            "the clocks may be wrong by {}, and a way took {} at most: one-way delays mean nothing \
-             here; look at the round trips",
+            "clock error up to {}, one-way delay up to {}: one-way delays mean nothing here; use \
+            round trips",
             show_duration(ways.clock_error),
             show_duration(longest)
         );
@@ -66,6 +66,9 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         let one_way = Some(OneWay { clock_error: micros(400), ..one_way });
         record.outcome.latency = Some(Loaded { one_way, ..latency });
-        assert!(scene::suspected(&RULE, &record).contains("wrong by 400us, and a way took 60us"));
+        assert!(scene::suspected(&RULE, &record).contains(
+            "error up to 400us, one-way delay up to \
+        60us"
+        ));
     }
 }

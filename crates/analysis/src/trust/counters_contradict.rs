@@ -32,7 +32,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let lost = evidence.is_udp() && told.any(|stream| stream.lost > stream.datagrams);
     let lost = lost.then(|| {
         format!(
-            "the peer's numbers cannot be true: it lost more datagrams than it knows of; try \
+            "the peer's numbers cannot be true: it reports more datagrams lost than there were; \
+            try \
              another version there ({software})"
         )
     });
@@ -64,6 +65,6 @@ mod tests {
     fn nobody_loses_more_than_there_is() {
         let mut record = scene::udp();
         record.peer_streams[0].lost = record.peer_streams[0].datagrams + 1;
-        assert!(scene::refuted(&RULE, &record).contains("it lost more datagrams"));
+        assert!(scene::refuted(&RULE, &record).contains("it reports more datagrams lost"));
     }
 }

@@ -1,4 +1,4 @@
-//! `cpu-frequency-drop`: CPUs changed their speed.
+//! `cpu-frequency-drop`: CPUs CPU frequency of.
 
 use super::{Finding, Rule, Test};
 use crate::evidence::Host;
@@ -17,8 +17,8 @@ fn of(host: &Host<'_>) -> Vec<Finding> {
     let is_told =
         [Family::FREQUENCY, Family::THROTTLE, Family::COOLING].iter().any(|one| host.tells(*one));
     if !is_told && series.each_gauge(counter::FREQUENCY_KHZ).next().is_none() {
-        let what = format!("whether CPUs of {} changed their speed", words::host(host.role()));
-        return vec![Finding::unchecked(what, "it tells neither frequencies nor throttling")];
+        let what = format!("CPU frequency of {}", words::host(host.role()));
+        return vec![Finding::unchecked(what, "not visible, as on most VMs")];
     }
     let facts = [throttled(host), slowed(host), cooled(host)];
     facts
@@ -47,7 +47,7 @@ fn slowed(host: &Host<'_>) -> Option<String> {
     let fell = speeds.filter(|(_, speed)| speed.fell());
     let (cpu, speed) = fell.min_by_key(|(_, speed)| speed.least_khz)?;
     Some(format!(
-        "CPU {cpu} of {} went down from {} to {} MHz while it was busy",
+        "CPU {cpu} of {} dropped from {} to {} MHz while it was busy",
         words::host(host.role()),
         count(speed.most_khz / 1_000),
         count(speed.least_khz / 1_000)
@@ -98,7 +98,7 @@ mod tests {
         let host = scene::host(&mut record, &Role::Here);
         scene::grow(host, counter::CPU_IDLE.on(0), 1_000_000_000);
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("CPU 0 of this host went down from 1,800 to 1,400 MHz"), "{text}");
+        assert!(text.contains("CPU 0 of this host dropped from 1,800 to 1,400 MHz"), "{text}");
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         for family in [Family::THROTTLE, Family::COOLING, Family::FREQUENCY] {
             series.remove(family);
         }
-        assert!(scene::unchecked(&RULE, &record).contains("changed their speed"));
+        assert!(scene::unchecked(&RULE, &record).contains("CPU frequency of"));
     }
 }

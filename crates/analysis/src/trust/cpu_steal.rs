@@ -16,8 +16,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 
 fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     if !host.tells(Family::CPU) {
-        let what = format!("time that a hypervisor took from {}", words::host(host.role()));
-        return Some(Finding::unchecked(what, "it does not tell how its CPUs spent their time"));
+        let what = format!("CPU steal time of {}", words::host(host.role()));
+        return Some(Finding::unchecked(what, "it reports no CPU times"));
     }
     let stolen = steal::stolen(host)?;
     let is_observed = matches!(host.role(), Role::Observed(_));
@@ -28,7 +28,8 @@ fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     };
     (stolen.share > most).then(|| {
         let text = format!(
-            "a hypervisor took {} of the time of CPU {} of {}; repeat it, or use a machine that is \
+            "the hypervisor stole {} of the time of CPU {} of {}; repeat it, or use a machine \
+            that is \
              not shared",
             percent(stolen.share),
             stolen.cpu,
@@ -52,7 +53,7 @@ mod tests {
         scene::grow(host, counter::CPU_STEAL.on(1), 90_000_000);
         assert_eq!(scene::found(&RULE, &record), [], "less than a hundredth");
         scene::grow(scene::host(&mut record, &Role::Here), counter::CPU_STEAL.on(1), 250_000_000);
-        assert!(scene::suspected(&RULE, &record).contains("took 2.5 % of the time of CPU 1"));
+        assert!(scene::suspected(&RULE, &record).contains("stole 2.5 % of the time of CPU 1"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 fn of(evidence: &Test<'_>, host: &Host<'_>) -> Vec<Finding> {
     if !host.tells(Family::INTERFACE) {
         let what = format!("foreign traffic on interfaces of {}", words::host(host.role()));
-        return vec![Finding::unchecked(what, "it does not tell what they carried")];
+        return vec![Finding::unchecked(what, "it reports no interface counters")];
     }
     let own = host.interfaces().iter().filter(|name| !is_told_already(evidence, host, name));
     own.filter_map(|name| {
@@ -26,8 +26,8 @@ fn of(evidence: &Test<'_>, host: &Host<'_>) -> Vec<Finding> {
             Flowing::Out => "sent",
         };
         let text = format!(
-            "at least {} ({}) that {name} of {} {way} meanwhile was not the test's; stop what uses it, \
-             or repeat it then",
+            "foreign traffic: {} ({}) or more that {name} of {} {way} was not the test's; stop \
+            it, or repeat the test",
             ByteSize::from_bytes(foreign.least).expanded(),
             percent(foreign_traffic::part(&foreign)),
             words::host(host.role())
@@ -64,7 +64,7 @@ mod tests {
             let host = scene::host(&mut record, &Role::Peer);
             scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 200_000_000);
             let text = scene::suspected(&RULE, &record);
-            assert!(text.contains("that eth0 of the server received meanwhile"), "{text}");
+            assert!(text.contains("that eth0 of the server received"), "{text}");
         }
     }
 

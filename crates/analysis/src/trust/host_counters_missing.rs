@@ -32,11 +32,9 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
         .collect();
     if nobody_watched {
         let text = match &evidence.record.source {
-            Source::Measured => {
-                "nobody watched what this host did meanwhile; leave out --no-evidence"
-            }
+            Source::Measured => "this host's counters were not read; leave out --no-evidence",
             Source::Imported(_) => {
-                "nobody watched what this host did meanwhile; test with linerate at both ends"
+                "this host's counters were not read; test with linerate at both ends"
             }
         };
         findings.push(Finding::suspect(None, text.to_owned()));
@@ -46,12 +44,15 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 
 fn why(evidence: &Test<'_>, nobody_watched: bool) -> String {
     let Some(Peer { software, .. }) = &evidence.record.peer else {
-        return "the record does not have it".to_owned();
+        return "the record has none".to_owned();
     };
     match software.starts_with("linerate") {
         _ if nobody_watched => "it was not asked for".to_owned(),
-        true => format!("{software} does not tell: started with --no-evidence, or gone too soon"),
-        false => format!("{software} does not tell"),
+        true => format!(
+            "{software} does not report them: started with --no-evidence, or gone too \
+        soon"
+        ),
+        false => format!("{software} does not report them"),
     }
 }
 

@@ -30,7 +30,7 @@ fn of(outcome: &DirectionOutcome) -> Option<String> {
     let is_slower = is_short(got.rate.bits_per_second(), sent.rate.bits_per_second());
     (is_all && is_slower).then(|| {
         format!(
-            "what was sent arrived: the rates differ since the sender measured for {} and the \
+            "everything arrived: the rates differ since the sender measured for {} and the \
              receiver for {}; use more time (-t)",
             show_duration(sent.span),
             show_duration(got.span)

@@ -31,8 +31,8 @@ fn read(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let is_read = is_read && flow.receiver() == Role::Here;
     is_read.then(|| {
         let text = format!(
-            "{}jitter is by the times at which {} read, many datagrams at once; --engine recvmmsg has \
-             the kernel's",
+            "{}jitter is by the read times of {}, not by arrival; --engine recvmmsg has the \
+            kernel's timestamps",
             evidence.prefix(flow),
             host(&Role::Here)
         );
@@ -45,8 +45,8 @@ fn heaped(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     (usual > FEW).then(|| {
         let role = flow.sender();
         let text = format!(
-            "{}{} datagrams usually left at once, so that jitter is that of their queueing behind each \
-             other; --pacing even spaces them",
+            "{}bursts of {} datagrams: jitter is that of queueing within a burst; use --pacing \
+            even",
             evidence.prefix(flow),
             count(usual)
         );
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         let outcome = &mut record.outcome.directions[0];
         outcome.pacing.as_mut().expect("told").batches.p50 = 32;
-        assert!(scene::noted(&RULE, &record).starts_with("32 datagrams usually left at once"));
+        assert!(scene::noted(&RULE, &record).starts_with("bursts of 32 datagrams: jitter is"));
         record.outcome.directions[0].jitter_seconds = None;
         assert_eq!(scene::found(&RULE, &record), []);
     }
@@ -78,6 +78,8 @@ mod tests {
         let mut record = scene::udp_received();
         assert_eq!(scene::found(&RULE, &record), []);
         record.streams[0].arrivals = Some(ArrivalClock::Reader);
-        assert!(scene::noted(&RULE, &record).starts_with("jitter is by the times at which"));
+        assert!(
+            scene::noted(&RULE, &record).starts_with("jitter is by the read times of this host")
+        );
     }
 }

@@ -24,7 +24,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     all.filter_map(|(host, interface)| {
         let changes = host.growth(counter::INTERFACE_CARRIER_CHANGES.on(interface))?;
         let text = format!(
-            "the link of {interface} of {} changed {} during the test; check its cable, its port and \
+            "link flap: {interface} of {} changed its carrier {} during the test; check its \
+            cable, its port and \
              power saving",
             words::host(host.role()),
             counted(changes, "time")
@@ -47,6 +48,9 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         let host = scene::host(&mut record, &Role::Here);
         scene::grow(host, counter::INTERFACE_CARRIER_CHANGES.on("eth0"), 2);
-        assert!(scene::refuted(&RULE, &record).contains("eth0 of this host changed 2 times"));
+        assert!(scene::refuted(&RULE, &record).contains(
+            "eth0 of this host changed its carrier 2 \
+        times"
+        ));
     }
 }

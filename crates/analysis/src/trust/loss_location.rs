@@ -61,18 +61,18 @@ fn place(evidence: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
     let (sender, receiver) = (words::host(&flow.sender()), words::host(&flow.receiver()));
     let counter = &drop.counter;
     let place = match drop.place {
-        Place::Sender => format!("thrown away by the kernel of {sender} ({counter})"),
+        Place::Sender => format!("dropped by the kernel of {sender} ({counter})"),
         Place::SenderQueue => format!("dropped by {counter} on {sender}"),
         Place::SenderInterface => format!("dropped by an interface of {sender} ({counter})"),
         Place::ObservedQueue => format!("dropped by {counter}"),
         Place::ObservedInterface => format!("dropped on the way ({counter})"),
         Place::ReceiverInterface => format!("dropped by an interface of {receiver} ({counter})"),
         Place::ReceiverBacklog => {
-            format!("dropped in the backlog of a CPU of {receiver} ({counter})")
+            format!("dropped in the softnet backlog of {receiver} ({counter})")
         }
-        Place::ReceiverStack => format!("discarded by the network layer of {receiver} ({counter})"),
+        Place::ReceiverStack => format!("discarded by the IP layer of {receiver} ({counter})"),
         Place::ReceiverSocket => {
-            format!("dropped in the receiver's own socket on {receiver}{}", buffer(evidence, flow))
+            format!("dropped in the receive buffer on {receiver}{}", buffer(evidence, flow))
         }
     };
     if drop.least == drop.most {
@@ -93,15 +93,15 @@ fn remainder(evidence: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
     if firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger) {
         let receiver = words::host(&flow.receiver());
         return format!(
-            "came into {receiver} and reached no socket, most likely by a rule of its firewall (as \
-             InReceives and InDelivers of IP have it)"
+            "reached {receiver} and no socket, most likely dropped by its firewall (InReceives \
+            less InDelivers of IP)"
         );
     }
     let unknown = match (ledger.sender_told, ledger.receiver_told) {
-        (true, true) => "on the path, as no counter of either host has them",
+        (true, true) => "on the path: no counter of either host has them",
         (true, false) => "on the path or at the receiver, whose counters are not known",
         (false, true) => "on the path or at the sender, whose counters are not known",
-        (false, false) => "somewhere, as no host tells what it dropped",
+        (false, false) => "somewhere: no host reports drops",
     };
     let (least, most) = (ledger.remainder_least, ledger.remainder_most);
     if least == most {
@@ -133,7 +133,7 @@ fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'stat
         None if ledger.receiver_told && ledger.sender_told => {
             "look at the links and the hosts between"
         }
-        None => "run linerate at both ends, which tells what each dropped",
+        None => "run linerate at both ends, which reports what each dropped",
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         scene::lose(&mut record, 12_345);
         scene::drop_in_sockets(&mut record, 12_345);
         let text = scene::noted(&RULE, &record);
-        let begin = "all of 12,345 lost datagrams (12 %) were dropped in the receiver's own socket";
+        let begin = "all of 12,345 lost datagrams (12 %) were dropped in the receive buffer on";
         assert!(text.starts_with(begin), "{text}");
         assert!(text.contains("; use a larger buffer (-w"), "{text}");
     }
@@ -163,7 +163,7 @@ mod tests {
         assert!(text.contains("1,020 lost datagrams (1.0 %) were lost on the path"), "{text}");
         scene::drop_in_sockets(&mut record, 1_000);
         let text = scene::noted(&RULE, &record);
-        assert!(text.contains(" 1,000 were dropped in the receiver's own socket"), "{text}");
+        assert!(text.contains(" 1,000 were dropped in the receive buffer on"), "{text}");
         assert!(text.contains(", 20 were lost on the path"), "{text}");
     }
 

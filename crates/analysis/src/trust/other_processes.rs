@@ -19,20 +19,20 @@ fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let missing =
         [Family::CPU, Family::PROCESS, Family::PRESSURE].into_iter().find(|one| !host.tells(*one));
     if let Some(family) = missing {
-        let what = format!("whether other processes took CPU time of {}", words::host(host.role()));
+        let what = format!("CPU use of other processes on {}", words::host(host.role()));
         let why = match family {
-            Family::PRESSURE => "its kernel tells no pressure (CONFIG_PSI, psi=1)",
-            _ => "it does not tell how its CPUs spent their time",
+            Family::PRESSURE => "its kernel reports no pressure (CONFIG_PSI, psi=1)",
+            _ => "it reports no CPU times",
         };
         return Some(Finding::unchecked(what, why));
     }
     let crowd = others_cpu::crowd(evidence, host)?;
     crowd.severity().map(|_| {
         let text = format!(
-            "other processes on {} took {} of a CPU, and tasks waited {} of the time for one; stop \
-             them, or repeat it when they are done",
+            "other processes on {} used {}, and tasks waited for a CPU {} of the time; \
+             stop them, or repeat it when they are done",
             words::host(host.role()),
-            percent(crowd.taken),
+            words::cpus(crowd.taken),
             percent(crowd.waited)
         );
         Finding::suspect(Some(host.role()), text)
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(scene::found(&RULE, &scene::udp()), []);
         let mut record = crowded();
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("took 41 % of a CPU, and tasks waited 9.0 %"), "{text}");
+        assert!(text.contains("used 0.41 CPUs, and tasks waited for a CPU 9.0 %"), "{text}");
         let host = scene::host(&mut record, &Role::Here);
         scene::grow(host, counter::PRESSURE_CPU.some, 100_000);
         assert_eq!(scene::found(&RULE, &record), [], "nobody waited");

@@ -37,8 +37,8 @@ fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let failed = failed.fold(0, u64::saturating_add);
     (pieces > 1 && failed > 0).then(|| {
         let text = format!(
-            "each datagram of {} travels in {pieces} fragments (MTU {mtu}), and {} of cutting or \
-             putting together failed on {}; use -l {} or less",
+            "each datagram of {} is sent in {pieces} fragments (MTU {mtu}), and {} of \
+            fragmentation or reassembly failed on {}; use -l {} or less",
             stream.block.expanded(),
             counted(failed, "attempt"),
             words::host(host.role()),
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), [], "those of others");
         record.streams[0].block = ByteSize::from_bytes(8_000);
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("travels in 6 fragments (MTU 1500), and 7 attempts"), "{text}");
+        assert!(text.contains("is sent in 6 fragments (MTU 1500), and 7 attempts"), "{text}");
         assert!(text.ends_with("use -l 1472 or less"), "{text}");
     }
 }

@@ -20,8 +20,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     silent
         .map(|flow| {
             let text = format!(
-                "{}the receiver never told what arrived, so that the rate is only the sender's; \
-                 see why the results did not come, and run it again",
+                "{}the receiver reported no result, so that the rate is only the sender's; find \
+                out why, and run it again",
                 evidence.prefix(flow)
             );
             Finding::invalid(Some(&flow.receiver()), text)
@@ -39,6 +39,6 @@ mod tests {
         let mut record = scene::udp();
         assert_eq!(scene::found(&RULE, &record), []);
         record.outcome.directions[0].delivered = None;
-        assert!(scene::refuted(&RULE, &record).starts_with("the receiver never told"));
+        assert!(scene::refuted(&RULE, &record).starts_with("the receiver reported no result"));
     }
 }

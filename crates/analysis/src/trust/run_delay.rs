@@ -13,8 +13,12 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 
 fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
     let Some(share) = run_delay::share(evidence, host) else {
-        let what = format!("whether workers of {} waited for a CPU", words::host(host.role()));
-        return Some(Finding::unchecked(what, "its kernel tells no run delay (CONFIG_SCHED_INFO)"));
+        let what = format!("run delay of workers of {}", words::host(host.role()));
+        return Some(Finding::unchecked(
+            what,
+            "its kernel reports no run delay \
+        (CONFIG_SCHED_INFO)",
+        ));
     };
     let most =
         if evidence.is_at_ease() { run_delay::HARMLESS } else { run_delay::THRESHOLDS.noticeable };

@@ -28,7 +28,7 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
         (false, _) => Stamp::Valid,
     };
     let text = format!(
-        "{}{} sent {} of the {asked} asked ({}): {}",
+        "{}{} sent {} of the requested {asked} ({}): {}",
         evidence.prefix(flow),
         words::host(&role),
         offered.rate,
@@ -87,7 +87,8 @@ impl Cause {
     fn in_words(&self, is_udp: bool) -> String {
         match self {
             Self::Worker(busy) => format!(
-                "its worker was busy {:.0} % of the time; use more streams (-P), or longer blocks or \
+                "its worker was busy {:.0} % of the time; use more streams (-P), or longer blocks \
+                or \
                  datagrams (-l)",
                 100.0 * busy
             ),
@@ -100,22 +101,18 @@ impl Cause {
                 "it stalled for {} of the time; stop what else runs there, or use --pacing repay",
                 percent(*stalled)
             ),
-            Self::Broken => "a stream of it broke; mend what broke it, and repeat it".to_owned(),
+            Self::Broken => "one of its streams failed; repeat the test".to_owned(),
             Self::Buffer => {
-                "its socket was full: its buffer (-w) is too small, or its queue or link takes no \
-                 more; use a larger one, or ask for less (-b)"
+                "its send buffer (-w) is too small, or the link takes no more; use a larger one, \
+                or ask for less (-b)"
                     .to_owned()
             }
-            Self::Link if is_udp => {
-                "its socket was full, as its queue or link takes no more; ask for less (-b)"
-                    .to_owned()
-            }
+            Self::Link if is_udp => "the link takes no more; ask for less (-b)".to_owned(),
             Self::Link | Self::Hidden if !is_udp => {
                 "the network or the receiver took no more; see what held the sender back".to_owned()
             }
             Self::Link | Self::Hidden => {
-                "what kept it from that does not show; ask for less (-b), or use more streams (-P)"
-                    .to_owned()
+                "the cause is not visible; ask for less (-b), or use more streams (-P)".to_owned()
             }
         }
     }
@@ -123,7 +120,7 @@ impl Cause {
 
 /// Below this it was another load.
 const ANOTHER_LOAD: f64 = 0.90;
-/// What explains less than this part of what is missing is not the cause.
+/// What explains less than this part of the loss is not the cause.
 const MOST_OF_IT: f64 = 0.5;
 /// Share of the time that explains a rate which was not kept.
 const LONG_WAIT: f64 = 0.01;
@@ -154,7 +151,7 @@ mod tests {
     fn datagrams_that_were_not_sent_make_it_another_test() {
         let text = scene::suspected(&RULE, &slow(scene::udp(), 95));
         assert!(
-            text.starts_with("this host sent 95.00 Mbit/s of the 100.0 Mbit/s asked"),
+            text.starts_with("this host sent 95.00 Mbit/s of the requested 100.0 Mbit/s"),
             "{text}"
         );
         assert!(scene::refuted(&RULE, &slow(scene::udp(), 80)).contains("(80 %)"));
@@ -176,13 +173,13 @@ mod tests {
         assert!(scene::suspected(&RULE, &record).contains("it stalled for 4.8 % of the time"));
         let host = scene::host(&mut record, &Role::Here);
         scene::grow(host, counter::UDP_SNDBUF_ERRORS.v4, 900);
-        assert!(scene::suspected(&RULE, &record).contains("its socket was full"));
+        assert!(scene::suspected(&RULE, &record).contains("the link takes no more"));
         let host = scene::host(&mut record, &Role::Here);
         scene::grow(host, counter::TASK_WAIT.on(77), 400_000_000);
         assert!(scene::suspected(&RULE, &record).contains("waited 4.0 % of the time for a CPU"));
         for stream in &mut record.samples.last_mut().expect("samples").streams {
             stream.counters.blocked_nanos = 500_000_000;
         }
-        assert!(scene::suspected(&RULE, &record).contains("its socket was full"));
+        assert!(scene::suspected(&RULE, &record).contains("the link takes no more"));
     }
 }

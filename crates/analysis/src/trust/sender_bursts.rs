@@ -41,8 +41,8 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     }
     let role = flow.sender();
     let text = format!(
-        "{}up to {} datagrams left at once, which take {} at the rate of a stream; use --pacing even, \
-         and --engine sendmmsg for datagrams that go each on its own",
+        "{}bursts of up to {} datagrams, {} at the rate of a stream; use --pacing even, and \
+        --engine sendmmsg for separate datagrams",
         evidence.prefix(flow),
         count(at_once),
         show_duration(takes)
@@ -82,10 +82,10 @@ mod tests {
             record.outcome.directions[0].pacing.as_mut().expect("told").batches.p99 = p99;
         };
         with(&mut record, 5);
-        assert!(scene::noted(&RULE, &record).contains("up to 5 datagrams left at once"));
+        assert!(scene::noted(&RULE, &record).contains("bursts of up to 5 datagrams"));
         with(&mut record, 45);
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("45 datagrams left at once, which take 4.5ms"), "{text}");
+        assert!(text.contains("bursts of up to 45 datagrams, 4.5ms at"), "{text}");
         record.plan = scene::plan_with(&record.plan, |draft| draft.options.burst = Some(45));
         assert!(scene::noted(&RULE, &record).contains("45 datagrams"));
     }

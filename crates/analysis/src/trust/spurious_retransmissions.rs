@@ -23,8 +23,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
         let part = share(spurious, tcp.retransmitted_segments);
         (spurious >= LEAST && part > 0.5).then(|| {
             let text = format!(
-                "{}{} of {} ({}) had arrived already: little was lost, but segments came out of order, or \
-                 acknowledgements late; keep the flow on one queue and one path (RPS, bonds, multipath)",
+                "{}{} of {} ({}) were spurious: segments were reordered, or acknowledgements \
+                late; keep the flow on one queue and one path (RPS, bonds, multipath)",
                 evidence.prefix(flow),
                 count(spurious),
                 counted(tcp.retransmitted_segments, "retransmitted segment"),
@@ -53,6 +53,9 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         scene::sent(&mut record).duplicates = 90;
         let text = scene::noted(&RULE, &record);
-        assert!(text.starts_with("90 of 100 retransmitted segments (90 %) had arrived"), "{text}");
+        assert!(
+            text.starts_with("90 of 100 retransmitted segments (90 %) were spurious"),
+            "{text}"
+        );
     }
 }

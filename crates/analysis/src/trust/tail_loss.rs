@@ -21,7 +21,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
         let ledger = flow.account.ledger.as_ref()?;
         let tail = ledger.tail.filter(|tail| tail.saturating_mul(TOLD) > ledger.sent)?;
         let text = format!(
-            "{}{} of the lost were sent after the last one that arrived; see whether a lower rate \
+            "{}tail loss: {} sent after the last one that arrived; see whether a lower rate \
              (-b) loses them too",
             evidence.prefix(flow),
             counted(tail, "datagram")
@@ -49,9 +49,7 @@ mod tests {
         assert_eq!(scene::found(&RULE, &record), []);
         scene::lose(&mut record, 900);
         record.outcome.directions[0].datagrams.as_mut().expect("told").tail = Some(400);
-        assert!(
-            scene::noted(&RULE, &record).starts_with("400 datagrams of the lost were sent after")
-        );
+        assert!(scene::noted(&RULE, &record).starts_with("tail loss: 400 datagrams sent after"));
     }
 
     #[test]

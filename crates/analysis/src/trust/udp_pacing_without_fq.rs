@@ -30,7 +30,8 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let host = evidence.host(&role)?;
     let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;
     let text = format!(
-        "the kernel of {} was asked to pace, and {interface} has {queue}, which does not; tc qdisc \
+        "the kernel of {} was asked to pace, and {interface} has {queue}, which does not pace \
+        UDP; tc qdisc \
          replace dev {interface} root fq, or let linerate keep the rate (-b)",
         words::host(&role)
     );
@@ -60,7 +61,10 @@ mod tests {
             draft.options.socket_rate = Some(BitRate::from_bits_per_second(1_000_000));
         });
         let text = scene::suspected(&RULE, &record);
-        assert!(text.contains("eth0 has fq_codel, which does not; tc qdisc replace"), "{text}");
+        assert!(
+            text.contains("eth0 has fq_codel, which does not pace UDP; tc qdisc replace"),
+            "{text}"
+        );
         let host = scene::host(&mut record, &Role::Here);
         host.inventory.interfaces[0].queueing[0].kind = "fq".to_owned();
         assert_eq!(scene::found(&RULE, &record), []);

@@ -19,10 +19,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let text = software_path::kind(evidence).map(|kind| {
-        format!(
-            "a path in software ({kind}): it says nothing about a link or a NIC; test between two \
-             hosts for that"
-        )
+        format!("virtual link ({kind}): not a hardware result; test between two hosts for that")
     });
     text.map(|text| Finding::note(None, text)).into_iter().collect()
 }
@@ -41,7 +38,9 @@ mod tests {
         }
         assert!(scene::noted(&RULE, &record).contains("(both ends on one host)"));
         scene::in_software(&mut record);
-        assert!(scene::noted(&RULE, &record).starts_with("a path in software (veth)"));
+        assert!(
+            scene::noted(&RULE, &record).starts_with("virtual link (veth): not a hardware result")
+        );
         record.peer.as_mut().expect("it is known").address =
             "127.0.0.1:5201".parse().expect("an address");
         assert!(scene::noted(&RULE, &record).contains("(loopback)"));

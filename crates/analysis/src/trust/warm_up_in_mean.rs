@@ -33,15 +33,15 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let prefix = evidence.prefix(flow);
     if rate == 0 {
         return Some(format!(
-            "{prefix}nothing arrived from {from} to {to}, and the mean of {} has that as well; see \
-             what broke then",
+            "{prefix}nothing arrived from {from} to {to}, and the mean of {} includes that; see \
+            what failed then",
             steady.whole
         ));
     }
     let beside = 100.0 * (whole as f64 / rate as f64 - 1.0);
     Some(format!(
-        "{prefix}the rate was steady from {from} to {to}, at {}; the mean of {} has what lies \
-         outside as well ({beside:+.0} %); {}",
+        "{prefix}the rate was steady from {from} to {to}, at {}; the mean of {} includes the rest \
+        ({beside:+.0} %); {}",
         steady.rate,
         steady.whole,
         remedy(&steady)

@@ -29,16 +29,15 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     }
     let role = flow.sender();
     let share = copied.map_or_else(
-        || "the kernel told of none".to_owned(),
-        |share| format!("the kernel copied {:.0} % all the same", 100.0 * share),
+        || "the kernel reported none".to_owned(),
+        |share| format!("the kernel copied {:.0} %", 100.0 * share),
     );
     let written = match sends.written {
         0 => String::new(),
         some => format!(", and {} were written instead, {REFUSED}", count(some)),
     };
     let text = format!(
-        "{}of {} sends without a copy {share}{written}; measure over a device with \
-         scatter-gather, and not in software",
+        "{}of {} zero-copy sends {share}{written}; measure over a device with scatter-gather",
         evidence.prefix(flow),
         count(sends.sends)
     );
@@ -68,7 +67,7 @@ mod tests {
             record.outcome.directions[0].engines.send = Some(engine);
         };
         with(&mut record, 1_000);
-        assert!(scene::noted(&RULE, &record).contains("the kernel copied 100 % all the same"));
+        assert!(scene::noted(&RULE, &record).contains("the kernel copied 100 %"));
         with(&mut record, 3);
         assert_eq!(scene::found(&RULE, &record), []);
     }

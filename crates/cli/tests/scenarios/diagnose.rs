@@ -23,7 +23,7 @@ fn every_row_of_a_test_has_a_verdict() {
 fn what_was_asked_and_arrived_was_delivered() {
     let finished = test(&Server::start(), "--tcp -b 20M -t 2s");
     finished.assert_success();
-    let sentence = "verdict: every row: delivered what was asked";
+    let sentence = "verdict: every row: reached the asked rate";
     assert!(finished.stdout.contains(sentence), "{finished:?}");
 }
 

@@ -1,4 +1,4 @@
-//! How much of what is missing drops at one place explain.
+//! How much of the loss drops at one place explain.
 
 use measurement::{Certainty, Role};
 
@@ -62,7 +62,7 @@ pub(crate) fn sent(flow: &Flow<'_>) -> u64 {
 
 /// Payload of a segment of Ethernet with time stamps (RFC 7323), in bytes.
 const SEGMENT: u64 = 1_448;
-/// So much of what is missing has to be dropped there before that is the reason.
+/// So much of the loss has to be dropped there before that is the reason.
 const MOST_OF_IT: f64 = 0.5;
 /// Of what was sent; less hardly slows anything. To be calibrated.
 const TOLERATED: f64 = 0.000_1;

@@ -316,7 +316,7 @@ fn without_a_limit_the_measurement_that_is_missing_is_named() {
         verdict.would_decide.expect("undecided")
     };
     let told = would_decide(&scene::tcp());
-    assert!(told.starts_with("UDP at a rate a little above"), "{told}");
+    assert!(told.starts_with("UDP, without congestion control, at a rate"), "{told}");
     let mut busy = scene::tcp();
     scene::fill(scene::host(&mut busy, &Role::Peer), 0.8);
     assert!(would_decide(&busy).starts_with("a profile of the CPUs of the server"));

@@ -25,7 +25,8 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
     let share = transfer.shares().application;
     let sender = transfer.sender();
     (share >= NOTICED).then(|| {
-        let text = format!("the program on {} gave TCP too little to send", words::host(&sender));
+        let text =
+            format!("application-limited: TCP on {} had no data to send", words::host(&sender));
         Found::candidate(text)
             .at(&sender)
             .going(transfer.flow.outcome.direction)

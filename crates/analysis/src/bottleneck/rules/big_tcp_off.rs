@@ -32,7 +32,7 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let speed = interface.speed_mbps.filter(|speed| *speed >= FAST)?;
     let (send, receive) = (interface.gso_max_bytes?, interface.gro_max_bytes?);
     (send.min(receive) <= LEGACY).then(|| {
-        Found::note(format!("packets in the stack are small for the link of {}", device.name()))
+        Found::note(format!("BIG TCP is off on {}", device.name()))
             .at(device.host.role())
             .seen(format!(
                 "gso_max_size {}, gro_max_size {} at {} Mbit/s",
@@ -40,7 +40,7 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
                 count(receive),
                 count(speed)
             ))
-            .remedy("allow larger packets, where driver and kernel know BIG TCP")
+            .remedy("turn BIG TCP on, where driver and kernel support it")
             .change_from(
                 Setting::BigTcp { interface: interface.name.clone(), bytes: LARGE },
                 Some(send.min(receive)),

@@ -32,7 +32,7 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let name = device.name();
     let found = match most {
         0 if !has_sent(device) => return None,
-        0 => Found::note(format!("the driver of {name} does not limit what it holds"))
+        0 => Found::note(format!("the driver of {name} has no byte queue limits (BQL)"))
             .seen("its byte queue limits are 0, though it has sent"),
         _ => {
             let mbps = device.interface.speed_mbps.filter(|speed| *speed > 0)?;
@@ -40,14 +40,14 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
             if milliseconds < LONG {
                 return None;
             }
-            Found::note(format!("{name} holds more than the link sends in a moment")).seen(format!(
+            Found::note(format!("the device queue of {name} is long")).seen(format!(
                 "its queue takes up to {} bytes, {milliseconds:.0} ms at {mbps} Mbit/s",
                 count(most)
             ))
         }
     };
-    let advice = "look at the round trips under load (--latency); where they grow, let the TX ring \
-                  be short, or shape below the speed of the link";
+    let advice = "look at the round trips under load (--latency); where they grow, shorten the TX \
+    ring, or shape below the speed of the link";
     let interface = device.interface.name.clone();
     let ring = Setting::Ring { interface, ring: Ring::Tx, entries: SHORT };
     let now = device.interface.rings.get("tx").map(|ring| ring.current);

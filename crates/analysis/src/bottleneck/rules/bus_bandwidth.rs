@@ -39,7 +39,10 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         let is_full = moved >= carries * FULL;
         if is_full { Found::limit(text).explaining(1.0) } else { Found::candidate(text) }
     } else if is_degraded {
-        Found::note(format!("{name} runs below what its slot and it could, which is enough"))
+        Found::note(format!(
+            "{name} runs below the speed of its slot, which is enough for its \
+        link"
+        ))
     } else {
         return None;
     };

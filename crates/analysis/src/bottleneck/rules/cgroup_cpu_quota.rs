@@ -21,11 +21,11 @@ fn of(host: &Host<'_>) -> Option<Found> {
     (throttled.severity() == Severity::Limiting).then(|| {
         let name = words::host(host.role());
         let (share, stopped) = (throttled.share, show_duration(throttled.time));
-        Found::limit(format!("the CPU quota of linerate's control group on {name} is the limit"))
+        Found::limit(format!("cgroup CPU quota throttles linerate on {name}"))
             .at(host.role())
             .explaining(share)
             .seen(format!(
-                "stopped {}, for {stopped} together, {} of the time",
+                "throttled {}, for {stopped} in total, {} of the time",
                 counted(throttled.times, "time"),
                 percent(share)
             ))

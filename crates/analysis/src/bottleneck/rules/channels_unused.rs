@@ -32,7 +32,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     });
     let (kind, current, useful) = channels?;
     let text = format!(
-        "{} uses {} of {} that it could",
+        "{} uses {} of {} possible",
         device.name(),
         counted(current, "queue"),
         count(useful)

@@ -45,13 +45,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let received = device.offload("rx-checksum");
     let no_received = matches!(received, Offload::Off | Offload::Missing);
     let what = match (no_sent, no_received) {
-        (true, true) => "of what it sends and receives",
-        (true, false) => "of what it sends",
-        (false, true) => "of what it receives",
+        (true, true) => "TX and RX",
+        (true, false) => "TX",
+        (false, true) => "RX",
         (false, false) => return None,
     };
     let interface = device.name();
-    let text = format!("CPUs compute the checksums {what} at {interface}");
+    let text = format!("checksum offload is off on {interface} ({what})");
     let can_be = [
         (no_sent && sent.contains(&Offload::Off)).then_some("tx"),
         (received == Offload::Off).then_some("rx"),
@@ -71,9 +71,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     };
     let found = found.at(device.host.role()).seen(shown(device));
     Some(if can_be.is_empty() {
-        found.remedy("the device has no better: only fewer bytes or a faster CPU help")
+        found.remedy("the device has no checksum offload: only fewer bytes or a faster CPU help")
     } else {
-        let found = found.remedy("let the device compute them");
+        let found = found.remedy("turn checksum offload on");
         can_be.iter().fold(found, |found, side| {
             found.change_from(super::switch_on(device, side), Some("off"))
         })

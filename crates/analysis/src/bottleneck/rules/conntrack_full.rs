@@ -39,7 +39,7 @@ fn of(host: &Host<'_>) -> Option<Found> {
     if filled < NEARLY_FULL {
         return None;
     }
-    let text = format!("the table of connections is full on {}", words::host(host.role()));
+    let text = format!("the connection tracking table is full on {}", words::host(host.role()));
     let found =
         if dropped > 0 { Found::limit(text).explaining(filled) } else { Found::candidate(text) };
     let found = found.at(host.role()).seen(format!(
@@ -49,14 +49,14 @@ fn of(host: &Host<'_>) -> Option<Found> {
         percent(filled)
     ));
     let found = if dropped > 0 {
-        found.seen(format!("{} were dropped for want of room", count(dropped)))
+        found.seen(format!("{} dropped as the table was full", count(dropped)))
     } else {
         found
     };
     let larger = super::sysctl(MOST, most.saturating_mul(2));
     Some(
         found
-            .remedy("let the table be larger, or do not track the test (notrack)")
+            .remedy("enlarge the table, or exempt the test from tracking (notrack)")
             .change_from(larger, Some(most)),
     )
 }

@@ -23,8 +23,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(measurement::Work::is_copy);
-    let text = |host: &str| format!("copying takes the CPU of {host}");
-    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     heavy
         .map(|(full, found)| {
             let sends = load::sends(case, &full.role);
@@ -36,6 +35,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
 const RECEIVING: &str =
     "--engine msg-trunc shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
+/// What the CPU does, as the finding says it.
+const WORK: &str = "copies data";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.25;
 

@@ -24,7 +24,7 @@ fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
         return None;
     }
     let text =
-        format!("CPU {cpu} of {} was slowed down while it was full", words::host(host.role()));
+        format!("frequency of CPU {cpu} of {} dropped while it was full", words::host(host.role()));
     let found = if throttled > 0 { Found::limit(text) } else { Found::candidate(text) };
     let megahertz = |khz: u64| count(khz / 1_000);
     let found = found

@@ -11,7 +11,8 @@ const PAGE: Page = Page {
     id: RuleId::CpuSaturated,
     title: "CPU saturated",
     what: "A CPU of an end was busy for at least nine tenths of the time, and not with other \
-           programs; or for more than half of it while a thread of linerate, which changed its CPU, \
+           programs; or for more than half of it while a thread of linerate, which changed its \
+           CPU, \
            never paused. Where an end tells nothing of its CPUs, that it may be so is a candidate.",
     why: "What it does in a second is then what the test reaches. What that is a profile tells, \
           and then another rule says it.",
@@ -33,20 +34,21 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(case: &Case<'_>, full: &Full<'_>) -> Found {
-    let text = format!("the CPU of {} has no time left", words::host(&full.role));
+    let text = format!("{}'s CPU is full", words::host(&full.role));
     let mut found = Found::limit(text).at(&full.role).explaining(full.busy).seen(full.in_words());
     if let Some(interrupts) = full.interrupts.filter(|share| *share >= 0.10) {
         found = found.seen(format!("{} of that in interrupts and softirqs", percent(interrupts)));
     }
     if let Some(through) = case.wanting().next().and_then(|flow| flow.outcome.headline()) {
-        found = found.seen(format!("{} came through", through.rate));
+        found = found.seen(format!("throughput {}", through.rate));
     }
     match full.most() {
         Some((work, share)) => found
-            .seen(format!("most of that, {}, was: {work}", percent(share)))
+            .seen(format!("{} of that: {work}", percent(share)))
             .remedy("use more streams (-P), offloads, longer blocks (-l) or a larger MTU"),
         None => found.remedy(
-            "take a profile, which tells what to change: two seconds or more, with linerate there as \
+            "take a profile, which shows what to change: two seconds or more, with linerate there \
+            as \
              root or with sysctl kernel.perf_event_paranoid=1; until then more streams (-P)",
         ),
     }
@@ -72,9 +74,9 @@ fn unknown(case: &Case<'_>) -> Vec<Found> {
     silent
         .map(|role| {
             let name = words::host(&role);
-            Found::candidate(format!("the CPU of {name} may have had no time left"))
+            Found::candidate(format!("{name}'s CPU may be full"))
                 .at(&role)
-                .seen(format!("{name} tells nothing of its CPUs; the rate was {rate}"))
+                .seen(format!("{name} reports no CPU times; the rate was {rate}"))
                 .remedy(format!("run linerate on {name}, as root for a profile"))
         })
         .collect()

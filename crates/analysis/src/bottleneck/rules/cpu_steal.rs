@@ -17,7 +17,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(host: &Host<'_>) -> Option<Found> {
     let stolen = steal::stolen(host)?;
     let severity = steal::THRESHOLDS.grade(stolen.share)?;
-    let text = format!("a hypervisor takes CPU time of {} away", words::host(host.role()));
+    let text = format!("the hypervisor steals CPU time of {}", words::host(host.role()));
     let (cpu, share) = (stolen.cpu, stolen.share);
     let found = Found::new(severity.into(), text)
         .at(host.role())

@@ -33,17 +33,16 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     let mean = sum / (khz.len() as u64).max(1);
     let most = cpu.max_khz.filter(|most| mean > 0 && mean < most / 10 * 9)?;
     let host = words::host(&full.role);
-    let found =
-        Found::candidate(format!("the governor {governor} keeps CPU {number} of {host} slow"))
-            .at(&full.role)
-            .explaining(1.0 - mean as f64 / most as f64)
-            .seen(full.in_words())
-            .seen(format!("{} of at most {} MHz", count(mean / 1_000), count(most / 1_000)))
-            .remedy("choose the governor `performance` for the test")
-            .change_from(
-                Setting::CpuGovernor { governor: "performance".to_owned() },
-                Some(governor),
-            );
+    let found = Found::candidate(format!(
+        "CPU frequency governor {governor} keeps CPU {number} of {host} \
+        slow"
+    ))
+    .at(&full.role)
+    .explaining(1.0 - mean as f64 / most as f64)
+    .seen(full.in_words())
+    .seen(format!("{} of at most {} MHz", count(mean / 1_000), count(most / 1_000)))
+    .remedy("choose the governor `performance` for the test")
+    .change_from(Setting::CpuGovernor { governor: "performance".to_owned() }, Some(governor));
     Some(found)
 }
 

@@ -15,7 +15,8 @@ const PAGE: Page = Page {
     why: "Only one end may send at a time. Mostly the other end runs at full duplex, as it was \
           forced there: then each takes the frames of the other for collisions or for damaged, \
           and the more is sent the less arrives.",
-    evidence: "Duplex and auto-negotiation as `ethtool IF` shows them; `collisions` and packets of the interface.",
+    evidence: "Duplex and auto-negotiation as `ethtool IF` shows them; `collisions` and packets \
+    of the interface.",
     remedy: "Let both ends negotiate: `ethtool -s IF autoneg on`, and the same at the switch.",
     source: "ethtool(8), IEEE 802.3 clause 28",
 };
@@ -49,7 +50,7 @@ fn half(device: &Device<'_, '_>) -> Option<Found> {
     let name = device.name();
     let collisions = device.growth(counter::INTERFACE_COLLISIONS);
     let part = share(collisions, device.growth(counter::INTERFACE_TX_PACKETS));
-    let text = format!("{name} cannot send and receive at once: it runs at half duplex");
+    let text = format!("{name} runs at half duplex");
     let found =
         if part >= MANY { Found::limit(text).explaining(1.0) } else { Found::candidate(text) };
     let found = found.at(device.host.role()).seen(format!("{name}: duplex half"));

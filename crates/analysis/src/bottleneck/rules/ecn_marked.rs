@@ -23,7 +23,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(transfer: &Transfer<'_>) -> Option<Found> {
     let marks = transfer.senders.iter().map(|tcp| u64::from(tcp.congestion_marks)).sum::<u64>();
-    let text = "a managed queue on the path marks congestion: what is behind it is the limit";
+    let text = "bottleneck on the path: its queue marks congestion (ECN)";
     let is_waiting = transfer.account.shares.is_some() && transfer.may_wait_for_the_path();
     let found = match marks {
         0..FEW => return None,
@@ -33,7 +33,7 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
     let found = found
         .going(transfer.flow.outcome.direction)
         .explaining(transfer.shares().congestion_window)
-        .seen(format!("{} arrived with a mark (ECN)", counted(marks, "segment")))
+        .seen(format!("{} arrived with CE marks", counted(marks, "segment")))
         .remedy("look for the shaper or the slower link behind that queue (--observe HOST)");
     Some(found)
 }

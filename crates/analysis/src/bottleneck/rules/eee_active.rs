@@ -32,7 +32,7 @@ fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
     let is_active = device.interface.eee.as_deref() == Some("active");
     let interface = &device.interface.name;
     is_active.then(|| {
-        Found::candidate(format!("the link of {} sleeps between frames", device.name()))
+        Found::candidate(format!("Energy-Efficient Ethernet is active on {}", device.name()))
             .at(device.host.role())
             .seen(format!("Energy Efficient Ethernet is active on {interface}"))
             .seen(format!("{} packets are missing, {}", count(lost), percent(share(lost, sent))))

@@ -30,7 +30,7 @@ fn of(case: &Case<'_>, host: &Host<'_>, name: &str) -> Option<Found> {
         Flowing::In => "received",
         Flowing::Out => "sent",
     };
-    let text = format!("traffic of others takes a part of {name} of {}", words::host(host.role()));
+    let text = format!("foreign traffic on {name} of {}", words::host(host.role()));
     let is_limit = severity == Severity::Limiting && is_path_the_limit(case);
     let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
     let found = found

@@ -14,7 +14,8 @@ const PAGE: Page = Page {
            where a CPU of the receiver was full.",
     why: "The stack costs as much for a segment of 500 bytes as for one of 64 KiB that GRO has \
           put together.",
-    evidence: "`Tcp.InSegs` of the receiver, which counts what GRO has put together as one, against \
+    evidence: "`Tcp.InSegs` of the receiver, which counts what GRO has put together as one, \
+    against \
                the bytes that arrived and the sender's segment size.",
     remedy: "GRO on (`ethtool -K eth0 gro on`), a larger MTU.",
     source: "Documentation/networking/snmp_counter.rst",
@@ -41,7 +42,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         full.role == receiver || case.host(&full.role).is_some_and(|one| one.is_same_kernel(host))
     });
     let text =
-        format!("each segment climbs the stack of {} alone (no GRO)", words::host(&receiver));
+        format!("{} handles each segment separately (GRO not merging)", words::host(&receiver));
     let found = if is_full { Found::limit(text) } else { Found::note(text) };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
     let each_second = count(each_second as u64);

@@ -26,7 +26,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(device: &Device<'_, '_>) -> Option<Found> {
     let is_off = device.offload("rx-gro") == Offload::Off;
     is_off.then(|| {
-        Found::candidate(format!("packets that {} receives are not joined", device.name()))
+        Found::candidate(format!("GRO is off on {}", device.name()))
             .at(device.host.role())
             .seen("rx-gro off")
             .remedy("switch GRO on")

@@ -34,13 +34,13 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         (false, true) if !forwards => "rx-lro",
         _ => return None,
     };
-    let found = Found::candidate(format!("{} could join received packets itself", device.name()));
+    let found = Found::candidate(format!("hardware receive offload is off on {}", device.name()));
     Some(
         found
             .at(device.host.role())
             .seen(format!("{name} off"))
             .seen(format!("{} of CPU {} went to interrupts", percent(load.interrupted()), load.cpu))
-            .remedy("let the device join them, then test again")
+            .remedy("turn it on, then test again")
             .change_from(super::switch_on(device, name), Some("off")),
     )
 }

@@ -32,7 +32,7 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     (cpu.pipeline == Some(Pipeline::InOrder) && copies >= LEAST).then(|| {
         let model = cpu.model.as_deref().unwrap_or("core");
         let host = words::host(&full.role);
-        Found::candidate(format!("the {model} of {host} executes in order: it copies no faster"))
+        Found::candidate(format!("{host}'s in-order core ({model}) copies as fast as it can"))
             .at(&full.role)
             .explaining(copies / 2.0)
             .seen(format!("copies took {} of a full CPU", percent(copies)))

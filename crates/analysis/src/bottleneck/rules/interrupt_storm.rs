@@ -36,12 +36,15 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     is_storm.then(|| {
         let interface = device.interface.name.clone();
         let parameter = Coalescing::AdaptiveRx(Switch::On);
-        Found::candidate(format!("{} interrupts for nearly each packet", device.name()))
-            .at(device.host.role())
-            .seen(format!("{rate:.0} interrupts/s, each for {each:.1} received packets"))
-            .seen(format!("{} packets received", count(packets)))
-            .remedy("let the driver adapt its interrupt coalescing (where it cannot: rx-usecs 30)")
-            .change(Setting::Coalescing { interface, parameter })
+        Found::candidate(format!(
+            "interrupt storm on {}: an interrupt for nearly each packet",
+            device.name()
+        ))
+        .at(device.host.role())
+        .seen(format!("{rate:.0} interrupts/s, each for {each:.1} received packets"))
+        .seen(format!("{} packets received", count(packets)))
+        .remedy("let the driver adapt its interrupt coalescing (where it cannot: rx-usecs 30)")
+        .change(Setting::Coalescing { interface, parameter })
     })
 }
 

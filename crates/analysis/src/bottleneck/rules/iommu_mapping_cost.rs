@@ -22,8 +22,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));
-    let text = |host: &str| format!("mapping addresses for the device takes the CPU of {host}");
-    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     let told = heavy.map(|(full, found)| match mode(case, &full) {
         Some(mode) => found.seen(mode),
         None => found,
@@ -52,6 +51,8 @@ const SYMBOLS: [&str; 6] =
     ["iommu_", "iova", "arm_smmu_", "qi_submit_sync", "io_pgtable", "arm_lpae_"];
 const REMEDY: &str = "start the kernel with iommu.strict=0, or with iommu.passthrough=1 where all \
                       devices are trusted";
+/// What the CPU does, as the finding says it.
+const WORK: &str = "maps memory in the IOMMU";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.1;
 

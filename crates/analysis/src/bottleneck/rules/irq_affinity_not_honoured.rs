@@ -34,11 +34,11 @@ fn of(device: &Device<'_, '_>) -> Vec<Found> {
     });
     let found = stuck.map(|irq| {
         let text =
-            format!("interrupt {} of {} does not go where it was sent", irq.number, device.name());
+            format!("IRQ affinity not honoured: interrupt {} of {}", irq.number, device.name());
         let (allowed, effective) = (cpu::named(&irq.allowed), cpu::named(&irq.effective));
         Found::note(text)
             .at(device.host.role())
-            .seen(format!("it was sent to {allowed}, and goes to {effective}"))
+            .seen(format!("affinity {allowed}, delivered to {effective}"))
             .remedy("move the work instead, by RPS")
             .change(Setting::RpsCpus {
                 interface: device.interface.name.clone(),

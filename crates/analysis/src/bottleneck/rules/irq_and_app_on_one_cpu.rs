@@ -10,7 +10,8 @@ const PAGE: Page = Page {
     id: RuleId::IrqAndAppOnOneCpu,
     title: "IRQs and the application share a CPU",
     what: "The CPU to which an interface's interrupts come was full, with at least 40 % of its \
-           time in interrupts and as much in programs, while another was idle for half of its time.",
+           time in interrupts and as much in programs, while another was idle for half of its \
+           time.",
     why: "Each takes from the other what it needs. With the program on a core of its own both \
           have one.",
     evidence: "Times of each CPU (`/proc/stat`), and where interrupts came.",
@@ -34,7 +35,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let idle = loads.iter().find(|load| load.busy() <= 0.5)?;
     let name = device.name();
     Some(
-        Found::limit(format!("CPU {cpu} has both the interrupts of {name} and the program"))
+        Found::limit(format!("CPU {cpu} is full: IRQs of {name} and the program share it"))
             .at(device.host.role())
             .explaining(shared.interrupted())
             .seen(format!(

@@ -36,15 +36,15 @@ fn of(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
     is_long.then(|| {
         let interface = device.interface.name.clone();
         let parameter = Coalescing::RxMicros(LITTLE);
-        Found::candidate(format!("{} holds interrupts back for long", device.name()))
+        Found::candidate(format!("long interrupt coalescing delay on {}", device.name()))
             .at(device.host.role())
             .explaining(held.as_secs_f64() / middle.as_secs_f64().max(f64::MIN_POSITIVE))
             .seen(format!(
-                "rx-usecs is {}, the middle round trip {}",
+                "rx-usecs is {}, the median round trip {}",
                 held.as_micros(),
                 show_duration(middle)
             ))
-            .remedy("hold interrupts back for less time")
+            .remedy("shorten the interrupt coalescing delay")
             .change_from(Setting::Coalescing { interface, parameter }, Some(held.as_micros()))
     })
 }

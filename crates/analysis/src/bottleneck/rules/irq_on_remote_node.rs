@@ -42,7 +42,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         return None;
     }
     let name = device.name();
-    let text = format!("interrupts of {name} go to another memory node");
+    let text = format!("IRQs of {name} go to a remote NUMA node");
     let is_fast = device.interface.speed_mbps.is_some_and(|speed| speed >= FAST);
     let found = if is_fast { Found::candidate(text) } else { Found::note(text) };
     let list: Vec<_> = own.iter().map(ToString::to_string).collect();

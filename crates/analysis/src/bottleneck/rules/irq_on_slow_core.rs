@@ -45,7 +45,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let first = misplaced.first()?;
     let most = fast.iter().filter_map(|cpu| cpu::speed(inventory, *cpu)).max()?;
     let name = words::host(host.role());
-    let text = format!("interrupts of the network go to slow cores on {name}");
+    let text = format!("network IRQs go to slow cores on {name}");
     let loads = Load::of(host);
     let load = loads.iter().find(|load| load.cpu == first.cpu);
     let found = match load {

@@ -36,7 +36,7 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let is_told = runs && !irqs.is_empty() && inventory.cpus.len() > 1;
     is_told.then(|| {
         let host = words::host(device.host.role());
-        Found::note(format!("{SERVICE} moves the interrupts of {}", device.name()))
+        Found::note(format!("{SERVICE} moves the IRQs of {}", device.name()))
             .at(device.host.role())
             .seen(format!("{SERVICE} runs on {host}; interrupts {}", irqs.join(", ")))
             .remedy("stop it before you place interrupts or compare")

@@ -62,7 +62,7 @@ fn by_counters(device: &Device<'_, '_>) -> Option<Found> {
         BitRate::from_bits_per_second(device.interface.speed_mbps?.saturating_mul(1_000_000));
     let name = device.name();
     Some(
-        Found::limit(format!("the link of {name} is full, and not with the test alone"))
+        Found::limit(format!("the link of {name} is full, partly with other traffic"))
             .at(device.host.role())
             .explaining(1.0)
             .seen(format!("{name} carried {} of {speed}", percent(filled)))

@@ -38,7 +38,8 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     }
     let filled = device.filled().filter(|_| case.test.is_some());
     let name = device.name();
-    let text = format!("{name} runs at {} Mbit/s, and could at {}", count(speed), count(possible));
+    let text =
+        format!("low link speed: {name} runs at {} of {} Mbit/s", count(speed), count(possible));
     let found = match (filled, interface.peer_mbps) {
         (Some(filled), _) if filled >= FULL => Found::limit(text).explaining(1.0),
         // Who can more may have nobody at the other end who can.
@@ -49,7 +50,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         "{name}: {} Mbit/s negotiated, {} at most, the other end offers {}",
         count(speed),
         count(most),
-        interface.peer_mbps.map_or_else(|| "what it does not tell".to_owned(), count)
+        interface.peer_mbps.map_or_else(|| "an unknown speed".to_owned(), count)
     ));
     let found = match filled {
         Some(filled) => found.seen(format!("the link was filled to {}", percent(filled))),

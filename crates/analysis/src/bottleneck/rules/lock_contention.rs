@@ -19,12 +19,13 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Locking);
-    let text = |host: &str| format!("CPUs of {host} wait for locks");
-    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
 }
 
 const REMEDY: &str = "give each thread a queue and a socket of its own (-P, --cpus, XPS)";
+/// What the CPU does, as the finding says it.
+const WORK: &str = "waits for locks";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.10;
 

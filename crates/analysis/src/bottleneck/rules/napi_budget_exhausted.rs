@@ -36,11 +36,11 @@ fn of(host: &Host<'_>) -> Option<Found> {
         let setting = |name: &str, unset: u64| host.setting(name).unwrap_or(unset);
         let budget = setting(BUDGET, 300);
         let micros = setting(MICROS, 2_000);
-        Found::candidate(format!("softirq stops before it has fetched everything on {name}"))
+        Found::candidate(format!("the NAPI budget runs out on {name} (time_squeeze)"))
             .at(host.role())
             .seen(format!("the budget ran out {} times, {rate:.0}/s", count(times)))
             .seen(format!("it is {} packets or {} us", count(budget), count(micros)))
-            .remedy("let softirq fetch more in one run")
+            .remedy("raise the NAPI budget")
             .change_from(super::sysctl(BUDGET, budget.saturating_mul(2)), Some(budget))
             .change_from(super::sysctl(MICROS, micros.saturating_mul(2)), Some(micros))
     })

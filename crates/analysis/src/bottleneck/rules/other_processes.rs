@@ -21,7 +21,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let test = case.test?;
     let crowd = others_cpu::crowd(test, host)?;
     let severity = crowd.severity()?;
-    let fact = format!("other processes take CPU time of {}", words::host(host.role()));
+    let fact = format!("other processes use the CPUs of {}", words::host(host.role()));
     // A host that reports how long its own threads waited is judged by that.
     let is_known = run_delay::share(test, host).is_some();
     let severity = if is_known { Severity::Noticeable } else { severity };
@@ -29,7 +29,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let found = found
         .at(host.role())
         .explaining(crowd.waited.min(crowd.taken))
-        .seen(format!("they took {} of a CPU", percent(crowd.taken)))
+        .seen(format!("they used {}", words::cpus(crowd.taken)))
         .seen(format!("some task waited for a CPU {} of the time", percent(crowd.waited)))
         .remedy("stop them, or choose CPUs that are free (--cpus)");
     Some(found)

@@ -40,15 +40,18 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     }
     let (name, interface) = (device.name(), &device.interface.name);
     Some(
-        Found::candidate(format!("nothing at {name} keeps the rate that the kernel was told"))
-            .at(device.host.role())
-            .going(told.outcome.direction)
-            .seen(format!("the kernel was to space datagrams; {name} has {}", kinds.join(", ")))
-            .remedy("let fq space the datagrams, or the program (--pacing even)")
-            .change_from(
-                Setting::RootQdisc { interface: interface.clone(), kind: "fq".to_owned() },
-                kinds.first(),
-            ),
+        Found::candidate(format!(
+            "pacing without fq on {name}: nothing enforces \
+        SO_MAX_PACING_RATE"
+        ))
+        .at(device.host.role())
+        .going(told.outcome.direction)
+        .seen(format!("SO_MAX_PACING_RATE is set; {name} has {}", kinds.join(", ")))
+        .remedy("use fq, or let the program pace (--pacing even)")
+        .change_from(
+            Setting::RootQdisc { interface: interface.clone(), kind: "fq".to_owned() },
+            kinds.first(),
+        ),
     )
 }
 

@@ -33,7 +33,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if !is_spurious && !is_seen {
         return None;
     }
-    let text = "segments change their order on the path, and TCP takes them for lost";
+    let text = "packet reordering on the path causes spurious retransmissions";
     let found =
         if is_spurious && transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
             Found::limit(text)
@@ -51,7 +51,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(transfer.shares().congestion_window)
         .seen(format!(
-            "{} sent again, {} of them had arrived; the order changed {}",
+            "{} retransmitted, {} of them spuriously; reordering seen {}",
             counted(account.retransmitted_segments, "segment"),
             percent(transfer.spurious()),
             counted(account.reorderings, "time")

@@ -11,7 +11,7 @@ const PAGE: Page = Page {
     id: RuleId::PathMtuExceeded,
     title: "Packets exceed the path MTU",
     what: "A host gave up putting packets together or taking them apart, or TCP found by probing \
-           that larger ones vanish; or the path takes smaller packets than the interface.",
+           that larger ones vanish; or the path MTU is below the interface's MTU.",
     why: "One lost fragment loses the whole datagram. Where a router drops what is too large and \
           its message does not come back, connections open and then stand still.",
     evidence: "`ReasmFails` and `FragFails` of IP, `TCPMTUPFail`; the path MTU of TCP's sockets \
@@ -35,7 +35,7 @@ fn failed(host: &Host<'_>) -> Option<Found> {
     let grown = COUNTERS.map(|counter| (counter, host.growth(counter).unwrap_or(0)));
     let grown = grown.into_iter().filter(|(_, grown)| *grown >= ENOUGH);
     let found = Found::candidate(format!(
-        "packets are too large for the path, as {} counts",
+        "packets exceed the path MTU, by the counters of {}",
         words::host(host.role())
     ));
     let found = grown.fold(found.at(host.role()), |found, (name, grown)| {
@@ -59,7 +59,7 @@ fn smaller(case: &Case<'_>) -> Option<Found> {
     let own = device.interface.mtu;
     // A path MTU is below 64 KiB, whatever a loopback has.
     (path < own && path < LARGEST).then(|| {
-        Found::note("the path takes smaller packets than the interface")
+        Found::note("the path MTU is below the interface's MTU")
             .at(device.host.role())
             .seen(format!(
                 "path MTU {} bytes, {} has {}",

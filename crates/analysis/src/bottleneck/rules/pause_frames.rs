@@ -12,7 +12,8 @@ use measurement::host::counter;
 const PAGE: Page = Page {
     id: RuleId::PauseFrames,
     title: "Pause frames (Ethernet flow control)",
-    what: "An interface got pause frames while it sent the test, or sent them while it received it.",
+    what: "An interface got pause frames while it sent the test, or sent them while it received \
+    it.",
     why: "With flow control (IEEE 802.3x) who cannot keep up stops the other end of the link in \
           place of dropping: the rate falls, and every counter of drops stays at zero. A switch \
           passes the stop on, to others as well.",
@@ -45,8 +46,8 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<Found
     let rate = *most as f64 / device.host.span().as_secs_f64();
     let interface = device.name();
     let text = match frames {
-        Flowing::In => format!("the other end of the link of {interface} makes it pause"),
-        Flowing::Out => format!("{interface} cannot keep up, and makes the sender pause"),
+        Flowing::In => format!("pause frames from the other end of the link stop {interface}"),
+        Flowing::Out => format!("{interface} cannot keep up and sends pause frames"),
     };
     let found = if rate >= OFTEN { Found::limit(text) } else { Found::candidate(text) };
     let found = found.at(device.host.role()).going(direction);

@@ -41,7 +41,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let share = stood.as_secs_f64() / span.as_secs_f64();
     (share >= stopped::LIMITING).then(|| {
         let name = words::host(host.role());
-        Found::limit(format!("linerate on {name} stands still again and again"))
+        Found::limit(format!("linerate on {name} was stopped again and again"))
             .at(host.role())
             .explaining(share)
             .seen(format!(

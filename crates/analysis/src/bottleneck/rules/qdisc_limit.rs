@@ -14,7 +14,7 @@ const PAGE: Page = Page {
     id: RuleId::QdiscLimit,
     title: "Queueing discipline shapes or drops",
     what: "A discipline at an interface that sends the test held it to a rate, or dropped a good \
-           part of what is missing; or a policer at one that receives did.",
+           part of the loss; or a policer at one that receives did.",
     why: "A shaper is a limit that somebody set. A queue that overflows is a link, or a device, \
           that is slower than what is sent.",
     evidence: "`drops`, `overlimits` and `packets` of each discipline (`tc -s qdisc`), their kind.",
@@ -46,7 +46,7 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
         return None;
     }
     let (name, kind) = (device.name(), one.kind);
-    let found = Found::limit(format!("the shaper {kind} holds {name} to its rate"));
+    let found = Found::limit(format!("limited by a shaper on {name}: {kind}"));
     let found = found.at(device.host.role()).explaining(1.0);
     let found = found.seen(told(one));
     let is_policy = one.drops > 0;
@@ -54,7 +54,7 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
         if is_policy { found.seen(format!("it dropped {}", count(one.drops))) } else { found };
     let interface = &device.interface.name;
     Some(found.remedy(format!(
-        "raise its rate (tc qdisc show dev {interface} tells it), or remove it: tc qdisc del dev \
+        "raise its rate (tc qdisc show dev {interface} shows it), or remove it: tc qdisc del dev \
          {interface} root"
     )))
 }
@@ -65,21 +65,17 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
     let blame = case.blame(device.host, flowing, one.drops)?;
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
     let (text, advice) = if is_policer {
-        let text = format!("a filter at the entry of {name} drops");
+        let text = format!("an ingress policer on {name} drops packets");
         (text, format!("look for a policer: tc filter show dev {interface} ingress"))
     } else {
-        let text = format!("the sending queue {kind} of {name} drops");
+        let text = format!("qdisc {kind} on {name} drops packets");
         (text, "send less at once (--pacing), or let fq space packets".to_owned())
     };
     let found = Found::new(blame.certainty, text)
         .at(device.host.role())
         .explaining(blame.share)
         .seen(told(one))
-        .seen(format!(
-            "it dropped {}, {} of what is missing",
-            count(one.drops),
-            percent(blame.share)
-        ))
+        .seen(format!("it dropped {}, {} of the loss", count(one.drops), percent(blame.share)))
         .remedy(advice);
     if is_policer || kind == FQ {
         return Some(found);
@@ -92,7 +88,7 @@ const FQ: &str = "fq";
 
 fn told(one: &Discipline<'_>) -> String {
     format!(
-        "{} {}: {} packets, {} times over its limit",
+        "{} {}: {} packets, {} overlimits",
         one.kind,
         one.handle.trim_end_matches(':'),
         count(one.packets),

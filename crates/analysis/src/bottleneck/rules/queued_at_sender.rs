@@ -27,7 +27,10 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let names = [counter::TCP_SPURIOUS_RTX_HOST_QUEUES, counter::TCP_WQUEUE_TOO_BIG];
     let grown = transfer::grown(case.host(&sender), &names);
     (!grown.is_empty()).then(|| {
-        let text = format!("segments are stuck in the queue of {}", words::host(&sender));
+        let text = format!(
+            "segments are queued at the sender, {} (qdisc or driver)",
+            words::host(&sender)
+        );
         let share = transfer.shares().congestion_window;
         Found::candidate(text)
             .at(&sender)

@@ -42,15 +42,12 @@ fn full(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let name = device.name();
     let share = load.interrupted();
     Some(
-        Found::limit(format!(
-            "one core, CPU {}, does all the work of receiving on {name}",
-            load.cpu
-        ))
-        .at(device.host.role())
-        .explaining(share)
-        .seen(format!("{} of CPU {} went to interrupts and softirq", percent(share), load.cpu))
-        .seen(format!("it got {} interrupts of {name}, nearly all", count(arrivals.total())))
-        .remedy(remedy(device, load.cpu)),
+        Found::limit(format!("CPU {} does all receive processing for {name}", load.cpu))
+            .at(device.host.role())
+            .explaining(share)
+            .seen(format!("{} of CPU {} went to interrupts and softirq", percent(share), load.cpu))
+            .seen(format!("it got {} interrupts of {name}, nearly all", count(arrivals.total())))
+            .remedy(remedy(device, load.cpu)),
     )
 }
 
@@ -67,12 +64,12 @@ fn remedy(device: &Device<'_, '_>, full: u32) -> Remedy {
             ("use more of its channels", Setting::Channels { interface, kind, count })
         }
         None if others.is_empty() => {
-            return "let other CPUs take part with RPS: /sys/class/net/*/queues/rx-*/rps_cpus"
+            return "spread packets over other CPUs with RPS: /sys/class/net/*/queues/rx-*/rps_cpus"
                 .into();
         }
         None => {
             let cpus = others.into_iter().collect();
-            ("let other CPUs take part", Setting::RpsCpus { interface, queue: 0, cpus })
+            ("spread packets over other CPUs (RPS)", Setting::RpsCpus { interface, queue: 0, cpus })
         }
     };
     Remedy::from(sentence).with(Change::new(device.host.role(), setting))
@@ -111,7 +108,7 @@ fn crowded(host: &Host<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
     let named: Vec<_> = irqs.iter().map(|(number, name)| format!("{number} ({name})")).collect();
     let other = cpu::online(&host.evidence.inventory).map(|one| one.number).find(|one| *one != cpu);
     let last = irqs.last().map_or(0, |(number, _)| *number);
-    Found::candidate(format!("CPU {cpu} of {name} gets the interrupts of the network alone"))
+    Found::candidate(format!("CPU {cpu} of {name} gets all network interrupts"))
         .at(host.role())
         .seen(format!("interrupts {} come to CPU {cpu}, and to hardly any other", named.join(", ")))
         .remedy("give each a CPU of its own")

@@ -33,7 +33,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         return None;
     }
     let part = share(drops, transfer.account.retransmitted_segments).min(1.0);
-    let text = format!("TCP of {} drops what has arrived", words::host(&receiver));
+    let text = format!("TCP of {} drops or prunes received segments", words::host(&receiver));
     let found = if part >= 0.5 && transfer.may_wait_for_the_path() {
         Found::limit(text)
     } else {
@@ -44,7 +44,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(part)
         .seen(transfer::in_words(&grown))
-        .seen(format!("that is {} of the segments that were sent again", percent(part)))
+        .seen(format!("{} of the retransmitted segments", percent(part)))
         .remedy("raise net.ipv4.tcp_rmem there, and give the reader a CPU of its own (--cpus)");
     Some(found)
 }

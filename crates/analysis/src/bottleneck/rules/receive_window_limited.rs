@@ -21,7 +21,8 @@ const PAGE: Page = Page {
                trip tell a small buffer, whose window is all under way in each round trip, from a \
                slow reader, whose window closes (`TCPToZeroWindowAdv`, `TCPWantZeroWindowAdv`), or \
                that read nothing for whole steps of 100 ms.",
-    remedy: "A small buffer: leave `-w` out, or raise the third number of `net.ipv4.tcp_rmem` above \
+    remedy: "A small buffer: leave `-w` out, or raise the third number of `net.ipv4.tcp_rmem` \
+    above \
              twice the rate times the round trip. A slow reader: a CPU of its own, fewer programs \
              beside it, `--engine msg-trunc` to see what reading costs.",
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
@@ -49,7 +50,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .at(&receiver)
         .going(transfer.flow.outcome.direction)
         .explaining(share)
-        .seen(format!("its window had no room for {} of the time", percent(share)))
+        .seen(format!("receive-window limited for {} of the time", percent(share)))
         .remedy(reason.remedy(case, transfer));
     for evidence in reason.evidence(transfer) {
         found = found.seen(evidence);
@@ -115,7 +116,7 @@ impl Cause {
             Self::Buffer => format!("the receive window of {host} is too small for this path"),
             Self::Reader { .. } => format!("the program that receives on {host} reads too slowly"),
             Self::Either => {
-                format!("the receive window of {host} limits: its buffer, or its reader")
+                format!("limited by the receive window of {host}: small buffer or slow reader")
             }
         }
     }
@@ -152,7 +153,7 @@ impl Cause {
         let buffer = if is_enough {
             "leave -w out: the kernel's own buffer may be large enough"
         } else {
-            "leave -w out, and let the kernel's own buffer be larger"
+            "leave -w out, and raise the kernel's maximum"
         };
         let remedy = match self {
             Self::Buffer => Remedy::from(buffer),
@@ -225,10 +226,10 @@ mod tests {
             let host = scene::host(record, &Role::Peer);
             scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
-        assert!(chosen.contains("its buffer, or its reader"), "{chosen}");
+        assert!(chosen.contains("small buffer or slow reader"), "{chosen}");
         let still = text(|record| record.peer_pulses[0].bytes[20..50].fill(0));
         assert!(still.contains("on the server reads too slowly"), "{still}");
         let unknown = text(|record| scene::sent(record).min_rtt_micros = 50);
-        assert!(unknown.contains("its buffer, or its reader"), "{unknown}");
+        assert!(unknown.contains("small buffer or slow reader"), "{unknown}");
     }
 }

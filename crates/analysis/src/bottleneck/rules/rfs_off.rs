@@ -36,11 +36,14 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     let forwards = device.host.setting("net.ipv4.ip_forward") == Some(1);
     (!on.is_empty() && is_off && !forwards).then(|| {
         let each = TABLE / on.len() as u64;
-        let found = Found::note(format!("RPS of {} does not follow the program", device.name()))
-            .at(device.host.role())
-            .seen(format!("RPS is on for {} queues, rps_sock_flow_entries is {entries}", on.len()))
-            .remedy("give RFS a table of flows, and each queue its part of it")
-            .change_from(super::sysctl(ENTRIES, TABLE), Some(entries));
+        let found = Found::note(format!(
+            "RFS is off on {}: RPS does not follow the program",
+            device.name()
+        ))
+        .at(device.host.role())
+        .seen(format!("RPS is on for {} queues, rps_sock_flow_entries is {entries}", on.len()))
+        .remedy("configure the flow tables of RFS")
+        .change_from(super::sysctl(ENTRIES, TABLE), Some(entries));
         on.iter().fold(found, |found, one| {
             let queue = one.queue.strip_prefix("rx-").and_then(|number| number.parse().ok());
             let Some(queue) = queue else { return found };

@@ -26,13 +26,13 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let dropped = host.sum(counter::SOFTNET_FLOW_LIMIT_COUNT)?;
     let blame = case.blame(host, Flowing::In, dropped)?;
     let name = words::host(host.role());
-    let text = format!("the kernel drops a large flow in favour of small ones on {name}");
+    let text = format!("the RPS flow limit drops packets on {name}");
     Some(
         Found::new(blame.certainty, text)
             .at(host.role())
             .explaining(blame.share)
             .seen(format!(
-                "flow limit dropped {} packets, {} of what is missing",
+                "flow limit dropped {} packets, {} of the loss",
                 count(dropped),
                 percent(blame.share)
             ))

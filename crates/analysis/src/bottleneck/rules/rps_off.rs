@@ -37,7 +37,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         return None;
     }
     let name = device.name();
-    let text = format!("one core receives for {name}: it has one queue, and RPS is off");
+    let text = format!("one CPU receives for {name}: it has one RX queue, and RPS is off");
     let found = match taken {
         Some(load) => Found::candidate(text).seen(format!(
             "{} of CPU {} went to interrupts and softirq",
@@ -53,7 +53,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         found
             .at(device.host.role())
             .seen(format!("rps_cpus of {interface} is 0, {} CPUs are online", cpus.len()))
-            .remedy(format!("let RPS give packets to {}", cpu::named(&others)))
+            .remedy(format!("let RPS use {}", cpu::named(&others)))
             .change_from(
                 Setting::RpsCpus {
                     interface: interface.clone(),

@@ -39,18 +39,15 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         .collect();
     let is_needless = queues > 1 && cpus > 1 && queues >= cpus && !on.is_empty();
     is_needless.then(|| {
-        let found = Found::note(format!(
-            "RPS of {} moves what its queues have placed already",
-            device.name()
-        ))
-        .at(device.host.role())
-        .seen(format!(
-            "{} for {} CPUs, RPS is on for {}",
-            counted(queues as u64, "queue"),
-            count(cpus as u64),
-            count(on.len() as u64)
-        ))
-        .remedy("switch RPS off for each queue");
+        let found = Found::note(format!("RPS of {} repeats what RSS has done", device.name()))
+            .at(device.host.role())
+            .seen(format!(
+                "{} for {} CPUs, RPS is on for {}",
+                counted(queues as u64, "queue"),
+                count(cpus as u64),
+                count(on.len() as u64)
+            ))
+            .remedy("switch RPS off for each queue");
         on.iter().fold(found, |found, (queue, cpus)| {
             let interface = device.interface.name.clone();
             let setting = Setting::RpsCpus { interface, queue: *queue, cpus: CpuMask::default() };

@@ -42,7 +42,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>, streams: usize) -> Option<Found>
     let is_uneven = queues.len() > 1 && *most as f64 > mean * UNEVEN;
     is_uneven.then(|| {
         let name = device.name();
-        Found::candidate(format!("one receive queue of {name} gets most of the packets"))
+        Found::candidate(format!("RSS imbalance: one RX queue of {name} gets most of the packets"))
             .at(device.host.role())
             .explaining(1.0 - mean / *most as f64)
             .seen(format!(

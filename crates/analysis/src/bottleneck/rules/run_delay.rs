@@ -25,7 +25,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
         return None;
     }
     let name = words::host(host.role());
-    let fact = format!("linerate has to wait for a CPU on {name}");
+    let fact = format!("linerate waits for a CPU on {name} (run delay)");
     let found = Found::new(severity.into(), fact)
         .at(host.role())
         .explaining(share)
@@ -34,7 +34,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let others =
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
     Some(match others {
-        Some(others) => found.seen(format!("other processes took {} of a CPU", percent(others))),
+        Some(others) => found.seen(format!("other processes used {}", words::cpus(others))),
         None => found,
     })
 }

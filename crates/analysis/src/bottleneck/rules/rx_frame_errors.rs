@@ -28,14 +28,14 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let counters = COUNTERS.map(|each| (each.field(), device.growth(each)));
     let damaged = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::In, damaged)?;
-    let text = format!("frames reach {} damaged", device.name());
+    let text = format!("{} receives damaged frames (CRC errors)", device.name());
     let found = Found::new(blame.certainty, text).at(device.host.role()).explaining(blame.share);
     let shown = counters.iter().filter(|(_, grown)| *grown > 0);
     let found = shown.fold(found, |found, (field, grown)| {
         found.seen(format!("{field} of {} grew by {}", device.interface.name, count(*grown)))
     });
     let part = share(damaged, damaged.saturating_add(device.growth(counter::INTERFACE_RX_PACKETS)));
-    let found = found.seen(format!("{} of what came", percent(part)));
+    let found = found.seen(format!("{} of the received frames", percent(part)));
     Some(found.remedy("replace the cable or the transceiver; no setting helps"))
 }
 

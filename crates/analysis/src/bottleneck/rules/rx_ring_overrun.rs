@@ -33,19 +33,21 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let missed = missed_frames::missed(device.host, &device.interface.name)?;
     let blame = case.blame(device.host, Flowing::In, missed.frames)?;
     let interface = device.name();
-    let found =
-        Found::new(blame.certainty, format!("{interface} drops frames that nobody fetches"));
+    let found = Found::new(blame.certainty, format!("RX ring overrun on {interface}"));
     let found = found.at(device.host.role()).explaining(blame.share).seen(format!(
-        "{} of {interface} grew by {}, {} of what is missing",
+        "{} of {interface} grew by {}, {} of the loss",
         missed.name,
         count(missed.frames),
         percent(blame.share)
     ));
     Some(match device.interface.rings.get("rx").and_then(|ring| Some((ring.current, ring.most?))) {
         Some((current, most)) if current < most => found
-            .remedy("let the RX ring be larger, which helps against bursts")
+            .remedy("enlarge the RX ring, which helps against bursts")
             .change_from(ring(device, larger(current, most)), Some(current)),
-        _ => found.remedy("give the receiving work to more or faster cores, or send less at once"),
+        _ => found.remedy(
+            "spread receive processing over more or faster cores, or send less at \
+        once",
+        ),
     })
 }
 

@@ -34,23 +34,19 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     }
     let blame = case.blame(device.host, Flowing::In, drops.frames)?;
     let interface = device.name();
-    let text = format!("the receive ring of {interface} is too short for bursts");
+    let text = format!("the RX ring of {interface} is too small for bursts");
     Some(
         Found::new(blame.certainty, text)
             .at(device.host.role())
             .explaining(blame.share)
+            .seen(format!("{} descriptors of {} possible", count(ring.current), count(most)))
             .seen(format!(
-                "{} descriptors of {} that it can have",
-                count(ring.current),
-                count(most)
-            ))
-            .seen(format!(
-                "{} grew by {}, {} of what is missing, and no core was full",
+                "{} grew by {}, {} of the loss, and no core was full",
                 drops.name,
                 count(drops.frames),
                 percent(blame.share)
             ))
-            .remedy("let the RX ring be larger, then test again")
+            .remedy("enlarge the RX ring, then test again")
             .change_from(
                 rx_ring_overrun::ring(device, rx_ring_overrun::larger(ring.current, most)),
                 Some(ring.current),

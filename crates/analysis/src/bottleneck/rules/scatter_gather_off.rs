@@ -21,8 +21,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn of(device: &Device<'_, '_>) -> Option<Found> {
-    let text =
-        format!("{} cannot gather pieces: packets are copied before they are sent", device.name());
+    let text = format!(
+        "scatter-gather is off on {}: packets are copied before they are sent",
+        device.name()
+    );
     let (found, remedy) = match device.offload("tx-scatter-gather") {
         Offload::Off => {
             let found = Found::candidate(text).at(device.host.role());
@@ -31,7 +33,7 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
         }
         Offload::Missing => (
             Found::note(text).seen("tx-scatter-gather off [fixed]"),
-            "the device has none: zero-copy only costs here",
+            "the device has no scatter-gather: zero-copy only costs here",
         ),
         Offload::On | Offload::Unknown => return None,
     };

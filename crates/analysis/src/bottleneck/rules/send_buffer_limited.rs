@@ -39,8 +39,8 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .at(&sender)
         .going(transfer.flow.outcome.direction)
         .explaining(share)
-        .seen(format!("all of it was under way for {} of the time", percent(share)))
-        .remedy("leave -w out, and let the kernel's own buffer be larger")
+        .seen(format!("send-buffer limited for {} of the time", percent(share)))
+        .remedy("leave -w out, and raise the kernel's maximum")
         .change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}")));
     Some(match buffer(case, transfer) {
         Some(evidence) => found.seen(evidence),

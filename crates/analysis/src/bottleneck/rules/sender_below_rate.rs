@@ -27,14 +27,14 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sender = flow.sender();
     let worker = workers::limiting(test, &sender);
     let full = load::full(case).into_iter().find(|full| full.role == sender);
-    let fact = format!("{} cannot send the rate that was asked", words::host(&sender));
+    let fact = format!("{} cannot send the requested rate", words::host(&sender));
     let is_shown = worker.is_some() || full.is_some();
     let found = if is_shown { Found::limit(fact) } else { Found::candidate(fact) };
     let mut found = found
         .at(&sender)
         .going(flow.outcome.direction)
         .explaining(missing)
-        .seen(format!("sent {} of the {asked} asked ({})", offered.rate, percent(kept)))
+        .seen(format!("sent {} of the requested {asked} ({})", offered.rate, percent(kept)))
         .remedy(
             "use longer datagrams (-l), more streams (-P) or faster engines (--fastest), or ask \
              for less (-b)",
@@ -46,7 +46,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     if let Some(full) = full {
         found = found.seen(full.in_words());
         if let Some((work, share)) = full.most() {
-            found = found.seen(format!("most of that, {}, was: {work}", percent(share)));
+            found = found.seen(format!("{} of that: {work}", percent(share)));
         }
     }
     Some(found)

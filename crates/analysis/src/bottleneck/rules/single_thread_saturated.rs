@@ -35,7 +35,7 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
     let is_alone = test.record.plan.streams == 1 && case.flows().len() == 1;
     (is_alone && idle > 0).then(|| {
         let name = words::host(role);
-        Found::limit(format!("one stream is one thread, and that one is full on {name}"))
+        Found::limit(format!("one thread is full on {name} while other CPUs idle"))
             .at(role)
             .explaining(worker.utilisation)
             .seen(format!(

@@ -25,11 +25,11 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let asked = case.test?.record.plan.options.window?.bytes();
     let on_the_way = transfer.on_the_way()?;
     (asked as f64 <= 2.0 * on_the_way).then(|| {
-        Found::candidate("the socket buffer that was asked for (-w) is too small for this path")
+        Found::candidate("the requested socket buffer (-w) is below the bandwidth-delay product")
             .going(transfer.flow.outcome.direction)
             .explaining(0.5)
             .seen(format!(
-                "{} bytes were asked, {on_the_way:.0} bytes are under way for a stream",
+                "{} bytes requested, bandwidth-delay product {on_the_way:.0} bytes for each stream",
                 count(asked)
             ))
             .remedy("leave -w out: the kernel chooses a buffer that fits")

@@ -36,7 +36,7 @@ fn of(host: &Host<'_>) -> Option<Found> {
     let is_network = OTHERS.iter().all(|kind| ran(*kind) <= network);
     is_network.then(|| {
         let name = words::host(host.role());
-        Found::limit(format!("softirq takes CPU {} of {name} whole", load.cpu))
+        Found::limit(format!("softirq saturates CPU {} of {name}", load.cpu))
             .at(host.role())
             .explaining(load.interrupted())
             .seen(format!(

@@ -34,18 +34,16 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let longer = now.unwrap_or(DEFAULT).saturating_mul(MORE);
     let name = words::host(host.role());
     Some(
-        Found::new(blame.certainty, format!("the backlog of a CPU overflows on {name}"))
+        Found::new(blame.certainty, format!("softnet backlog overflow on {name}"))
             .at(host.role())
             .explaining(blame.share)
             .seen(format!(
-                "{} packets dropped before the stack, {} of what is missing; {} of them on CPU {cpu}",
+                "{} packets dropped before the stack, {} of the loss; {} of them on CPU {cpu}",
                 count(dropped.packets),
                 percent(blame.share),
                 count(dropped.most)
             ))
-            .remedy(format!(
-                "let the backlog be longer, or, where CPU {cpu} is full, give RPS more CPUs"
-            ))
+            .remedy(format!("enlarge the backlog, or, where CPU {cpu} is full, give RPS more CPUs"))
             .change_from(super::sysctl(BACKLOG, longer), now),
     )
 }

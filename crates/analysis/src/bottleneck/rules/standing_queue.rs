@@ -35,7 +35,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         return None;
     }
     let share = waited.as_secs_f64() / trip.as_secs_f64();
-    let text = "a queue on the path is always full: what is behind it is the limit";
+    let text = format!("bottleneck on the path; its full queue adds {}", transfer::shown(waited));
     let found = if transfer.account.shares.is_some() && have_time(case) {
         Found::limit(text)
     } else {

@@ -20,12 +20,13 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::SystemCall);
-    let text = |host: &str| format!("entering the kernel takes the CPU of {host}");
-    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
 }
 
 const REMEDY: &str = "move more with each call: --fastest, or longer blocks or datagrams (-l)";
+/// What the CPU does, as the finding says it.
+const WORK: &str = "enters system calls";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.20;
 

@@ -25,7 +25,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn of(host: &Host<'_>) -> Option<Found> {
     let times = host.growth(counter::TCP_MEMORY_PRESSURES).filter(|times| *times > 0)?;
-    let text = format!("the memory of all TCP sockets ran short on {}", words::host(host.role()));
+    let text = format!("TCP memory pressure on {} (tcp_mem)", words::host(host.role()));
     let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
     let found = Found::candidate(text).at(host.role()).explaining(0.5).seen(seen);
     Some(found.remedy("raise all three numbers of net.ipv4.tcp_mem there, or use fewer streams"))

@@ -17,7 +17,8 @@ const PAGE: Page = Page {
           drops what is above it, and then the loss is how it says so.",
     evidence: "`tcpi_bytes_retrans` against the bytes sent; duplicate SACKs; drops of both ends.",
     remedy: "Find where: cable and port, a shaper, a router's queue (`--observe HOST`); pace the \
-             sender (`tc qdisc replace dev eth0 root fq`), or another congestion control (`-C bbr`).",
+             sender (`tc qdisc replace dev eth0 root fq`), or another congestion control (`-C \
+             bbr`).",
     source: "M. Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm; \
              RFC 9438",
 };
@@ -39,7 +40,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if is_theirs {
         return None;
     }
-    let text = format!("the path loses segments ({} of the bytes were sent again)", percent(lost));
+    let text = format!("segment loss on the path ({} of the bytes retransmitted)", percent(lost));
     let share = transfer.shares().congestion_window;
     let found = if transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
         Found::limit(text)
@@ -50,7 +51,7 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!(
-            "{} sent again, {} of them without need; counters of the ends explain {}",
+            "{} retransmitted, {} of them spuriously; the ends count {}",
             counted(segments, "segment"),
             percent(transfer.spurious()),
             counted(at_the_ends, "drop")

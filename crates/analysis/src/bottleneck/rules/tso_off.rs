@@ -35,7 +35,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .collect();
     let (first, _) = off.first()?;
     let version = if *first == NAMES[1] { " over IPv6" } else { "" };
-    let text = format!("CPUs cut TCP{version} into segments at {}", device.name());
+    let text = format!("TSO{version} is off on {}", device.name());
     let could = off.iter().any(|(_, state)| *state == Offload::Off);
     let full = load::full(case).into_iter().find(|full| case.is_of(&full.role, device.host));
     let found = match &full {
@@ -52,15 +52,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let is_without_gso = device.offload("tx-generic-segmentation") == Offload::Off;
     let found = found.at(device.host.role()).seen(shown.join(", "));
     Some(if could {
-        found
-            .remedy("let the device cut segments")
-            .change_from(super::switch_on(device, "tso"), Some("off"))
+        found.remedy("turn TSO on").change_from(super::switch_on(device, "tso"), Some("off"))
     } else if is_without_gso {
         found
-            .remedy("the device cannot; let the stack do it late")
+            .remedy("the device has no TSO; turn GSO on")
             .change_from(super::switch_on(device, "gso"), Some("off"))
     } else {
-        found.remedy("the device has none: larger frames save as much (ip link set mtu)")
+        found.remedy("the device has no TSO: larger frames save as much (ip link set mtu)")
     })
 }
 

@@ -30,15 +30,15 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let unsent = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::Out, unsent)?;
     let name = device.name();
-    let found = Found::new(blame.certainty, format!("{name} does not send what it got"));
+    let found = Found::new(blame.certainty, format!("{name} drops packets on transmission"));
     let found = found.at(device.host.role()).explaining(blame.share);
     let shown = counters.iter().filter(|(_, grown)| *grown > 0);
     let found = shown.fold(found, |found, (field, grown)| {
         found.seen(format!("{field} of {name} grew by {}", count(*grown)))
     });
-    let found = found.seen(format!("{} of what is missing", percent(blame.share)));
+    let found = found.seen(format!("{} of the loss", percent(blame.share)));
     Some(found.remedy(format!(
-        "ethtool -S {} names it in the driver's words; then the kernel's log (dmesg)",
+        "ethtool -S {} shows the driver's counters; see the kernel's log (dmesg) too",
         device.interface.name
     )))
 }

@@ -42,7 +42,7 @@ fn fragments(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let pieces = (block + UDP_HEADER).div_ceil(mtu.saturating_sub(IP_HEADER).max(1));
     (pieces > 1 && share(lost, ledger.sent) > TOLERATED).then(|| {
         Found::limit(format!(
-            "each datagram travels in {pieces} fragments, and one that is lost loses all"
+            "IP fragmentation: each datagram is {pieces} fragments, and one lost fragment loses all"
         ))
         .going(flow.outcome.direction)
         .explaining(share(lost, ledger.lost()) * (1.0 - 1.0 / pieces as f64))
@@ -77,7 +77,7 @@ fn damaged(flow: &Flow<'_>) -> Option<Found> {
     let dropped: u64 = drops.iter().map(|drop| drop.datagrams).sum();
     let receiver = flow.receiver();
     (share(dropped, ledger.sent) > TOLERATED).then(|| {
-        let text = format!("the network layer of {} drops datagrams", words::host(&receiver));
+        let text = format!("the IP layer of {} drops datagrams", words::host(&receiver));
         let found = Found::limit(text)
             .at(&receiver)
             .going(flow.outcome.direction)

@@ -8,7 +8,8 @@ use measurement::host::counter;
 const PAGE: Page = Page {
     id: RuleId::UdpMemoryExhausted,
     title: "UDP memory exhausted (udp_mem)",
-    what: "The receiver dropped datagrams since all UDP sockets together had as much memory as they \
+    what: "The receiver dropped datagrams since all UDP sockets together had as much memory as \
+    they \
            may have.",
     why: "That bound holds for the host, whatever buffer a single socket has.",
     evidence: "`MemErrors` of UDP against the datagrams that are missing.",
@@ -30,12 +31,12 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let refused = refused.iter().filter_map(|counter| host.growth(*counter)).sum::<u64>();
     let part = share(refused.min(ledger.lost()), ledger.lost());
     (share(refused.min(ledger.lost()), ledger.sent) > TOLERATED && part >= 0.5).then(|| {
-        Found::limit(format!("the memory of all UDP sockets ran out on {}", words::host(&receiver)))
+        Found::limit(format!("UDP memory exhausted on {} (udp_mem)", words::host(&receiver)))
             .at(&receiver)
             .going(flow.outcome.direction)
             .explaining(part)
             .seen(format!(
-                "{} there, {} of what is missing (MemErrors)",
+                "{} there, {} of the loss (MemErrors)",
                 counted(refused, "drop"),
                 percent(part)
             ))

@@ -17,7 +17,8 @@ const PAGE: Page = Page {
           backlog and socket are taken off can be blamed on the network.",
     evidence: "The ledger: sent less received, less what hosts dropped.",
     remedy: "Ask the firewall of the receiver what it counts (`iptables -L -v -n`, `nft list \
-             ruleset`). Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
+             ruleset`). Observe the hosts on the way (`--observe HOST`), look at switch ports; a \
+             rate below \
              which nothing is lost tells a slower link or a shaper.",
     source: "",
 };
@@ -40,10 +41,9 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let found = if is_turned_away {
         let receiver = flow.receiver();
         let name = words::host(&receiver);
-        Found::limit(format!("a rule of the firewall of {name} throws datagrams away"))
-            .at(&receiver)
+        Found::limit(format!("the firewall of {name} drops datagrams")).at(&receiver)
     } else if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
-        Found::limit("the path between the hosts loses datagrams")
+        Found::limit("packet loss on the path")
     } else {
         Found::candidate(unsure(ledger))
     };
@@ -70,12 +70,12 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 fn unsure(ledger: &Ledger) -> &'static str {
     match (ledger.sender_told, ledger.receiver_told) {
         (_, false) => {
-            "datagrams are lost on the path, or in the receiver's host, which tells nothing"
+            "packet loss on the path, or in the receiver's host, which reports no counters"
         }
         (false, true) => {
-            "datagrams are lost on the path, or in the sender's host, which tells nothing"
+            "packet loss on the path, or in the sender's host, which reports no counters"
         }
-        (true, true) => "datagrams are lost on the path",
+        (true, true) => "packet loss on the path",
     }
 }
 

@@ -32,12 +32,12 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let part = share(unheard, ledger.lost()).min(1.0);
     (part >= NOTICED && unheard > FEW).then(|| {
         let name = words::host(&receiver);
-        Found::candidate(format!("datagrams came to a port of {name} on which nobody listens"))
+        Found::candidate(format!("datagrams arrived at a closed UDP port of {name}"))
             .at(&receiver)
             .going(flow.outcome.direction)
             .explaining(part)
             .seen(format!(
-                "{} (NoPorts), {} of what is missing at most",
+                "{} (NoPorts), {} of the loss at most",
                 counted(unheard, "datagram"),
                 percent(part)
             ))

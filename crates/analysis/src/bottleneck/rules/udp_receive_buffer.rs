@@ -41,7 +41,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     (share(dropped, ledger.sent) > TOLERATED).then(|| {
         let receiver = flow.receiver();
         let name = words::host(&receiver);
-        let text = format!("the socket of the receiver overflows on {name}");
+        let text = format!("UDP receive buffer overflow on {name}");
         // As much as goes always loses a little, which is not what limits it.
         let is_limit = flow.outcome.asked.is_some() || share(dropped, ledger.sent) > MUCH;
         let found = if is_limit { Found::limit(text) } else { Found::note(text) };

@@ -26,10 +26,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(device: &Device<'_, '_>) -> Option<Found> {
     let is_off = device.offload("tx-udp-segmentation") == Offload::Off;
     is_off.then(|| {
-        Found::note(format!("CPUs cut UDP into datagrams at {}", device.name()))
+        Found::note(format!("no UDP segmentation offload on {}", device.name()))
             .at(device.host.role())
             .seen("tx-udp-segmentation off")
-            .remedy("let the device cut datagrams")
+            .remedy("turn it on")
             .change_from(super::switch_on(device, "tx-udp-segmentation"), Some("off"))
     })
 }

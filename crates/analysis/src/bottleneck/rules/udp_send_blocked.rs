@@ -33,7 +33,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let blocked = send_blocked::share(case.test?, flow.outcome.direction);
     let host = case.host(&sender);
     let refused = host.and_then(|host| host.growth(counter::UDP_SNDBUF_ERRORS.v4)).unwrap_or(0);
-    let text = format!("the queue or the link of {} takes no more datagrams", words::host(&sender));
+    let text = format!("the link of {} takes no more", words::host(&sender));
     let found = match blocked {
         _ if blocked >= LONG => Found::limit(text),
         _ if refused > FEW => Found::candidate(text),
@@ -44,7 +44,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         .going(flow.outcome.direction)
         .explaining(blocked)
         .seen(format!(
-            "its sockets had no room for {} of the time; {} (SndbufErrors)",
+            "its send buffers were full for {} of the time; {} (SndbufErrors)",
             percent(blocked),
             counted(refused, "refusal")
         ))

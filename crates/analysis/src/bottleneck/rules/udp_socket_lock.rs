@@ -28,15 +28,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(full: &Full<'_>) -> Option<Found> {
     let share = full.share_of_rows(is_waiting);
     (share >= NOTICED).then(|| {
-        Found::limit(format!(
-            "CPUs of {} wait for the lock of one UDP socket",
-            words::host(&full.role)
-        ))
-        .at(&full.role)
-        .explaining(share)
-        .seen(full.in_words())
-        .seen(format!("{} of its time waited for that lock", percent(share)))
-        .remedy("use more streams (-P): a socket each")
+        Found::limit(format!("lock contention on one UDP socket of {}", words::host(&full.role)))
+            .at(&full.role)
+            .explaining(share)
+            .seen(full.in_words())
+            .seen(format!("{} of its time waited for that lock", percent(share)))
+            .remedy("use more streams (-P): a socket each")
     })
 }
 

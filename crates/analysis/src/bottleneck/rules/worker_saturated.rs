@@ -18,7 +18,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
     let (number, worker) = workers::limiting(case.test?, role)?;
     let name = words::host(role);
-    let text = format!("worker {number} of linerate on {name} has no time left");
+    let text = format!("worker {number} of linerate on {name} is full");
     let found = Found::limit(text)
         .at(role)
         .explaining(worker.utilisation)

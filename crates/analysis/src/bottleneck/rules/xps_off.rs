@@ -33,7 +33,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let is_off = steering.len() > 1 && cpus > 1 && steering.iter().all(|one| one.cpus.is_empty());
     let attribution = case.attribution(device.host.role());
     let locks = attribution.and_then(|all| all.work.get(&Work::Locking)).map(|cost| cost.share);
-    let text = format!("CPUs share the queues for sending of {}", device.name());
+    let text = format!("XPS is off on {}: CPUs share TX queues", device.name());
     let found = match locks {
         _ if !is_off => return None,
         Some(share) if share >= HOT => Found::candidate(text)
@@ -47,7 +47,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let queues = count(steering.len() as u64);
     let found = found
         .at(device.host.role())
-        .seen(format!("{queues} queues for sending, xps_cpus is 0 for all, {cpus} CPUs"))
+        .seen(format!("{queues} TX queues, xps_cpus is 0 for all, {cpus} CPUs"))
         .remedy("give each queue a CPU");
     let numbers = steering.iter().filter_map(|one| one.queue.strip_prefix("tx-")?.parse().ok());
     Some(numbers.zip(online.iter().cycle()).fold(found, |found, (queue, cpu)| {

@@ -35,7 +35,7 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let limit = limit.map_or_else(String::new, |limit| format!("; {LIMIT} is {}", count(limit)));
     let host = words::host(&role);
     Some(
-        Found::candidate(format!("the kernel of {host} has no room to note sends without a copy"))
+        Found::candidate(format!("MSG_ZEROCOPY refused on {host} (optmem_max)"))
             .at(&role)
             .going(flow.outcome.direction)
             .explaining(written / 2.0)

@@ -21,9 +21,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));
-    let text =
-        |host: &str| format!("locking pages for sends without a copy takes the CPU of {host}");
-    let heavy = load::heavy(case, part, LEAST, text).into_iter();
+    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     let huge = |full: &load::Full<'_>| case.host(&full.role)?.setting("vm.nr_hugepages");
     let told = heavy.map(|(full, found)| match huge(&full) {
         Some(pages) => found.seen(format!("vm.nr_hugepages is {pages}")),
@@ -40,6 +38,8 @@ fn locks_pages(symbol: &str) -> bool {
 const SYMBOLS: [&str; 5] =
     ["get_user_pages", "pin_user_page", "gup_", "internal_get_user_pages", "mm_account_pinned"];
 const REMEDY: &str = "have huge pages (sysctl -w vm.nr_hugepages=64), or copy (--engine write)";
+/// What the CPU does, as the finding says it.
+const WORK: &str = "pins pages for MSG_ZEROCOPY";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.05;
 
