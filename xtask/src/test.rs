@@ -14,20 +14,32 @@ mod suite;
 
 /// Runs all tests: installs what they need, check, unit tests, conformance
 #[derive(Debug, Args)]
-pub(crate) struct Test {}
+pub(crate) struct Test {
+    /// Only what takes less than four minutes on a warm build: check, and the tests of all
+    /// crates but the scenarios of the command line
+    #[arg(long)]
+    quick: bool,
+}
 
 impl Test {
-    #[expect(clippy::unused_self, reason = "each task is run by its value")]
     pub(crate) fn run(self) -> Result<String> {
         let start = Instant::now();
         let workspace = Workspace::find()?;
-        for (number, stage) in STAGES.iter().enumerate() {
-            say(format!("\n== test {} of {}: {}", number + 1, STAGES.len(), stage.name));
+        let stages: &[Stage] = if self.quick { &QUICK } else { &STAGES };
+        for (number, stage) in stages.iter().enumerate() {
+            let stage_start = Instant::now();
+            say(format!("\n== test {} of {}: {}", number + 1, stages.len(), stage.name));
             (stage.run)(&workspace).with_context(|| format!("test failed at: {}", stage.name))?;
+            say(format!("== {} took {}", stage.name, show(stage_start)));
         }
-        let seconds = start.elapsed().as_secs();
-        Ok(format!("\ntest: everything passed in {} min {} s", seconds / 60, seconds % 60))
+        Ok(format!("\ntest: everything passed in {}", show(start)))
     }
+}
+
+/// The time since `start`: `3 min 20 s`.
+fn show(start: Instant) -> String {
+    let seconds = start.elapsed().as_secs();
+    format!("{} min {} s", seconds / 60, seconds % 60)
 }
 
 struct Stage {
@@ -35,9 +47,13 @@ struct Stage {
     run: fn(&Workspace) -> Result<()>,
 }
 
+const PROGRAMS: Stage =
+    Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) };
+const CHECK: Stage = Stage { name: "check", run: check::check };
+
 const STAGES: [Stage; 9] = [
-    Stage { name: "programs that the tests run", run: |_| packages::provide(&packages::TESTS) },
-    Stage { name: "check", run: check::check },
+    PROGRAMS,
+    CHECK,
     Stage { name: "unit, integration and documentation tests", run: suite::run },
     Stage { name: "fuzzing, five seconds for each decoder", run: fuzz::short },
     Stage { name: "conformance, every pairing", run: |w| play(w, &["matrix", "--short"]) },
@@ -46,6 +62,10 @@ const STAGES: [Stage; 9] = [
     Stage { name: "a proof of the ledger", run: proof::short },
     Stage { name: "conformance, shaped links", run: |w| play(w, &["shaped"]) },
 ];
+
+/// For daily work.
+const QUICK: [Stage; 3] =
+    [PROGRAMS, CHECK, Stage { name: "unit and integration tests", run: suite::run_quick }];
 
 fn play(workspace: &Workspace, arguments: &[&str]) -> Result<()> {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();

@@ -12,9 +12,20 @@ use crate::workspace::Workspace;
 
 /// Runs all of them, to the end.
 pub(super) fn run(workspace: &Workspace) -> Result<()> {
-    let mut cargo = command::cargo(["test", "--workspace", "--no-fail-fast"]);
-    say("$ cargo test --workspace --no-fail-fast");
-    let (succeeded, told) = run_and_listen(cargo.current_dir(&workspace.root))?;
+    run_targets(workspace, &["--workspace"])
+}
+
+/// Runs all but documentation tests and what starts the binary for each test.
+pub(super) fn run_quick(workspace: &Workspace) -> Result<()> {
+    let crates = ["--workspace", "--exclude", "linerate", "--lib", "--bins", "--tests"];
+    run_targets(workspace, &crates)?;
+    run_targets(workspace, &["--package", "linerate", "--bins"])
+}
+
+fn run_targets(workspace: &Workspace, chosen: &[&str]) -> Result<()> {
+    let mut cargo = command::cargo(["test", "--no-fail-fast"]);
+    say(format!("$ cargo test --no-fail-fast {}", chosen.join(" ")));
+    let (succeeded, told) = run_and_listen(cargo.args(chosen).current_dir(&workspace.root))?;
     if succeeded {
         return Ok(());
     }
