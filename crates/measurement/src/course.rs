@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::outcome::CpuUse;
 use crate::plan::TestPlan;
-use crate::record::{DirectionIntervals, StreamRecord};
 use crate::sample::Sample;
+use crate::stream::{DirectionIntervals, StreamRecord};
 use crate::units::Timestamp;
 
 /// The measurement of one end so far.

@@ -12,6 +12,19 @@ use crate::units::BitRate;
 pub use name::EngineName;
 pub use registry::*;
 
+/// The clock that stamped the arrival of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArrivalClock {
+    /// The kernel, for each datagram (`SO_TIMESTAMPNS`, socket(7)).
+    Kernel,
+    /// The kernel, once for all datagrams that it coalesced into one (`UDP_GRO`, udp(7)):
+    /// jitter is that of such pieces.
+    Coalesced,
+    /// The reading thread, for a batch of datagrams at once.
+    Reader,
+}
+
 /// The engines of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Engines {

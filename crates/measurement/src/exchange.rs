@@ -6,7 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField, Transport};
+use crate::limits::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField};
+use crate::transport::Transport;
 use crate::units::ByteSize;
 
 /// How a request reaches the responder.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{Gap, Role};
-use crate::plan::Direction;
 use crate::rule::RuleId;
+use crate::transport::Direction;
 use crate::units::BitRate;
 use crate::verdict::{Attribution, Verdict};
 

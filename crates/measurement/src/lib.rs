@@ -11,6 +11,7 @@ pub mod environment;
 pub mod exchange;
 pub mod host;
 pub mod judgement;
+mod limits;
 pub mod outcome;
 pub mod pacing;
 pub mod page;
@@ -25,6 +26,8 @@ pub mod runtime;
 pub mod sample;
 pub mod schema;
 mod seconds;
+mod stream;
+mod transport;
 pub mod units;
 pub mod verdict;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
-use crate::plan::Direction;
 use crate::round_trips::{Loaded, RoundTrips};
+use crate::transport::Direction;
 use crate::units::BitRate;
 
 pub mod join;

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::Role;
-use crate::plan::Direction;
 use crate::profile::ProfileSource;
 use crate::remedy::Remedy;
 use crate::rule::RuleId;
+use crate::transport::Direction;
 use crate::units::BitRate;
 
 /// The verdict on a test: what limits it, and what to change.

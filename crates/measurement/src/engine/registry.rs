@@ -1,8 +1,8 @@
 //! The ways to move payload that linerate knows, with what the rest of the program asks of
 //! them: one line each. Not the code that moves it; that is a file each in `dataplane`.
 
-use crate::plan::Transport;
-use crate::record::ArrivalClock;
+use super::ArrivalClock;
+use crate::transport::Transport;
 
 use PayloadHandling::{Discarded, ZeroCopy};
 

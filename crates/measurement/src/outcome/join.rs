@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::{DatagramLedger, DirectionOutcome, Fairness, Throughput};
 use crate::engine::Engines;
 use crate::pacing::PacingReport;
-use crate::plan::{Direction, TestPlan, Transport};
-use crate::record::{PeerStream, StreamRecord};
+use crate::plan::TestPlan;
 use crate::sample::{Sample, StreamSample};
+use crate::stream::{PeerStream, StreamRecord};
+use crate::transport::{Direction, Transport};
 use crate::units::Timestamp;
 
 /// Which end of the control connection this is.

@@ -1,0 +1,160 @@
+//! The ranges of the fields of a plan, and the errors of a draft that leaves them.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use crate::pacing::Pacing;
+use crate::units::{ByteSize, group_thousands, show_duration};
+
+/// A field of a plan that has a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanField {
+    /// Parallel streams.
+    Streams,
+    /// The omitted start.
+    Omit,
+    /// Time between samples.
+    Interval,
+    /// Duration.
+    Time,
+    /// Amount in bytes.
+    Bytes,
+    /// Amount in blocks.
+    Blocks,
+    /// Block or datagram length.
+    Length,
+    /// Socket buffer.
+    Window,
+    /// Segment size.
+    Mss,
+    /// Blocks at once.
+    Burst,
+    /// IPv6 flow label.
+    FlowLabel,
+    /// Length of a request.
+    Request,
+    /// Length of a response.
+    Response,
+    /// Requests without a response.
+    Depth,
+    /// Time from one request to the next.
+    Every,
+}
+
+impl PlanField {
+    pub(crate) fn check(self, value: u64, range: RangeInclusive<u64>) -> Result<(), PlanError> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(PlanError::OutOfRange { field: self, value, least: *range.start(), most: *range.end() })
+    }
+
+    /// The field's name and how its values read; times are in milliseconds, pauses in
+    /// microseconds.
+    fn describe(self) -> (&'static str, fn(u64) -> String) {
+        let time = |millis| show_duration(Duration::from_millis(millis));
+        let bytes = |bytes| ByteSize::from_bytes(bytes).expanded();
+        match self {
+            Self::Streams => ("the number of streams", group_thousands),
+            Self::Omit => ("the omitted time", time),
+            Self::Interval => ("the interval", time),
+            Self::Time => ("the time", time),
+            Self::Bytes => ("the amount", bytes),
+            Self::Blocks => ("the number of blocks", group_thousands),
+            Self::Length => ("the length", bytes),
+            Self::Window => ("the window", bytes),
+            Self::Mss => ("the MSS", bytes),
+            Self::Burst => ("the burst", group_thousands),
+            Self::FlowLabel => ("the flow label", group_thousands),
+            Self::Request => ("the request", bytes),
+            Self::Response => ("the response", bytes),
+            Self::Depth => ("the depth", group_thousands),
+            Self::Every => ("the pause", |micros| show_duration(Duration::from_micros(micros))),
+        }
+    }
+}
+
+/// Why a draft is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// A number is outside of what the protocol and the kernel take.
+    OutOfRange {
+        /// The field.
+        field: PlanField,
+        /// The value that was asked for.
+        value: u64,
+        /// The least allowed.
+        least: u64,
+        /// The most allowed.
+        most: u64,
+    },
+    /// The protocol has whole seconds for the omitted start.
+    OmittedFraction(Duration),
+    /// No kernel takes such a name (`TCP_CA_NAME_MAX` in `net/tcp.h`).
+    CongestionName(String),
+    /// Blocks that go as fast as they can are not spaced.
+    PacingWithoutRate(Pacing),
+    /// Requests go one way, for a time, without a rate; those with a connection each over TCP
+    /// and one at a time.
+    NoSuchExchange,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { field, value, least, most } => {
+                let (name, show) = field.describe();
+                write!(f, "{name} cannot be {}: ", show(*value))?;
+                if *most == MAX_AMOUNT {
+                    write!(f, "choose {} or more", show(*least))
+                } else {
+                    write!(f, "choose between {} and {}", show(*least), show(*most))
+                }
+            }
+            Self::OmittedFraction(omit) => write!(
+                f,
+                "the omitted time cannot be {}: choose whole seconds, which is all that the \
+                 protocol can say",
+                show_duration(*omit)
+            ),
+            Self::CongestionName(name) => write!(
+                f,
+                "'{name}' cannot name a congestion control: see \
+                 /proc/sys/net/ipv4/tcp_available_congestion_control"
+            ),
+            Self::PacingWithoutRate(pacing) => {
+                write!(f, "{pacing} pacing needs a rate: add -b RATE")
+            }
+            Self::NoSuchExchange => f.write_str(
+                "requests go from the client to the server, for a time and without a rate; with \
+                 a connection for each over TCP and one at a time",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Between two linerates: as many as one address has ports.
+pub const MAX_STREAMS: u16 = u16::MAX;
+/// iperf3's limit of streams per direction, docs/protocol/iperf3.md.
+pub const IPERF3_STREAMS: u16 = 128;
+/// Largest UDP payload over IPv4: 65,535 less the IP and UDP headers.
+pub const MAX_DATAGRAM: u64 = 65_507;
+/// The datagram header with a 64-bit counter.
+pub const MIN_DATAGRAM: u64 = 16;
+/// iperf3's limit of a block.
+pub const MAX_TCP_BLOCK: u64 = 1024 * 1024;
+/// Up to here JSON's doubles are exact.
+pub(crate) const MAX_AMOUNT: u64 = 1 << 53;
+pub(crate) const MAX_WINDOW: u64 = 512 * 1024 * 1024;
+/// iperf3's limit.
+pub(crate) const MAX_BURST: u64 = 1000;
+/// Twenty bits (RFC 6437).
+pub(crate) const MAX_FLOW_LABEL: u64 = 0xF_FFFF;
+pub(crate) const MAX_MSS: u64 = 32 * 1024 - 1;
+/// The longest time that a test can be asked for.
+pub const MAX_TIME: Duration = Duration::from_secs(86_400);
+pub(crate) const MAX_OMIT: Duration = Duration::from_secs(600);
+pub(crate) const MAX_CONGESTION_NAME: usize = 15;
