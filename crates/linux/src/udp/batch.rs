@@ -108,6 +108,22 @@ impl SendBatch {
         let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), wanted, 0) };
         usize::try_from(sent).map_err(|_| io::Error::last_os_error())
     }
+
+    /// Sends the first `count` datagrams over a connected socket with one sendmmsg(2), in
+    /// as few GSO packets as possible; the kernel or the network card segments them.
+    /// Returns how many datagrams were sent.
+    ///
+    /// # Errors
+    /// The error of the first GSO packet: `EAGAIN` or `ENOBUFS` if there is no room,
+    /// `EINVAL` if the datagrams are longer than the path takes.
+    ///
+    /// # Panics
+    /// If `count` is above the capacity.
+    pub fn send_gso(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
+        let length = self.length();
+        let (bytes, pieces) = self.in_pieces(count);
+        pieces.send(socket, bytes, length)
+    }
 }
 
 /// Buffers for datagrams that are received together.

@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-use super::{SendBatch, empty_header};
+use super::empty_header;
 use crate::option;
 
 /// Lets the kernel coalesce received datagrams (`UDP_GRO`).
@@ -48,34 +48,6 @@ fn longest_unfragmented(socket: &UdpSocket) -> io::Result<usize> {
     Ok(usize::try_from(mtu).unwrap_or(0).saturating_sub(headers))
 }
 
-impl SendBatch {
-    /// Sends the first `count` datagrams over a connected socket with one sendmmsg(2), in
-    /// as few GSO packets as possible; the kernel or the network card segments them.
-    /// Returns how many datagrams were sent.
-    ///
-    /// # Errors
-    /// The error of the first GSO packet: `EAGAIN` or `ENOBUFS` if there is no room,
-    /// `EINVAL` if the datagrams are longer than the path takes.
-    ///
-    /// # Panics
-    /// If `count` is above the capacity.
-    pub fn send_gso(&mut self, socket: &UdpSocket, count: usize) -> io::Result<usize> {
-        let length = self.length();
-        let (bytes, pieces) = self.in_pieces(count);
-        let result = pieces.send(socket, bytes, length);
-        match result {
-            // It is a kernel that cuts fewer out of one piece.
-            Err(error)
-                if error.raw_os_error() == Some(libc::EINVAL) && pieces.most > MAX_GSO_SEGMENTS =>
-            {
-                pieces.most = MAX_GSO_SEGMENTS;
-                pieces.send(socket, bytes, length)
-            }
-            result => result,
-        }
-    }
-}
-
 /// Headers for several GSO packets per call. They are filled at each call.
 pub(super) struct Pieces {
     vectors: Box<[libc::iovec]>,
@@ -104,8 +76,32 @@ impl Pieces {
         }
     }
 
-    /// Sends `bytes`, datagrams of `length` each; returns how many datagrams were sent.
-    fn send(&mut self, socket: &UdpSocket, bytes: &mut [u8], length: usize) -> io::Result<usize> {
+    /// Sends `bytes`, datagrams of `length` each, in as few GSO packets as the kernel takes;
+    /// returns how many datagrams were sent.
+    pub(super) fn send(
+        &mut self,
+        socket: &UdpSocket,
+        bytes: &mut [u8],
+        length: usize,
+    ) -> io::Result<usize> {
+        match self.send_once(socket, bytes, length) {
+            // It is a kernel that cuts fewer out of one piece.
+            Err(error)
+                if error.raw_os_error() == Some(libc::EINVAL) && self.most > MAX_GSO_SEGMENTS =>
+            {
+                self.most = MAX_GSO_SEGMENTS;
+                self.send_once(socket, bytes, length)
+            }
+            result => result,
+        }
+    }
+
+    fn send_once(
+        &mut self,
+        socket: &UdpSocket,
+        bytes: &mut [u8],
+        length: usize,
+    ) -> io::Result<usize> {
         let together = (MAX_GSO_PAYLOAD / length).clamp(1, self.most);
         let chunks = bytes.chunks_mut(together * length);
         let rooms = self.headers.iter_mut().zip(&mut self.vectors).zip(&mut self.control);
@@ -170,7 +166,7 @@ pub const MAX_GSO_PAYLOAD: usize = 65_507;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::udp::{ReceiveBatch, bind, enable_timestamps};
+    use crate::udp::{ReceiveBatch, SendBatch, bind, enable_timestamps};
 
     fn pair(local: &str) -> (UdpSocket, UdpSocket) {
         let local = local.parse().expect("an address");
