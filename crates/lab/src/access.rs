@@ -5,7 +5,8 @@ use linux::netlink::RouteSocket;
 
 use crate::error::{LabError, chain};
 use crate::host::{LOOPBACK, set_up};
-use crate::link::{Link, LinkSpec};
+use crate::link::Link;
+use crate::link_spec::LinkSpec;
 
 /// The rights of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use std::time::Duration;
 use linux::namespace::NetworkNamespace;
 use linux::netlink::{LinkState, RouteSocket};
 
+use crate::addressing::{Addressing, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH};
 use crate::error::LabError;
-use crate::link::{IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, LinkSpec};
+use crate::link_spec::LinkSpec;
 use crate::shape::Shape;
 
 /// A host at one end of a [`Link`](crate::Link).
@@ -21,15 +22,6 @@ pub struct Host {
     addressing: Addressing,
     scope_id: u32,
     ipv6: Ipv6Support,
-}
-
-/// Interface name and addresses of an end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Addressing {
-    pub(crate) interface: &'static str,
-    pub(crate) ipv4: Ipv4Addr,
-    pub(crate) ipv6: Ipv6Addr,
-    pub(crate) link_local: Ipv6Addr,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,21 +27,25 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod addressing;
 mod error;
 mod host;
 mod link;
+mod link_spec;
 mod relay;
 mod relayed;
 mod routed;
 mod shape;
 
 pub use access::{Access, prepare};
+pub use addressing::{
+    FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, NEAR_IPV4,
+    NEAR_IPV6, NEAR_LINK_LOCAL,
+};
 pub use error::LabError;
 pub use host::Host;
-pub use link::{
-    FAR_IPV4, FAR_IPV6, FAR_LINK_LOCAL, IPV4_PREFIX_LENGTH, IPV6_PREFIX_LENGTH, Link, LinkSpec,
-    NEAR_IPV4, NEAR_IPV6, NEAR_LINK_LOCAL,
-};
+pub use link::Link;
+pub use link_spec::LinkSpec;
 pub use relay::{Impairment, RelayCounters};
 pub use relayed::Relayed;
 pub use routed::Routed;

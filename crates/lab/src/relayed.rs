@@ -6,9 +6,11 @@ use linux::namespace::NetworkNamespace;
 use linux::netlink::RouteSocket;
 use linux::packet_socket::PacketSocket;
 
+use crate::addressing::{FAR, NEAR};
 use crate::error::LabError;
 use crate::host::{Host, open_route, set_up};
-use crate::link::{FAR, LinkSpec, NEAR, create_namespace, join};
+use crate::link::{create_namespace, join};
+use crate::link_spec::LinkSpec;
 use crate::relay::{Impairment, Relay, RelayCounters};
 
 /// Two hosts, joined by a relay that applies an [`Impairment`] to each direction.

@@ -3,9 +3,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::addressing::{Addressing, FAR_IPV4, NEAR_IPV4};
 use crate::error::LabError;
-use crate::host::{Addressing, Host, open_route};
-use crate::link::{FAR_IPV4, LinkSpec, NEAR_IPV4, create_namespace, join};
+use crate::host::{Host, open_route};
+use crate::link::{create_namespace, join};
+use crate::link_spec::LinkSpec;
 
 /// Two hosts that reach each other through a router, by IPv4.
 ///
