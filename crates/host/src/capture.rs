@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use measurement::Timestamp;
 
+use crate::inventory::answers::answers;
 use crate::inventory::told::{self, Told};
 use crate::{Entry, Subject, Tree, Watch, inventory};
 
@@ -23,7 +24,7 @@ impl Capture {
     /// Reads this host, as the calling thread sees it.
     pub fn take() -> Self {
         let tree = Tree::recording();
-        let told = told::told(&tree);
+        let told = answers(&tree);
         // Whatever these read is kept; what they make of it is not.
         _ = inventory::with(&tree, told.clone());
         let interfaces = told.interfaces.iter().map(|one| one.interface.name.clone());

@@ -9,6 +9,7 @@ use measurement::{Gap, Inventory};
 
 use crate::Tree;
 
+pub mod answers;
 mod asked;
 pub mod cores;
 pub mod cpuinfo;
@@ -27,7 +28,7 @@ use told::Told;
 
 /// Reads the inventory of a host, and the gaps: what could not be read, and why.
 pub fn of(tree: &Tree) -> (Inventory, Vec<Gap>) {
-    with(tree, told::told(tree))
+    with(tree, answers::answers(tree))
 }
 
 /// Reads the inventory of a host with the answers `told`, which its kernel gave before, and

@@ -13,6 +13,7 @@ pub mod inventory;
 mod profile;
 mod reading;
 mod source;
+mod subject;
 mod tree;
 mod watch;
 
@@ -20,5 +21,6 @@ pub use discretion::{for_a_peer, for_the_way};
 pub use egress::{interfaces_towards, interfaces_with_links};
 pub use profile::Vantage;
 pub use reading::Reading;
+pub use subject::Subject;
 pub use tree::{Archive, Entry, Tree};
-pub use watch::{Subject, Watch};
+pub use watch::Watch;

@@ -7,18 +7,9 @@ use std::sync::Arc;
 use measurement::{Gap, HostEvidence, Inventory, Role, Timestamp};
 
 use crate::profile::{Profiler, Vantage};
-use crate::{Tree, collectors, inventory};
+use crate::{Subject, Tree, collectors, inventory};
 
 use seat::Seat;
-
-/// What is watched beside what concerns the host as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
-    /// Interfaces that carry the test.
-    pub interfaces: Vec<String>,
-    /// Threads that run it (gettid(2)), of this process.
-    pub threads: Vec<i32>,
-}
 
 /// A host that is watched.
 ///
