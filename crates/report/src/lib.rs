@@ -18,6 +18,7 @@ mod notes;
 mod pacing;
 pub mod page;
 mod round_trips;
+mod runs;
 pub mod terminal;
 pub mod verdict;
 

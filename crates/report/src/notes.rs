@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use measurement::outcome::Ending;
 use measurement::{TestRecord, Transport};
 
-use crate::terminal::Run;
+use crate::runs::Run;
 use crate::{engines, judgement, round_trips};
 
 /// Writes doubts first, then what is only to be known, then what could not be checked. What

@@ -12,6 +12,7 @@ use measurement::{
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
+use crate::runs::{Run, numbered};
 use crate::{judgement, notes, pacing, round_trips, verdict};
 
 /// Writes one row per record and direction, then what a reader must know.
@@ -71,24 +72,6 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
     }
     columns.write(out, 2)
-}
-
-/// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
-pub(crate) type Run<'a> = (&'a TestRecord, String);
-
-fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut number = |record: &TestRecord| {
-        let count = counts.entry(record.plan.row()).or_default();
-        *count += 1;
-        *count
-    };
-    let numbers: Vec<_> = records.iter().map(|record| (record, number(record))).collect();
-    let run = |(record, number): (&'a TestRecord, usize)| {
-        let all = counts.get(&record.plan.row()).copied().unwrap_or_default();
-        (record, if all > 1 { format!(" {number}/{all}") } else { String::new() })
-    };
-    numbers.into_iter().map(run).collect()
 }
 
 /// Who measured against whom, as far as is known, or what the record was made of.

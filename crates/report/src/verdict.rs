@@ -11,7 +11,7 @@ use measurement::{
 
 use crate::columns::{Cell, Columns, Emphasis};
 use crate::page::wrap;
-use crate::terminal::Run;
+use crate::runs::Run;
 
 /// Writes the sentence of each row with what shows it; rows of one verdict together.
 pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,24 @@
+//! Which of several runs of the same plan a record is.
+
+use std::collections::BTreeMap;
+
+use measurement::TestRecord;
+
+/// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
+pub(crate) type Run<'a> = (&'a TestRecord, String);
+
+/// Each record with its number among the runs of the same plan.
+pub(crate) fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut number = |record: &TestRecord| {
+        let count = counts.entry(record.plan.row()).or_default();
+        *count += 1;
+        *count
+    };
+    let numbers: Vec<_> = records.iter().map(|record| (record, number(record))).collect();
+    let run = |(record, number): (&'a TestRecord, usize)| {
+        let all = counts.get(&record.plan.row()).copied().unwrap_or_default();
+        (record, if all > 1 { format!(" {number}/{all}") } else { String::new() })
+    };
+    numbers.into_iter().map(run).collect()
+}
