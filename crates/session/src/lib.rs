@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! client::run --control connection--> protocol machine --events--> opener -> Trial -> record
-//! server::Server --cookie--> one conversation per client ------------------> Trial -> log line
+//! Server ------cookie------> one conversation per client ------------------> Trial -> log line
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ mod cpu;
 mod error;
 mod host_sampler;
 mod iperf3;
+mod listener;
 mod measured;
 mod notes;
 mod observer;
@@ -35,6 +36,7 @@ mod spec;
 mod trial;
 
 pub use error::{SessionError, reason};
+pub use listener::Server;
 pub use observer::{Introduction, Observer};
 pub use preflight::Shortage;
 pub use resolve::{Family, resolve_ip};

@@ -1,24 +1,5 @@
-//! Answers clients on one port, TCP and UDP.
-//!
-//! The acceptor, on the calling thread, takes connections and hellos and finds out whose
-//! they are; each test then runs on a thread of its own. The listeners stay open all
-//! the time, and nothing that a client does or leaves undone holds up another.
-//!
-//! ```text
-//!  TCP --> PendingConnection --cookie of a test-----------------> registry --> its streams
-//!                            --other cookie--> parameters --admission--> Conversation (a thread)
-//!  UDP --> UdpHandshake --the client's token, or its lock-------> registry --> its streams
-//! ```
-
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
-use std::sync::Arc;
-
-use linux::event::StopSignals;
-
-use crate::clock::{Clock, SystemClock};
-use crate::error::SessionError;
-use crate::iperf3::server::acceptor::{Acceptor, Listeners};
-use crate::resolve::Family;
+//! What servers keep and decide, whatever dialect their clients speak: admission, limits,
+//! counters, log.
 
 pub(crate) mod admission;
 pub(crate) mod capacity;
@@ -38,113 +19,8 @@ pub(crate) mod shortage;
 pub(crate) mod start_rate_limit;
 
 pub use admission::Order;
-use capacity::Capacity;
 pub use evidence::Evidence;
 pub use limits::{Limits, RateLimit};
 pub use log::{Log, Served};
 pub use metrics::{Refusal, ServerMetrics, Snapshot};
 pub use options::{Gate, ServerOptions, SessionOptions};
-
-/// A server that listens.
-pub struct Server {
-    options: ServerOptions,
-    tcp: TcpListener,
-    udp: UdpSocket,
-    address: SocketAddr,
-    metrics: Arc<ServerMetrics>,
-}
-
-impl Server {
-    /// Opens both listeners.
-    ///
-    /// # Errors
-    /// [`SessionError::Listen`], e.g. if the port is in use.
-    pub fn bind(options: ServerOptions) -> Result<Self, SessionError> {
-        dataplane::preopen_devices();
-        // A port that is free for TCP, which the kernel chose, may be taken for UDP.
-        let tries = if options.port == 0 { OTHER_PORTS } else { 1 };
-        let mut listening = listen(&options);
-        for _ in 1..tries {
-            if listening.is_ok() {
-                break;
-            }
-            listening = listen(&options);
-        }
-        let (tcp, udp, address) = listening?;
-        Ok(Self { options, tcp, udp, address, metrics: Arc::default() })
-    }
-
-    /// Where it listens.
-    pub const fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// What it counts, from now on and while it runs.
-    pub fn metrics(&self) -> Arc<ServerMetrics> {
-        Arc::clone(&self.metrics)
-    }
-
-    /// Serves until a signal comes, or one test has run if that was asked.
-    ///
-    /// # Errors
-    /// What the kernel refuses to the acceptor itself.
-    pub fn run(
-        self,
-        log: Arc<dyn Log>,
-        interrupts: Option<&StopSignals>,
-    ) -> Result<(), SessionError> {
-        let limit = linux::host::file_limit();
-        let threads = linux::host::thread_limit();
-        let capacity = Capacity::within(limit, threads, self.options.order.memory);
-        if !capacity.is_enough() {
-            return Err(SessionError::FewDescriptors { limit });
-        }
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let listeners = Listeners { tcp: self.tcp, udp: self.udp, address: self.address };
-        let mut acceptor =
-            Acceptor::new(self.options, listeners, (capacity, self.metrics, log), clock)?;
-        acceptor.serve(interrupts).map_err(SessionError::system("poll"))?;
-        acceptor.close();
-        Ok(())
-    }
-}
-
-fn is_dual(options: &ServerOptions) -> bool {
-    options.bind.is_none() && options.family == Family::Any
-}
-
-/// Both listeners, on one port.
-fn listen(options: &ServerOptions) -> Result<(TcpListener, UdpSocket, SocketAddr), SessionError> {
-    let (tcp, address) = listen_tcp(options)?;
-    let failed = |error| SessionError::Listen { on: address, error };
-    let device = options.session.device.as_deref();
-    let udp = linux::udp::bind_on(device, address, true, is_dual(options)).map_err(failed)?;
-    linux::udp::enable_packet_info(&udp).map_err(failed)?;
-    Ok((tcp, udp, address))
-}
-
-/// Listens on what was asked: by default on IPv6 and IPv4 with one socket, or on IPv4
-/// where there is no IPv6.
-fn listen_tcp(options: &ServerOptions) -> Result<(TcpListener, SocketAddr), SessionError> {
-    let all: IpAddr = match options.family {
-        Family::V4 => Ipv4Addr::UNSPECIFIED.into(),
-        Family::Any | Family::V6 => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let on = SocketAddr::new(options.bind.unwrap_or(all), options.port);
-    let device = options.session.device.as_deref();
-    let listener = match linux::tcp::listen_on(device, on, is_dual(options)) {
-        Err(error) if is_dual(options) && error.raw_os_error() == Some(EAFNOSUPPORT) => {
-            linux::tcp::listen_on(device, (Ipv4Addr::UNSPECIFIED, options.port).into(), false)
-        }
-        other => other,
-    };
-    let failed = |error| SessionError::Listen { on, error };
-    let listener = listener.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    Ok((listener, address))
-}
-
-/// Ports that are tried where any will do.
-const OTHER_PORTS: u32 = 8;
-/// `asm-generic/errno.h`.
-const EAFNOSUPPORT: i32 = 97;

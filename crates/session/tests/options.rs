@@ -10,10 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use linerate_session::client::{self, ClientOptions, Request};
-use linerate_session::server::{
-    Log, Order, Refusal, Served, Server, ServerOptions, SessionOptions,
-};
-use linerate_session::{Family, SessionError};
+use linerate_session::server::{Log, Order, Refusal, Served, ServerOptions, SessionOptions};
+use linerate_session::{Family, Server, SessionError};
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::{

@@ -8,9 +8,8 @@ use anyhow::Context;
 use host::Vantage;
 use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
-use session::server::{
-    Evidence, Limits, Log, Order, RateLimit, Server, ServerOptions, SessionOptions,
-};
+use session::Server;
+use session::server::{Evidence, Limits, Log, Order, RateLimit, ServerOptions, SessionOptions};
 
 use crate::flags::ServeFlags;
 use crate::lines::Lines;

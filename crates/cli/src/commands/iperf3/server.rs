@@ -9,12 +9,12 @@ use measurement::plan::IPERF3_STREAMS;
 use measurement::{Peer, TestPlan};
 use portable_atomic::{AtomicU64, Ordering::SeqCst};
 use report::iperf3::{Role, Text};
-use session::Observer;
 use session::server::{
-    Limits, Log, Order, RateLimit, Refusal, Served, Server, ServerOptions, SessionOptions,
+    Limits, Log, Order, RateLimit, Refusal, Served, ServerOptions, SessionOptions,
 };
+use session::{Observer, Server};
 
-use super::subject::End;
+use super::end::End;
 use super::words::{self, Failure};
 use super::{Frame, plan, secrets};
 use crate::flags::Iperf3Flags;
