@@ -18,6 +18,7 @@ mod profile;
 mod serve;
 mod server;
 mod test;
+mod values;
 
 pub(crate) use capture::CaptureFlags;
 pub(crate) use color::Color;

@@ -9,6 +9,7 @@ use linux::event::StopSignals;
 use report::iperf3::Role;
 
 mod client;
+mod end;
 mod json;
 mod pidfile;
 mod plan;

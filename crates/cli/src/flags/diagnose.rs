@@ -11,7 +11,7 @@ use measurement::{BitRate, ByteSize};
 use super::format::FormatFlags;
 use super::profile::ProfileFlag;
 use super::server::FamilyFlags;
-use super::test::parse_streams;
+use super::values::parse_streams;
 
 /// Names what limits. Without a server: what of this host, or of one that was captured, would
 /// limit any test. With one: runs TCP and UDP, both ways, looks at the CPUs of both ends

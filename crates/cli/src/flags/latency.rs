@@ -10,7 +10,8 @@ use measurement::units::parse_duration;
 
 use super::cpus::{CpuList, usable_cpus};
 use super::server::ServerFlags;
-use super::test::{OutputFlags, parse_streams};
+use super::test::OutputFlags;
+use super::values::{parse_pause, parse_pause_of_probes, parse_streams};
 
 /// Measures how long answers take: over TCP, over UDP, with a connection for each, and what
 /// load does to it. The server has to be a linerate.
@@ -87,20 +88,6 @@ impl LatencyFlags {
     pub(crate) fn wants(&self, row: Row) -> bool {
         self.only.is_empty() || self.only.contains(&row)
     }
-}
-
-/// A time between two requests.
-pub(crate) fn parse_pause(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_micros(100)..=Duration::from_secs(5);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 5s".to_owned()) }
-}
-
-/// A time between two probes, which are to disturb nothing, and of which some are needed.
-pub(crate) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
-    let span = parse_duration(text).map_err(|error| error.to_string())?;
-    let range = Duration::from_millis(1)..=Duration::from_secs(1);
-    if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
 }
 
 const EXAMPLES: &str = "\

@@ -6,16 +6,15 @@ use std::time::Duration;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use measurement::plan::MAX_STREAMS;
-use measurement::units::{group_thousands, parse_duration};
+use measurement::units::parse_duration;
 use measurement::{BitRate, ByteSize, Pacing};
 
 use super::cpus::{CpuList, usable_cpus};
 use super::engines::{AUTO, engine_names};
 use super::format::FormatFlags;
-use super::latency::parse_pause_of_probes;
 use super::profile::ProfileFlag;
 use super::server::ServerFlags;
+use super::values::{parse_pause_of_probes, parse_streams, parse_tag};
 use campaign::ObservedHost;
 
 /// Measures TCP and UDP, send and receive: four rows, of which the options choose.
@@ -188,12 +187,6 @@ impl TestFlags {
     }
 }
 
-pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
-    let most = group_thousands(MAX_STREAMS.into());
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("choose between 1 and {most}"))
-}
-
 /// The values of `--pacing`.
 fn pacings() -> impl TypedValueParser<Value = Pacing> {
     let describe = |pacing: Pacing| match pacing {
@@ -209,13 +202,6 @@ fn pacings() -> impl TypedValueParser<Value = Pacing> {
         Pacing::ALL.map(|pacing| PossibleValue::new(pacing.name()).help(describe(pacing))),
     )
     .map(|name| Pacing::named(&name).unwrap_or_default())
-}
-
-fn parse_tag(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("a label looks like site=lab".to_owned()),
-    }
 }
 
 const EXAMPLES: &str = "\

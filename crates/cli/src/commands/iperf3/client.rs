@@ -6,7 +6,7 @@ use measurement::{TestRecord, Transport};
 use report::iperf3::Role;
 use session::client::run as run_test;
 
-use super::subject::End;
+use super::end::End;
 use super::words::Failure;
 use super::{Frame, plan};
 use crate::flags::Iperf3Flags;

@@ -6,7 +6,8 @@ use report::iperf3::{Json, PeerWord, Role, Tree, event, line, pretty};
 use serde_json::{Value, json};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
-use super::subject::{End, Report, Subject, said, word_of};
+use super::end::End;
+use super::subject::{Report, Subject, said, word_of};
 use super::words;
 use crate::flags::Iperf3Flags;
 

@@ -10,6 +10,7 @@ use measurement::{ByteSize, TestRecord};
 use report::iperf3::{Contact, PeerWord, Role, ServerSaid};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
+use super::end::End;
 use super::printer::Printer;
 use super::words;
 use crate::flags::Iperf3Flags;
@@ -22,17 +23,6 @@ pub(super) trait Report: Observer {
     fn conclude(&mut self, record: &TestRecord);
     /// Reports how the test ended; nothing is reported after it.
     fn end(&mut self, end: &End);
-}
-
-/// How a test ended.
-#[derive(Clone, Debug)]
-pub(super) enum End {
-    /// As planned.
-    Well,
-    /// By a signal, or by the other end: for iperf3 an ordinary end.
-    Early(String),
-    /// By an error.
-    Failed(String),
 }
 
 /// The signals that end this process, and whether that was reported.

@@ -5,7 +5,8 @@ use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
 use report::iperf3::{PeerWord, Role, Text};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
-use super::subject::{End, Report, Subject, said, word_of};
+use super::end::End;
+use super::subject::{Report, Subject, said, word_of};
 use super::words;
 use crate::flags::Iperf3Flags;
 

@@ -10,7 +10,7 @@ use measurement::plan::{IPERF3_STREAMS, PlanError, PlanField};
 use report::iperf3::Role;
 use session::{ErrorCode, Introduction, Parameters, ProtocolError, SessionError};
 
-use super::subject::End;
+use super::end::End;
 use crate::flags::Iperf3Flags;
 
 /// Why nothing, or not all, was done.

@@ -1,0 +1,35 @@
+//! Values that flags of several commands take.
+
+use std::time::Duration;
+
+use measurement::plan::MAX_STREAMS;
+use measurement::units::{group_thousands, parse_duration};
+
+/// A number of parallel streams.
+pub(super) fn parse_streams(text: &str) -> Result<u16, String> {
+    let most = group_thousands(MAX_STREAMS.into());
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("choose between 1 and {most}"))
+}
+
+/// A time between two requests.
+pub(super) fn parse_pause(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).map_err(|error| error.to_string())?;
+    let range = Duration::from_micros(100)..=Duration::from_secs(5);
+    if range.contains(&span) { Ok(span) } else { Err("choose between 100us and 5s".to_owned()) }
+}
+
+/// A time between two probes, which are to disturb nothing, and of which some are needed.
+pub(super) fn parse_pause_of_probes(text: &str) -> Result<Duration, String> {
+    let span = parse_duration(text).map_err(|error| error.to_string())?;
+    let range = Duration::from_millis(1)..=Duration::from_secs(1);
+    if range.contains(&span) { Ok(span) } else { Err("choose between 1ms and 1s".to_owned()) }
+}
+
+/// A label for the record: `key=value`.
+pub(super) fn parse_tag(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("a label looks like site=lab".to_owned()),
+    }
+}
