@@ -46,6 +46,11 @@ pub fn diagnose(hosts: &[HostEvidence]) -> Vec<Finding> {
     bottleneck::findings(&Case::of_hosts(hosts, &[]))
 }
 
+/// The rules of trust, which stamp a result.
+pub fn trust_rules() -> impl Iterator<Item = measurement::RuleId> {
+    trust::pages().map(|page| page.id)
+}
+
 /// Every rule in words: of what limits, then of what makes a result doubtful.
 pub fn pages() -> Vec<&'static Page> {
     let mut pages: Vec<&'static Page> = bottleneck::pages().collect();
