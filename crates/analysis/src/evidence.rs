@@ -50,7 +50,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn runtime(&self, role: &Role) -> Option<&'a Runtime> {
         match role {
             Role::Here => self.record.runtime.as_ref(),
-            Role::Peer => self.record.peer_runtime.as_ref(),
+            Role::Peer => self.record.reported.runtime.as_ref(),
             Role::Observed(_) => None,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use measurement::outcome::{CpuUse, Ending};
 use measurement::plan::PlanDraft;
-use measurement::record::{ArrivalClock, PeerStream, RecordSchema, Source};
+use measurement::record::{ArrivalClock, Origin, PeerReport, PeerStream, RecordSchema, Source};
 use measurement::verdict::{Cost, CpuWork};
 use measurement::{
     Attribution, BitRate, ByteSize, ClockOffset, DatagramLedger, Direction, DirectionOutcome,
@@ -151,7 +151,7 @@ pub(crate) fn lose(record: &mut TestRecord, lost: u64) {
 
 /// What the server's sockets dropped.
 pub(crate) fn drop_in_sockets(record: &mut TestRecord, drops: u64) {
-    let counted = record.peer_streams[0].counted.as_mut().expect("it is told");
+    let counted = record.reported.streams[0].counted.as_mut().expect("it is told");
     counted.udp = Some(UdpSample { drops, ..UdpSample::default() });
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn occupy(record: &mut TestRecord, role: &Role, share: f64) {
     let worker = MpuUse { run_seconds, idle_seconds, streams: 1, ..MpuUse::default() };
     let runtime = match role {
         Role::Here => &mut record.runtime,
-        _ => &mut record.peer_runtime,
+        _ => &mut record.reported.runtime,
     };
     *runtime = Some(Runtime::new([worker]));
 }
@@ -295,10 +295,12 @@ fn only(rule: &Rule, record: &TestRecord, due: Stamp) -> String {
 fn record(transport: Transport, direction: Direction) -> TestRecord {
     let plan = PlanDraft::new(transport, direction).check().expect("a plan");
     TestRecord {
-        schema: RecordSchema::V2,
-        linerate: "0.1.0".to_owned(),
+        origin: Origin {
+            schema: RecordSchema::V2,
+            linerate: "0.1.0".to_owned(),
+            source: Source::Measured,
+        },
         tags: std::collections::BTreeMap::default(),
-        source: Source::Measured,
         environment: Some(environment()),
         peer: Some(Peer {
             software: "linerate 0.1.0".to_owned(),
@@ -312,15 +314,16 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
         base: 0,
         stopped: Some(at(10)),
         intervals: Vec::new(),
-        peer_streams: vec![peer_stream(transport)],
-        peer_congestion: None,
-        shared: Vec::new(),
+        reported: PeerReport {
+            streams: vec![peer_stream(transport)],
+            runtime: Some(runtime()),
+            pulses: vec![pulse(false)],
+            ..PeerReport::default()
+        },
         runtime: Some(runtime()),
-        peer_runtime: Some(runtime()),
         engine_trials: Vec::new(),
         probes: Vec::new(),
         pulses: vec![pulse(true)],
-        peer_pulses: vec![pulse(false)],
         hosts: vec![evidence(Role::Here), evidence(Role::Peer)],
         outcome: Outcome {
             ending: Ending::Completed,

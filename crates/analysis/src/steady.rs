@@ -30,8 +30,8 @@ pub(crate) fn of(record: &TestRecord, direction: Direction) -> Option<Steady> {
 /// The receiver's if it told, else the sender's.
 fn pulse(record: &TestRecord, direction: Direction) -> Option<&Pulse> {
     let (receivers, senders) = match receiver(direction) {
-        Role::Here => (&record.pulses, &record.peer_pulses),
-        _ => (&record.peer_pulses, &record.pulses),
+        Role::Here => (&record.pulses, &record.reported.pulses),
+        _ => (&record.reported.pulses, &record.pulses),
     };
     let of = |pulses: &'_ [Pulse], sender| {
         pulses.iter().position(|pulse| pulse.sender == sender && !pulse.every.is_zero())
@@ -89,7 +89,7 @@ mod tests {
     fn steady(bytes: Vec<u64>) -> Option<Steady> {
         let mut record = scene::udp();
         let every = Duration::from_millis(100);
-        record.peer_pulses = vec![Pulse { sender: false, every, bytes }];
+        record.reported.pulses = vec![Pulse { sender: false, every, bytes }];
         of(&record, Direction::Send)
     }
 

@@ -106,7 +106,7 @@ mod tests {
         (tcp.busy_micros, tcp.bytes_sent) = (0, 0);
         assert_eq!(of(&record, Direction::Send).expect("a sender").shares, None);
         assert_eq!(of(&scene::udp(), Direction::Send), None);
-        record.peer_streams.clear();
+        record.reported.streams.clear();
         assert_eq!(of(&record, Direction::Receive), None, "the server does not tell");
     }
 }

@@ -13,7 +13,10 @@ use serde_json::Value;
 fn a_record_of_the_first_version_is_read_and_nothing_of_it_is_unknown() {
     let text = include_str!("records/version-1.json");
     let record: TestRecord = serde_json::from_str(text).expect("a record");
-    assert_eq!((record.schema, &record.source), (RecordSchema::V1, &Source::Measured));
+    assert_eq!(
+        (record.origin.schema, &record.origin.source),
+        (RecordSchema::V1, &Source::Measured)
+    );
     assert!(record.environment.is_some() && record.peer.is_some());
     assert!(record.start.is_some() && record.stopped.is_some() && record.outcome.cpu.is_some());
     for stream in &record.streams {

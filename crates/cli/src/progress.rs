@@ -112,7 +112,7 @@ impl TestBar {
 
     /// How busy the workers of both ends were.
     fn show_load(&self, record: &TestRecord) {
-        let ends = [("here", &record.runtime), ("the server's", &record.peer_runtime)];
+        let ends = [("here", &record.runtime), ("the server's", &record.reported.runtime)];
         for (whose, runtime) in ends {
             let lines = runtime.as_ref().map(report::terminal::load).unwrap_or_default();
             for line in lines {

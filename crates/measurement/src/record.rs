@@ -71,19 +71,57 @@ pub struct Neighbour {
     pub bytes: u64,
 }
 
-/// One test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TestRecord {
+/// The format of a record, and where its numbers come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Origin {
     /// Name and version of this format.
     pub schema: RecordSchema,
     /// Version of the linerate that wrote it.
     pub linerate: String,
-    /// Labels given by the user.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
-    pub tags: BTreeMap<String, String>,
     /// Where its numbers come from.
     #[serde(skip_serializing_if = "Source::is_measured", default)]
     pub source: Source,
+}
+
+impl Origin {
+    /// The origin of a record that this linerate writes in the newest format.
+    pub fn new(source: Source) -> Self {
+        Self { schema: RecordSchema::V2, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
+    }
+}
+
+/// What the peer reported of a test at its end; empty: nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerReport {
+    /// The counters that the peer reported at the end.
+    #[serde(rename = "peer_streams")]
+    pub streams: Vec<PeerStream>,
+    /// Congestion control of the peer's TCP streams, if it told.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "peer_congestion")]
+    pub congestion: Option<String>,
+    /// Tests of other clients that the server ran at the same time, if it reported them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shared: Vec<Neighbour>,
+    /// The use of the peer's workers (threads), if it reported it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "peer_runtime")]
+    pub runtime: Option<Runtime>,
+    /// Payload that the server moved in short steps of time, if it reported it.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[serde(rename = "peer_pulses")]
+    pub pulses: Vec<Pulse>,
+}
+
+/// One test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestRecord {
+    /// The format, and where the numbers come from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// Labels given by the user.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub tags: BTreeMap<String, String>,
     /// Where and when; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub environment: Option<Environment>,
@@ -108,20 +146,12 @@ pub struct TestRecord {
     pub stopped: Option<Timestamp>,
     /// The intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
-    /// The counters that the peer reported at the end.
-    pub peer_streams: Vec<PeerStream>,
-    /// Congestion control of the peer's TCP streams, if it told.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer_congestion: Option<String>,
-    /// Tests of other clients that the server ran at the same time, if it reported them.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub shared: Vec<Neighbour>,
+    /// What the peer reported at the end.
+    #[serde(flatten)]
+    pub reported: PeerReport,
     /// How this end's workers (threads) served the streams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
-    /// The use of the peer's workers (threads), if it reported it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub peer_runtime: Option<Runtime>,
     /// How its engines were chosen, if short tests before it did.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engine_trials: Vec<EngineTrial>,
@@ -131,9 +161,6 @@ pub struct TestRecord {
     /// Payload that this end moved in short steps of time.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub pulses: Vec<Pulse>,
-    /// Payload that the server moved in short steps of time, if it reported it.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub peer_pulses: Vec<Pulse>,
     /// Inventory and counters of the hosts, this one first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hosts: Vec<HostEvidence>,
@@ -150,10 +177,8 @@ impl TestRecord {
     /// what that is, e.g. `the log of iperf3 3.16`.
     pub fn imported(plan: TestPlan, source: impl Into<String>) -> Self {
         Self {
-            schema: RecordSchema::V2,
-            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            origin: Origin::new(Source::Imported(source.into())),
             tags: BTreeMap::new(),
-            source: Source::Imported(source.into()),
             environment: None,
             peer: None,
             plan,
@@ -163,15 +188,11 @@ impl TestRecord {
             base: 0,
             stopped: None,
             intervals: Vec::new(),
-            peer_streams: Vec::new(),
-            peer_congestion: None,
-            shared: Vec::new(),
+            reported: PeerReport::default(),
             runtime: None,
-            peer_runtime: None,
             engine_trials: Vec::new(),
             probes: Vec::new(),
             pulses: Vec::new(),
-            peer_pulses: Vec::new(),
             hosts: Vec::new(),
             outcome: Outcome::unknown(),
             judgement: None,

@@ -76,8 +76,8 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 
 /// Who measured against whom, as far as is known, or what the record was made of.
 fn origin(record: &TestRecord) -> String {
-    let version = &record.linerate;
-    match (&record.peer, &record.source) {
+    let version = &record.origin.linerate;
+    match (&record.peer, &record.origin.source) {
         (Some(peer), _) => heading(version, peer),
         (None, Source::Imported(source)) => format!("linerate {version}: from {source}"),
         (None, Source::Measured) => format!("linerate {version}: the server is not known"),

@@ -1,7 +1,7 @@
 //! The record of a client's test that is over, whichever dialect it was run in.
 
 use measurement::outcome::{CpuUse, Ending, Outcome};
-use measurement::record::{Neighbour, PeerStream, RecordSchema, Source};
+use measurement::record::{Neighbour, Origin, PeerStream, Source};
 use measurement::{
     Engines, Environment, HostEvidence, PacingReport, Peer, Pulse, Runtime, TestRecord,
 };
@@ -57,11 +57,16 @@ impl Finished {
         let is_watched = request.options.watching != Watching::Nothing;
         let outcome = self.outcome();
         let Self { started_at, peer, measured, report, .. } = self;
+        let reported = measurement::record::PeerReport {
+            streams: report.streams,
+            congestion: report.congestion,
+            shared: report.shared,
+            runtime: report.runtime,
+            pulses: if is_watched { report.pulses } else { Vec::new() },
+        };
         Ok(TestRecord {
-            schema: RecordSchema::V2,
-            linerate: env!("CARGO_PKG_VERSION").to_owned(),
+            origin: Origin::new(Source::Measured),
             tags: request.tags.clone(),
-            source: Source::Measured,
             environment: Some(environment(started_at)?),
             peer: Some(peer),
             plan: request.plan.clone(),
@@ -71,15 +76,11 @@ impl Finished {
             streams: measured.records,
             samples: measured.samples,
             base: measured.base,
-            peer_streams: report.streams,
-            peer_congestion: report.congestion,
-            shared: report.shared,
+            reported,
             runtime: measured.runtime,
-            peer_runtime: report.runtime,
             engine_trials: Vec::new(),
             probes: measured.probes,
             pulses: measured.pulses,
-            peer_pulses: if is_watched { report.pulses } else { Vec::new() },
             hosts,
             outcome,
             judgement: None,

@@ -38,7 +38,7 @@ fn is_later(from: &StreamSample, to: &StreamSample) -> bool {
 
 fn told(record: &TestRecord) -> Vec<(StreamSample, Duration)> {
     let ids = streams(record, false);
-    let told = record.peer_streams.iter().filter(|stream| ids.contains(&stream.id));
+    let told = record.reported.streams.iter().filter(|stream| ids.contains(&stream.id));
     let counted = told.filter_map(|stream| {
         let span = Duration::try_from_secs_f64(stream.seconds).unwrap_or_default();
         Some((stream.counted?, span))

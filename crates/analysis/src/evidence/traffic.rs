@@ -157,7 +157,7 @@ impl<'a> Traffic<'a> {
     /// The control connection, probes, and at the server what others tested there.
     fn beside(&self, role: &Role) -> Ours {
         let probes = self.record.probes.len() as u64 * LONGEST_PROBE;
-        let others = self.record.shared.iter().map(|other| other.bytes);
+        let others = self.record.reported.shared.iter().map(|other| other.bytes);
         let others = others.fold(0, u64::saturating_add);
         let others = if *role == Role::Peer { others.saturating_add(others / 4) } else { 0 };
         Ours { least: 0, most: CONTROL.saturating_add(probes).saturating_add(others) }

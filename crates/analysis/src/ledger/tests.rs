@@ -147,7 +147,7 @@ fn who_shares_a_queue_loses_his_part() {
 fn a_host_whose_sockets_are_not_known_may_have_lost_it() {
     let mut record = scene::udp();
     scene::lose(&mut record, 1_000);
-    record.peer_streams[0].counted = None;
+    record.reported.streams[0].counted = None;
     scene::grow(scene::host(&mut record, &Role::Peer), counter::UDP_RCVBUF_ERRORS.v4, 1_000);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 1_000)]);

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let record = evidence.record;
-    let moved: Vec<_> = record.shared.iter().filter(|other| other.bytes > 0).collect();
+    let moved: Vec<_> = record.reported.shared.iter().filter(|other| other.bytes > 0).collect();
     if moved.is_empty() {
         return Vec::new();
     }
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn neighbours_that_moved_something_make_it_suspect() {
         let mut record = scene::udp();
-        record.shared = vec![Neighbour { address: None, tests: 1, bytes: 0 }];
+        record.reported.shared = vec![Neighbour { address: None, tests: 1, bytes: 0 }];
         assert_eq!(scene::found(&RULE, &record), []);
-        record.shared[0].bytes = 12_500_000;
+        record.reported.shared[0].bytes = 12_500_000;
         let text = scene::suspected(&RULE, &record);
         assert!(text.starts_with("shared: 1 test of others moved 10.00 Mbit/s at the"), "{text}");
     }

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(evidence: &Test<'_>) -> Vec<Finding> {
     let plan = &evidence.record.plan;
     let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives());
-    let used = evidence.record.peer_congestion.as_deref();
+    let used = evidence.record.reported.congestion.as_deref();
     let Some((asked, used)) = asked.zip(used).filter(|(asked, used)| asked != used) else {
         return Vec::new();
     };
@@ -40,14 +40,14 @@ mod tests {
     #[test]
     fn another_control_than_was_asked_makes_it_suspect() {
         let mut record = scene::tcp();
-        record.peer_congestion = Some("cubic".to_owned());
+        record.reported.congestion = Some("cubic".to_owned());
         assert_eq!(scene::found(&RULE, &record), []);
         record.plan = scene::plan_with(&record.plan, |draft| {
             draft.direction = Direction::Receive;
             draft.options.congestion = Some("bbr".to_owned());
         });
         assert!(scene::suspected(&RULE, &record).contains("bbr, the server sends with cubic"));
-        record.peer_congestion = Some("bbr".to_owned());
+        record.reported.congestion = Some("bbr".to_owned());
         assert_eq!(scene::found(&RULE, &record), []);
     }
 }

@@ -27,7 +27,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
         )
     });
     let receives = streams(evidence.record, true);
-    let told = evidence.record.peer_streams.iter();
+    let told = evidence.record.reported.streams.iter();
     let mut told = told.filter(|stream| receives.contains(&stream.id));
     let lost = evidence.is_udp() && told.any(|stream| stream.lost > stream.datagrams);
     let lost = lost.then(|| {
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn nobody_loses_more_than_there_is() {
         let mut record = scene::udp();
-        record.peer_streams[0].lost = record.peer_streams[0].datagrams + 1;
+        record.reported.streams[0].lost = record.reported.streams[0].datagrams + 1;
         assert!(scene::refuted(&RULE, &record).contains("it reports more datagrams lost"));
     }
 }

@@ -74,7 +74,8 @@ mod tests {
         let host = scene::host(&mut record, &Role::Peer);
         scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 200_000_000);
         let bytes = 70_000_000;
-        record.shared = vec![measurement::record::Neighbour { address: None, tests: 1, bytes }];
+        record.reported.shared =
+            vec![measurement::record::Neighbour { address: None, tests: 1, bytes }];
         assert_eq!(scene::found(&RULE, &record), []);
     }
 

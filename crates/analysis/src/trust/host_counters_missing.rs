@@ -31,7 +31,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
         })
         .collect();
     if nobody_watched {
-        let text = match &evidence.record.source {
+        let text = match &evidence.record.origin.source {
             Source::Measured => "this host's counters were not read; leave out --no-evidence",
             Source::Imported(_) => {
                 "this host's counters were not read; test with linerate at both ends"

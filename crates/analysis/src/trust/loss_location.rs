@@ -185,7 +185,7 @@ mod tests {
         let mut record = scene::udp();
         scene::lose(&mut record, 500);
         record.hosts.truncate(1);
-        record.peer_streams[0].counted = None;
+        record.reported.streams[0].counted = None;
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("or at the receiver, whose counters are not known"), "{text}");
     }

@@ -28,8 +28,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 fn omitted_loss(evidence: &Test<'_>) -> Option<Finding> {
     let record = evidence.record;
     let mixes = !record.plan.omit.is_zero()
-        && record.peer_streams.iter().any(|stream| stream.omitted_datagrams.is_none());
-    let lost = record.peer_streams.iter().any(|stream| stream.lost > 0);
+        && record.reported.streams.iter().any(|stream| stream.omitted_datagrams.is_none());
+    let lost = record.reported.streams.iter().any(|stream| stream.lost > 0);
     let text =
         "the peer is an iperf3 before 3.14: its loss includes the omitted start; use a newer \
                 one there, or no -O"
@@ -84,11 +84,11 @@ mod tests {
     #[test]
     fn loss_that_includes_the_omitted_start_makes_it_suspect() {
         let mut record = scene::udp();
-        record.peer_streams[0].omitted_datagrams = None;
+        record.reported.streams[0].omitted_datagrams = None;
         assert_eq!(scene::found(&RULE, &record), []);
         record.plan = scene::plan_with(&record.plan, |draft| draft.omit = Duration::from_secs(1));
         assert!(scene::noted(&RULE, &record).contains("before 3.14"), "nothing was lost");
-        record.peer_streams[0].lost = 7;
+        record.reported.streams[0].lost = 7;
         let text = scene::suspected(&RULE, &record);
         assert!(text.starts_with("the peer is an iperf3 before 3.14: its loss includes"), "{text}");
     }

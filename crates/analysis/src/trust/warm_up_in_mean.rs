@@ -74,7 +74,7 @@ mod tests {
     fn a_ramp_that_lowers_the_mean_is_told() {
         let mut record = scene::udp();
         assert_eq!(scene::found(&RULE, &record), []);
-        record.peer_pulses[0].bytes[..20].fill(300_000);
+        record.reported.pulses[0].bytes[..20].fill(300_000);
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("steady from 2s to 10s, at 100.0 Mbit/s"), "{text}");
         assert!(text.contains("the mean of 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
@@ -84,11 +84,11 @@ mod tests {
     #[test]
     fn a_break_at_the_end_is_not_left_out_with_the_start() {
         let mut record = scene::udp();
-        record.peer_pulses[0].bytes[80..].fill(300_000);
+        record.reported.pulses[0].bytes[80..].fill(300_000);
         let text = scene::noted(&RULE, &record);
         assert!(text.contains("steady from 0s to 8s"), "{text}");
         assert!(text.ends_with("see what changed after 8s, or repeat it"), "{text}");
-        record.peer_pulses[0].bytes[40..].fill(0);
+        record.reported.pulses[0].bytes[40..].fill(0);
         let text = scene::noted(&RULE, &record);
         assert!(text.starts_with("nothing arrived from 4s to 10s"), "{text}");
     }

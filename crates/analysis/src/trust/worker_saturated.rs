@@ -80,7 +80,7 @@ mod tests {
         if !asked {
             record.outcome.directions[0].asked = None;
         }
-        (record.runtime, record.peer_runtime) = (Some(busy(0)), Some(busy(0)));
+        (record.runtime, record.reported.runtime) = (Some(busy(0)), Some(busy(0)));
         record
     }
 
@@ -95,11 +95,11 @@ mod tests {
         let text = scene::noted(&RULE, &free);
         assert!(text.contains("workers 0, 1, 2, 3 and 5 more on this host were"), "{text}");
         let mut lossy = record(true, 125_000_000, 110_000_000);
-        lossy.peer_runtime = Some(busy(1));
+        lossy.reported.runtime = Some(busy(1));
         let text = scene::suspected(&RULE, &lossy);
         assert!(text.starts_with("linerate's worker 0 on the server was busy 97 %"), "{text}");
         let mut kept = record(true, 125_000_000, 125_000_000);
-        (kept.runtime, kept.peer_runtime) = (Some(busy(1)), Some(busy(1)));
+        (kept.runtime, kept.reported.runtime) = (Some(busy(1)), Some(busy(1)));
         assert_eq!(scene::found(&RULE, &kept), []);
     }
 

@@ -78,7 +78,7 @@ const FAULTS: &[Fault] = &[
         spoil: |record| {
             scene::lose(record, 30_000);
             scene::drop_in_sockets(record, 30_000);
-            record.peer_pulses[0].bytes[20..40].fill(0);
+            record.reported.pulses[0].bytes[20..40].fill(0);
         },
         rules: &[RuleId::UdpReceiveBuffer],
         host: Some(Role::Peer),
@@ -88,7 +88,7 @@ const FAULTS: &[Fault] = &[
         scene: scene::tcp,
         spoil: |record| {
             scene::sent(record).receive_window_limited_micros = 4_000_000;
-            record.peer_pulses[0].bytes[20..60].fill(0);
+            record.reported.pulses[0].bytes[20..60].fill(0);
         },
         rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),

@@ -56,7 +56,7 @@ fn growth(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<f64> {
     let record = case.test?.record;
     let pulses = match transfer.sender() {
         measurement::Role::Here => &record.pulses,
-        _ => &record.peer_pulses,
+        _ => &record.reported.pulses,
     };
     let bytes = &pulses.iter().find(|pulse| pulse.sender)?.bytes;
     let third = bytes.len() / 3;

@@ -100,7 +100,7 @@ fn stillness(case: &Case<'_>, receiver: &Role) -> (u64, u64) {
     let Some(test) = case.test else { return (0, 0) };
     let pulses = match receiver {
         Role::Here => &test.record.pulses,
-        _ => &test.record.peer_pulses,
+        _ => &test.record.reported.pulses,
     };
     let Some(pulse) = pulses.iter().find(|pulse| !pulse.sender) else { return (0, 0) };
     let moved = |bytes: &u64| *bytes > 0;
@@ -227,7 +227,7 @@ mod tests {
             scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
         assert!(chosen.contains("small buffer or slow reader"), "{chosen}");
-        let still = text(|record| record.peer_pulses[0].bytes[20..50].fill(0));
+        let still = text(|record| record.reported.pulses[0].bytes[20..50].fill(0));
         assert!(still.contains("on the server reads too slowly"), "{still}");
         let unknown = text(|record| scene::sent(record).min_rtt_micros = 50);
         assert!(unknown.contains("small buffer or slow reader"), "{unknown}");

@@ -171,9 +171,9 @@ impl Subject {
 /// The peer's report of a test.
 pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
     PeerWord {
-        streams: &record.peer_streams,
+        streams: &record.reported.streams,
         cpu: record.outcome.peer_cpu,
-        congestion: record.peer_congestion.as_deref(),
+        congestion: record.reported.congestion.as_deref(),
     }
 }
 
