@@ -32,7 +32,7 @@ pub struct HostEvidence {
     /// Interfaces that carried the test, e.g. `eth0`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub interfaces: Vec<String>,
-    /// Where its CPUs were found; none: nobody was allowed to look, or to tell.
+    /// CPU profile of the host. None: sampling, or reporting it, was not permitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<Profile>,
     /// CPU time that the readings took, in seconds.

@@ -23,7 +23,7 @@ pub enum Stamp {
     Valid,
     /// Something beside what was to be measured may be in them.
     Suspect,
-    /// They do not tell what was asked.
+    /// They do not answer what was asked.
     Invalid,
 }
 
@@ -51,7 +51,7 @@ pub struct Judgement {
     /// The account of each direction, in the order of the outcome's.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub directions: Vec<DirectionAccount>,
-    /// Where the CPU time of each host went that told.
+    /// CPU time by kind of work, of each host that reported a profile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attributions: Vec<Attribution>,
     /// The verdict. None: nothing was measured.
@@ -84,7 +84,7 @@ pub struct DirectionAccount {
     /// TCP: what the sender waited for, and what it sent again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<TcpAccount>,
-    /// When the rate was steady; none: too short to tell.
+    /// When the rate was steady; none: the test was too short.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steady: Option<Steady>,
 }
@@ -141,7 +141,7 @@ pub struct Ledger {
     pub sent: u64,
     /// Received at least once.
     pub received: u64,
-    /// Arrived too far behind to be told from duplicates.
+    /// Arrived too far behind to distinguish from duplicates.
     pub late: u64,
     /// On their way when a plain iperf3 stopped counting: neither received nor lost.
     pub in_flight: u64,
@@ -186,7 +186,7 @@ pub struct TcpAccount {
     pub retransmitted_segments: u64,
     /// How often the sender found that segments had only changed their order.
     pub reorderings: u64,
-    /// Where the time went; none if the sender does not tell.
+    /// Where the time went; none if the sender does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shares: Option<TimeShares>,
 }

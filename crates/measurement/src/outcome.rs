@@ -35,7 +35,7 @@ impl Throughput {
 
 /// The sent datagrams of one direction, by what became of them.
 ///
-/// A plain iperf3 receiver cannot tell the optional ones.
+/// A plain iperf3 receiver does not report the optional ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramLedger {
     /// Sent, as of the sender's last sequence number.
@@ -57,7 +57,7 @@ pub struct DatagramLedger {
     /// Received again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duplicate: Option<u64>,
-    /// Received too far behind to be told from duplicates; counted as lost.
+    /// Received too far behind to distinguish from duplicates; counted as lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
 }
@@ -87,7 +87,7 @@ pub struct DatagramParts {
     pub received: u64,
     /// Neither received nor lost when a plain iperf3 stopped counting.
     pub in_flight: u64,
-    /// Received too far behind to be told from duplicates.
+    /// Received too far behind to distinguish from duplicates.
     pub late: u64,
     /// Sent and never received.
     pub lost: u64,
@@ -123,7 +123,7 @@ pub struct Fairness {
     /// Rate of the fastest.
     pub fastest: BitRate,
     /// Whole blocks, or datagrams, that the one in the middle moved. Of a few, the index
-    /// tells how many fitted into the time, and not how evenly the streams shared.
+    /// shows how many fitted into the time, and not how evenly the streams shared.
     #[serde(default)]
     pub blocks: u64,
 }
@@ -149,7 +149,7 @@ impl Fairness {
         })
     }
 
-    /// Whether the streams moved enough to tell how evenly they shared.
+    /// Whether the streams moved enough to show how evenly they shared.
     pub const fn is_telling(&self) -> bool {
         self.blocks >= TELLING_BLOCKS
     }
@@ -180,7 +180,7 @@ pub struct DirectionOutcome {
     /// Payload that the receiver's application got. None: the receiver did not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered: Option<Throughput>,
-    /// TCP: segments sent again; none if the sender cannot tell.
+    /// TCP: segments sent again; none if the sender does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmits: Option<u64>,
     /// UDP: where the datagrams went.

@@ -53,7 +53,7 @@ pub enum ProfileSource {
 )]
 #[serde(default)]
 pub struct ProfileRow {
-    /// On which CPU; none: not told.
+    /// The number of the CPU. None: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
     /// On whose behalf the CPU ran.
@@ -123,7 +123,7 @@ impl Mode {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Not told.
+    /// Not known.
     #[default]
     Unknown,
     /// linerate's own threads; with them softirqs that interrupted them.
@@ -132,7 +132,7 @@ pub enum Task {
     Other,
     /// A thread of the kernel: `ksoftirqd/0`.
     Kernel,
-    /// Nobody: the idle task, or a softirq that interrupted it.
+    /// No task: the idle task, or a softirq that interrupted it.
     Idle,
 }
 

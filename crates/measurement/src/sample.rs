@@ -1,6 +1,6 @@
 //! Counters at one instant, and what lies between two instants.
 //!
-//! Counters only grow. Readers subtract; nobody resets.
+//! Counters only grow. Readers subtract; they are never reset.
 
 /// Subtracts two readings: of a total the difference, of a state the later value.
 macro_rules! since {

@@ -82,19 +82,19 @@ pub struct PeerStream {
     pub id: u32,
     /// Payload bytes that the peer sent or received, without the omitted start.
     pub bytes: u64,
-    /// Length of the peer's measurement in seconds; zero if it did not tell.
+    /// Length of the peer's measurement in seconds; zero if it did not report it.
     pub seconds: f64,
-    /// Segments retransmitted; none if the peer does not send or cannot tell.
+    /// Segments retransmitted; none if the peer does not send or does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmits: Option<u64>,
     /// UDP: last sequence number sent or highest received, from the very start.
     pub datagrams: u64,
-    /// UDP: part of them in the omitted start; none if the peer is too old to tell.
+    /// UDP: part of them in the omitted start; none if the peer is too old to report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub omitted_datagrams: Option<u64>,
     /// UDP: datagrams that the peer missed, from the very start.
     pub lost: u64,
-    /// UDP: part of them in the omitted start; none if the peer is too old to tell.
+    /// UDP: part of them in the omitted start; none if the peer is too old to report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub omitted_lost: Option<u64>,
     /// UDP: jitter in seconds.

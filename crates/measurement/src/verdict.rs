@@ -36,7 +36,7 @@ pub enum Conclusion {
     Delivered,
     /// The first finding is what limits.
     Limited,
-    /// It cannot be told from this evidence.
+    /// This evidence does not decide it.
     Undecided,
 }
 
@@ -168,7 +168,7 @@ pub struct Attribution {
     pub labelled: f64,
     /// The work of all busy CPUs together.
     pub work: BTreeMap<Work, Cost>,
-    /// Each CPU; empty: not told.
+    /// The work of each CPU; empty: not reported.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub cpus: Vec<CpuWork>,
     /// The rates that would be reached if some work cost nothing; empty: the rate is not known, or

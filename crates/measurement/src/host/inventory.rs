@@ -217,7 +217,7 @@ pub struct Interface {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steering: Vec<Steering>,
     /// Bytes that each queue for sending may hold in the device now, in order
-    /// (`byte_queue_limits/limit`); 0: nobody limits it, or it has not sent yet.
+    /// (`byte_queue_limits/limit`); 0: there is no limit, or it has not sent yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub send_limits_bytes: Vec<u64>,
     /// Largest packet that segmentation offload may make, in bytes.
@@ -275,7 +275,7 @@ pub struct Bus {
     pub kind: String,
     /// Its address there, e.g. `0000:01:00.0`.
     pub address: String,
-    /// Speed as the kernel tells it, e.g. `8.0 GT/s PCIe`, or for USB Mbit/s.
+    /// Speed as the kernel reports it, e.g. `8.0 GT/s PCIe`, or for USB Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<String>,
     /// The fastest that the device can.
@@ -364,7 +364,7 @@ pub const MOST_CPU: u32 = 8191;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ControlGroup {
-    /// Which version tells: 1 or 2.
+    /// Version of the control group: 1 or 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
     /// CPU time in thousandths of a CPU; none: no limit.

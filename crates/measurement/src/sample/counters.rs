@@ -29,7 +29,7 @@ macro_rules! stream_counters {
             total each_datagram reordered;
             /// UDP receiver: datagrams seen before.
             total each_datagram duplicate;
-            /// UDP receiver: datagrams too far behind to be told from duplicates; they stay lost.
+            /// UDP receiver: datagrams too far behind to distinguish from duplicates; they stay lost.
             total each_datagram late;
             /// UDP receiver: datagrams too short for a header, or with an impossible number.
             total each_datagram malformed;

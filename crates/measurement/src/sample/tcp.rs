@@ -78,7 +78,7 @@ tcp_sample! {
     /// Payload bytes sent, those sent again included.
     #[serde(default)]
     total bytes_sent: u64 as "bytes_sent" or "bytes_sent";
-    /// Segments that arrived twice, as duplicate SACKs tell (RFC 2883).
+    /// Segments that arrived twice, as duplicate SACKs report (RFC 2883).
     #[serde(default)]
     total duplicates: u32 as "dsack_dups" or "duplicates";
     /// How often segments were found to have changed their order.

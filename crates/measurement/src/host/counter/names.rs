@@ -263,7 +263,7 @@ both! { "Udp",
     UDP_SNDBUF_ERRORS = "SndbufErrors";
     /// Datagrams dropped for want of memory for UDP.
     UDP_MEM_ERRORS = "MemErrors";
-    /// Datagrams to ports at which nobody listens.
+    /// Datagrams to ports on which no socket listens.
     UDP_NO_PORTS = "NoPorts";
     /// Datagrams sent.
     UDP_OUT_DATAGRAMS = "OutDatagrams";
