@@ -10,15 +10,27 @@ use crate::scene;
 /// What shows that a rule works.
 pub(super) struct Fixture {
     pub(super) rule: &'static Rule,
-    /// A clean record: [`scene::tcp`], say.
     pub(super) scene: fn() -> TestRecord,
-    /// Spoils it so that the rule fires, and is the headline if it is sure.
     pub(super) fires: fn(&mut TestRecord),
-    /// Spoils it a little less, or in another way that must not be mistaken for this.
     pub(super) silent: fn(&mut TestRecord),
 }
 
 impl Fixture {
+    /// A fixture of `rule` on a clean record: [`scene::tcp`], say.
+    pub(super) const fn on(rule: &'static Rule, scene: fn() -> TestRecord) -> Self {
+        Self { rule, scene, fires: is_missing, silent: is_missing }
+    }
+
+    /// Spoils the record so that the rule fires, and is the headline if it is sure.
+    pub(super) const fn fires(self, fires: fn(&mut TestRecord)) -> Self {
+        Self { fires, ..self }
+    }
+
+    /// Spoils the record a little less, or in another way that must not be mistaken for this.
+    pub(super) const fn silent(self, silent: fn(&mut TestRecord)) -> Self {
+        Self { silent, ..self }
+    }
+
     fn found(&self, spoil: fn(&mut TestRecord)) -> Vec<Found> {
         let mut record = (self.scene)();
         spoil(&mut record);
@@ -26,6 +38,10 @@ impl Fixture {
         let attributions = scene::attributions(&record);
         (self.rule.check)(&Case::of_test(&test, &attributions))
     }
+}
+
+fn is_missing(_: &mut TestRecord) {
+    panic!("a fixture shows both when its rule fires and when it is silent");
 }
 
 #[test]

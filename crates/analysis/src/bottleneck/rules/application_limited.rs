@@ -40,9 +40,6 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
 const NOTICED: f64 = 0.10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::sent(record).busy_micros = 6_000_000,
-    silent: |record| crate::scene::sent(record).busy_micros = 9_500_000,
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::sent(record).busy_micros = 6_000_000)
+    .silent(|record| crate::scene::sent(record).busy_micros = 9_500_000);

@@ -56,12 +56,9 @@ const FAST: u64 = 100_000;
 const LEGACY: u64 = 65_536;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| grow_packets(record, 65_536),
-    silent: |record| grow_packets(record, 185_000),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| grow_packets(record, 65_536))
+    .silent(|record| grow_packets(record, 185_000));
 
 #[cfg(test)]
 fn grow_packets(record: &mut measurement::TestRecord, bytes: u64) {

@@ -69,12 +69,9 @@ const LONG: f64 = 10.0;
 const SOME: u64 = 10_000;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| limit(record, 2_000_000),
-    silent: |record| limit(record, 60_000),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| limit(record, 2_000_000))
+    .silent(|record| limit(record, 60_000));
 
 #[cfg(test)]
 fn limit(record: &mut measurement::TestRecord, bytes: u64) {

@@ -104,12 +104,9 @@ const PROTOCOL: f64 = 0.8;
 const FULL: f64 = 0.8;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| plug(record, "120"),
-    silent: |record| plug(record, "5000"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| plug(record, "120"))
+    .silent(|record| plug(record, "5000"));
 
 #[cfg(test)]
 fn plug(record: &mut measurement::TestRecord, speed: &str) {

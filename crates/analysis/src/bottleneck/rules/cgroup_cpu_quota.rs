@@ -34,17 +34,14 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::CGROUP_THROTTLED, 90);
         crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::CGROUP_THROTTLED, 1);
         crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
-    },
-};
+    });

@@ -55,15 +55,12 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         channels(record);
-    },
-    silent: channels,
-};
+    })
+    .silent(channels);
 
 #[cfg(test)]
 fn channels(record: &mut measurement::TestRecord) {

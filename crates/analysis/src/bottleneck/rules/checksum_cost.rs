@@ -30,9 +30,6 @@ const WORK: &str = "computes checksums";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::full_of(record, measurement::Work::Checksum, 15),
-    silent: |record| crate::scene::full_of(record, measurement::Work::Checksum, 2),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::full_of(record, measurement::Work::Checksum, 15))
+    .silent(|record| crate::scene::full_of(record, measurement::Work::Checksum, 2));

@@ -92,12 +92,9 @@ const SENT: [&str; 3] = ["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-check
 const MUCH: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| super::switch(record, &HERE, SENT[0], "off"),
-    silent: |record| super::switch(record, &HERE, SENT[0], "on [fixed]"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| super::switch(record, &HERE, SENT[0], "off"))
+    .silent(|record| super::switch(record, &HERE, SENT[0], "on [fixed]"));
 
 #[cfg(test)]
 const HERE: measurement::Role = measurement::Role::Here;

@@ -66,12 +66,9 @@ const MOST: &str = "net.netfilter.nf_conntrack_max";
 const NEARLY_FULL: f64 = 0.95;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| track(record, 65_536),
-    silent: |record| track(record, 9_000),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| track(record, 65_536))
+    .silent(|record| track(record, 9_000));
 
 #[cfg(test)]
 fn track(record: &mut measurement::TestRecord, known: i64) {

@@ -43,12 +43,9 @@ fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| slow(record, &[1_800_000, 1_800_000, 1_000_000]),
-    silent: |record| slow(record, &[1_800_000, 1_790_000, 1_800_000]),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| slow(record, &[1_800_000, 1_800_000, 1_000_000]))
+    .silent(|record| slow(record, &[1_800_000, 1_790_000, 1_800_000]));
 
 #[cfg(test)]
 fn slow(record: &mut measurement::TestRecord, khz: &[i64]) {

@@ -83,9 +83,6 @@ fn unknown(case: &Case<'_>) -> Vec<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.98),
-    silent: |record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.75),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.98))
+    .silent(|record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.75));

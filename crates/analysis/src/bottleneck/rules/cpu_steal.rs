@@ -28,15 +28,12 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::CPU_STEAL.on(0), 2_500_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::CPU_STEAL.on(0), 100_000_000);
-    },
-};
+    });

@@ -47,12 +47,9 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| governed(record, "powersave"),
-    silent: |record| governed(record, "performance"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| governed(record, "powersave"))
+    .silent(|record| governed(record, "performance"));
 
 #[cfg(test)]
 fn governed(record: &mut measurement::TestRecord, governor: &str) {

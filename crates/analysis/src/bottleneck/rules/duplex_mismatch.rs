@@ -75,10 +75,8 @@ const MOST_FORCED: u64 = 100;
 const MANY: f64 = 0.01;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let here = measurement::Role::Here;
         crate::scene::interface_of(record, &here).duplex = Some("half".to_owned());
         crate::scene::grow(
@@ -91,9 +89,8 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture {
             counter::INTERFACE_COLLISIONS.on("eth0"),
             9_000,
         );
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let here = measurement::Role::Here;
         crate::scene::interface_of(record, &here).duplex = Some("full".to_owned());
-    },
-};
+    });

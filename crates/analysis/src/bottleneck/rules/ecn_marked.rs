@@ -42,9 +42,6 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
 const FEW: u64 = 10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::sent(record).congestion_marks = 400,
-    silent: |record| crate::scene::sent(record).congestion_marks = 3,
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::sent(record).congestion_marks = 400)
+    .silent(|record| crate::scene::sent(record).congestion_marks = 3);

@@ -48,16 +48,13 @@ fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 500);
         let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
         interface.eee = Some("active".to_owned());
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
         interface.eee = Some("active".to_owned());
-    },
-};
+    });

@@ -64,15 +64,12 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
 const BLOCKED: f64 = 0.10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 260_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 134_000_000);
-    },
-};
+    });

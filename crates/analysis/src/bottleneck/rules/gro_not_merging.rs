@@ -61,19 +61,16 @@ const LARGE: u32 = 16_384;
 const MANY: f64 = 20_000.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::sent(record).segment = 460;
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_IN_SEGS, 272_000);
         crate::scene::fill(host, 0.98);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::sent(record).segment = 460;
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_IN_SEGS, 12_000);
         crate::scene::fill(host, 0.98);
-    },
-};
+    });

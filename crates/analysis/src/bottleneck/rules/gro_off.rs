@@ -35,9 +35,6 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| super::switch(record, &measurement::Role::Peer, "rx-gro", "off"),
-    silent: |record| super::switch(record, &measurement::Role::Peer, "rx-gro", "on"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| super::switch(record, &measurement::Role::Peer, "rx-gro", "off"))
+    .silent(|record| super::switch(record, &measurement::Role::Peer, "rx-gro", "on"));

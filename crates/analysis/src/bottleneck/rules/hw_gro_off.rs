@@ -46,12 +46,9 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         super::switch(record, &measurement::Role::Peer, "rx-lro", "off");
-    },
-    silent: |record| super::switch(record, &measurement::Role::Peer, "rx-lro", "off"),
-};
+    })
+    .silent(|record| super::switch(record, &measurement::Role::Peer, "rx-lro", "off"));

@@ -44,12 +44,9 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
 const LEAST: f64 = 0.25;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| board(record, Pipeline::InOrder),
-    silent: |record| board(record, Pipeline::OutOfOrder),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| board(record, Pipeline::InOrder))
+    .silent(|record| board(record, Pipeline::OutOfOrder));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, pipeline: Pipeline) {

@@ -54,12 +54,9 @@ const MANY: f64 = 20_000.0;
 const FEW: f64 = 4.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| receive(record, 600_000),
-    silent: |record| receive(record, 6_000_000),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| receive(record, 600_000))
+    .silent(|record| receive(record, 6_000_000));
 
 #[cfg(test)]
 fn receive(record: &mut measurement::TestRecord, packets: u64) {

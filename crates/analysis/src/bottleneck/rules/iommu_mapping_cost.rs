@@ -57,9 +57,6 @@ const WORK: &str = "maps memory in the IOMMU";
 const LEAST: f64 = 0.1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::full_in(record, "__iommu_dma_unmap", 15),
-    silent: |record| crate::scene::full_in(record, "__iommu_dma_unmap", 5),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::full_in(record, "__iommu_dma_unmap", 15))
+    .silent(|record| crate::scene::full_in(record, "__iommu_dma_unmap", 5));

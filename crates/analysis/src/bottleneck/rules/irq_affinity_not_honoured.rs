@@ -50,12 +50,9 @@ fn of(device: &Device<'_, '_>) -> Vec<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| allow(record, vec![1]),
-    silent: |record| allow(record, vec![0, 1]),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| allow(record, vec![1]))
+    .silent(|record| allow(record, vec![0, 1]));
 
 #[cfg(test)]
 fn allow(record: &mut measurement::TestRecord, cpus: Vec<u32>) {

@@ -58,12 +58,9 @@ const FULL: f64 = 0.97;
 const MUCH: f64 = 0.4;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| share(record, 100_000_000),
-    silent: |record| share(record, 2_000_000_000),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| share(record, 100_000_000))
+    .silent(|record| share(record, 2_000_000_000));
 
 #[cfg(test)]
 fn share(record: &mut measurement::TestRecord, idle: u64) {

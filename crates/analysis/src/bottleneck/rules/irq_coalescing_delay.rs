@@ -55,12 +55,9 @@ const LITTLE: u32 = 5;
 const SHORT: Duration = Duration::from_micros(20);
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| ask(record, 200),
-    silent: |record| ask(record, 25),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| ask(record, 200))
+    .silent(|record| ask(record, 25));
 
 #[cfg(test)]
 fn ask(record: &mut measurement::TestRecord, held: u32) {

@@ -65,12 +65,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 const FAST: u64 = 10_000;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| place(record, 1),
-    silent: |record| place(record, 0),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| place(record, 1))
+    .silent(|record| place(record, 0));
 
 #[cfg(test)]
 fn place(record: &mut measurement::TestRecord, cpu: u32) {

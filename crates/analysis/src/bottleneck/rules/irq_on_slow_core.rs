@@ -136,18 +136,15 @@ fn described(inventory: &Inventory, number: u32) -> String {
 const HARDLY_BUSY: f64 = 0.5;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         cores(record, 400);
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         cores(record, 1_000);
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
-    },
-};
+    });
 
 #[cfg(test)]
 fn cores(record: &mut measurement::TestRecord, first: u32) {

@@ -47,12 +47,9 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 const SERVICE: &str = "irqbalance";
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| balance(record, 2),
-    silent: |record| balance(record, 1),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| balance(record, 2))
+    .silent(|record| balance(record, 1));
 
 #[cfg(test)]
 fn balance(record: &mut measurement::TestRecord, cpus: u32) {

@@ -111,16 +111,13 @@ const SHORTEST: f64 = 84.0;
 const FULL: f64 = 0.97;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(107);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(120);
-    },
-};
+    });
 
 #[cfg(test)]
 mod tests {

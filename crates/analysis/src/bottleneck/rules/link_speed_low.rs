@@ -73,17 +73,14 @@ fn with_remedy(found: Found, device: &Device<'_, '_>, most: u64) -> Found {
 const FULL: f64 = 0.9;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let interface = crate::scene::interface_of(record, &measurement::Role::Here);
         interface.speed_mbps = Some(100);
         (interface.most_mbps, interface.peer_mbps) = (Some(1_000), Some(1_000));
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let interface = crate::scene::interface_of(record, &measurement::Role::Here);
         interface.speed_mbps = Some(100);
         (interface.most_mbps, interface.peer_mbps) = (Some(1_000), Some(100));
-    },
-};
+    });

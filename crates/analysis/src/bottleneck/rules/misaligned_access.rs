@@ -47,12 +47,9 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| board(record, "emulated"),
-    silent: |record| board(record, "fast"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| board(record, "emulated"))
+    .silent(|record| board(record, "fast"));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, misaligned: &str) {

@@ -52,17 +52,14 @@ const MICROS: &str = "net.core.netdev_budget_usecs";
 const OFTEN: f64 = 10.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 4_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 40);
-    },
-};
+    });

@@ -56,12 +56,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| queue(record, "pfifo_fast"),
-    silent: |record| queue(record, "fq"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| queue(record, "pfifo_fast"))
+    .silent(|record| queue(record, "fq"));
 
 #[cfg(test)]
 fn queue(record: &mut measurement::TestRecord, kind: &str) {

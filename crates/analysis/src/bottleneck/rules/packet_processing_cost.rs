@@ -31,9 +31,6 @@ const WORK: &str = "allocates packets";
 const LEAST: f64 = 0.15;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::full_of(record, measurement::Work::Allocation, 25),
-    silent: |record| crate::scene::full_of(record, measurement::Work::Allocation, 8),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::full_of(record, measurement::Work::Allocation, 25))
+    .silent(|record| crate::scene::full_of(record, measurement::Work::Allocation, 8));

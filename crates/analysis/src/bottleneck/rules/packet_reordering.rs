@@ -67,9 +67,6 @@ const MUCH: f64 = 0.001;
 const OFTEN: u64 = 100;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::send_again(record, 1_000, 900),
-    silent: |record| crate::scene::send_again(record, 1_000, 100),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::send_again(record, 1_000, 900))
+    .silent(|record| crate::scene::send_again(record, 1_000, 100));

@@ -91,16 +91,13 @@ const LARGEST: u32 = 65_535;
 const ENOUGH: u64 = 10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::IP_REASM_FAILS.v4, 500);
-    },
-    silent: |record| crate::scene::lose(record, 500),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 500));
 
 #[cfg(test)]
 mod tests {

@@ -85,16 +85,13 @@ fn has_word(name: &str, word: &str) -> bool {
 const OFTEN: f64 = 10.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::driver("eth0").on("rx_pause_ctrl_phy"), 4_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::driver("eth0").on("tx_pause_ctrl_phy"), 4_000);
         crate::scene::grow(host, counter::driver("eth0").on("rx_pause_duration"), 4_000);
-    },
-};
+    });

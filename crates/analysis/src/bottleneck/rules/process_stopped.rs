@@ -60,23 +60,20 @@ fn whole_millis(time: Duration) -> Duration {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let runtime = record.reported.runtime.as_mut().expect("it is told");
         runtime.mpus[0].run_seconds = 8.0;
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TASK_RUN.on(77), 3_000_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let runtime = record.reported.runtime.as_mut().expect("it is told");
         runtime.mpus[0].run_seconds = 8.0;
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TASK_RUN.on(77), 5_000_000_000);
         crate::scene::grow(host, counter::TASK_WAIT.on(77), 2_500_000_000);
-    },
-};
+    });
 
 #[cfg(test)]
 mod tests {

@@ -108,12 +108,9 @@ const ENOUGH: u64 = 100;
 const OFTEN: f64 = 0.005;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| shape(record, 12_000),
-    silent: |record| shape(record, 40),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| shape(record, 12_000))
+    .silent(|record| shape(record, 40));
 
 #[cfg(test)]
 fn shape(record: &mut measurement::TestRecord, overlimits: u64) {

@@ -43,15 +43,12 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
-    },
-};
+    });

@@ -119,13 +119,10 @@ fn crowded(host: &Host<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::fill_with_interrupts(record, &measurement::Role::Peer),
-    silent: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::fill_with_interrupts(record, &measurement::Role::Peer))
+    .silent(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::interrupts(30).on(1), 100_000);
-    },
-};
+    });

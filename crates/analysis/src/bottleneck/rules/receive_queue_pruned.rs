@@ -61,16 +61,13 @@ const NAMES: [Counter<'static>; 6] = [
 const NOTICED: f64 = 0.001;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::send_again(record, 1_000, 0);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_BACKLOG_DROP, 990);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_BACKLOG_DROP, 3);
-    },
-};
+    });

@@ -183,19 +183,16 @@ const FEW: u64 = 2;
 const LEAST_BUFFER: f64 = 6_291_456.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 20_000);
         (tcp.rtt_micros, tcp.send_window) = (20_200, 250_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (500_000, 20_000);
-    },
-};
+    });
 
 #[cfg(test)]
 mod tests {

@@ -58,12 +58,9 @@ const ENTRIES: &str = "net.core.rps_sock_flow_entries";
 const TABLE: u64 = 32_768;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| steer(record, vec![1]),
-    silent: |record| steer(record, Vec::new()),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| steer(record, vec![1]))
+    .silent(|record| steer(record, Vec::new()));
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, cpus: Vec<u32>) {

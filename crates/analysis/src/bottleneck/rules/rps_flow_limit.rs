@@ -42,13 +42,10 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::SOFTNET_FLOW_LIMIT_COUNT.on(0), 5_000);
-    },
-    silent: |record| crate::scene::lose(record, 5_000),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 5_000));

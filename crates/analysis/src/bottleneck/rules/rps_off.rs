@@ -76,18 +76,15 @@ fn helpers(inventory: &measurement::Inventory, cpus: &[u32], busy: Option<u32>) 
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         steer(record, Vec::new());
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         steer(record, vec![1]);
-    },
-};
+    });
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, cpus: Vec<u32>) {

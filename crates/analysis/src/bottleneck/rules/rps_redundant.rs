@@ -57,12 +57,9 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| steer(record, 2),
-    silent: |record| steer(record, 1),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| steer(record, 2))
+    .silent(|record| steer(record, 1));
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, queues: u32) {

@@ -95,12 +95,9 @@ const ENOUGH_STREAMS: usize = 4;
 const MOST_QUEUES: u32 = 4_096;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| spread(record, [100_000, 1_000, 1_000, 0]),
-    silent: |record| spread(record, [30_000, 25_000, 25_000, 20_000]),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| spread(record, [100_000, 1_000, 1_000, 0]))
+    .silent(|record| spread(record, [30_000, 25_000, 25_000, 20_000]));
 
 #[cfg(test)]
 fn spread(record: &mut measurement::TestRecord, packets: [u64; 4]) {

@@ -40,17 +40,14 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
         crate::scene::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TASK_WAIT.on(77), 100_000_000);
         crate::scene::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
-    },
-};
+    });

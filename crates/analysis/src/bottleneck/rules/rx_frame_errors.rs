@@ -47,14 +47,11 @@ const COUNTERS: [EachCounter<'static>; 3] = [
 ];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 500);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 99_500);
         crate::scene::grow(host, counter::INTERFACE_RX_CRC_ERRORS.on("eth0"), 500);
-    },
-    silent: |record| crate::scene::lose(record, 500),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 500));

@@ -63,13 +63,10 @@ pub(super) const fn larger(current: u64, most: u64) -> u64 {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::INTERFACE_RX_MISSED_ERRORS.on("eth0"), 5_000);
-    },
-    silent: |record| crate::scene::lose(record, 5_000),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 5_000));

@@ -55,12 +55,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 256)),
-    silent: |record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 4_096)),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 256)))
+    .silent(|record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 4_096)));
 
 #[cfg(test)]
 fn ring(record: &mut measurement::TestRecord, current: u64) -> &mut measurement::TestRecord {

@@ -41,9 +41,6 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| super::switch(record, &measurement::Role::Here, "tx-scatter-gather", "off"),
-    silent: |record| super::switch(record, &measurement::Role::Peer, "tx-scatter-gather", "off"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| super::switch(record, &measurement::Role::Here, "tx-scatter-gather", "off"))
+    .silent(|record| super::switch(record, &measurement::Role::Peer, "tx-scatter-gather", "off"));

@@ -68,12 +68,9 @@ const DECIDES: f64 = 0.25;
 const LEAST: f64 = 4_194_304.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 20_000);
-    },
-    silent: |record| crate::scene::sent(record).send_buffer_limited_micros = 400_000,
-};
+    })
+    .silent(|record| crate::scene::sent(record).send_buffer_limited_micros = 400_000);

@@ -53,16 +53,13 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::send_only(record, 60_000_000);
         crate::scene::occupy(record, &measurement::Role::Here, 0.99);
         crate::scene::fill(crate::scene::host(record, &measurement::Role::Here), 0.99);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::send_only(record, 60_000_000);
         crate::scene::block(record, 6_000_000_000);
-    },
-};
+    });

@@ -51,14 +51,11 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
 const MORE: u32 = 4;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::occupy(record, &Role::Peer, 0.99);
         crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
-    },
-};
+    });

@@ -37,12 +37,9 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| ask(record, 64 << 10),
-    silent: |record| ask(record, 4 << 20),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| ask(record, 64 << 10))
+    .silent(|record| ask(record, 4 << 20));
 
 #[cfg(test)]
 fn ask(record: &mut measurement::TestRecord, bytes: u64) {

@@ -56,20 +56,17 @@ const OTHERS: [EachCounter<'static>; 3] =
     [counter::SOFTIRQS_BLOCK, counter::SOFTIRQS_TASKLET, counter::SOFTIRQS_HI];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         // Whose interrupts they are is not known.
         host.inventory.irqs.clear();
         crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
         crate::scene::grow(host, counter::SOFTIRQS_BLOCK.on(0), 190_000);
-    },
-};
+    });

@@ -54,13 +54,10 @@ const DEFAULT: u64 = 1_000;
 const MORE: u64 = 5;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::SOFTNET_DROPPED.on(1), 5_000);
-    },
-    silent: |record| crate::scene::lose(record, 5_000),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 5_000));

@@ -72,15 +72,12 @@ const LONG: Duration = Duration::from_millis(1);
 const AT_EASE: f64 = 0.80;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.rtt_micros, tcp.min_rtt_micros) = (48_000, 300);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.rtt_micros, tcp.min_rtt_micros) = (1_200, 300);
-    },
-};
+    });

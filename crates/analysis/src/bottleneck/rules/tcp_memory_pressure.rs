@@ -32,12 +32,9 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::TCP_MEMORY_PRESSURES, 20);
-    },
-    silent: |_| (),
-};
+    })
+    .silent(|_| ());

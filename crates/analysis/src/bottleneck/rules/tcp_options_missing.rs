@@ -50,12 +50,9 @@ const SCALE: &str = "window scale";
 const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         let tcp = crate::scene::sent(record);
         (tcp.options, tcp.receive_window_limited_micros) = (3, 8_000_000);
-    },
-    silent: |record| crate::scene::sent(record).options = 7,
-};
+    })
+    .silent(|record| crate::scene::sent(record).options = 7);

@@ -105,9 +105,6 @@ fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
 const NOTICED: f64 = 0.001;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::send_again(record, 1_000, 10),
-    silent: |record| crate::scene::send_again(record, 20, 0),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::send_again(record, 1_000, 10))
+    .silent(|record| crate::scene::send_again(record, 20, 0));

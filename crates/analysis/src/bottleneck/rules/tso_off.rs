@@ -77,9 +77,8 @@ fn matters(case: &Case<'_>, name: &str) -> bool {
 const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| super::switch(record, &measurement::Role::Here, "tx-tcp-segmentation", "off"),
-    silent: |record| super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| super::switch(record, &measurement::Role::Here, "tx-tcp-segmentation", "off"))
+    .silent(|record| {
+        super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off")
+    });

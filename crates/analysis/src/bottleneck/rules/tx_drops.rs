@@ -53,17 +53,14 @@ const COUNTERS: [EachCounter<'static>; 5] = [
 ];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Here);
         crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
-    },
-};
+    });

@@ -48,13 +48,10 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::UDP_MEM_ERRORS.v4, 4_900);
-    },
-    silent: |record| crate::scene::lose(record, 5_000),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 5_000));

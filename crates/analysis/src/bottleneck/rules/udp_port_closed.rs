@@ -51,17 +51,14 @@ const NOTICED: f64 = 0.10;
 const FEW: u64 = 20;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 2_500);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::lose(record, 5_000);
         let host = crate::scene::host(record, &measurement::Role::Peer);
         crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 7);
-    },
-};
+    });

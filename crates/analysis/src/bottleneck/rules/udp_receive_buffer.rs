@@ -97,12 +97,9 @@ fn missing(flow: &Flow<'_>) -> Option<f64> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::lose(record, 5_000);
         crate::scene::drop_in_sockets(record, 5_000);
-    },
-    silent: |record| crate::scene::lose(record, 5_000),
-};
+    })
+    .silent(|record| crate::scene::lose(record, 5_000));

@@ -35,15 +35,12 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: || {
-        let mut record = crate::scene::udp();
-        crate::scene::lose(&mut record, 5_000);
-        record
-    },
-    fires: |record| super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off"),
-    silent: |record| {
-        super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off [fixed]");
-    },
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, || {
+    let mut record = crate::scene::udp();
+    crate::scene::lose(&mut record, 5_000);
+    record
+})
+.fires(|record| super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off"))
+.silent(|record| {
+    super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off [fixed]");
+});

@@ -58,15 +58,12 @@ const LONG: f64 = 0.20;
 const FEW: u64 = 100;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| {
         crate::scene::send_only(record, 60_000_000);
         crate::scene::block(record, 6_000_000_000);
-    },
-    silent: |record| {
+    })
+    .silent(|record| {
         crate::scene::send_only(record, 60_000_000);
         crate::scene::block(record, 200_000_000);
-    },
-};
+    });

@@ -48,12 +48,9 @@ const WITHIN: [&str; 3] = ["udp_enqueue_schedule_skb", "udp_queue_rcv", "udp_rec
 const NOTICED: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::udp,
-    fires: |record| lock(record, "__udp_enqueue_schedule_skb"),
-    silent: |record| lock(record, "futex_wait_setup"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+    .fires(|record| lock(record, "__udp_enqueue_schedule_skb"))
+    .silent(|record| lock(record, "futex_wait_setup"));
 
 #[cfg(test)]
 fn lock(record: &mut measurement::TestRecord, within: &str) {

@@ -56,12 +56,9 @@ fn has_vectors(instructions: &str) -> bool {
 const LEAST: f64 = 0.25;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| board(record, "rv64imafdcv_zicsr"),
-    silent: |record| board(record, "rv64imafdc_zve"),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| board(record, "rv64imafdcv_zicsr"))
+    .silent(|record| board(record, "rv64imafdc_zve"));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, instructions: &str) {

@@ -28,12 +28,9 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         crate::scene::occupy(record, &Role::Peer, 0.99);
         record.plan = crate::scene::plan_with(&record.plan, |draft| draft.streams = 2);
-    },
-    silent: |record| crate::scene::occupy(record, &Role::Peer, 0.80),
-};
+    })
+    .silent(|record| crate::scene::occupy(record, &Role::Peer, 0.80));

@@ -60,16 +60,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 const HOT: f64 = 0.1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| {
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| {
         queues(record);
         let stream = record.streams[0].clone();
         record.streams.push(measurement::record::StreamRecord { id: 2, ..stream });
-    },
-    silent: queues,
-};
+    })
+    .silent(queues);
 
 #[cfg(test)]
 fn queues(record: &mut measurement::TestRecord) {

@@ -56,12 +56,9 @@ const ENOUGH: u64 = 1 << 20;
 const LEAST: f64 = 0.01;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| refuse(record, 300),
-    silent: |record| refuse(record, 3),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| refuse(record, 300))
+    .silent(|record| refuse(record, 3));
 
 #[cfg(test)]
 fn refuse(record: &mut measurement::TestRecord, written: u64) {

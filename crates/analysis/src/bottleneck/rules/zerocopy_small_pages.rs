@@ -44,9 +44,6 @@ const WORK: &str = "pins pages for MSG_ZEROCOPY";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture {
-    rule: &RULE,
-    scene: crate::scene::tcp,
-    fires: |record| crate::scene::full_in(record, "internal_get_user_pages_fast", 12),
-    silent: |record| crate::scene::full_in(record, "internal_get_user_pages_fast", 1),
-};
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+    .fires(|record| crate::scene::full_in(record, "internal_get_user_pages_fast", 12))
+    .silent(|record| crate::scene::full_in(record, "internal_get_user_pages_fast", 1));
