@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::thread::Thread;
 
-use linerate_mars::{Builder, Mpu, Next, Placement, Priority, Workloads};
+use linerate_mars::{Builder, Context, Mpu, Next, Placement, Priority, Workloads};
 
 use crate::calls::calls;
 use crate::{Row, Sink, Target, in_turns, nanos_each};
@@ -68,26 +68,47 @@ fn spawn_all_tasks(countdown: &Arc<Countdown>) {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a list of rows")]
 pub(crate) fn rows(sink: Sink) {
     let countdown = Countdown::new();
-    let context = Builder::new(2).start().expect("starts");
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).build().expect("starts");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("starts");
+    let schedulers = Schedulers::start();
+    sink_spawns_by_the_host(sink, &schedulers, &countdown);
+    sink_spawns_by_a_workload(sink, &schedulers, &countdown);
+    sink_few_at_a_time(sink, &countdown);
+    sink_schedulings(sink, &schedulers.context, &countdown);
+}
 
+/// Two workers of each scheduler.
+struct Schedulers {
+    context: Context,
+    runtime: tokio::runtime::Runtime,
+    pool: rayon::ThreadPool,
+}
+
+impl Schedulers {
+    fn start() -> Self {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        Self {
+            context: Builder::new(2).start().expect("starts"),
+            runtime: runtime.worker_threads(2).build().expect("starts"),
+            pool: rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("starts"),
+        }
+    }
+}
+
+fn sink_spawns_by_the_host(sink: Sink, schedulers: &Schedulers, countdown: &Arc<Countdown>) {
+    let Schedulers { context, runtime, pool } = schedulers;
     let [mars, tokio, rayon] = in_turns(
         9,
         [
-            &mut || countdown.measure(|| spawn_all(&context, &countdown)),
+            &mut || countdown.measure(|| spawn_all(context, countdown)),
             &mut || {
                 let _guard = runtime.enter();
-                countdown.measure(|| spawn_all_tasks(&countdown))
+                countdown.measure(|| spawn_all_tasks(countdown))
             },
             &mut || {
                 countdown.measure(|| {
                     for _ in 0..SPAWNS {
-                        let countdown = Arc::clone(&countdown);
+                        let countdown = Arc::clone(countdown);
                         pool.spawn(move || countdown.finish());
                     }
                 })
@@ -97,13 +118,16 @@ pub(crate) fn rows(sink: Sink) {
     sink(Row::new("spawn and finish, by the host", mars, "ns").aims(Target::AtMost(200.0)));
     sink(Row::new("spawn and finish, by the host, tokio", tokio, "ns"));
     sink(Row::new("spawn and finish, by the host, rayon", rayon, "ns"));
+}
 
+fn sink_spawns_by_a_workload(sink: Sink, schedulers: &Schedulers, countdown: &Arc<Countdown>) {
+    let Schedulers { context, runtime, pool } = schedulers;
     let [mars, tokio, rayon] = in_turns(
         9,
         [
             &mut || {
                 countdown.measure(|| {
-                    let known = Arc::clone(&countdown);
+                    let known = Arc::clone(countdown);
                     let spawner = calls(move |mpu| {
                         spawn_here(mpu, &known, SPAWNS);
                         Next::Finished
@@ -113,7 +137,7 @@ pub(crate) fn rows(sink: Sink) {
             },
             &mut || {
                 countdown.measure(|| {
-                    let known = Arc::clone(&countdown);
+                    let known = Arc::clone(countdown);
                     runtime.spawn(async move { spawn_all_tasks(&known) });
                 })
             },
@@ -131,12 +155,12 @@ pub(crate) fn rows(sink: Sink) {
     sink(Row::new("spawn and finish, by a workload", mars, "ns").aims(Target::AtMost(200.0)));
     sink(Row::new("spawn and finish, by a task, tokio", tokio, "ns"));
     sink(Row::new("spawn and finish, by a job, rayon", rayon, "ns"));
+}
 
-    sink_few_at_a_time(sink, &countdown);
-
+fn sink_schedulings(sink: Sink, context: &Context, countdown: &Arc<Countdown>) {
     let mut handles: Vec<_> = (0..SPAWNS)
         .map(|_| {
-            let countdown = Arc::clone(&countdown);
+            let countdown = Arc::clone(countdown);
             context.add(calls(move |_| {
                 countdown.finish();
                 Next::Finished
