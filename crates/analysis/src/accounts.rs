@@ -95,8 +95,8 @@ fn account(evidence: &Evidence<'_>, outcome: &DirectionOutcome) -> DirectionAcco
     };
     DirectionAccount {
         direction,
-        ledger: ledger::of(&ends),
-        tcp: tcp::of(evidence.record, direction),
-        steady: steady::of(evidence.record, direction),
+        ledger: ledger::place_datagrams(&ends),
+        tcp: tcp::transfer_account(evidence.record, direction),
+        steady: steady::steady_part(evidence.record, direction),
     }
 }

@@ -12,13 +12,13 @@ use measurement::{
     Attribution, BitRate, DirectionOutcome, HostEvidence, Profile, Role, TestRecord,
 };
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 use shares::Shares;
 use symbols::Symbols;
 
 /// Of each host of `record` that was sampled.
-pub(crate) fn of(record: &TestRecord) -> Vec<Attribution> {
+pub(crate) fn attributions(record: &TestRecord) -> Vec<Attribution> {
     record.hosts.iter().filter_map(|evidence| of_host(record, evidence)).collect()
 }
 
@@ -30,8 +30,8 @@ pub fn of_profile(
     architecture: Option<&str>,
     rate: Option<BitRate>,
 ) -> Attribution {
-    let shares = Shares::of(profile, &Symbols::of(architecture));
-    let what_if = rate.map(|rate| what_if::of(&shares.work(), rate)).unwrap_or_default();
+    let shares = Shares::from_profile(profile, &Symbols::for_architecture(architecture));
+    let what_if = rate.map(|rate| what_if::ceilings(&shares.work(), rate)).unwrap_or_default();
     Attribution { what_if, ..attribution(Role::Here, profile, &shares, None) }
 }
 
@@ -40,14 +40,17 @@ fn of_host(record: &TestRecord, evidence: &HostEvidence) -> Option<Attribution> 
     let architecture = Some(evidence.inventory.architecture.as_str()).filter(|it| !it.is_empty());
     let interfaces = evidence.inventory.interfaces.iter();
     let drivers = interfaces.filter_map(|interface| interface.driver.as_deref());
-    let shares = Shares::of(profile, &Symbols::of(architecture).with_drivers(drivers));
-    let host = Host::of(record, evidence);
+    let shares = Shares::from_profile(
+        profile,
+        &Symbols::for_architecture(architecture).with_drivers(drivers),
+    );
+    let host = HostView::from_record(record, evidence);
     let cpus = shares.cpus(&host);
     let full = shares.carrier(&cpus).map(|cpu| &cpu.work);
-    let what_if = full.zip(rate(record)).map(|(work, rate)| what_if::of(work, rate));
+    let what_if = full.zip(rate(record)).map(|(work, rate)| what_if::ceilings(work, rate));
     let spent = nanos_per_kib(record, busy(profile, &shares, &host));
-    let told = attribution(evidence.role.clone(), profile, &shares, spent);
-    Some(Attribution { cpus, what_if: what_if.unwrap_or_default(), ..told })
+    let reported = attribution(evidence.role.clone(), profile, &shares, spent);
+    Some(Attribution { cpus, what_if: what_if.unwrap_or_default(), ..reported })
 }
 
 fn attribution(
@@ -79,7 +82,7 @@ fn rate(record: &TestRecord) -> Option<BitRate> {
 }
 
 /// How long CPUs were busy while samples were taken.
-fn busy(profile: &Profile, shares: &Shares, host: &Host<'_>) -> Option<Duration> {
+fn busy(profile: &Profile, shares: &Shares, host: &HostView<'_>) -> Option<Duration> {
     if profile.event.starts_with("cpu-clock") {
         return Duration::try_from_secs_f64(shares.busy as f64 / f64::from(profile.hertz)).ok();
     }

@@ -119,7 +119,7 @@ impl Found {
         self
     }
 
-    fn of(self, page: &Page) -> Finding {
+    fn into_finding(self, page: &Page) -> Finding {
         Finding {
             rule: page.id,
             certainty: self.certainty,
@@ -143,7 +143,7 @@ pub(crate) fn pages() -> impl Iterator<Item = &'static Page> {
 pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
     let found = rules::RULES.iter().flat_map(|rule| {
         let found = (rule.check)(case).into_iter();
-        found.map(|found| found.of(rule.page))
+        found.map(|found| found.into_finding(rule.page))
     });
     rank::in_order(case, found.collect())
 }

@@ -9,7 +9,7 @@ mod pieces;
 mod senders;
 mod traffic;
 
-pub(crate) use host::Host;
+pub(crate) use host::HostView;
 pub(crate) use pieces::{is_sent_in_pieces, is_taken_in_pieces};
 pub(crate) use senders::senders;
 pub(crate) use traffic::{Flowing, Foreign, Traffic};
@@ -17,28 +17,28 @@ pub(crate) use traffic::{Flowing, Foreign, Traffic};
 /// What a record shows.
 pub(crate) struct Evidence<'a> {
     pub(crate) record: &'a TestRecord,
-    pub(crate) hosts: Vec<Host<'a>>,
+    pub(crate) hosts: Vec<HostView<'a>>,
 }
 
 impl<'a> Evidence<'a> {
     /// The evidence of a record.
     pub(crate) fn from_record(record: &'a TestRecord) -> Self {
-        let hosts = record.hosts.iter().map(|host| Host::of(record, host));
+        let hosts = record.hosts.iter().map(|host| HostView::from_record(record, host));
         Self { record, hosts: hosts.collect() }
     }
 
     /// The host in a role, if it told.
-    pub(crate) fn host(&self, role: &Role) -> Option<&Host<'a>> {
+    pub(crate) fn host(&self, role: &Role) -> Option<&HostView<'a>> {
         self.hosts.iter().find(|host| host.role() == role)
     }
 
     /// Hosts that ran an end of the test.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = &Host<'a>> {
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &HostView<'a>> {
         self.hosts.iter().filter(|host| !matches!(host.role(), Role::Observed(_)))
     }
 
     /// Each kernel once: hosts that are namespaces of one share its CPUs and their counters.
-    pub(crate) fn kernels(&self) -> impl Iterator<Item = &Host<'a>> {
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = &HostView<'a>> {
         let is_first = |index: usize| {
             let earlier = &self.hosts[..index];
             !earlier.iter().any(|other| other.is_same_kernel(&self.hosts[index]))

@@ -9,7 +9,7 @@ use measurement::judgement::Drop;
 use measurement::outcome::DatagramParts;
 use measurement::{DatagramLedger, DirectionOutcome, Ledger, TestRecord};
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 mod allotment;
 mod counters;
@@ -27,18 +27,18 @@ use allotment::Allotment;
 pub(crate) struct DirectionEvidence<'a> {
     pub(crate) record: &'a TestRecord,
     pub(crate) outcome: &'a DirectionOutcome,
-    pub(crate) sender: Option<&'a Host<'a>>,
-    pub(crate) receiver: Option<&'a Host<'a>>,
+    pub(crate) sender: Option<&'a HostView<'a>>,
+    pub(crate) receiver: Option<&'a HostView<'a>>,
     /// All of them.
-    pub(crate) hosts: &'a [Host<'a>],
+    pub(crate) hosts: &'a [HostView<'a>],
 }
 
 /// The ledger of a direction; none: it has no datagrams, or the receiver's word is missing.
-pub(crate) fn of(ends: &DirectionEvidence<'_>) -> Option<Ledger> {
+pub(crate) fn place_datagrams(ends: &DirectionEvidence<'_>) -> Option<Ledger> {
     let mut ledger = opened(ends.outcome.datagrams.as_ref()?);
-    ledger.sender_told = ends.sender.is_some_and(|host| host.tells(Family::SNMP));
+    ledger.sender_told = ends.sender.is_some_and(|host| host.reports(Family::SNMP));
     ledger.receiver_told =
-        ends.receiver.is_some_and(|host| host.tells(Family::SNMP)) || socket::own(ends).is_some();
+        ends.receiver.is_some_and(|host| host.reports(Family::SNMP)) || socket::own(ends).is_some();
     let mut candidates = sending::candidates(ends);
     candidates.extend(way::candidates(ends));
     candidates.extend(receiving::candidates(ends));

@@ -11,11 +11,11 @@ mod bottleneck;
 mod evidence;
 mod facts;
 mod ledger;
-#[cfg(test)]
-mod scene;
 mod spread;
 mod steady;
 mod tcp;
+#[cfg(test)]
+mod test_record;
 mod trust;
 mod words;
 
@@ -29,7 +29,7 @@ use bottleneck::Case;
 pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
-    let attributions = attribution::of(record);
+    let attributions = attribution::attributions(record);
     let verdict = bottleneck::verdict(&test, &Case::of_test(&test, &attributions));
     Judgement {
         stamp: reasons.iter().map(|reason| reason.stamp).max().unwrap_or_default(),

@@ -10,7 +10,7 @@ use crate::evidence::receiver;
 mod changes;
 
 /// The steady part of a direction; none: nobody tells, or it was too short to tell.
-pub(crate) fn of(record: &TestRecord, direction: Direction) -> Option<Steady> {
+pub(crate) fn steady_part(record: &TestRecord, direction: Direction) -> Option<Steady> {
     let pulse = pulse(record, direction)?;
     let counted = counted(record, pulse)?;
     let bytes = pulse.bytes.get(counted.clone())?;
@@ -84,13 +84,13 @@ const MOST_STEPS: usize = 600;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn steady(bytes: Vec<u64>) -> Option<Steady> {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         let every = Duration::from_millis(100);
         record.reported.pulses = vec![Pulse { sender: false, every, bytes }];
-        of(&record, Direction::Send)
+        steady_part(&record, Direction::Send)
     }
 
     #[test]
@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn the_omitted_start_does_not_count_and_the_sender_tells_where_the_receiver_does_not() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.base = 3;
         let every = Duration::from_millis(100);
         let bytes = [vec![10; 30], vec![1_000_000; 70]].concat();
         record.pulses = vec![Pulse { sender: true, every, bytes }];
-        let found = of(&record, Direction::Send).expect("long enough");
+        let found = steady_part(&record, Direction::Send).expect("long enough");
         assert_eq!((found.from, found.rate), (Duration::from_secs(3), found.whole));
     }
 

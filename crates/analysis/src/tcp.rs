@@ -8,7 +8,7 @@ use measurement::{Direction, TcpSample, TestRecord, Transport};
 use crate::evidence::senders;
 
 /// The account of a direction; none: it is not TCP, or its sender does not tell.
-pub(crate) fn of(record: &TestRecord, direction: Direction) -> Option<TcpAccount> {
+pub(crate) fn transfer_account(record: &TestRecord, direction: Direction) -> Option<TcpAccount> {
     if record.plan.transport != Transport::Tcp {
         return None;
     }
@@ -68,7 +68,7 @@ fn mean(all: &[TimeShares]) -> Option<TimeShares> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn sums_to_one(shares: TimeShares) -> bool {
         let TimeShares { application, receive_window, send_buffer, congestion_window } = shares;
@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn shares_of_the_time_add_up_to_one() {
-        let mut record = scene::tcp();
-        let tcp = scene::sent(&mut record);
+        let mut record = test_record::tcp();
+        let tcp = test_record::sent(&mut record);
         (tcp.busy_micros, tcp.receive_window_limited_micros) = (8_000_000, 6_000_000);
         (tcp.send_buffer_limited_micros, tcp.duplicates) = (1_000_000, 7);
-        let account = of(&record, Direction::Send).expect("a sender");
+        let account = transfer_account(&record, Direction::Send).expect("a sender");
         let shares = account.shares.expect("it tells");
         assert!(sums_to_one(shares), "{shares:?}");
         assert!((shares.receive_window - 0.6).abs() < 1e-9, "{shares:?}");
@@ -91,22 +91,23 @@ mod tests {
 
     #[test]
     fn who_is_busy_beyond_the_end_was_busy_all_the_time() {
-        let mut record = scene::tcp();
-        let tcp = scene::sent(&mut record);
+        let mut record = test_record::tcp();
+        let tcp = test_record::sent(&mut record);
         (tcp.busy_micros, tcp.receive_window_limited_micros) = (10_400_000, 99_000_000);
-        let shares = of(&record, Direction::Send).expect("a sender").shares.expect("it tells");
+        let shares =
+            transfer_account(&record, Direction::Send).expect("a sender").shares.expect("it tells");
         assert!(sums_to_one(shares), "{shares:?}");
         assert!((shares.receive_window - 1.0).abs() < 1e-9, "{shares:?}");
     }
 
     #[test]
     fn a_kernel_without_these_times_has_no_shares() {
-        let mut record = scene::tcp();
-        let tcp = scene::sent(&mut record);
+        let mut record = test_record::tcp();
+        let tcp = test_record::sent(&mut record);
         (tcp.busy_micros, tcp.bytes_sent) = (0, 0);
-        assert_eq!(of(&record, Direction::Send).expect("a sender").shares, None);
-        assert_eq!(of(&scene::udp(), Direction::Send), None);
+        assert_eq!(transfer_account(&record, Direction::Send).expect("a sender").shares, None);
+        assert_eq!(transfer_account(&test_record::udp(), Direction::Send), None);
         record.reported.streams.clear();
-        assert_eq!(of(&record, Direction::Receive), None, "the server does not tell");
+        assert_eq!(transfer_account(&record, Direction::Receive), None, "the server does not tell");
     }
 }

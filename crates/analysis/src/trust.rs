@@ -50,8 +50,8 @@ pub(crate) struct Rule {
 
 #[cfg(test)]
 impl Rule {
-    pub(crate) fn found(&self, evidence: &Test<'_>) -> Vec<Finding> {
-        (self.check)(evidence)
+    pub(crate) fn found(&self, test: &Test<'_>) -> Vec<Finding> {
+        (self.check)(test)
     }
 }
 
@@ -59,7 +59,7 @@ impl Rule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// Something that a reader must know.
-    Told {
+    Reason {
         /// What it asks for.
         stamp: Stamp,
         /// Which host it is about.
@@ -73,15 +73,15 @@ pub(crate) enum Finding {
 
 impl Finding {
     fn note(host: Option<&Role>, text: String) -> Self {
-        Self::Told { stamp: Stamp::Valid, host: host.cloned(), text }
+        Self::Reason { stamp: Stamp::Valid, host: host.cloned(), text }
     }
 
     fn suspect(host: Option<&Role>, text: String) -> Self {
-        Self::Told { stamp: Stamp::Suspect, host: host.cloned(), text }
+        Self::Reason { stamp: Stamp::Suspect, host: host.cloned(), text }
     }
 
     fn invalid(host: Option<&Role>, text: String) -> Self {
-        Self::Told { stamp: Stamp::Invalid, host: host.cloned(), text }
+        Self::Reason { stamp: Stamp::Invalid, host: host.cloned(), text }
     }
 
     fn unchecked(what: impl Into<String>, why: impl Into<String>) -> Self {
@@ -90,12 +90,12 @@ impl Finding {
 }
 
 /// What all rules say: reasons, the gravest first, and what could not be checked.
-pub(crate) fn check(evidence: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
+pub(crate) fn check(test: &Test<'_>) -> (Vec<Reason>, Vec<Gap>) {
     let (mut reasons, mut unchecked) = (Vec::new(), Vec::new());
     for rule in RULES {
-        for finding in (rule.check)(evidence) {
+        for finding in (rule.check)(test) {
             match finding {
-                Finding::Told { stamp, host, text } => {
+                Finding::Reason { stamp, host, text } => {
                     reasons.push(Reason { rule: rule.page.id, stamp, host, text });
                 }
                 Finding::Unchecked(gap) => unchecked.push(gap),
@@ -148,11 +148,11 @@ const RULES: &[Rule] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{judge, scene};
+    use crate::{judge, test_record};
 
     #[test]
     fn a_clean_run_is_valid_and_nothing_is_said() {
-        for record in [scene::udp(), scene::tcp()] {
+        for record in [test_record::udp(), test_record::tcp()] {
             let judgement = judge(&record);
             assert_eq!(judgement.stamp, Stamp::Valid);
             assert_eq!(judgement.reasons, [], "{:?}", record.plan.transport);
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_clean_run_over_a_pair_of_virtual_interfaces_is_valid_and_said_to_be_in_software() {
-        for mut record in [scene::udp(), scene::tcp()] {
-            scene::in_software(&mut record);
+        for mut record in [test_record::udp(), test_record::tcp()] {
+            test_record::in_software(&mut record);
             let judgement = judge(&record);
             let rules: Vec<_> = judgement.reasons.iter().map(|one| one.rule).collect();
             assert_eq!((judgement.stamp, rules), (Stamp::Valid, vec![RuleId::VirtualPath]));
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn the_gravest_reason_is_told_first_and_is_the_stamp() {
-        let mut record = scene::udp();
-        scene::in_software(&mut record);
+        let mut record = test_record::udp();
+        test_record::in_software(&mut record);
         record.outcome.directions[0].delivered = None;
         let judgement = judge(&record);
         assert_eq!(judgement.stamp, Stamp::Invalid);

@@ -8,7 +8,7 @@ use measurement::{Profile, Task};
 
 use super::Parts;
 use super::symbols::Symbols;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// What busy CPUs did.
 pub(super) struct Shares {
@@ -30,7 +30,7 @@ struct Counts {
 }
 
 impl Shares {
-    pub(super) fn of(profile: &Profile, symbols: &Symbols) -> Self {
+    pub(super) fn from_profile(profile: &Profile, symbols: &Symbols) -> Self {
         let (busy, work, cpus, idle) = (0, BTreeMap::new(), BTreeMap::new(), 0);
         let mut shares = Self { busy, work, cpus, idle, due: due(profile) };
         for row in &profile.rows {
@@ -67,7 +67,7 @@ impl Shares {
     }
 
     /// Each CPU.
-    pub(super) fn cpus(&self, host: &Host<'_>) -> Vec<CpuWork> {
+    pub(super) fn cpus(&self, host: &HostView<'_>) -> Vec<CpuWork> {
         let of = |(cpu, counts): (&u32, &Counts)| {
             let busy = self.busy_share(*cpu, counts, host)?;
             let busy_work = counts.work.iter().filter(|(work, _)| **work != Work::Idle);
@@ -80,7 +80,7 @@ impl Shares {
     /// How busy a CPU was: the word of its samples where none is missing, the kernel's
     /// (`/proc/stat`) where some are, and without either what is missing was idle. Some kernels
     /// give none of a CPU that sleeps, of others there are some.
-    fn busy_share(&self, cpu: u32, counts: &Counts, host: &Host<'_>) -> Option<f64> {
+    fn busy_share(&self, cpu: u32, counts: &Counts, host: &HostView<'_>) -> Option<f64> {
         let idle = counts.work.get(&Work::Idle).copied().unwrap_or(0);
         let all = total(counts.work.values().copied());
         let busy = (all - idle) as f64;
@@ -112,7 +112,7 @@ fn due(profile: &Profile) -> Option<f64> {
     Some(due).filter(|due| *due > 0.0 && profile.event.starts_with("cpu-clock"))
 }
 
-fn told_busy(host: &Host<'_>, cpu: u32) -> Option<f64> {
+fn told_busy(host: &HostView<'_>, cpu: u32) -> Option<f64> {
     let sum = |states: &[EachCounter<'_>]| -> u64 {
         total(states.iter().filter_map(|state| host.growth(state.on(cpu))))
     };

@@ -18,7 +18,7 @@ pub(super) struct Symbols {
 impl Symbols {
     /// Those of a kernel on an architecture, in the words of uname(2): `riscv64`. Of an unknown
     /// one all are tried.
-    pub(super) fn of(architecture: Option<&str>) -> Self {
+    pub(super) fn for_architecture(architecture: Option<&str>) -> Self {
         let own = OWN.iter().filter(|(prefix, _)| {
             architecture.is_none_or(|architecture| architecture.starts_with(prefix))
         });
@@ -232,7 +232,7 @@ mod tests {
 
     fn of(architecture: &str, symbol: &str) -> Work {
         let row = ProfileRow { symbol: symbol.to_owned(), ..ProfileRow::default() };
-        Symbols::of(Some(architecture)).work(&row)
+        Symbols::for_architecture(Some(architecture)).work(&row)
     }
 
     #[test]
@@ -307,7 +307,11 @@ mod tests {
     fn a_plain_copy_belongs_to_who_tells_what_is_copied() {
         let within = |symbol: &str, caller: &str| {
             let (symbol, within) = (symbol.to_owned(), Some(caller.to_owned()));
-            Symbols::of(None).work(&ProfileRow { symbol, within, ..ProfileRow::default() })
+            Symbols::for_architecture(None).work(&ProfileRow {
+                symbol,
+                within,
+                ..ProfileRow::default()
+            })
         };
         assert_eq!(within("memcpy", "_copy_from_iter"), Work::CopyIterator);
         assert_eq!(within("memset", "__alloc_skb"), Work::Allocation);
@@ -320,7 +324,7 @@ mod tests {
         let of = |module: &str| {
             let module = Some(module.to_owned());
             let symbol = "strange_thing".to_owned();
-            let symbols = Symbols::of(None).with_drivers(["my-nic"].into_iter());
+            let symbols = Symbols::for_architecture(None).with_drivers(["my-nic"].into_iter());
             symbols.work(&ProfileRow { symbol, module, ..ProfileRow::default() })
         };
         assert_eq!(of("my_nic"), Work::Driver);

@@ -4,7 +4,7 @@ use measurement::ProfileRow;
 use measurement::profile::{Mode, Task};
 
 use super::*;
-use crate::scene;
+use crate::test_record;
 
 fn row(cpu: u32, task: Task, symbol: &str, count: u64) -> ProfileRow {
     let mode = if symbol == "user" { Mode::User } else { Mode::Kernel };
@@ -33,9 +33,9 @@ fn near(a: f64, b: f64) -> bool {
 
 #[test]
 fn samples_become_shares_and_time_for_each_kib() {
-    let mut record = scene::tcp();
-    scene::host(&mut record, &Role::Peer).profile = Some(profile());
-    let found = of(&record);
+    let mut record = test_record::tcp();
+    test_record::host(&mut record, &Role::Peer).profile = Some(profile());
+    let found = attributions(&record);
     let [one] = found.as_slice() else { panic!("one host was sampled: {found:?}") };
     assert_eq!((&one.host, one.samples), (&Role::Peer, 960));
     assert!(near(one.labelled, 900.0 / 960.0), "{one:?}");
@@ -49,9 +49,9 @@ fn samples_become_shares_and_time_for_each_kib() {
 
 #[test]
 fn a_full_cpu_says_what_could_be_and_an_idle_one_does_not() {
-    let mut record = scene::tcp();
-    scene::host(&mut record, &Role::Peer).profile = Some(profile());
-    let found = of(&record);
+    let mut record = test_record::tcp();
+    test_record::host(&mut record, &Role::Peer).profile = Some(profile());
+    let found = attributions(&record);
     let busy: Vec<_> = found[0].cpus.iter().map(|cpu| cpu.busy).collect();
     assert!(near(busy[0], 0.96) && near(busy[1], 0.0), "{busy:?}");
     let what_if = &found[0].what_if;
@@ -60,20 +60,20 @@ fn a_full_cpu_says_what_could_be_and_an_idle_one_does_not() {
     let mut calm = profile();
     calm.rows[4].count += 1_000;
     calm.samples += 1_000;
-    scene::host(&mut record, &Role::Peer).profile = Some(calm);
-    assert!(of(&record)[0].what_if.is_empty());
+    test_record::host(&mut record, &Role::Peer).profile = Some(calm);
+    assert!(attributions(&record)[0].what_if.is_empty());
 }
 
 #[test]
 fn a_cpu_of_which_no_idle_samples_came_is_not_full() {
-    let mut record = scene::tcp();
+    let mut record = test_record::tcp();
     let mut gappy = profile();
     gappy.rows[5] = row(1, Task::Own, "tcp_v4_rcv", 90);
     gappy.samples = 1_090;
-    let host = scene::host(&mut record, &Role::Peer);
+    let host = test_record::host(&mut record, &Role::Peer);
     host.series = measurement::Series::default();
     host.profile = Some(gappy);
-    let cpus = &of(&record)[0].cpus;
+    let cpus = &attributions(&record)[0].cpus;
     assert!(near(cpus[0].busy, 0.96) && near(cpus[1].busy, 0.09), "{cpus:?}");
 }
 
@@ -83,20 +83,20 @@ fn the_driver_of_an_interface_is_known_by_the_inventory() {
         let driver = Some("strange-nic".to_owned());
         inventory.interfaces = vec![measurement::host::Interface { driver, ..Default::default() }];
     };
-    let mut record = scene::tcp();
+    let mut record = test_record::tcp();
     let mut strange_rows = profile();
     strange_rows.rows[3].module = Some("strange_nic".to_owned());
-    scene::host(&mut record, &Role::Peer).profile = Some(strange_rows);
-    assert!(!of(&record)[0].work.contains_key(&Work::Driver));
-    strange(&mut scene::host(&mut record, &Role::Peer).inventory);
-    assert!(near(of(&record)[0].work[&Work::Driver].share, 60.0 / 960.0));
+    test_record::host(&mut record, &Role::Peer).profile = Some(strange_rows);
+    assert!(!attributions(&record)[0].work.contains_key(&Work::Driver));
+    strange(&mut test_record::host(&mut record, &Role::Peer).inventory);
+    assert!(near(attributions(&record)[0].work[&Work::Driver].share, 60.0 / 960.0));
 }
 
 #[test]
 fn a_rate_that_was_asked_and_kept_promises_no_other() {
-    let mut record = scene::tcp_at_a_rate();
-    scene::host(&mut record, &Role::Here).profile = Some(profile());
-    assert!(of(&record)[0].what_if.is_empty());
+    let mut record = test_record::tcp_at_a_rate();
+    test_record::host(&mut record, &Role::Here).profile = Some(profile());
+    assert!(attributions(&record)[0].what_if.is_empty());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn samples_that_are_in_no_row_are_not_labelled() {
 
 #[test]
 fn a_host_without_samples_has_no_attribution() {
-    assert!(of(&scene::tcp()).is_empty());
+    assert!(attributions(&test_record::tcp()).is_empty());
     let empty = of_profile(&Profile::default(), None, Some(BitRate::from_bits_per_second(1)));
     assert!(near(empty.labelled, 0.0) && empty.what_if.is_empty());
 }

@@ -7,7 +7,7 @@ use measurement::verdict::{WhatIf, Work};
 use super::Parts;
 
 /// For a CPU that limits and spends these shares of its time.
-pub(super) fn of(parts: &Parts, from: BitRate) -> Vec<WhatIf> {
+pub(super) fn ceilings(parts: &Parts, from: BitRate) -> Vec<WhatIf> {
     let share = |is_gone: &dyn Fn(Work) -> bool| -> f64 {
         parts.iter().filter(|(work, _)| is_gone(**work)).map(|(_, share)| share).sum()
     };
@@ -59,7 +59,7 @@ mod tests {
             (Work::Receive, 0.4),
             (Work::Other, 0.1),
         ]);
-        let found = of(&parts, BitRate::from_bits_per_second(600));
+        let found = ceilings(&parts, BitRate::from_bits_per_second(600));
         let shown: Vec<_> =
             found.iter().map(|one| (one.without.as_str(), one.at_most.bits_per_second())).collect();
         assert_eq!(
@@ -75,6 +75,6 @@ mod tests {
     #[test]
     fn nothing_is_promised_where_nothing_would_be_left() {
         let parts = Parts::from([(Work::User, 1.0)]);
-        assert!(of(&parts, BitRate::from_bits_per_second(600)).is_empty());
+        assert!(ceilings(&parts, BitRate::from_bits_per_second(600)).is_empty());
     }
 }

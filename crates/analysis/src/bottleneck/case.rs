@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::{Attribution, HostEvidence, Role, Transport};
 
 use crate::accounts::{Flow, Test};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 mod blame;
 pub(crate) mod cpu;
@@ -19,7 +19,7 @@ pub(crate) use device::{Device, Offload};
 /// What rules look at.
 pub(crate) struct Case<'a> {
     /// Each host, through the window of the result; without a test all that was read.
-    pub(crate) hosts: Vec<Host<'a>>,
+    pub(crate) hosts: Vec<HostView<'a>>,
     /// The test; none: only hosts were looked at.
     pub(crate) test: Option<&'a Test<'a>>,
     /// Where CPU time of the hosts went that told.
@@ -34,11 +34,11 @@ impl<'a> Case<'a> {
 
     /// Of hosts that ran none.
     pub(crate) fn of_hosts(hosts: &'a [HostEvidence], attributions: &'a [Attribution]) -> Self {
-        Self { hosts: hosts.iter().map(Host::alone).collect(), test: None, attributions }
+        Self { hosts: hosts.iter().map(HostView::alone).collect(), test: None, attributions }
     }
 
     /// The host in a role, if it told.
-    pub(crate) fn host(&self, role: &Role) -> Option<&Host<'a>> {
+    pub(crate) fn host(&self, role: &Role) -> Option<&HostView<'a>> {
         self.hosts.iter().find(|host| host.role() == role)
     }
 
@@ -59,7 +59,7 @@ impl<'a> Case<'a> {
     }
 
     /// Whether that end is `host`, or another namespace of its kernel.
-    pub(crate) fn is_of(&self, role: &Role, host: &Host<'_>) -> bool {
+    pub(crate) fn is_of(&self, role: &Role, host: &HostView<'_>) -> bool {
         host.role() == role || self.host(role).is_some_and(|one| one.is_same_kernel(host))
     }
 

@@ -44,8 +44,8 @@ pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
 
 /// An end that says nothing of itself, the server first.
 fn silent_end(case: &Case<'_>) -> Option<Role> {
-    let tells = |role: &Role| case.host(role).is_some_and(|host| host.tells(Family::CPU));
-    [Role::Peer, Role::Here].into_iter().find(|role| !tells(role))
+    let reports = |role: &Role| case.host(role).is_some_and(|host| host.reports(Family::CPU));
+    [Role::Peer, Role::Here].into_iter().find(|role| !reports(role))
 }
 
 /// The end with the busiest CPU, if that had little time left and nobody looked at what it did.

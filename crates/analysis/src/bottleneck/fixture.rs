@@ -5,20 +5,20 @@ use measurement::{Certainty, Conclusion, TestRecord};
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
 use crate::accounts::Test;
-use crate::scene;
+use crate::test_record;
 
 /// What shows that a rule works.
 pub(super) struct Fixture {
     pub(super) rule: &'static Rule,
-    pub(super) scene: fn() -> TestRecord,
+    pub(super) record: fn() -> TestRecord,
     pub(super) fires: fn(&mut TestRecord),
     pub(super) silent: fn(&mut TestRecord),
 }
 
 impl Fixture {
-    /// A fixture of `rule` on a clean record: [`scene::tcp`], say.
-    pub(super) const fn on(rule: &'static Rule, scene: fn() -> TestRecord) -> Self {
-        Self { rule, scene, fires: is_missing, silent: is_missing }
+    /// A fixture of `rule` on a clean record: [`test_record::tcp`], say.
+    pub(super) const fn on(rule: &'static Rule, record: fn() -> TestRecord) -> Self {
+        Self { rule, record, fires: is_missing, silent: is_missing }
     }
 
     /// Spoils the record so that the rule fires, and is the headline if it is sure.
@@ -32,10 +32,10 @@ impl Fixture {
     }
 
     fn found(&self, spoil: fn(&mut TestRecord)) -> Vec<Found> {
-        let mut record = (self.scene)();
+        let mut record = (self.record)();
         spoil(&mut record);
         let test = Test::from_record(&record);
-        let attributions = scene::attributions(&record);
+        let attributions = test_record::attributions(&record);
         (self.rule.check)(&Case::of_test(&test, &attributions))
     }
 }
@@ -92,7 +92,7 @@ const LEAST_WITH_CHANGES: usize = 20;
 fn what_is_sure_is_the_headline() {
     for fixture in FIXTURES {
         let id = fixture.rule.page.id;
-        let mut record = (fixture.scene)();
+        let mut record = (fixture.record)();
         (fixture.fires)(&mut record);
         let is_sure =
             fixture.found(fixture.fires).iter().any(|one| one.certainty == Certainty::Limit);
@@ -100,7 +100,7 @@ fn what_is_sure_is_the_headline() {
             continue;
         }
         let test = Test::from_record(&record);
-        let attributions = scene::attributions(&record);
+        let attributions = test_record::attributions(&record);
         let case = Case::of_test(&test, &attributions);
         let verdict = verdict(&test, &case).expect("something was measured");
         assert_eq!(verdict.conclusion, Conclusion::Limited, "{id}");
@@ -110,7 +110,7 @@ fn what_is_sure_is_the_headline() {
 
 #[test]
 fn nothing_is_found_in_what_is_clean() {
-    for record in [scene::udp(), scene::udp_received(), scene::tcp_at_a_rate()] {
+    for record in [test_record::udp(), test_record::udp_received(), test_record::tcp_at_a_rate()] {
         let test = Test::from_record(&record);
         let verdict = verdict(&test, &Case::of_test(&test, &[])).expect("something was measured");
         assert_eq!((verdict.conclusion, verdict.findings), (Conclusion::Delivered, vec![]));

@@ -9,7 +9,7 @@ use measurement::{Attribution, ProfileRow, Role, Task, Work};
 
 use super::case::cpu;
 use super::{Case, Found};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::{others_cpu, workers};
 use crate::words::{self, percent, share};
 
@@ -65,14 +65,14 @@ pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    let mut ends: Vec<&Host<'a>> = case.hosts.iter().filter(|host| is_end(host)).collect();
+    let mut ends: Vec<&HostView<'a>> = case.hosts.iter().filter(|host| is_end(host)).collect();
     ends.sort_by_key(|host| !never_pauses(case, host));
-    let mut told: Vec<&Host<'a>> = Vec::new();
+    let mut reported: Vec<&HostView<'a>> = Vec::new();
     let mut found = Vec::new();
     for host in ends {
-        if told.iter().all(|other| !other.is_same_kernel(host)) {
-            found.extend(of(case, host));
-            told.push(host);
+        if reported.iter().all(|other| !other.is_same_kernel(host)) {
+            found.extend(full_cpu(case, host));
+            reported.push(host);
         }
     }
     found
@@ -104,20 +104,20 @@ pub(super) fn sends(case: &Case<'_>, role: &Role) -> bool {
 }
 
 /// How busy the busiest CPU of a host was, from 0 to 1; none: it does not tell.
-pub(super) fn busiest(case: &Case<'_>, host: &Host<'_>) -> Option<f64> {
+pub(super) fn busiest(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
     load(case, host).map(|load| load.busy)
 }
 
 /// CPUs that had less than half of their time to do, besides the busiest.
-pub(super) fn idle_ones(case: &Case<'_>, host: &Host<'_>) -> usize {
-    cpu::Load::of(host).iter().filter(|cpu| busy_share(case, host, cpu) < 0.5).count()
+pub(super) fn idle_ones(case: &Case<'_>, host: &HostView<'_>) -> usize {
+    cpu::Load::each(host).iter().filter(|cpu| busy_share(case, host, cpu) < 0.5).count()
 }
 
-fn is_end(host: &Host<'_>) -> bool {
+fn is_end(host: &HostView<'_>) -> bool {
     !matches!(host.role(), Role::Observed(_))
 }
 
-fn of<'a>(case: &Case<'a>, host: &Host<'a>) -> Option<Full<'a>> {
+fn full_cpu<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<Full<'a>> {
     let least = fullness(case, host);
     let is_full = |load: &Load| load.busy >= least && is_of_the_test(case, host, load);
     let load = load(case, host).filter(is_full)?;
@@ -140,13 +140,13 @@ const RESTLESSLY: &str = ", and a thread of linerate never paused";
 
 /// From which share of its time on the busiest CPU is full: where a thread never paused less is
 /// enough, since that changes its CPU as often as the scheduler likes.
-fn fullness(case: &Case<'_>, host: &Host<'_>) -> f64 {
+fn fullness(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     if never_pauses(case, host) { NEARLY_FULL } else { FULL }
 }
 
 /// A worker of an end had no time left, or its thread ran or waited for a CPU nearly all the
 /// time.
-fn never_pauses(case: &Case<'_>, host: &Host<'_>) -> bool {
+fn never_pauses(case: &Case<'_>, host: &HostView<'_>) -> bool {
     let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
     let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
@@ -155,9 +155,9 @@ fn never_pauses(case: &Case<'_>, host: &Host<'_>) -> bool {
 }
 
 /// What a host, or another namespace of its kernel, was seen to do.
-fn attribution<'a>(case: &Case<'a>, host: &Host<'_>) -> Option<&'a Attribution> {
+fn attribution<'a>(case: &Case<'a>, host: &HostView<'_>) -> Option<&'a Attribution> {
     let same = case.hosts.iter().filter(|other| other.is_same_kernel(host));
-    let roles = std::iter::once(host.role()).chain(same.map(Host::role));
+    let roles = std::iter::once(host.role()).chain(same.map(HostView::role));
     roles.into_iter().find_map(|role| case.attribution(role))
 }
 
@@ -179,12 +179,12 @@ struct Load {
 
 /// Of its busiest CPU: what the kernel counted, else what samples show, else what somebody
 /// wrote. Samples tell shares of busy time; idle CPUs that sleep deeply have none.
-fn load(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
+fn load(case: &Case<'_>, host: &HostView<'_>) -> Option<Load> {
     counted(case, host).or_else(|| sampled(case, host)).or_else(|| stated(host))
 }
 
-fn counted(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
-    let all = cpu::Load::of(host).into_iter();
+fn counted(case: &Case<'_>, host: &HostView<'_>) -> Option<Load> {
+    let all = cpu::Load::each(host).into_iter();
     let all = all.map(|cpu| (busy_share(case, host, &cpu), cpu));
     let (busy, cpu) = all.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     Some(Load {
@@ -195,7 +195,7 @@ fn counted(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
     })
 }
 
-fn sampled(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
+fn sampled(case: &Case<'_>, host: &HostView<'_>) -> Option<Load> {
     let attribution = attribution(case, host)?;
     let cpu = attribution.cpus.iter().max_by(|one, other| one.busy.total_cmp(&other.busy))?;
     let source = "profile of the CPUs".to_owned();
@@ -203,7 +203,7 @@ fn sampled(case: &Case<'_>, host: &Host<'_>) -> Option<Load> {
 }
 
 /// What somebody wrote of a CPU, who measured by other means.
-fn stated(host: &Host<'_>) -> Option<Load> {
+fn stated(host: &HostView<'_>) -> Option<Load> {
     let profile = host.evidence.profile.as_ref()?;
     let ProfileSource::Stated(source) = &profile.source else { return None };
     let count = |is_of: fn(&&ProfileRow) -> bool| -> u64 {
@@ -214,7 +214,7 @@ fn stated(host: &Host<'_>) -> Option<Load> {
 }
 
 /// A CPU that others keep busy, or that spins until a datagram is due, does not limit.
-fn is_of_the_test(case: &Case<'_>, host: &Host<'_>, load: &Load) -> bool {
+fn is_of_the_test(case: &Case<'_>, host: &HostView<'_>, load: &Load) -> bool {
     let Some(test) = case.test else { return false };
     if workers::limiting(test, host.role()).is_some() {
         return true;
@@ -229,7 +229,7 @@ fn is_of_the_test(case: &Case<'_>, host: &Host<'_>, load: &Load) -> bool {
 
 /// Share of its time in which a CPU was busy. Readings begin before the result and end after it,
 /// and then there was nothing to do.
-fn busy_share(case: &Case<'_>, host: &Host<'_>, cpu: &cpu::Load) -> f64 {
+fn busy_share(case: &Case<'_>, host: &HostView<'_>, cpu: &cpu::Load) -> f64 {
     let span = host.span();
     let outside = case.result_span().map_or(Duration::ZERO, |result| span.saturating_sub(result));
     // What does not change is left out: a CPU of which little is told was idle.

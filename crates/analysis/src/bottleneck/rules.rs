@@ -227,6 +227,6 @@ fn switch(
     offload: &str,
     state: &str,
 ) {
-    let interface = crate::scene::interface_of(record, role);
+    let interface = crate::test_record::interface_of(record, role);
     interface.offloads.insert(offload.to_owned(), state.to_owned());
 }

@@ -9,7 +9,7 @@ use measurement::{Role, TcpSample};
 
 use super::Case;
 use crate::accounts::Flow;
-use crate::evidence::{Host, senders};
+use crate::evidence::{HostView, senders};
 use crate::words::share;
 
 /// One direction.
@@ -25,7 +25,7 @@ pub(super) struct Transfer<'a> {
 /// Directions of a TCP test that could be faster.
 pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Transfer<'a>> {
     let Some(test) = case.test.filter(|_| case.is_tcp()) else { return Vec::new() };
-    let told = case.wanting().filter_map(|flow| {
+    let reported = case.wanting().filter_map(|flow| {
         let account = flow.account.tcp.as_ref()?;
         let senders = senders(test.record, flow.outcome.direction);
         let senders = senders.into_iter().filter_map(|(one, _)| one.tcp).collect();
@@ -33,7 +33,7 @@ pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Transfer<'a>> {
         let rate = headline.bytes as f64 / headline.span.as_secs_f64().max(f64::MIN_POSITIVE);
         Some(Transfer { flow, account, senders, rate })
     });
-    told.collect()
+    reported.collect()
 }
 
 impl Transfer<'_> {
@@ -52,14 +52,15 @@ impl Transfer<'_> {
 
     /// The least round trip of its streams; none: not told.
     pub(super) fn least_round_trip(&self) -> Option<Duration> {
-        let told = self.senders.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0);
-        told.min().map(|micros| Duration::from_micros(micros.into()))
+        let reported =
+            self.senders.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0);
+        reported.min().map(|micros| Duration::from_micros(micros.into()))
     }
 
     /// The smoothed round trip of the slowest stream at the end; none: not told.
     pub(super) fn round_trip(&self) -> Option<Duration> {
-        let told = self.senders.iter().map(|tcp| tcp.rtt_micros).filter(|micros| *micros > 0);
-        told.max().map(|micros| Duration::from_micros(micros.into()))
+        let reported = self.senders.iter().map(|tcp| tcp.rtt_micros).filter(|micros| *micros > 0);
+        reported.max().map(|micros| Duration::from_micros(micros.into()))
     }
 
     /// Bytes that must be under way to keep the link of that rate full: rate times least round
@@ -89,7 +90,7 @@ impl Transfer<'_> {
 
 /// By how much counters of TCP grew at a host, those that did.
 pub(super) fn grown<'a>(
-    host: Option<&Host<'_>>,
+    host: Option<&HostView<'_>>,
     counters: &[Counter<'a>],
 ) -> Vec<(Counter<'a>, u64)> {
     let Some(host) = host else { return Vec::new() };

@@ -7,7 +7,7 @@ use measurement::{HostEvidence, Role, TestRecord, Timestamp};
 
 /// A host, and which of its readings belong to the result.
 #[derive(Clone)]
-pub(crate) struct Host<'a> {
+pub(crate) struct HostView<'a> {
     pub(crate) evidence: &'a HostEvidence,
     /// The last reading before the result begins.
     from: usize,
@@ -17,9 +17,9 @@ pub(crate) struct Host<'a> {
     to: usize,
 }
 
-impl<'a> Host<'a> {
+impl<'a> HostView<'a> {
     /// The host `evidence` of `record`.
-    pub(crate) fn of(record: &TestRecord, evidence: &'a HostEvidence) -> Self {
+    pub(crate) fn from_record(record: &TestRecord, evidence: &'a HostEvidence) -> Self {
         let at = &evidence.series.at;
         let last = at.len().saturating_sub(1);
         let span = record.samples.get(record.base).zip(record.samples.last());
@@ -58,7 +58,7 @@ impl<'a> Host<'a> {
     }
 
     /// Whether anything of that kind was read twice: then what is not listed did not change.
-    pub(crate) fn tells(&self, family: Family) -> bool {
+    pub(crate) fn reports(&self, family: Family) -> bool {
         self.to > self.from && self.evidence.series.has_read(family)
     }
 
@@ -85,7 +85,7 @@ impl<'a> Host<'a> {
         let grown = self.evidence.series.each(counters);
         let grown = grown.filter_map(|(_, counter)| self.growth(counter));
         let sum = grown.fold(0_u64, u64::saturating_add);
-        self.tells(counters.family()).then_some(sum)
+        self.reports(counters.family()).then_some(sum)
     }
 
     /// A gauge during the result.
@@ -150,19 +150,19 @@ mod tests {
     use measurement::host::counter;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn readings_of_another_clock_find_their_place() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.base = 2;
-        let host = scene::host(&mut record, &Role::Peer);
+        let host = test_record::host(&mut record, &Role::Peer);
         for at in &mut host.series.at {
             *at = Timestamp::from_nanos(at.nanos() + 77_000_000_000);
         }
         host.clock = Some(ClockOffset { add_nanos: -77_000_000_000, error_nanos: 1_000 });
-        scene::grow(host, counter::SOFTNET_DROPPED.on(0), 1_000);
-        let host = Host::of(&record, &record.hosts[1]);
+        test_record::grow(host, counter::SOFTNET_DROPPED.on(0), 1_000);
+        let host = HostView::from_record(&record, &record.hosts[1]);
         assert_eq!(
             host.growth(counter::SOFTNET_DROPPED.on(0)),
             Some(800),
@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn one_reading_is_no_growth() {
-        let mut record = scene::udp();
-        let host = scene::host(&mut record, &Role::Here);
+        let mut record = test_record::udp();
+        let host = test_record::host(&mut record, &Role::Here);
         host.series.at.truncate(1);
         assert_eq!(
-            Host::of(&record, &record.hosts[0]).growth(counter::SOFTNET_DROPPED.on(0)),
+            HostView::from_record(&record, &record.hosts[0]).growth(counter::SOFTNET_DROPPED.on(0)),
             None
         );
     }

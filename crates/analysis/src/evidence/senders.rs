@@ -11,7 +11,7 @@ use super::{sender, streams};
 pub(crate) fn senders(record: &TestRecord, direction: Direction) -> Vec<(StreamSample, Duration)> {
     match sender(direction) {
         Role::Here => own(record),
-        _ => told(record),
+        _ => reported(record),
     }
 }
 
@@ -36,10 +36,10 @@ fn is_later(from: &StreamSample, to: &StreamSample) -> bool {
     counts(from).zip(counts(to)).all(|(from, to)| from <= to)
 }
 
-fn told(record: &TestRecord) -> Vec<(StreamSample, Duration)> {
+fn reported(record: &TestRecord) -> Vec<(StreamSample, Duration)> {
     let ids = streams(record, false);
-    let told = record.reported.streams.iter().filter(|stream| ids.contains(&stream.id));
-    let counted = told.filter_map(|stream| {
+    let reported = record.reported.streams.iter().filter(|stream| ids.contains(&stream.id));
+    let counted = reported.filter_map(|stream| {
         let span = Duration::try_from_secs_f64(stream.seconds).unwrap_or_default();
         Some((stream.counted?, span))
     });

@@ -6,7 +6,7 @@
 use measurement::host::{EachCounter, counter};
 use measurement::{Direction, DirectionOutcome, Role, TestRecord, Transport};
 
-use super::{Host, is_sent_in_pieces, receiver, sender};
+use super::{HostView, is_sent_in_pieces, receiver, sender};
 
 /// Which of an interface's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Ours {
 }
 
 impl<'a> Traffic<'a> {
-    pub(crate) const fn of(record: &'a TestRecord) -> Self {
+    pub(crate) const fn from_record(record: &'a TestRecord) -> Self {
         Self { record, passed: 0 }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Traffic<'a> {
     /// answered, of which no bytes are known.
     pub(crate) fn foreign(
         &self,
-        host: &Host<'_>,
+        host: &HostView<'_>,
         interface: &str,
         flowing: Flowing,
     ) -> Option<Foreign> {
@@ -85,7 +85,7 @@ impl<'a> Traffic<'a> {
         Some(Foreign { total, least, most: total.saturating_sub(ours.least) })
     }
 
-    fn ours(&self, host: &Host<'_>, interface: &str, flowing: Flowing) -> Ours {
+    fn ours(&self, host: &HostView<'_>, interface: &str, flowing: Flowing) -> Ours {
         let known = host.interface(interface);
         let mtu = known.map_or(USUAL_MTU, |known| known.mtu.max(LEAST_MTU).into());
         let kind = known.and_then(|known| known.kind.as_deref());
@@ -169,8 +169,8 @@ impl<'a> Traffic<'a> {
 
     /// Payload bytes that a TCP segment has at least where many go.
     fn segment(&self) -> u64 {
-        let told = self.record.streams.iter().filter_map(|stream| stream.mss).min();
-        let segment = told.map_or(LEAST_SEGMENT, u64::from).max(1);
+        let reported = self.record.streams.iter().filter_map(|stream| stream.mss).min();
+        let segment = reported.map_or(LEAST_SEGMENT, u64::from).max(1);
         segment.min(self.block())
     }
 
@@ -232,12 +232,12 @@ const CONTROL: u64 = 128 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
     use measurement::host::counter;
 
     fn foreign(record: &TestRecord, flowing: Flowing) -> Foreign {
-        let host = Host::of(record, &record.hosts[0]);
-        Traffic::of(record).foreign(&host, "eth0", flowing).expect("told")
+        let host = HostView::from_record(record, &record.hosts[0]);
+        Traffic::from_record(record).foreign(&host, "eth0", flowing).expect("reported")
     }
 
     fn is_much(foreign: Foreign) -> bool {
@@ -246,19 +246,19 @@ mod tests {
 
     #[test]
     fn a_test_that_is_alone_meets_nobody() {
-        for record in [scene::udp(), scene::tcp()] {
+        for record in [test_record::udp(), test_record::tcp()] {
             let out = foreign(&record, Flowing::Out);
             assert_eq!((out.least, is_much(out)), (0, false), "{out:?}");
         }
-        let out = foreign(&scene::udp(), Flowing::Out);
+        let out = foreign(&test_record::udp(), Flowing::Out);
         assert!(out.is_none_to_speak_of(), "{out:?}");
     }
 
     #[test]
     fn what_headers_do_not_explain_is_foreign() {
-        let mut record = scene::udp();
-        let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 150_000_000);
+        let mut record = test_record::udp();
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 150_000_000);
         let out = foreign(&record, Flowing::Out);
         assert!(is_much(out) && !out.is_none_to_speak_of(), "{out:?}");
         assert!((15_000_000..25_000_000).contains(&out.least), "{out:?}");

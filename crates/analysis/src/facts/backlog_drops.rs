@@ -2,7 +2,7 @@
 
 use measurement::host::{Counter, counter};
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// What the backlogs of a host dropped.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Dropped<'a> {
 }
 
 /// What the backlogs dropped; none: nothing, or it is not known.
-pub(crate) fn dropped<'a>(host: &Host<'a>) -> Option<Dropped<'a>> {
+pub(crate) fn dropped<'a>(host: &HostView<'a>) -> Option<Dropped<'a>> {
     let each = host.each(counter::SOFTNET_DROPPED);
     let packets = each.iter().map(|(_, packets)| *packets).fold(0, u64::saturating_add);
     let (cpu, most) = each.into_iter().max_by_key(|(_, packets)| *packets)?;
@@ -24,6 +24,6 @@ pub(crate) fn dropped<'a>(host: &Host<'a>) -> Option<Dropped<'a>> {
 }
 
 /// The counters of all CPUs.
-pub(crate) fn counters<'a>(host: &Host<'a>) -> Vec<Counter<'a>> {
+pub(crate) fn counters<'a>(host: &HostView<'a>) -> Vec<Counter<'a>> {
     host.evidence.series.each(counter::SOFTNET_DROPPED).map(|(_, dropped)| dropped).collect()
 }

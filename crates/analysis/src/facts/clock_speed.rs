@@ -3,7 +3,7 @@
 use measurement::host::counter;
 use measurement::{Page, RuleId};
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -41,7 +41,7 @@ impl Speed {
 }
 
 /// The clock speed of one CPU; none: the host does not report it.
-pub(crate) fn speed<'a>(host: &Host<'a>, cpu: impl Into<counter::Item<'a>>) -> Option<Speed> {
+pub(crate) fn speed<'a>(host: &HostView<'a>, cpu: impl Into<counter::Item<'a>>) -> Option<Speed> {
     let khz = host.gauge(counter::FREQUENCY_KHZ.on(cpu));
     let in_khz = |value: &i64| value.max(&0).unsigned_abs();
     Some(Speed {
@@ -51,7 +51,7 @@ pub(crate) fn speed<'a>(host: &Host<'a>, cpu: impl Into<counter::Item<'a>>) -> O
 }
 
 /// How often cores were throttled as they were hot; zero: never, or it is not known.
-pub(crate) fn throttled(host: &Host<'_>) -> u64 {
+pub(crate) fn throttled(host: &HostView<'_>) -> u64 {
     host.sum(counter::THROTTLE_CORE).unwrap_or(0)
 }
 

@@ -5,7 +5,7 @@ use measurement::host::counter::{self, Both};
 
 use measurement::{Direction, Ledger};
 
-use crate::evidence::{Evidence, Host, receiver};
+use crate::evidence::{Evidence, HostView, receiver};
 
 /// Whether as many packets as no counter explains came into the receiver and reached nothing
 /// there.
@@ -20,7 +20,7 @@ pub(crate) fn dropped_the_rest(
 
 /// How many packets; 0 where the host does not report it. Of all traffic of the host, and a
 /// packet that was joined of several counts once.
-fn by_its_rules(host: &Host<'_>) -> u64 {
+fn by_its_rules(host: &HostView<'_>) -> u64 {
     let both = |counters: Both| -> u64 {
         let grown = counters.each().into_iter().filter_map(|counter| host.growth(counter));
         grown.fold(0, u64::saturating_add)
@@ -52,12 +52,12 @@ mod tests {
     use measurement::host::counter;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn what_came_in_and_reached_nobody_was_turned_away() {
-        let mut record = scene::udp();
-        let host = scene::host(&mut record, &Role::Peer);
+        let mut record = test_record::udp();
+        let host = test_record::host(&mut record, &Role::Peer);
         let counters = [
             counter::IP_IN_RECEIVES,
             counter::IP_IN_DELIVERS,
@@ -65,9 +65,9 @@ mod tests {
             counter::IP_REASM_REQDS,
         ];
         for (counters, by) in counters.into_iter().zip([1_000, 800, 40, 30]) {
-            scene::grow(host, counters.v4, by);
+            test_record::grow(host, counters.v4, by);
         }
-        scene::grow(host, counter::IP_REASM_OKS.v4, 10);
+        test_record::grow(host, counter::IP_REASM_OKS.v4, 10);
         let test = Evidence::from_record(&record);
         let host = test.host(&Role::Peer).expect("it is there");
         assert_eq!(by_its_rules(host), 140);

@@ -3,7 +3,7 @@
 use measurement::{Page, RuleId};
 
 use super::Thresholds;
-use crate::evidence::{Evidence, Flowing, Foreign, Host, Traffic};
+use crate::evidence::{Evidence, Flowing, Foreign, HostView, Traffic};
 use crate::words::share;
 
 /// The fact in words, for the rule of trust and for that of what limits.
@@ -22,10 +22,10 @@ pub(crate) const PAGE: Page = Page {
 /// to speak of, or it is not known.
 pub(crate) fn most(
     evidence: &Evidence<'_>,
-    host: &Host<'_>,
+    host: &HostView<'_>,
     interface: &str,
 ) -> Option<(Flowing, Foreign)> {
-    let traffic = Traffic::of(evidence.record);
+    let traffic = Traffic::from_record(evidence.record);
     let ways = [Flowing::Out, Flowing::In].into_iter();
     let foreign = ways.filter_map(|way| Some((way, traffic.foreign(host, interface, way)?)));
     let much = foreign.filter(|(_, foreign)| THRESHOLDS.grade(part(foreign)).is_some());

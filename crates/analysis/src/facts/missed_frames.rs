@@ -2,7 +2,7 @@
 
 use measurement::host::{Counter, EachCounter, counter};
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// Frames that an interface missed, by the counter that has most.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Missed<'a> {
 /// What an interface missed; none: nothing that is known. Drivers use several names for the
 /// same frames, and some use several at once (`Documentation/networking/statistics.rst`), so
 /// that the largest number counts all.
-pub(crate) fn missed<'a>(host: &Host<'a>, interface: &'a str) -> Option<Missed<'a>> {
+pub(crate) fn missed<'a>(host: &HostView<'a>, interface: &'a str) -> Option<Missed<'a>> {
     let kernel = KERNEL.into_iter().map(|each| (each.field(), each.on(interface)));
     let driver = host.evidence.series.each(counter::driver(interface));
     let all = kernel.chain(driver.filter(|(name, _)| is_missed(name)));
@@ -30,7 +30,7 @@ pub(crate) fn missed<'a>(host: &Host<'a>, interface: &'a str) -> Option<Missed<'
 
 /// The sum over the interfaces of a host that carried the test; of a host that does not report
 /// which, over all.
-pub(crate) fn of_all(host: &Host<'_>) -> u64 {
+pub(crate) fn of_all(host: &HostView<'_>) -> u64 {
     let missed = host.carriers().into_iter().filter_map(|name| missed(host, name));
     missed.map(|missed| missed.frames).fold(0, u64::saturating_add)
 }

@@ -5,7 +5,7 @@ use measurement::host::{Family, counter};
 use measurement::{Page, Role, RuleId};
 
 use super::{Severity, Thresholds, software_path};
-use crate::evidence::{Evidence, Host};
+use crate::evidence::{Evidence, HostView};
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -38,29 +38,29 @@ impl Crowd {
 }
 
 /// What others did on a host; none: it does not report it all.
-pub(crate) fn crowd(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Crowd> {
+pub(crate) fn crowd(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Crowd> {
     let taken = taken(evidence, host)?;
     let waited = host.growth(counter::PRESSURE_CPU.some)? as f64 * 1e3 / nanos(host);
     Some(Crowd { taken, waited })
 }
 
 /// CPUs that processes other than linerate's took; none: the host does not report it.
-pub(crate) fn taken(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<f64> {
-    let is_known = [Family::CPU, Family::PROCESS].into_iter().all(|family| host.tells(family));
+pub(crate) fn taken(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
+    let is_known = [Family::CPU, Family::PROCESS].into_iter().all(|family| host.reports(family));
     is_known.then(|| others(evidence, host) as f64 / nanos(host))
 }
 
 /// Whether a host reports that others ran for so little that they harmed nothing.
-pub(crate) fn are_few(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
+pub(crate) fn are_few(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
     taken(evidence, host).is_some_and(|taken| taken <= THRESHOLDS.noticeable)
 }
 
-fn nanos(host: &Host<'_>) -> f64 {
+fn nanos(host: &HostView<'_>) -> f64 {
     (host.span().as_nanos() as f64).max(1.0)
 }
 
 /// Nanoseconds that processes other than linerate's ran.
-fn others(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
+fn others(evidence: &Evidence<'_>, host: &HostView<'_>) -> u64 {
     let time = |state| host.each(state).into_iter().map(|(_, nanos)| nanos);
     let all = [counter::CPU_USER, counter::CPU_NICE, counter::CPU_SYSTEM];
     let all = all.into_iter().flat_map(time);
@@ -77,11 +77,11 @@ fn others(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
 
 /// What a server on the same kernel that sent no evidence reports of its CPU use, in
 /// nanoseconds of the result.
-fn silent_end(evidence: &Evidence<'_>, host: &Host<'_>) -> u64 {
+fn silent_end(evidence: &Evidence<'_>, host: &HostView<'_>) -> u64 {
     let is_here = *host.role() == Role::Here && evidence.host(&Role::Peer).is_none();
     let shares = is_here && software_path::kind(evidence).is_some();
-    let told = evidence.record.outcome.peer_cpu.filter(|_| shares);
-    let percent = told.map_or(0.0, |cpu| cpu.total.clamp(0.0, MOST_PERCENT));
+    let reported = evidence.record.outcome.peer_cpu.filter(|_| shares);
+    let percent = reported.map_or(0.0, |cpu| cpu.total.clamp(0.0, MOST_PERCENT));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let nanos = (host.span().as_nanos() as f64 * percent / 100.0) as u64;
     nanos

@@ -2,7 +2,7 @@
 
 use measurement::host::{Counter, EachCounter, counter};
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// One discipline, and by how much its counters grew.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl Discipline<'_> {
 }
 
 /// The disciplines of an interface that dropped, or were over their limit.
-pub(crate) fn disciplines<'a>(host: &Host<'a>, interface: &'a str) -> Vec<Discipline<'a>> {
+pub(crate) fn disciplines<'a>(host: &HostView<'a>, interface: &'a str) -> Vec<Discipline<'a>> {
     let series = &host.evidence.series;
     let mut names: Vec<&str> = [counter::QDISC_DROPS, counter::QDISC_OVERLIMITS]
         .into_iter()
@@ -36,7 +36,7 @@ pub(crate) fn disciplines<'a>(host: &Host<'a>, interface: &'a str) -> Vec<Discip
     names.into_iter().filter_map(|name| read(host, interface, name)).collect()
 }
 
-fn read<'a>(host: &Host<'_>, interface: &str, name: &'a str) -> Option<Discipline<'a>> {
+fn read<'a>(host: &HostView<'_>, interface: &str, name: &'a str) -> Option<Discipline<'a>> {
     let (kind, handle) = name.split_once('@')?;
     let grown = |each: EachCounter<'_>| {
         let counter: Counter<'_> = each.within(interface).on(name);
@@ -56,14 +56,14 @@ fn read<'a>(host: &Host<'_>, interface: &str, name: &'a str) -> Option<Disciplin
 /// The discipline for sending that dropped most. A root counts what its children drop as well
 /// (`qdisc_tree_reduce_backlog`, `net/sched/sch_api.c`), so that the largest number is that of
 /// all.
-pub(crate) fn sending<'a>(host: &Host<'a>, interface: &'a str) -> Option<Discipline<'a>> {
+pub(crate) fn sending<'a>(host: &HostView<'a>, interface: &'a str) -> Option<Discipline<'a>> {
     let all = disciplines(host, interface).into_iter();
     all.filter(|one| !one.is_policer()).max_by_key(|one| (one.drops, one.name))
 }
 
 /// Packets that queues for sending dropped, over the interfaces that carried the test; of a
 /// host that does not report which, over all.
-pub(crate) fn of_all(host: &Host<'_>) -> u64 {
+pub(crate) fn of_all(host: &HostView<'_>) -> u64 {
     let sending = host.carriers().into_iter().filter_map(|name| sending(host, name));
     sending.map(|one| one.drops).fold(0, u64::saturating_add)
 }

@@ -6,7 +6,7 @@ use measurement::host::counter;
 use measurement::{Page, RuleId};
 
 use super::Severity;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -37,7 +37,7 @@ impl Throttled {
 }
 
 /// What the quota of a host's group did; none: nothing, or it is not known.
-pub(crate) fn throttled(host: &Host<'_>) -> Option<Throttled> {
+pub(crate) fn throttled(host: &HostView<'_>) -> Option<Throttled> {
     let times = host.growth(counter::CGROUP_THROTTLED).filter(|times| *times > 0)?;
     let micros = host.growth(counter::CGROUP_THROTTLED_TIME).unwrap_or(0);
     let share = micros as f64 / (host.span().as_micros() as f64).max(1.0);

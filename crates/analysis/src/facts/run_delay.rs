@@ -6,7 +6,7 @@ use measurement::host::{Family, counter};
 use measurement::{Page, RuleId};
 
 use super::{Thresholds, others_cpu, software_path};
-use crate::evidence::{Evidence, Host};
+use crate::evidence::{Evidence, HostView};
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -25,13 +25,13 @@ pub(crate) const PAGE: Page = Page {
 
 /// Share of the time that the worker waited for a CPU which waited most, beyond what it takes
 /// to wake it; none: the host does not report it.
-pub(crate) fn share(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<f64> {
+pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
     let delay = time(evidence, host)?;
     Some(delay.as_secs_f64() / host.span().as_secs_f64().max(f64::MIN_POSITIVE))
 }
 
-fn time(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration> {
-    let tasks = host.tells(Family::TASK).then(|| host.each(counter::TASK_WAIT))?;
+fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
+    let tasks = host.reports(Family::TASK).then(|| host.each(counter::TASK_WAIT))?;
     let waited = tasks.iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
     let runtime = evidence.runtime(host.role());
     let sleeps = runtime.and_then(|runtime| runtime.mpus.iter().map(|mpu| mpu.sleeps).max());
@@ -41,13 +41,13 @@ fn time(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration> {
 
 /// Whether it was the other end that a worker waited for: both share the CPUs of one host, no
 /// other process ran there, and the CPUs had something to do.
-pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &Host<'_>) -> bool {
+pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
     software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host) && !is_idle(host)
 }
 
 /// Whether most CPUs were idle: what waits for one meanwhile is held back by something else, a
 /// quota.
-pub(crate) fn is_idle(host: &Host<'_>) -> bool {
+pub(crate) fn is_idle(host: &HostView<'_>) -> bool {
     let idle = host.each(counter::CPU_IDLE);
     let sum = idle.iter().map(|(_, nanos)| *nanos).fold(0, u64::saturating_add) as f64;
     sum > IDLE * idle.len() as f64 * host.span().as_nanos() as f64

@@ -6,7 +6,7 @@ use measurement::host::counter;
 use measurement::{Page, RuleId};
 
 use super::Thresholds;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// The fact in words, for the rule of trust and for that of what limits.
 pub(crate) const PAGE: Page = Page {
@@ -30,7 +30,7 @@ pub(crate) struct Stolen<'a> {
 }
 
 /// What the hypervisor took from a host; none: nothing, or too few ticks to tell.
-pub(crate) fn stolen<'a>(host: &Host<'a>) -> Option<Stolen<'a>> {
+pub(crate) fn stolen<'a>(host: &HostView<'a>) -> Option<Stolen<'a>> {
     let all = host.each(counter::CPU_STEAL).into_iter();
     let (cpu, nanos) = all.max_by_key(|(_, nanos)| *nanos)?;
     let share = nanos as f64 / (host.span().as_nanos() as f64).max(1.0);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use measurement::host::counter;
 
 use super::steal;
-use crate::evidence::{Evidence, Host};
+use crate::evidence::{Evidence, HostView};
 
 /// For how long linerate on a host stood still, and not since a hypervisor had its CPU; none:
 /// the host does not report it.
-pub(crate) fn time(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration> {
+pub(crate) fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
     let asleep = Duration::try_from_secs_f64(host.evidence.still_seconds).ok();
     let stood = asleep.max(in_turns(evidence, host))?;
     let stolen = steal::stolen(host).map_or(Duration::ZERO, |stolen| stolen.time);
@@ -19,7 +19,7 @@ pub(crate) fn time(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration>
 
 /// How long the busiest worker of an end was in its turns without a CPU and without waiting
 /// for one.
-fn in_turns(evidence: &Evidence<'_>, host: &Host<'_>) -> Option<Duration> {
+fn in_turns(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
     let runtime = evidence.runtime(host.role())?;
     let turns = runtime.mpus.iter().map(|mpu| mpu.run_seconds).fold(0.0, f64::max);
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max();

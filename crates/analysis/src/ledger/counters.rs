@@ -5,7 +5,7 @@ use measurement::judgement::Place;
 
 use super::allotment::{Candidate, Whose};
 use super::{DirectionEvidence, pieces, socket};
-use crate::evidence::{Flowing, Host, Traffic};
+use crate::evidence::{Flowing, HostView, Traffic};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::share;
 
@@ -32,7 +32,7 @@ pub(super) struct Spot<'a> {
 
 impl DropCounter {
     /// The sum of counters of one host that exclude each other.
-    pub(super) fn sum(host: &Host<'_>, counters: &[Counter<'_>], name: String) -> Self {
+    pub(super) fn sum(host: &HostView<'_>, counters: &[Counter<'_>], name: String) -> Self {
         let grew = counters.iter().filter_map(|counter| host.growth(*counter));
         let inside = counters.iter().map(|counter| host.growth_inside(*counter));
         Self {
@@ -54,7 +54,7 @@ impl DropCounter {
     pub(super) fn explains(
         self,
         ends: &DirectionEvidence<'_>,
-        host: &Host<'_>,
+        host: &HostView<'_>,
         spot: Spot<'_>,
     ) -> Candidate {
         let traffic = Traffic::with_passed(ends.record, passed(ends, host, spot));
@@ -76,9 +76,9 @@ impl DropCounter {
 }
 
 /// Datagrams that passed an interface of an end, by its own counters.
-fn passed(ends: &DirectionEvidence<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 {
-    let Some(told) = ends.outcome.datagrams else { return 0 };
-    let is = |end: Option<&Host<'_>>| end.is_some_and(|end| end.role() == host.role());
+fn passed(ends: &DirectionEvidence<'_>, host: &HostView<'_>, spot: Spot<'_>) -> u64 {
+    let Some(reported) = ends.outcome.datagrams else { return 0 };
+    let is = |end: Option<&HostView<'_>>| end.is_some_and(|end| end.role() == host.role());
     let is_exact = |place| pieces::most_in_one(ends, place) == 1;
     let kind = host.interface(spot.interface).and_then(|one| one.kind.as_deref());
     match spot.flowing {
@@ -86,17 +86,17 @@ fn passed(ends: &DirectionEvidence<'_>, host: &Host<'_>, spot: Spot<'_>) -> u64 
         _ if kind == Some("loopback") => 0,
         Flowing::Out if is(ends.sender) && is_exact(Place::SenderQueue) => {
             let queue = queue(host, spot.interface).grew;
-            told.sent.saturating_sub(queue).saturating_sub(unsent(host, spot.interface).grew)
+            reported.sent.saturating_sub(queue).saturating_sub(unsent(host, spot.interface).grew)
         }
         Flowing::In if is(ends.receiver) && is_exact(Place::ReceiverSocket) => {
-            told.received.saturating_add(socket::own(ends).unwrap_or(0))
+            reported.received.saturating_add(socket::own(ends).unwrap_or(0))
         }
         _ => 0,
     }
 }
 
 /// What the queueing disciplines of an interface dropped of what was to be sent.
-pub(super) fn queue(host: &Host<'_>, interface: &str) -> DropCounter {
+pub(super) fn queue(host: &HostView<'_>, interface: &str) -> DropCounter {
     let Some(most) = queue_drops::sending(host, interface) else { return DropCounter::default() };
     let drops = counter::QDISC_DROPS.within(interface).on(most.name);
     let name = format!("qdisc {} of {interface}", most.name.replace('@', " "));
@@ -105,7 +105,7 @@ pub(super) fn queue(host: &Host<'_>, interface: &str) -> DropCounter {
 
 /// What an interface did not send. A veth that finds the other end's backlog full counts
 /// that as well as the backlog does (`veth_forward_skb`, `drivers/net/veth.c`).
-pub(super) fn unsent(host: &Host<'_>, interface: &str) -> DropCounter {
+pub(super) fn unsent(host: &HostView<'_>, interface: &str) -> DropCounter {
     let names = [counter::INTERFACE_TX_DROPPED, counter::INTERFACE_TX_ERRORS]
         .map(|each| each.on(interface));
     let counter = DropCounter::sum(host, &names, format!("tx_dropped of {interface}"));
@@ -114,21 +114,21 @@ pub(super) fn unsent(host: &Host<'_>, interface: &str) -> DropCounter {
 }
 
 /// What the device dropped for want of buffers.
-pub(super) fn missed(host: &Host<'_>, interface: &str) -> DropCounter {
+pub(super) fn missed(host: &HostView<'_>, interface: &str) -> DropCounter {
     let Some(most) = missed_frames::missed(host, interface) else { return DropCounter::default() };
     DropCounter::sum(host, &[most.counter], format!("{} of {interface}", most.name))
 }
 
 /// What came and was not worked on, beyond what the backlog dropped, which both count
 /// (`enqueue_to_backlog`, `net/core/dev.c`). Frames of unknown protocols are among it.
-pub(super) fn refused(host: &Host<'_>, interface: &str) -> DropCounter {
+pub(super) fn refused(host: &HostView<'_>, interface: &str) -> DropCounter {
     let key = [counter::INTERFACE_RX_DROPPED.on(interface)];
     let counter = DropCounter::sum(host, &key, format!("rx_dropped of {interface}"));
     DropCounter { is_mixed: true, ..counter.beyond(&backlog(host)) }
 }
 
 /// What the backlogs of all CPUs dropped.
-pub(super) fn backlog(host: &Host<'_>) -> DropCounter {
+pub(super) fn backlog(host: &HostView<'_>) -> DropCounter {
     let names = backlog_drops::counters(host);
     DropCounter::sum(host, &names, "dropped of softnet".to_owned())
 }

@@ -7,13 +7,13 @@ use measurement::judgement::Place;
 use super::allotment::Candidate;
 use super::counters::{DropCounter, Spot, backlog, missed, refused};
 use super::{DirectionEvidence, socket};
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 
 /// The explanations that it offers.
 pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
     let mut found: Vec<_> = socket::candidate(ends).into_iter().collect();
     let Some(host) = ends.receiver else { return found };
-    let is_told = !found.is_empty();
+    let is_reported = !found.is_empty();
     let mut add = |counter: DropCounter, place, interface| {
         let spot = Spot { place, interface, flowing: Flowing::In };
         found.push(counter.explains(ends, host, spot));
@@ -27,7 +27,7 @@ pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
     for (name, keys) in stack(ends, host) {
         add(named(host, name, keys), Place::ReceiverStack, interface);
     }
-    if !is_told {
+    if !is_reported {
         for (name, keys) in SOCKETS {
             add(named(host, name, keys), Place::ReceiverSocket, interface);
         }
@@ -35,14 +35,14 @@ pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
     found
 }
 
-fn named(host: &Host<'_>, name: &str, counters: Both) -> DropCounter {
+fn named(host: &HostView<'_>, name: &str, counters: Both) -> DropCounter {
     DropCounter::sum(host, &counters.each(), name.to_owned())
 }
 
 /// A counter's name in a ledger, and what its sum is made of: IPv4 and IPv6.
 type Named = (&'static str, Both);
 
-fn stack(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Vec<Named> {
+fn stack(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> Vec<Named> {
     let block = ends.record.streams.first().map_or(0, |stream| stream.block.bytes());
     let mtus = host.interfaces().iter().filter_map(|name| host.interface(name));
     let mtu = mtus.map(|one| u64::from(one.mtu)).min().unwrap_or(0);

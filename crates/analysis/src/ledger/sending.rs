@@ -6,7 +6,7 @@ use measurement::judgement::Place;
 use super::DirectionEvidence;
 use super::allotment::Candidate;
 use super::counters::{DropCounter, Spot, queue, unsent};
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 
 /// The explanations that it offers.
 pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
@@ -30,9 +30,9 @@ pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
 /// `SndbufErrors` counts what a queueing discipline dropped, and as well what the socket did
 /// not take since it was full (`udp_sendmsg`, `net/ipv4/udp.c`), which was sent later or
 /// never counted as sent. So it says nothing where the queues are known.
-fn kernel(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Option<Candidate> {
+fn kernel(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> Option<Candidate> {
     let interface = host.interfaces().first().map_or("", String::as_str);
-    if host.tells(Family::QDISC) {
+    if host.reports(Family::QDISC) {
         return None;
     }
     let names = counter::UDP_SNDBUF_ERRORS.each();

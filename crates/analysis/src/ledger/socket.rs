@@ -17,9 +17,9 @@ pub(super) fn own(ends: &DirectionEvidence<'_>) -> Option<u64> {
         return sum(own.map(|((from, to), _)| Some(to.udp?.drops.saturating_sub(from.udp?.drops))));
     }
     let ids = streams(record, true);
-    let told = record.reported.streams.iter().filter(|stream| ids.contains(&stream.id));
+    let reported = record.reported.streams.iter().filter(|stream| ids.contains(&stream.id));
     let drops = |counted: StreamSample| Some(counted.udp?.drops);
-    sum(told.map(|stream| stream.counted.and_then(drops)))
+    sum(reported.map(|stream| stream.counted.and_then(drops)))
 }
 
 /// None if there are none, or one does not tell.

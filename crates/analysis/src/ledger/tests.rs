@@ -6,7 +6,7 @@ use measurement::{Direction, EngineUse, HostEvidence, Role, TestRecord};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{judge, scene};
+use crate::{judge, test_record};
 
 fn ledger(record: &TestRecord) -> Ledger {
     let ledger = judge(record).directions[0].ledger.clone().expect("datagrams");
@@ -43,7 +43,7 @@ fn observed(record: &mut TestRecord) -> &mut HostEvidence {
 
 #[test]
 fn all_that_arrived_is_all() {
-    let ledger = ledger(&scene::udp());
+    let ledger = ledger(&test_record::udp());
     assert_eq!((ledger.sent, ledger.received, ledger.lost()), (100_000, 100_000, 0));
     assert!(ledger.drops.is_empty() && ledger.receiver_told && ledger.sender_told);
     assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
@@ -51,11 +51,15 @@ fn all_that_arrived_is_all() {
 
 #[test]
 fn a_loss_in_a_socket_leaves_nothing() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 700);
-    scene::drop_in_sockets(&mut record, 700);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 700);
+    test_record::drop_in_sockets(&mut record, 700);
     // The host counts the same drops, which must not count twice.
-    scene::grow(scene::host(&mut record, &Role::Peer), counter::UDP_RCVBUF_ERRORS.v4, 700);
+    test_record::grow(
+        test_record::host(&mut record, &Role::Peer),
+        counter::UDP_RCVBUF_ERRORS.v4,
+        700,
+    );
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 700)]);
     assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
@@ -63,9 +67,9 @@ fn a_loss_in_a_socket_leaves_nothing() {
 
 #[test]
 fn one_count_of_a_socket_that_coalesces_is_up_to_many() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 700);
-    scene::drop_in_sockets(&mut record, 20);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 700);
+    test_record::drop_in_sockets(&mut record, 20);
     record.outcome.directions[0].engines.receive = Some(by("gro"));
     let ledger = ledger(&record);
     let drop = &ledger.drops[0];
@@ -75,9 +79,9 @@ fn one_count_of_a_socket_that_coalesces_is_up_to_many() {
 
 #[test]
 fn a_piece_holds_what_fits_a_datagram() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 700);
-    scene::drop_in_sockets(&mut record, 2);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 700);
+    test_record::drop_in_sockets(&mut record, 2);
     record.outcome.directions[0].engines.receive = Some(by("gro"));
     // 65,507 bytes hold 52 of 1,250.
     assert_eq!(ledger(&record).drops[0].most, 104);
@@ -85,12 +89,12 @@ fn a_piece_holds_what_fits_a_datagram() {
 
 #[test]
 fn the_first_queue_has_what_it_dropped_and_the_path_the_rest() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
-    let sender = scene::host(&mut record, &Role::Here);
-    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 600);
-    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 600);
-    scene::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
+    let sender = test_record::host(&mut record, &Role::Here);
+    test_record::grow(sender, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 600);
+    test_record::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 600);
+    test_record::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::SenderQueue, 600)], "root and child count the same");
     assert_eq!((ledger.remainder, ledger.remainder_most), (400, 400));
@@ -98,11 +102,11 @@ fn the_first_queue_has_what_it_dropped_and_the_path_the_rest() {
 
 #[test]
 fn the_socket_tells_of_queues_that_do_not() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
-    let sender = scene::host(&mut record, &Role::Here);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
+    let sender = test_record::host(&mut record, &Role::Here);
     sender.series.remove(Family::QDISC);
-    scene::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
+    test_record::grow(sender, counter::UDP_SNDBUF_ERRORS.v4, 600);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::Sender, 600)]);
     assert_eq!((ledger.remainder_least, ledger.remainder_most), (400, 1_000));
@@ -110,19 +114,19 @@ fn the_socket_tells_of_queues_that_do_not() {
 
 #[test]
 fn a_backlog_counts_in_two_places_and_is_one() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
-    let receiver = scene::host(&mut record, &Role::Peer);
-    scene::grow(receiver, counter::SOFTNET_DROPPED.on(1), 1_000);
-    scene::grow(receiver, counter::INTERFACE_RX_DROPPED.on("eth0"), 1_000);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
+    let receiver = test_record::host(&mut record, &Role::Peer);
+    test_record::grow(receiver, counter::SOFTNET_DROPPED.on(1), 1_000);
+    test_record::grow(receiver, counter::INTERFACE_RX_DROPPED.on("eth0"), 1_000);
     assert_eq!(shares(&ledger(&record)), [(Place::ReceiverBacklog, 1_000)]);
 }
 
 #[test]
 fn a_router_that_is_watched_tells_its_share() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
-    scene::grow(observed(&mut record), counter::QDISC_DROPS.within("eth0").on("tbf@1:"), 990);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
+    test_record::grow(observed(&mut record), counter::QDISC_DROPS.within("eth0").on("tbf@1:"), 990);
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ObservedQueue, 990)]);
     assert_eq!(ledger.drops[0].counter, "qdisc tbf 1: of eth0 on router");
@@ -131,11 +135,11 @@ fn a_router_that_is_watched_tells_its_share() {
 
 #[test]
 fn who_shares_a_queue_loses_his_part() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
-    let sender = scene::host(&mut record, &Role::Here);
-    scene::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@0:"), 1_000);
-    scene::grow(sender, counter::INTERFACE_TX_BYTES.on("eth0"), 1_300_000_000);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
+    let sender = test_record::host(&mut record, &Role::Here);
+    test_record::grow(sender, counter::QDISC_DROPS.within("eth0").on("fq_codel@0:"), 1_000);
+    test_record::grow(sender, counter::INTERFACE_TX_BYTES.on("eth0"), 1_300_000_000);
     let ledger = ledger(&record);
     let drop = &ledger.drops[0];
     assert_eq!((drop.least, drop.most), (0, 1_000));
@@ -145,10 +149,14 @@ fn who_shares_a_queue_loses_his_part() {
 
 #[test]
 fn a_host_whose_sockets_are_not_known_may_have_lost_it() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 1_000);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_000);
     record.reported.streams[0].counted = None;
-    scene::grow(scene::host(&mut record, &Role::Peer), counter::UDP_RCVBUF_ERRORS.v4, 1_000);
+    test_record::grow(
+        test_record::host(&mut record, &Role::Peer),
+        counter::UDP_RCVBUF_ERRORS.v4,
+        1_000,
+    );
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 1_000)]);
     record.hosts.truncate(1);
@@ -158,9 +166,9 @@ fn a_host_whose_sockets_are_not_known_may_have_lost_it() {
 
 #[test]
 fn this_end_knows_its_own_sockets() {
-    let mut record = scene::udp_received();
-    scene::lose(&mut record, 50);
-    record.samples[10].streams[0].udp.as_mut().expect("told").drops = 50;
+    let mut record = test_record::udp_received();
+    test_record::lose(&mut record, 50);
+    record.samples[10].streams[0].udp.as_mut().expect("reported").drops = 50;
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverSocket, 50)]);
     assert_eq!(judge(&record).directions[0].direction, Direction::Receive);
@@ -168,20 +176,20 @@ fn this_end_knows_its_own_sockets() {
 
 #[test]
 fn what_an_iperf3_left_on_the_way_is_not_lost() {
-    let mut record = scene::udp();
-    let told = record.outcome.directions[0].datagrams.as_mut().expect("told");
-    (told.received, told.unaccounted, told.late) = (99_900, Some(60), Some(30));
+    let mut record = test_record::udp();
+    let reported = record.outcome.directions[0].datagrams.as_mut().expect("reported");
+    (reported.received, reported.unaccounted, reported.late) = (99_900, Some(60), Some(30));
     let ledger = ledger(&record);
     assert_eq!((ledger.in_flight, ledger.late, ledger.lost()), (60, 30, 10));
 }
 
 #[test]
 fn what_only_the_driver_counts_is_the_interfaces_in_the_ledger_and_in_the_verdict() {
-    let mut record = scene::udp();
-    scene::lose(&mut record, 5_000);
-    let host = scene::host(&mut record, &Role::Peer);
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 5_000);
+    let host = test_record::host(&mut record, &Role::Peer);
     host.series.note_read(Family::NIC);
-    scene::grow(host, counter::driver("eth0").on("rx_no_buffer_count"), 5_000);
+    test_record::grow(host, counter::driver("eth0").on("rx_no_buffer_count"), 5_000);
     let drops = ledger(&record).drops;
     let places: Vec<_> = drops.iter().map(|drop| (drop.place, drop.datagrams)).collect();
     assert_eq!(places, [(Place::ReceiverInterface, 5_000)]);
@@ -218,7 +226,7 @@ fn any_number() -> impl Strategy<Value = u64> {
 proptest! {
     #[test]
     fn a_ledger_adds_up_whatever_was_counted(
-        told in (any_number(), any_number(), any_number(), any_number(), any_number()),
+        reported in (any_number(), any_number(), any_number(), any_number(), any_number()),
         drops in any_number(),
         counters in proptest::collection::vec(any_number(), 3 * COUNTERS),
         engines in (0..2_usize, 0..2_usize),
@@ -226,18 +234,18 @@ proptest! {
         reverse in any::<bool>(),
         base in 0..11_usize,
     ) {
-        let mut record = if reverse { scene::udp_received() } else { scene::udp() };
+        let mut record = if reverse { test_record::udp_received() } else { test_record::udp() };
         record.base = base;
         let outcome = &mut record.outcome.directions[0];
-        let datagrams = outcome.datagrams.as_mut().expect("told");
-        (datagrams.sent, datagrams.received, datagrams.lost) = (told.0, told.1, told.2);
-        (datagrams.late, datagrams.unaccounted) = (Some(told.3), Some(told.4));
-        (datagrams.tail, datagrams.duplicate) = (Some(told.2), Some(told.4));
+        let datagrams = outcome.datagrams.as_mut().expect("reported");
+        (datagrams.sent, datagrams.received, datagrams.lost) = (reported.0, reported.1, reported.2);
+        (datagrams.late, datagrams.unaccounted) = (Some(reported.3), Some(reported.4));
+        (datagrams.tail, datagrams.duplicate) = (Some(reported.2), Some(reported.4));
         outcome.engines.send = Some(by(["sendmmsg", "gso"][engines.0]));
         outcome.engines.receive = Some(by(["recvmmsg", "gro"][engines.1]));
         record.streams[0].block = measurement::ByteSize::from_bytes(length);
-        scene::drop_in_sockets(&mut record, drops);
-        record.samples[10].streams[0].udp.as_mut().expect("told").drops = drops;
+        test_record::drop_in_sockets(&mut record, drops);
+        record.samples[10].streams[0].udp.as_mut().expect("reported").drops = drops;
         observed(&mut record);
         for (host, counters) in record.hosts.iter_mut().zip(counters.chunks(COUNTERS)) {
             for (counter, by) in self::counters().into_iter().zip(counters) {
@@ -246,8 +254,8 @@ proptest! {
         }
         let ledger = judge(&record).directions[0].ledger.clone().expect("datagrams");
         assert_adds_up(&ledger);
-        let is_told = ledger.drops.iter().any(|drop| drop.place == Place::ReceiverSocket);
+        let is_reported = ledger.drops.iter().any(|drop| drop.place == Place::ReceiverSocket);
         // Those of the omitted start are of no concern.
-        prop_assert!(drops == 0 || is_told || (reverse && base == 10));
+        prop_assert!(drops == 0 || is_reported || (reverse && base == 10));
     }
 }

@@ -6,7 +6,7 @@ use measurement::judgement::Place;
 use super::DirectionEvidence;
 use super::allotment::Candidate;
 use super::counters::{DropCounter, Spot, backlog, missed, queue, refused, unsent};
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::words;
 
 /// The explanations that they offer.
@@ -15,7 +15,7 @@ pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
     observed.flat_map(|host| of_one(ends, host)).collect()
 }
 
-fn of_one(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Vec<Candidate> {
+fn of_one(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> Vec<Candidate> {
     let (queues, devices) = (Place::ObservedQueue, Place::ObservedInterface);
     let (out, into) = (Flowing::Out, Flowing::In);
     let mut found: Vec<(DropCounter, Spot<'_>)> = Vec::new();
@@ -38,7 +38,7 @@ fn of_one(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> Vec<Candidate> {
 }
 
 /// Namespaces of one kernel share its backlogs: they are the receiver's, or of the first.
-fn has_backlog_of_its_own(ends: &DirectionEvidence<'_>, host: &Host<'_>) -> bool {
+fn has_backlog_of_its_own(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> bool {
     let others = ends.hosts.iter().take_while(|other| !std::ptr::eq(*other, host));
     let observed = others.filter(|other| matches!(other.role(), Role::Observed(_)));
     !observed.chain(ends.receiver).any(|other| other.is_same_kernel(host))

@@ -16,7 +16,7 @@ pub(super) fn stretches(values: &[f64], grain: f64) -> Vec<Range<usize>> {
     if noise <= 0.0 {
         return std::iter::once(0..values.len()).collect();
     }
-    let sums = Sums::of(values, noise);
+    let sums = Sums::from_values(values, noise);
     merged(partition(&sums, values.len()), &sums)
 }
 
@@ -42,7 +42,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(values: &[f64], noise: f64) -> Self {
+    fn from_values(values: &[f64], noise: f64) -> Self {
         let middle = median(values.to_vec()) / noise;
         let mut sums = Self { plain: vec![0.0], squares: vec![0.0], middle };
         let (mut plain, mut squares) = (0.0, 0.0);

@@ -4,18 +4,18 @@ use measurement::host::Family;
 use measurement::units::show_duration;
 
 use super::{Finding, Rule, Test};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::quota;
 use crate::words::{self, counted};
 
 pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    evidence.ends().filter_map(of).collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    test.ends().filter_map(finding).collect()
 }
 
-fn of(host: &Host<'_>) -> Option<Finding> {
-    if !host.tells(Family::CGROUP) {
+fn finding(host: &HostView<'_>) -> Option<Finding> {
+    if !host.reports(Family::CGROUP) {
         let what = format!("cgroup CPU quota on {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it reports no cgroup CPU statistics"));
     }
@@ -36,16 +36,16 @@ mod tests {
     use measurement::host::counter;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_quota_that_stopped_it_makes_it_suspect() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        let host = scene::host(&mut record, &Role::Peer);
-        scene::grow(host, counter::CGROUP_THROTTLED, 12);
-        scene::grow(host, counter::CGROUP_THROTTLED_TIME, 1_500_000);
-        let text = scene::suspected(&RULE, &record);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::CGROUP_THROTTLED, 12);
+        test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 1_500_000);
+        let text = test_record::suspected(&RULE, &record);
         assert!(text.contains("on the server 12 times, for 1.5s in total"), "{text}");
     }
 }

@@ -20,11 +20,11 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    evidence.record.outcome.latency.as_ref().and_then(of).into_iter().collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    test.record.outcome.latency.as_ref().and_then(finding).into_iter().collect()
 }
 
-fn of(latency: &Loaded) -> Option<Finding> {
+fn finding(latency: &Loaded) -> Option<Finding> {
     let ways = latency.one_way?;
     let longest = ways.loaded_there.p50.max(ways.loaded_back.p50);
     let drifted = ways.clock_error > latency.idle.times.min / 4 * 3;
@@ -46,14 +46,14 @@ mod tests {
     use measurement::{OneWay, RoundTrips, Spread};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn an_error_that_is_larger_than_the_delay_makes_it_suspect() {
         let micros = Duration::from_micros;
         let spread = |p50| Spread { min: micros(p50), p50: micros(p50), ..Spread::default() };
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         let one_way = OneWay {
             loaded_there: spread(60),
             loaded_back: spread(55),
@@ -63,10 +63,10 @@ mod tests {
         let idle = RoundTrips { times: spread(100), ..RoundTrips::default() };
         let latency = Loaded { idle, one_way: Some(one_way), ..Loaded::default() };
         record.outcome.latency = Some(latency.clone());
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
         let one_way = Some(OneWay { clock_error: micros(400), ..one_way });
         record.outcome.latency = Some(Loaded { one_way, ..latency });
-        assert!(scene::suspected(&RULE, &record).contains(
+        assert!(test_record::suspected(&RULE, &record).contains(
             "error up to 400us, one-way delay up to \
         60us"
         ));

@@ -17,8 +17,8 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let record = evidence.record;
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let record = test.record;
     let moved: Vec<_> = record.reported.shared.iter().filter(|other| other.bytes > 0).collect();
     if moved.is_empty() {
         return Vec::new();
@@ -54,15 +54,15 @@ fn whose(moved: &[&Neighbour]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn neighbours_that_moved_something_make_it_suspect() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.reported.shared = vec![Neighbour { address: None, tests: 1, bytes: 0 }];
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.shared[0].bytes = 12_500_000;
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         assert!(text.starts_with("shared: 1 test of others moved 10.00 Mbit/s at the"), "{text}");
     }
 }

@@ -16,10 +16,10 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let plan = &evidence.record.plan;
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let plan = &test.record.plan;
     let asked = plan.options.congestion.as_deref().filter(|_| plan.direction.receives());
-    let used = evidence.record.reported.congestion.as_deref();
+    let used = test.record.reported.congestion.as_deref();
     let Some((asked, used)) = asked.zip(used).filter(|(asked, used)| asked != used) else {
         return Vec::new();
     };
@@ -35,19 +35,21 @@ mod tests {
     use measurement::Direction;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn another_control_than_was_asked_makes_it_suspect() {
-        let mut record = scene::tcp();
+        let mut record = test_record::tcp();
         record.reported.congestion = Some("cubic".to_owned());
-        assert_eq!(scene::found(&RULE, &record), []);
-        record.plan = scene::plan_with(&record.plan, |draft| {
+        assert_eq!(test_record::found(&RULE, &record), []);
+        record.plan = test_record::plan_with(&record.plan, |draft| {
             draft.direction = Direction::Receive;
             draft.options.congestion = Some("bbr".to_owned());
         });
-        assert!(scene::suspected(&RULE, &record).contains("bbr, the server sends with cubic"));
+        assert!(
+            test_record::suspected(&RULE, &record).contains("bbr, the server sends with cubic")
+        );
         record.reported.congestion = Some("bbr".to_owned());
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
     }
 }

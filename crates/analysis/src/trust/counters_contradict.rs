@@ -16,20 +16,20 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let peer = evidence.record.peer.as_ref();
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let peer = test.record.peer.as_ref();
     let software = peer.map_or("whose software is not known", |peer| peer.software.as_str());
-    let more = evidence.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {
+    let more = test.flows.iter().filter(|flow| is_more_than_sent(flow)).map(|flow| {
         format!(
             "{}: the peer's numbers cannot be true: more was delivered than was sent; try another \
              version there ({software})",
             flow.outcome.direction
         )
     });
-    let receives = streams(evidence.record, true);
-    let told = evidence.record.reported.streams.iter();
-    let mut told = told.filter(|stream| receives.contains(&stream.id));
-    let lost = evidence.is_udp() && told.any(|stream| stream.lost > stream.datagrams);
+    let receives = streams(test.record, true);
+    let reported = test.record.reported.streams.iter();
+    let mut reported = reported.filter(|stream| receives.contains(&stream.id));
+    let lost = test.is_udp() && reported.any(|stream| stream.lost > stream.datagrams);
     let lost = lost.then(|| {
         format!(
             "the peer's numbers cannot be true: it reports more datagrams lost than there were; \
@@ -49,22 +49,22 @@ fn is_more_than_sent(flow: &Flow<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn nobody_receives_what_was_not_sent() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        let delivered = record.outcome.directions[0].delivered.as_mut().expect("told");
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let delivered = record.outcome.directions[0].delivered.as_mut().expect("reported");
         delivered.bytes *= 3;
-        let text = scene::refuted(&RULE, &record);
+        let text = test_record::refuted(&RULE, &record);
         assert!(text.starts_with("send: the peer's numbers cannot be true"), "{text}");
     }
 
     #[test]
     fn nobody_loses_more_than_there_is() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.reported.streams[0].lost = record.reported.streams[0].datagrams + 1;
-        assert!(scene::refuted(&RULE, &record).contains("it reports more datagrams lost"));
+        assert!(test_record::refuted(&RULE, &record).contains("it reports more datagrams lost"));
     }
 }

@@ -4,24 +4,24 @@ use measurement::Role;
 use measurement::host::Family;
 
 use super::{Finding, Rule, Test};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::steal;
 use crate::words::{self, percent};
 
 pub(super) const RULE: Rule = Rule { page: &steal::PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    evidence.kernels().filter_map(|host| of(evidence, host)).collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    test.kernels().filter_map(|host| finding(test, host)).collect()
 }
 
-fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
-    if !host.tells(Family::CPU) {
+fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
+    if !host.reports(Family::CPU) {
         let what = format!("CPU steal time of {}", words::host(host.role()));
         return Some(Finding::unchecked(what, "it reports no CPU times"));
     }
     let stolen = steal::stolen(host)?;
     let is_observed = matches!(host.role(), Role::Observed(_));
-    let most = if evidence.is_at_ease() && !is_observed {
+    let most = if test.is_at_ease() && !is_observed {
         steal::HARMLESS
     } else {
         steal::THRESHOLDS.noticeable
@@ -42,27 +42,37 @@ fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
     use measurement::host::counter;
 
     #[test]
     fn stolen_time_makes_it_suspect() {
-        let mut record = scene::tcp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, counter::CPU_STEAL.on(1), 90_000_000);
-        assert_eq!(scene::found(&RULE, &record), [], "less than a hundredth");
-        scene::grow(scene::host(&mut record, &Role::Here), counter::CPU_STEAL.on(1), 250_000_000);
-        assert!(scene::suspected(&RULE, &record).contains("stole 2.5 % of the time of CPU 1"));
+        let mut record = test_record::tcp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::CPU_STEAL.on(1), 90_000_000);
+        assert_eq!(test_record::found(&RULE, &record), [], "less than a hundredth");
+        test_record::grow(
+            test_record::host(&mut record, &Role::Here),
+            counter::CPU_STEAL.on(1),
+            250_000_000,
+        );
+        assert!(
+            test_record::suspected(&RULE, &record).contains("stole 2.5 % of the time of CPU 1")
+        );
     }
 
     #[test]
     fn namespaces_of_one_kernel_are_asked_once() {
-        let mut record = scene::tcp();
-        scene::in_software(&mut record);
+        let mut record = test_record::tcp();
+        test_record::in_software(&mut record);
         for role in [Role::Here, Role::Peer] {
-            scene::grow(scene::host(&mut record, &role), counter::CPU_STEAL.on(1), 250_000_000);
+            test_record::grow(
+                test_record::host(&mut record, &role),
+                counter::CPU_STEAL.on(1),
+                250_000_000,
+            );
         }
-        assert_eq!(scene::found(&RULE, &record).len(), 1);
+        assert_eq!(test_record::found(&RULE, &record).len(), 1);
     }
 }

@@ -20,18 +20,18 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
+fn check(test: &Test<'_>) -> Vec<Finding> {
     let silent = [Role::Here, Role::Peer].into_iter();
-    let silent = silent.filter(|role| evidence.host(role).is_none());
-    let nobody_watched = evidence.host(&Role::Here).is_none();
+    let silent = silent.filter(|role| test.host(role).is_none());
+    let nobody_watched = test.host(&Role::Here).is_none();
     let mut findings: Vec<_> = silent
         .map(|role| {
             let what = format!("CPUs, interfaces and sockets of {}", words::host(&role));
-            Finding::unchecked(what, why(evidence, nobody_watched))
+            Finding::unchecked(what, why(test, nobody_watched))
         })
         .collect();
     if nobody_watched {
-        let text = match &evidence.record.origin.source {
+        let text = match &test.record.origin.source {
             Source::Measured => "this host's counters were not read; leave out --no-evidence",
             Source::Imported(_) => {
                 "this host's counters were not read; test with linerate at both ends"
@@ -42,8 +42,8 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     findings
 }
 
-fn why(evidence: &Test<'_>, nobody_watched: bool) -> String {
-    let Some(Peer { software, .. }) = &evidence.record.peer else {
+fn why(test: &Test<'_>, nobody_watched: bool) -> String {
+    let Some(Peer { software, .. }) = &test.record.peer else {
         return "the record has none".to_owned();
     };
     match software.starts_with("linerate") {
@@ -59,21 +59,24 @@ fn why(evidence: &Test<'_>, nobody_watched: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_host_that_tells_nothing_is_named() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.hosts.truncate(1);
-        assert_eq!(scene::unchecked(&RULE, &record), "CPUs, interfaces and sockets of the server");
+        assert_eq!(
+            test_record::unchecked(&RULE, &record),
+            "CPUs, interfaces and sockets of the server"
+        );
     }
 
     #[test]
     fn a_result_for_which_nobody_looked_is_suspect() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.hosts.clear();
-        let findings = scene::found(&RULE, &record);
+        let findings = test_record::found(&RULE, &record);
         assert_eq!(findings.len(), 3, "{findings:?}");
     }
 }

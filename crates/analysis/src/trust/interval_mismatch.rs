@@ -18,12 +18,12 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let text = evidence.flows.iter().find_map(|flow| of(flow.outcome));
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let text = test.flows.iter().find_map(|flow| text(flow.outcome));
     text.map(|text| Finding::note(None, text)).into_iter().collect()
 }
 
-fn of(outcome: &DirectionOutcome) -> Option<String> {
+fn text(outcome: &DirectionOutcome) -> Option<String> {
     let (sent, got) = (outcome.acknowledged.or(outcome.offered)?, outcome.delivered?);
     // But for a thousandth, which the times of two ends explain.
     let is_all = got.bytes.abs_diff(sent.bytes) <= sent.bytes / 1_000;
@@ -45,20 +45,20 @@ mod tests {
     use measurement::Throughput;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn different_times_explain_different_rates() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         let deliver = |record: &mut measurement::TestRecord, bytes| {
             let span = Duration::from_millis(10_500);
             record.outcome.directions[0].delivered = Some(Throughput::over(bytes, span));
         };
         deliver(&mut record, 125_000_000);
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("measured for 10s and the receiver for 10.5s"), "{text}");
         deliver(&mut record, 123_000_000);
-        assert_eq!(scene::found(&RULE, &record), [], "something is missing");
+        assert_eq!(test_record::found(&RULE, &record), [], "something is missing");
     }
 }

@@ -20,34 +20,34 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let flows = evidence.flows.iter().filter(|flow| flow.outcome.jitter_seconds.is_some());
-    flows.flat_map(|flow| [read(evidence, flow), heaped(evidence, flow)]).flatten().collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let flows = test.flows.iter().filter(|flow| flow.outcome.jitter_seconds.is_some());
+    flows.flat_map(|flow| [read(test, flow), heaped(test, flow)]).flatten().collect()
 }
 
-fn read(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
-    let own = evidence.record.streams.iter().filter(|stream| !stream.sender);
+fn read(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+    let own = test.record.streams.iter().filter(|stream| !stream.sender);
     let is_read = own.into_iter().any(|stream| stream.arrivals == Some(ArrivalClock::Reader));
     let is_read = is_read && flow.receiver() == Role::Here;
     is_read.then(|| {
         let text = format!(
             "{}jitter is by the read times of {}, not by arrival; --engine recvmmsg has the \
             kernel's timestamps",
-            evidence.prefix(flow),
+            test.prefix(flow),
             host(&Role::Here)
         );
         Finding::note(Some(&Role::Here), text)
     })
 }
 
-fn heaped(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn heaped(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let usual = flow.outcome.pacing.as_ref()?.batches.p50;
     (usual > FEW).then(|| {
         let role = flow.sender();
         let text = format!(
             "{}bursts of {} datagrams: jitter is that of queueing within a burst; use --pacing \
             even",
-            evidence.prefix(flow),
+            test.prefix(flow),
             count(usual)
         );
         Finding::note(Some(&role), text)
@@ -60,26 +60,29 @@ const FEW: u64 = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn heaps_make_jitter() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         let outcome = &mut record.outcome.directions[0];
-        outcome.pacing.as_mut().expect("told").batches.p50 = 32;
-        assert!(scene::noted(&RULE, &record).starts_with("bursts of 32 datagrams: jitter is"));
+        outcome.pacing.as_mut().expect("reported").batches.p50 = 32;
+        assert!(
+            test_record::noted(&RULE, &record).starts_with("bursts of 32 datagrams: jitter is")
+        );
         record.outcome.directions[0].jitter_seconds = None;
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
     }
 
     #[test]
     fn a_reader_has_no_times_of_arrival() {
-        let mut record = scene::udp_received();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp_received();
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.streams[0].arrivals = Some(ArrivalClock::Reader);
         assert!(
-            scene::noted(&RULE, &record).starts_with("jitter is by the read times of this host")
+            test_record::noted(&RULE, &record)
+                .starts_with("jitter is by the read times of this host")
         );
     }
 }

@@ -16,8 +16,8 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let all = evidence
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let all = test
         .hosts
         .iter()
         .flat_map(|host| host.interfaces().iter().map(move |interface| (host, interface)));
@@ -40,15 +40,15 @@ mod tests {
     use measurement::Role;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_link_that_flapped_makes_it_invalid() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, counter::INTERFACE_CARRIER_CHANGES.on("eth0"), 2);
-        assert!(scene::refuted(&RULE, &record).contains(
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::INTERFACE_CARRIER_CHANGES.on("eth0"), 2);
+        assert!(test_record::refuted(&RULE, &record).contains(
             "eth0 of this host changed its carrier 2 \
         times"
         ));

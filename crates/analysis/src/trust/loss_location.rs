@@ -23,22 +23,22 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
+fn check(test: &Test<'_>) -> Vec<Finding> {
     let of = |flow| {
-        let text = format!("{}{}", evidence.prefix(flow), in_words(evidence, flow)?);
+        let text = format!("{}{}", test.prefix(flow), in_words(test, flow)?);
         Some(Finding::note(None, text))
     };
-    evidence.flows.iter().filter_map(of).collect()
+    test.flows.iter().filter_map(of).collect()
 }
 
-fn in_words(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
+fn in_words(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
     let mut drops: Vec<&Drop> = ledger.drops.iter().filter(|drop| drop.datagrams > 0).collect();
     drops.sort_by_key(|drop| Reverse(drop.datagrams));
     let mut parts: Vec<_> =
-        drops.iter().map(|drop| (drop.datagrams, place(evidence, flow, drop))).collect();
+        drops.iter().map(|drop| (drop.datagrams, place(test, flow, drop))).collect();
     if ledger.remainder > 0 {
-        parts.push((ledger.remainder, remainder(evidence, flow, ledger)));
+        parts.push((ledger.remainder, remainder(test, flow, ledger)));
     }
     let lost = ledger.lost();
     let amount =
@@ -52,12 +52,12 @@ fn in_words(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
         }
     };
     let greatest = drops.first().filter(|drop| drop.datagrams >= ledger.remainder);
-    let is_turned_away = firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger);
+    let is_turned_away = firewall::dropped_the_rest(test, flow.outcome.direction, ledger);
     let remedy = remedy(greatest.map(|drop| drop.place), ledger, is_turned_away);
     Some(format!("{where_to}; {remedy}"))
 }
 
-fn place(evidence: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
+fn place(test: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
     let (sender, receiver) = (words::host(&flow.sender()), words::host(&flow.receiver()));
     let counter = &drop.counter;
     let place = match drop.place {
@@ -72,7 +72,7 @@ fn place(evidence: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
         }
         Place::ReceiverStack => format!("discarded by the IP layer of {receiver} ({counter})"),
         Place::ReceiverSocket => {
-            format!("dropped in the receive buffer on {receiver}{}", buffer(evidence, flow))
+            format!("dropped in the receive buffer on {receiver}{}", buffer(test, flow))
         }
     };
     if drop.least == drop.most {
@@ -82,15 +82,15 @@ fn place(evidence: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
 }
 
 /// The buffer that was too small, if it is one of ours.
-fn buffer(evidence: &Test<'_>, flow: &Flow<'_>) -> String {
-    let own = evidence.record.streams.iter().find(|stream| !stream.sender);
+fn buffer(test: &Test<'_>, flow: &Flow<'_>) -> String {
+    let own = test.record.streams.iter().find(|stream| !stream.sender);
     let own = own.filter(|_| flow.receiver() == Role::Here);
     let buffer = own.and_then(|stream| stream.receive_buffer);
     buffer.map_or_else(String::new, |buffer| format!(" (SO_RCVBUF {buffer})"))
 }
 
-fn remainder(evidence: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
-    if firewall::dropped_the_rest(evidence, flow.outcome.direction, ledger) {
+fn remainder(test: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
+    if firewall::dropped_the_rest(test, flow.outcome.direction, ledger) {
         let receiver = words::host(&flow.receiver());
         return format!(
             "reached {receiver} and no socket, most likely dropped by its firewall (InReceives \
@@ -140,16 +140,16 @@ fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'stat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
     use measurement::host::counter;
 
     #[test]
     fn a_socket_that_was_too_small_is_not_the_network() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        scene::lose(&mut record, 12_345);
-        scene::drop_in_sockets(&mut record, 12_345);
-        let text = scene::noted(&RULE, &record);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        test_record::lose(&mut record, 12_345);
+        test_record::drop_in_sockets(&mut record, 12_345);
+        let text = test_record::noted(&RULE, &record);
         let begin = "all of 12,345 lost datagrams (12 %) were dropped in the receive buffer on";
         assert!(text.starts_with(begin), "{text}");
         assert!(text.contains("; use a larger buffer (-w"), "{text}");
@@ -157,36 +157,36 @@ mod tests {
 
     #[test]
     fn what_no_counter_has_was_lost_on_the_path() {
-        let mut record = scene::udp();
-        scene::lose(&mut record, 1_020);
-        let text = scene::noted(&RULE, &record);
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 1_020);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("1,020 lost datagrams (1.0 %) were lost on the path"), "{text}");
-        scene::drop_in_sockets(&mut record, 1_000);
-        let text = scene::noted(&RULE, &record);
+        test_record::drop_in_sockets(&mut record, 1_000);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains(" 1,000 were dropped in the receive buffer on"), "{text}");
         assert!(text.contains(", 20 were lost on the path"), "{text}");
     }
 
     #[test]
     fn a_queue_is_named() {
-        let mut record = scene::udp();
-        scene::lose(&mut record, 500);
-        scene::grow(
-            scene::host(&mut record, &Role::Here),
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 500);
+        test_record::grow(
+            test_record::host(&mut record, &Role::Here),
             counter::QDISC_DROPS.within("eth0").on("tbf@8001:"),
             500,
         );
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("were dropped by qdisc tbf 8001: of eth0 on this host"), "{text}");
     }
 
     #[test]
     fn a_peer_that_tells_nothing_is_not_called_a_path() {
-        let mut record = scene::udp();
-        scene::lose(&mut record, 500);
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 500);
         record.hosts.truncate(1);
         record.reported.streams[0].counted = None;
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("or at the receiver, whose counters are not known"), "{text}");
     }
 }

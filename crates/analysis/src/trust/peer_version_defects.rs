@@ -17,16 +17,16 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    if !evidence.is_udp() {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    if !test.is_udp() {
         return Vec::new();
     }
-    let found = [omitted_loss(evidence), wrong_clock(evidence), bursts(evidence)];
+    let found = [omitted_loss(test), wrong_clock(test), bursts(test)];
     found.into_iter().flatten().collect()
 }
 
-fn omitted_loss(evidence: &Test<'_>) -> Option<Finding> {
-    let record = evidence.record;
+fn omitted_loss(test: &Test<'_>) -> Option<Finding> {
+    let record = test.record;
     let mixes = !record.plan.omit.is_zero()
         && record.reported.streams.iter().any(|stream| stream.omitted_datagrams.is_none());
     let lost = record.reported.streams.iter().any(|stream| stream.lost > 0);
@@ -38,12 +38,12 @@ fn omitted_loss(evidence: &Test<'_>) -> Option<Finding> {
     mixes.then(|| if lost { Finding::suspect(peer, text) } else { Finding::note(peer, text) })
 }
 
-fn wrong_clock(evidence: &Test<'_>) -> Option<Finding> {
-    let told = evidence
+fn wrong_clock(test: &Test<'_>) -> Option<Finding> {
+    let reported = test
         .flows
         .iter()
         .any(|flow| flow.receiver() == Role::Peer && flow.outcome.jitter_seconds.is_some());
-    (told && version(evidence)? == (3, 5)).then(|| {
+    (reported && version(test)? == (3, 5)).then(|| {
         let text =
             "the clock of iperf3 3.5 goes wrong now and then, and with it the jitter; use a \
                     newer one there"
@@ -52,12 +52,10 @@ fn wrong_clock(evidence: &Test<'_>) -> Option<Finding> {
     })
 }
 
-fn bursts(evidence: &Test<'_>) -> Option<Finding> {
-    let sends = evidence
-        .flows
-        .iter()
-        .any(|flow| flow.sender() == Role::Peer && flow.outcome.asked.is_some());
-    (sends && version(evidence)? <= (3, 1)).then(|| {
+fn bursts(test: &Test<'_>) -> Option<Finding> {
+    let sends =
+        test.flows.iter().any(|flow| flow.sender() == Role::Peer && flow.outcome.asked.is_some());
+    (sends && version(test)? <= (3, 1)).then(|| {
         let text =
             "iperf3 3.1 sends a rate in bursts of 100 ms, which queues and buffers lose; use a \
                     newer one there"
@@ -67,8 +65,8 @@ fn bursts(evidence: &Test<'_>) -> Option<Finding> {
 }
 
 /// Of `iperf3 3.12`, or `iperf 3.1.3`; none: it is no iperf3, or did not tell.
-fn version(evidence: &Test<'_>) -> Option<(u32, u32)> {
-    let software = evidence.record.peer.as_ref()?.software.strip_prefix("iperf")?;
+fn version(test: &Test<'_>) -> Option<(u32, u32)> {
+    let software = test.record.peer.as_ref()?.software.strip_prefix("iperf")?;
     let number = software.rsplit(' ').next()?;
     let mut parts = number.split(|other: char| !other.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -79,33 +77,34 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn loss_that_includes_the_omitted_start_makes_it_suspect() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.reported.streams[0].omitted_datagrams = None;
-        assert_eq!(scene::found(&RULE, &record), []);
-        record.plan = scene::plan_with(&record.plan, |draft| draft.omit = Duration::from_secs(1));
-        assert!(scene::noted(&RULE, &record).contains("before 3.14"), "nothing was lost");
+        assert_eq!(test_record::found(&RULE, &record), []);
+        record.plan =
+            test_record::plan_with(&record.plan, |draft| draft.omit = Duration::from_secs(1));
+        assert!(test_record::noted(&RULE, &record).contains("before 3.14"), "nothing was lost");
         record.reported.streams[0].lost = 7;
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         assert!(text.starts_with("the peer is an iperf3 before 3.14: its loss includes"), "{text}");
     }
 
     #[test]
     fn a_version_is_told_where_it_touches_the_result() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.peer.as_mut().expect("it is known").software = "iperf3 3.5".to_owned();
-        assert!(scene::noted(&RULE, &record).starts_with("the clock of iperf3 3.5"));
+        assert!(test_record::noted(&RULE, &record).starts_with("the clock of iperf3 3.5"));
         record.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
-        assert_eq!(scene::found(&RULE, &record), [], "it receives");
-        let mut received = scene::udp_received();
+        assert_eq!(test_record::found(&RULE, &record), [], "it receives");
+        let mut received = test_record::udp_received();
         received.peer.as_mut().expect("it is known").software = "iperf 3.1.3".to_owned();
-        assert!(scene::suspected(&RULE, &received).contains("bursts of 100 ms"));
+        assert!(test_record::suspected(&RULE, &received).contains("bursts of 100 ms"));
         received.peer.as_mut().expect("it is known").software = "iperf3 3.12".to_owned();
-        assert_eq!(scene::found(&RULE, &received), []);
+        assert_eq!(test_record::found(&RULE, &received), []);
         received.peer.as_mut().expect("it is known").software = "iperf3".to_owned();
-        assert_eq!(scene::found(&RULE, &received), []);
+        assert_eq!(test_record::found(&RULE, &received), []);
     }
 }

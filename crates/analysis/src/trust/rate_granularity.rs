@@ -20,14 +20,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let block = evidence.record.streams.first().map(|stream| stream.block);
-    let mut flows = evidence.flows.iter();
-    let text = flows.find_map(|flow| of(flow.outcome, &evidence.record.plan, block?));
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let block = test.record.streams.first().map(|stream| stream.block);
+    let mut flows = test.flows.iter();
+    let text = flows.find_map(|flow| text(flow.outcome, &test.record.plan, block?));
     text.map(|text| Finding::note(None, text)).into_iter().collect()
 }
 
-fn of(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Option<String> {
+fn text(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Option<String> {
     let (rate, offered) = (plan.options.rate?, outcome.offered?);
     let due = rate.bits_per_second() as f64 / 8.0 * offered.span.as_secs_f64();
     let each = offered.bytes as f64 / f64::from(plan.streams);
@@ -61,11 +61,11 @@ mod tests {
     use measurement::{BitRate, TestRecord, Throughput};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn slow(offered: u64, block: u64) -> TestRecord {
-        let mut record = scene::tcp();
-        record.plan = scene::plan_with(&record.plan, |draft| {
+        let mut record = test_record::tcp();
+        record.plan = test_record::plan_with(&record.plan, |draft| {
             draft.options.rate = Some(BitRate::from_bits_per_second(100_000));
         });
         let second = Duration::from_secs(1);
@@ -77,15 +77,15 @@ mod tests {
     #[test]
     fn a_rate_that_a_few_blocks_make_is_noted_with_a_length_that_keeps_it() {
         // Nine datagrams where eight and a half are due.
-        let text = scene::noted(&RULE, &slow(13_140, 1_460));
+        let text = test_record::noted(&RULE, &slow(13_140, 1_460));
         assert!(text.contains("1,460 bytes take 116.8ms at 100.0 kbit/s"), "{text}");
         assert!(text.ends_with("use -l 125 or less, or more time (-t)"), "{text}");
     }
 
     #[test]
     fn what_fits_and_what_has_other_reasons_is_silent() {
-        assert_eq!(scene::found(&RULE, &slow(12_500, 125)), [], "a hundred blocks");
-        assert_eq!(scene::found(&RULE, &slow(12_450, 1_245)), [], "it happens to fit");
-        assert_eq!(scene::found(&RULE, &slow(5_000, 1_460)), [], "the sender was too slow");
+        assert_eq!(test_record::found(&RULE, &slow(12_500, 125)), [], "a hundred blocks");
+        assert_eq!(test_record::found(&RULE, &slow(12_450, 1_245)), [], "it happens to fit");
+        assert_eq!(test_record::found(&RULE, &slow(5_000, 1_460)), [], "the sender was too slow");
     }
 }

@@ -1,7 +1,7 @@
 //! `reassembly-failures`: datagrams travelled in fragments, and some could not be put together.
 
 use super::{Finding, Page, Rule, RuleId, Test};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, counted};
 use measurement::host::{Counter, counter};
 
@@ -18,15 +18,15 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    if !evidence.is_udp() {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    if !test.is_udp() {
         return Vec::new();
     }
-    evidence.ends().filter_map(|host| of(evidence, host)).collect()
+    test.ends().filter_map(|host| finding(test, host)).collect()
 }
 
-fn of(evidence: &Test<'_>, host: &Host<'_>) -> Option<Finding> {
-    let stream = evidence.record.streams.first()?;
+fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
+    let stream = test.record.streams.first()?;
     let known = host.interfaces().iter().filter_map(|name| host.interface(name));
     let mtu = u64::from(known.map(|one| one.mtu).filter(|mtu| *mtu > 0).min()?);
     let network =
@@ -61,15 +61,19 @@ mod tests {
     use measurement::{ByteSize, Role};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn fragments_that_are_not_put_together_make_it_suspect() {
-        let mut record = scene::udp();
-        scene::grow(scene::host(&mut record, &Role::Peer), counter::IP_REASM_FAILS.v4, 7);
-        assert_eq!(scene::found(&RULE, &record), [], "those of others");
+        let mut record = test_record::udp();
+        test_record::grow(
+            test_record::host(&mut record, &Role::Peer),
+            counter::IP_REASM_FAILS.v4,
+            7,
+        );
+        assert_eq!(test_record::found(&RULE, &record), [], "those of others");
         record.streams[0].block = ByteSize::from_bytes(8_000);
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         assert!(text.contains("is sent in 6 fragments (MTU 1500), and 7 attempts"), "{text}");
         assert!(text.ends_with("use -l 1472 or less"), "{text}");
     }

@@ -15,14 +15,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let silent = evidence.flows.iter().filter(|flow| flow.outcome.delivered.is_none());
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let silent = test.flows.iter().filter(|flow| flow.outcome.delivered.is_none());
     silent
         .map(|flow| {
             let text = format!(
                 "{}the receiver reported no result, so that the rate is only the sender's; find \
                 out why, and run it again",
-                evidence.prefix(flow)
+                test.prefix(flow)
             );
             Finding::invalid(Some(&flow.receiver()), text)
         })
@@ -32,13 +32,15 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_receiver_that_says_nothing_confirms_nothing() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.outcome.directions[0].delivered = None;
-        assert!(scene::refuted(&RULE, &record).starts_with("the receiver reported no result"));
+        assert!(
+            test_record::refuted(&RULE, &record).starts_with("the receiver reported no result")
+        );
     }
 }

@@ -10,32 +10,32 @@ use crate::words::{self, percent, share};
 
 pub(super) const RULE: Rule = Rule { page: &send_blocked::PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    test.flows.iter().filter_map(|flow| finding(test, flow)).collect()
 }
 
-fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
-    if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(evidence.record, flow.outcome) {
+    if kept >= send_blocked::KEPT || send_blocked::is_by_a_block(test.record, flow.outcome) {
         return None;
     }
     let role = flow.sender();
-    let cause = cause(evidence, flow, &role, 1.0 - kept);
-    let stamp = match (evidence.is_udp(), &cause) {
+    let cause = cause(test, flow, &role, 1.0 - kept);
+    let stamp = match (test.is_udp(), &cause) {
         (true, _) if kept < ANOTHER_LOAD => Stamp::Invalid,
         (true, _) | (false, Cause::Worker(_)) => Stamp::Suspect,
         (false, _) => Stamp::Valid,
     };
     let text = format!(
         "{}{} sent {} of the requested {asked} ({}): {}",
-        evidence.prefix(flow),
+        test.prefix(flow),
         words::host(&role),
         offered.rate,
         percent(kept),
-        cause.in_words(evidence.is_udp())
+        cause.in_words(test.is_udp())
     );
-    Some(Finding::Told { stamp, host: Some(role), text })
+    Some(Finding::Reason { stamp, host: Some(role), text })
 }
 
 /// What kept the sender from its rate, as far as it shows.
@@ -56,19 +56,19 @@ enum Cause {
 }
 
 /// What explains that this share of the rate is `missing`.
-fn cause(evidence: &Test<'_>, flow: &Flow<'_>, role: &Role, missing: f64) -> Cause {
-    if evidence.record.outcome.broken.is_some() {
+fn cause(test: &Test<'_>, flow: &Flow<'_>, role: &Role, missing: f64) -> Cause {
+    if test.record.outcome.broken.is_some() {
         return Cause::Broken;
     }
-    if send_blocked::share(evidence, flow.outcome.direction) > missing * MOST_OF_IT {
-        let chosen = evidence.record.plan.options.window.is_some();
+    if send_blocked::share(test, flow.outcome.direction) > missing * MOST_OF_IT {
+        let chosen = test.record.plan.options.window.is_some();
         return if chosen { Cause::Buffer } else { Cause::Link };
     }
-    if let Some((_, worker)) = workers::at_its_limit(evidence, role) {
+    if let Some((_, worker)) = workers::at_its_limit(test, role) {
         return Cause::Worker(worker.utilisation);
     }
-    let host = evidence.host(role);
-    let waited = host.and_then(|host| run_delay::share(evidence, host));
+    let host = test.host(role);
+    let waited = host.and_then(|host| run_delay::share(test, host));
     if let Some(waited) = waited.filter(|waited| *waited > LONG_WAIT.max(missing * MOST_OF_IT)) {
         return Cause::Cpu(waited);
     }
@@ -132,54 +132,60 @@ mod tests {
     use measurement::TestRecord;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn slow(mut record: TestRecord, percent: u64) -> TestRecord {
-        let offered = record.outcome.directions[0].offered.expect("told");
+        let offered = record.outcome.directions[0].offered.expect("reported");
         let bytes = offered.bytes / 100 * percent;
-        scene::offer(&mut record, bytes, bytes);
+        test_record::offer(&mut record, bytes, bytes);
         record
     }
 
     #[test]
     fn a_rate_that_is_kept_is_silent() {
-        assert_eq!(scene::found(&RULE, &scene::udp()), []);
-        assert_eq!(scene::found(&RULE, &slow(scene::udp(), 99)), []);
+        assert_eq!(test_record::found(&RULE, &test_record::udp()), []);
+        assert_eq!(test_record::found(&RULE, &slow(test_record::udp(), 99)), []);
     }
 
     #[test]
     fn datagrams_that_were_not_sent_make_it_another_test() {
-        let text = scene::suspected(&RULE, &slow(scene::udp(), 95));
+        let text = test_record::suspected(&RULE, &slow(test_record::udp(), 95));
         assert!(
             text.starts_with("this host sent 95.00 Mbit/s of the requested 100.0 Mbit/s"),
             "{text}"
         );
-        assert!(scene::refuted(&RULE, &slow(scene::udp(), 80)).contains("(80 %)"));
+        assert!(test_record::refuted(&RULE, &slow(test_record::udp(), 80)).contains("(80 %)"));
     }
 
     #[test]
     fn tcp_may_be_held_back_unless_it_was_the_worker() {
-        let mut record = slow(scene::tcp_at_a_rate(), 80);
-        assert!(scene::noted(&RULE, &record).contains("the network or the receiver took no more"));
-        record.runtime.as_mut().expect("told").mpus[0].utilisation = 0.99;
-        assert!(scene::suspected(&RULE, &record).contains("its worker was busy 99 %"));
+        let mut record = slow(test_record::tcp_at_a_rate(), 80);
+        assert!(
+            test_record::noted(&RULE, &record).contains("the network or the receiver took no more")
+        );
+        record.runtime.as_mut().expect("reported").mpus[0].utilisation = 0.99;
+        assert!(test_record::suspected(&RULE, &record).contains("its worker was busy 99 %"));
     }
 
     #[test]
     fn the_cause_is_told_where_it_shows() {
-        let mut record = slow(scene::udp(), 95);
-        let pacing = record.outcome.directions[0].pacing.as_mut().expect("told");
+        let mut record = slow(test_record::udp(), 95);
+        let pacing = record.outcome.directions[0].pacing.as_mut().expect("reported");
         pacing.stalled = Duration::from_millis(480);
-        assert!(scene::suspected(&RULE, &record).contains("it stalled for 4.8 % of the time"));
-        let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, counter::UDP_SNDBUF_ERRORS.v4, 900);
-        assert!(scene::suspected(&RULE, &record).contains("the link takes no more"));
-        let host = scene::host(&mut record, &Role::Here);
-        scene::grow(host, counter::TASK_WAIT.on(77), 400_000_000);
-        assert!(scene::suspected(&RULE, &record).contains("waited 4.0 % of the time for a CPU"));
+        assert!(
+            test_record::suspected(&RULE, &record).contains("it stalled for 4.8 % of the time")
+        );
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::UDP_SNDBUF_ERRORS.v4, 900);
+        assert!(test_record::suspected(&RULE, &record).contains("the link takes no more"));
+        let host = test_record::host(&mut record, &Role::Here);
+        test_record::grow(host, counter::TASK_WAIT.on(77), 400_000_000);
+        assert!(
+            test_record::suspected(&RULE, &record).contains("waited 4.0 % of the time for a CPU")
+        );
         for stream in &mut record.samples.last_mut().expect("samples").streams {
             stream.counters.blocked_nanos = 500_000_000;
         }
-        assert!(scene::suspected(&RULE, &record).contains("the link takes no more"));
+        assert!(test_record::suspected(&RULE, &record).contains("the link takes no more"));
     }
 }

@@ -23,27 +23,27 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    if !evidence.is_udp() {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    if !test.is_udp() {
         return Vec::new();
     }
-    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+    test.flows.iter().filter_map(|flow| finding(test, flow)).collect()
 }
 
-fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let pacing = flow.outcome.pacing.as_ref().filter(|pacing| pacing.way != PacingWay::Kernel)?;
-    let plan = &evidence.record.plan;
+    let plan = &test.record.plan;
     let (at_once, asked) = (pacing.batches.p99, u64::from(plan.options.burst.unwrap_or(1)));
-    let block = evidence.record.streams.first()?.block.bytes();
+    let block = test.record.streams.first()?.block.bytes();
     let takes = time_of(pacing, at_once.saturating_mul(block), plan.streams.into());
-    if at_once <= FEW || takes < TOLD {
+    if at_once <= FEW || takes < NOTICED {
         return None;
     }
     let role = flow.sender();
     let text = format!(
         "{}bursts of up to {} datagrams, {} at the rate of a stream; use --pacing even, and \
         --engine sendmmsg for separate datagrams",
-        evidence.prefix(flow),
+        test.prefix(flow),
         count(at_once),
         show_duration(takes)
     );
@@ -65,28 +65,28 @@ fn time_of(pacing: &PacingReport, bytes: u64, streams: u64) -> Duration {
 /// What smooth pacing sends at once.
 const FEW: u64 = 4;
 /// A shorter burst is what any device makes. To be calibrated.
-const TOLD: Duration = Duration::from_micros(250);
+const NOTICED: Duration = Duration::from_micros(250);
 /// At 1 Gbit/s the usual socket buffer holds as much.
 const HARMFUL: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn long_bursts_make_it_suspect_unless_they_were_asked_for() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         let with = |record: &mut measurement::TestRecord, p99| {
-            record.outcome.directions[0].pacing.as_mut().expect("told").batches.p99 = p99;
+            record.outcome.directions[0].pacing.as_mut().expect("reported").batches.p99 = p99;
         };
         with(&mut record, 5);
-        assert!(scene::noted(&RULE, &record).contains("bursts of up to 5 datagrams"));
+        assert!(test_record::noted(&RULE, &record).contains("bursts of up to 5 datagrams"));
         with(&mut record, 45);
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         assert!(text.contains("bursts of up to 45 datagrams, 4.5ms at"), "{text}");
-        record.plan = scene::plan_with(&record.plan, |draft| draft.options.burst = Some(45));
-        assert!(scene::noted(&RULE, &record).contains("45 datagrams"));
+        record.plan = test_record::plan_with(&record.plan, |draft| draft.options.burst = Some(45));
+        assert!(test_record::noted(&RULE, &record).contains("45 datagrams"));
     }
 }

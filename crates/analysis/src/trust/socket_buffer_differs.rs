@@ -21,11 +21,11 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let Some(asked) = evidence.record.plan.options.window else { return Vec::new() };
-    let here = here(evidence, asked);
-    let there = there(evidence, asked);
-    let tuning = (!evidence.is_udp()).then(|| {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let Some(asked) = test.record.plan.options.window else { return Vec::new() };
+    let here = here(test, asked);
+    let there = there(test, asked);
+    let tuning = (!test.is_udp()).then(|| {
         let text = format!(
             "-w {} switched the kernel's own tuning of TCP buffers off; leave it out to see what \
              that reaches",
@@ -36,15 +36,15 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
     here.into_iter().chain(there).chain(tuning).collect()
 }
 
-fn here(evidence: &Test<'_>, asked: ByteSize) -> Option<Finding> {
+fn here(test: &Test<'_>, asked: ByteSize) -> Option<Finding> {
     let buffer = |stream: &StreamRecord| {
         if stream.sender { stream.send_buffer } else { stream.receive_buffer }
     };
-    let known = evidence.record.streams.iter();
+    let known = test.record.streams.iter();
     let mut known = known.filter_map(|stream| Some((stream, buffer(stream)?.bytes() / 2)));
     let (stream, got) = known.find(|(_, got)| *got < asked.bytes())?;
     let name = if stream.sender { "net.core.wmem_max" } else { "net.core.rmem_max" };
-    let most = evidence.host(&Role::Here).and_then(|host| host.setting(name));
+    let most = test.host(&Role::Here).and_then(|host| host.setting(name));
     let got = ByteSize::from_bytes(got);
     let why = most.map_or_else(String::new, |most| format!(" ({name} = {})", count(most)));
     let text = format!(
@@ -57,9 +57,9 @@ fn here(evidence: &Test<'_>, asked: ByteSize) -> Option<Finding> {
 }
 
 /// The server's buffers are not told, but what it may have at most is.
-fn there(evidence: &Test<'_>, asked: ByteSize) -> Option<Finding> {
-    let host = evidence.host(&Role::Peer)?;
-    let sends = evidence.flows.iter().any(|flow| flow.sender() == Role::Peer);
+fn there(test: &Test<'_>, asked: ByteSize) -> Option<Finding> {
+    let host = test.host(&Role::Peer)?;
+    let sends = test.flows.iter().any(|flow| flow.sender() == Role::Peer);
     let name = if sends { "net.core.wmem_max" } else { "net.core.rmem_max" };
     let most = host.setting(name).filter(|most| *most < asked.bytes())?;
     let text = format!(
@@ -77,10 +77,10 @@ mod tests {
     use measurement::TestRecord;
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn asking(mut record: TestRecord, window: u64) -> TestRecord {
-        record.plan = scene::plan_with(&record.plan, |draft| {
+        record.plan = test_record::plan_with(&record.plan, |draft| {
             draft.options.window = Some(ByteSize::from_bytes(window));
         });
         record
@@ -88,9 +88,9 @@ mod tests {
 
     #[test]
     fn a_buffer_that_was_clamped_names_the_setting() {
-        let mut record = asking(scene::udp(), 4 << 20);
+        let mut record = asking(test_record::udp(), 4 << 20);
         record.streams[0].send_buffer = Some(ByteSize::from_bytes(425_984));
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         let begin = "asked for a socket buffer of 4,194,304 bytes, the kernel gave 212,992 bytes \
                      (net.core.wmem_max = 8,388,608)";
         assert!(text.starts_with(begin), "{text}");
@@ -99,19 +99,19 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_give_so_much_is_named() {
-        let mut record = asking(scene::udp(), 4 << 20);
+        let mut record = asking(test_record::udp(), 4 << 20);
         record.streams[0].send_buffer = Some(ByteSize::from_bytes(8 << 20));
-        assert_eq!(scene::found(&RULE, &record), []);
-        let settings = &mut scene::host(&mut record, &Role::Peer).inventory.settings;
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let settings = &mut test_record::host(&mut record, &Role::Peer).inventory.settings;
         settings.insert("net.core.rmem_max".to_owned(), "212992".to_owned());
-        assert!(scene::suspected(&RULE, &record).contains("gives 212,992 bytes at most"));
+        assert!(test_record::suspected(&RULE, &record).contains("gives 212,992 bytes at most"));
     }
 
     #[test]
     fn a_window_stops_tuning_and_none_does_not() {
-        let mut record = asking(scene::tcp(), 100_000);
+        let mut record = asking(test_record::tcp(), 100_000);
         record.streams[0].send_buffer = Some(ByteSize::from_bytes(200_000));
-        assert!(scene::noted(&RULE, &record).starts_with("-w 100000 switched"));
-        assert_eq!(scene::found(&RULE, &scene::tcp()), []);
+        assert!(test_record::noted(&RULE, &record).starts_with("-w 100000 switched"));
+        assert_eq!(test_record::found(&RULE, &test_record::tcp()), []);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
+fn check(test: &Test<'_>) -> Vec<Finding> {
     let of = |flow: &crate::accounts::Flow<'_>| {
         let tcp = flow.account.tcp.as_ref()?;
         let spurious = tcp.spurious_segments.min(tcp.retransmitted_segments);
@@ -25,7 +25,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
             let text = format!(
                 "{}{} of {} ({}) were spurious: segments were reordered, or acknowledgements \
                 late; keep the flow on one queue and one path (RPS, bonds, multipath)",
-                evidence.prefix(flow),
+                test.prefix(flow),
                 count(spurious),
                 counted(tcp.retransmitted_segments, "retransmitted segment"),
                 percent(part)
@@ -33,7 +33,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
             Finding::note(Some(&flow.sender()), text)
         })
     };
-    evidence.flows.iter().filter_map(of).collect()
+    test.flows.iter().filter_map(of).collect()
 }
 
 /// Fewer are chance.
@@ -42,17 +42,17 @@ const LEAST: u64 = 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn segments_sent_again_for_nothing_are_told() {
-        let mut record = scene::tcp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        let tcp = scene::sent(&mut record);
+        let mut record = test_record::tcp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        let tcp = test_record::sent(&mut record);
         (tcp.retransmits, tcp.duplicates) = (100, 40);
-        assert_eq!(scene::found(&RULE, &record), []);
-        scene::sent(&mut record).duplicates = 90;
-        let text = scene::noted(&RULE, &record);
+        assert_eq!(test_record::found(&RULE, &record), []);
+        test_record::sent(&mut record).duplicates = 90;
+        let text = test_record::noted(&RULE, &record);
         assert!(
             text.starts_with("90 of 100 retransmitted segments (90 %) were spurious"),
             "{text}"

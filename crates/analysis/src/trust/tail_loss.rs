@@ -16,14 +16,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let tails = evidence.flows.iter().filter_map(|flow| {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let tails = test.flows.iter().filter_map(|flow| {
         let ledger = flow.account.ledger.as_ref()?;
-        let tail = ledger.tail.filter(|tail| tail.saturating_mul(TOLD) > ledger.sent)?;
+        let tail = ledger.tail.filter(|tail| tail.saturating_mul(NOTICED) > ledger.sent)?;
         let text = format!(
             "{}tail loss: {} sent after the last one that arrived; see whether a lower rate \
              (-b) loses them too",
-            evidence.prefix(flow),
+            test.prefix(flow),
             counted(tail, "datagram")
         );
         let share = tail as f64 / ledger.sent.max(1) as f64;
@@ -33,7 +33,7 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 }
 
 /// Of so many datagrams one may be lost at the end without a word: the ledger has it.
-const TOLD: u64 = 10_000;
+const NOTICED: u64 = 10_000;
 
 /// Above this share of all no queue was full at the end: something broke on the way.
 const BROKEN: f64 = 0.05;
@@ -41,23 +41,25 @@ const BROKEN: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_tail_is_told() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        scene::lose(&mut record, 900);
-        record.outcome.directions[0].datagrams.as_mut().expect("told").tail = Some(400);
-        assert!(scene::noted(&RULE, &record).starts_with("tail loss: 400 datagrams sent after"));
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        test_record::lose(&mut record, 900);
+        record.outcome.directions[0].datagrams.as_mut().expect("reported").tail = Some(400);
+        assert!(
+            test_record::noted(&RULE, &record).starts_with("tail loss: 400 datagrams sent after")
+        );
     }
 
     #[test]
     fn an_end_in_which_nothing_arrives_makes_it_suspect() {
-        let mut record = scene::udp();
-        let sent = record.outcome.directions[0].datagrams.expect("told").sent;
-        scene::lose(&mut record, sent / 4);
-        record.outcome.directions[0].datagrams.as_mut().expect("told").tail = Some(sent / 4);
-        assert!(scene::suspected(&RULE, &record).contains("after the last one that arrived"));
+        let mut record = test_record::udp();
+        let sent = record.outcome.directions[0].datagrams.expect("reported").sent;
+        test_record::lose(&mut record, sent / 4);
+        record.outcome.directions[0].datagrams.as_mut().expect("reported").tail = Some(sent / 4);
+        assert!(test_record::suspected(&RULE, &record).contains("after the last one that arrived"));
     }
 }

@@ -20,8 +20,8 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let record = evidence.record;
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let record = test.record;
     match &record.outcome.ending {
         Ending::Completed => broken(record).into_iter().collect(),
         Ending::Interrupted => {
@@ -49,22 +49,22 @@ fn broken(record: &TestRecord) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_stream_that_broke_makes_it_suspect() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.outcome.broken = Some("stream 1 broke: operation not permitted".to_owned());
-        assert!(scene::suspected(&RULE, &record).contains("not permitted; see the firewall"));
+        assert!(test_record::suspected(&RULE, &record).contains("not permitted; see the firewall"));
     }
 
     #[test]
     fn partial_numbers_are_suspect_and_those_of_a_failure_invalid() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.outcome.ending = Ending::Interrupted;
-        assert!(scene::suspected(&RULE, &record).contains("interrupted after 10s"));
+        assert!(test_record::suspected(&RULE, &record).contains("interrupted after 10s"));
         record.outcome.ending = Ending::Failed { error: "the server is gone".to_owned() };
-        assert!(scene::refuted(&RULE, &record).ends_with("failed: the server is gone"));
+        assert!(test_record::refuted(&RULE, &record).ends_with("failed: the server is gone"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words;
 
 pub(crate) const PAGE: Page = Page {
@@ -18,16 +18,16 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    if !evidence.is_udp() || evidence.record.plan.options.socket_rate.is_none() {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    if !test.is_udp() || test.record.plan.options.socket_rate.is_none() {
         return Vec::new();
     }
-    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+    test.flows.iter().filter_map(|flow| finding(test, flow)).collect()
 }
 
-fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let role = flow.sender();
-    let host = evidence.host(&role)?;
+    let host = test.host(&role)?;
     let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;
     let text = format!(
         "the kernel of {} was asked to pace, and {interface} has {queue}, which does not pace \
@@ -39,7 +39,7 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
 }
 
 /// An interface whose qdiscs are known and none is `fq`: below `mq` it is no root.
-fn unpaced<'a>(host: &Host<'a>, name: &'a str) -> Option<(&'a str, &'a str)> {
+fn unpaced<'a>(host: &HostView<'a>, name: &'a str) -> Option<(&'a str, &'a str)> {
     let queues = &host.interface(name)?.queueing;
     let root = queues.iter().find(|queue| queue.parent == "root").or(queues.first())?;
     let is_paced = queues.iter().any(|queue| queue.kind == "fq");
@@ -51,22 +51,22 @@ mod tests {
     use measurement::{BitRate, Role};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_rate_that_nothing_keeps_makes_it_suspect() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
-        record.plan = scene::plan_with(&record.plan, |draft| {
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
+        record.plan = test_record::plan_with(&record.plan, |draft| {
             draft.options.socket_rate = Some(BitRate::from_bits_per_second(1_000_000));
         });
-        let text = scene::suspected(&RULE, &record);
+        let text = test_record::suspected(&RULE, &record);
         assert!(
             text.contains("eth0 has fq_codel, which does not pace UDP; tc qdisc replace"),
             "{text}"
         );
-        let host = scene::host(&mut record, &Role::Here);
+        let host = test_record::host(&mut record, &Role::Here);
         host.inventory.interfaces[0].queueing[0].kind = "fq".to_owned();
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
     }
 }

@@ -17,8 +17,8 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let text = software_path::kind(evidence).map(|kind| {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let text = software_path::kind(test).map(|kind| {
         format!("virtual link ({kind}): not a hardware result; test between two hosts for that")
     });
     text.map(|text| Finding::note(None, text)).into_iter().collect()
@@ -27,22 +27,23 @@ fn check(evidence: &Test<'_>) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_path_in_software_is_said_to_be_one() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         for host in &mut record.hosts {
             host.inventory.boot = Some("the same".to_owned());
         }
-        assert!(scene::noted(&RULE, &record).contains("(both ends on one host)"));
-        scene::in_software(&mut record);
+        assert!(test_record::noted(&RULE, &record).contains("(both ends on one host)"));
+        test_record::in_software(&mut record);
         assert!(
-            scene::noted(&RULE, &record).starts_with("virtual link (veth): not a hardware result")
+            test_record::noted(&RULE, &record)
+                .starts_with("virtual link (veth): not a hardware result")
         );
         record.peer.as_mut().expect("it is known").address =
             "127.0.0.1:5201".parse().expect("an address");
-        assert!(scene::noted(&RULE, &record).contains("(loopback)"));
+        assert!(test_record::noted(&RULE, &record).contains("(loopback)"));
     }
 }

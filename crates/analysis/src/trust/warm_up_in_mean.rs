@@ -18,19 +18,19 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    let of = |flow: &Flow<'_>| Some(Finding::note(None, of(evidence, flow)?));
-    evidence.flows.iter().filter_map(of).collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    let texts = test.flows.iter().filter_map(|flow| text(test, flow));
+    texts.map(|text| Finding::note(None, text)).collect()
 }
 
-fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
+fn text(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let steady = flow.account.steady?;
     let (rate, whole) = (steady.rate.bits_per_second(), steady.whole.bits_per_second());
-    if rate.abs_diff(whole) as f64 <= TOLD * rate as f64 {
+    if rate.abs_diff(whole) as f64 <= NOTICED * rate as f64 {
         return None;
     }
     let (from, to) = (show_duration(steady.from), show_duration(steady.to));
-    let prefix = evidence.prefix(flow);
+    let prefix = test.prefix(flow);
     if rate == 0 {
         return Some(format!(
             "{prefix}nothing arrived from {from} to {to}, and the mean of {} includes that; see \
@@ -63,19 +63,19 @@ fn show_whole_seconds(seconds: f64) -> String {
 }
 
 /// Share of the steady rate. What both ends' clocks and the last block make is less.
-const TOLD: f64 = 0.02;
+const NOTICED: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_ramp_that_lowers_the_mean_is_told() {
-        let mut record = scene::udp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::udp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.pulses[0].bytes[..20].fill(300_000);
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("steady from 2s to 10s, at 100.0 Mbit/s"), "{text}");
         assert!(text.contains("the mean of 84.80 Mbit/s") && text.contains("(-15 %)"), "{text}");
         assert!(text.ends_with("leave the start out (-O 2), or use more time (-t)"), "{text}");
@@ -83,13 +83,13 @@ mod tests {
 
     #[test]
     fn a_break_at_the_end_is_not_left_out_with_the_start() {
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.reported.pulses[0].bytes[80..].fill(300_000);
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.contains("steady from 0s to 8s"), "{text}");
         assert!(text.ends_with("see what changed after 8s, or repeat it"), "{text}");
         record.reported.pulses[0].bytes[40..].fill(0);
-        let text = scene::noted(&RULE, &record);
+        let text = test_record::noted(&RULE, &record);
         assert!(text.starts_with("nothing arrived from 4s to 10s"), "{text}");
     }
 }

@@ -9,23 +9,23 @@ use crate::words::{self, is_short};
 
 pub(super) const RULE: Rule = Rule { page: &workers::PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    if !evidence.flows.iter().any(|flow| could_be_more(flow.outcome)) {
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    if !test.flows.iter().any(|flow| could_be_more(flow.outcome)) {
         return Vec::new();
     }
-    [Role::Here, Role::Peer].iter().filter_map(|role| of(evidence, role)).collect()
+    [Role::Here, Role::Peer].iter().filter_map(|role| finding(test, role)).collect()
 }
 
-fn of(evidence: &Test<'_>, role: &Role) -> Option<Finding> {
-    let busy = workers::all_limiting(evidence, role);
+fn finding(test: &Test<'_>, role: &Role) -> Option<Finding> {
+    let busy = workers::all_limiting(test, role);
     let busy = in_words(&busy.collect::<Vec<_>>(), &words::host(role))?;
-    let is_asked = evidence.flows.iter().any(|flow| is_missed(flow, role));
+    let is_asked = test.flows.iter().any(|flow| is_missed(flow, role));
     let text = format!(
         "linerate's {busy}: the rate may be the limit of the tool, and not of the network; use more \
          streams (-P), or engines that move more with each call (--fastest)"
     );
     let stamp = if is_asked { Stamp::Suspect } else { Stamp::Valid };
-    Some(Finding::Told { stamp, host: Some(role.clone()), text })
+    Some(Finding::Reason { stamp, host: Some(role.clone()), text })
 }
 
 /// A rate was asked, and that host kept it from being sent, or from arriving.
@@ -67,7 +67,7 @@ mod tests {
     use measurement::{Runtime, TestRecord};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn busy(count: usize) -> Runtime {
         let mpu = MpuUse { run_seconds: 0.97, idle_seconds: 0.03, ..MpuUse::default() };
@@ -75,8 +75,8 @@ mod tests {
     }
 
     fn record(asked: bool, offered: u64, delivered: u64) -> TestRecord {
-        let mut record = scene::udp();
-        scene::offer(&mut record, offered, delivered);
+        let mut record = test_record::udp();
+        test_record::offer(&mut record, offered, delivered);
         if !asked {
             record.outcome.directions[0].asked = None;
         }
@@ -87,20 +87,20 @@ mod tests {
     #[test]
     fn busy_workers_are_named_where_more_could_have_gone() {
         let mut free = record(false, 125_000_000, 125_000_000);
-        assert_eq!(scene::found(&RULE, &free), []);
+        assert_eq!(test_record::found(&RULE, &free), []);
         free.runtime = Some(busy(2));
-        let text = scene::noted(&RULE, &free);
+        let text = test_record::noted(&RULE, &free);
         assert!(text.contains("workers 0, 1 on this host were busy 97 %"), "{text}");
         free.runtime = Some(busy(9));
-        let text = scene::noted(&RULE, &free);
+        let text = test_record::noted(&RULE, &free);
         assert!(text.contains("workers 0, 1, 2, 3 and 5 more on this host were"), "{text}");
         let mut lossy = record(true, 125_000_000, 110_000_000);
         lossy.reported.runtime = Some(busy(1));
-        let text = scene::suspected(&RULE, &lossy);
+        let text = test_record::suspected(&RULE, &lossy);
         assert!(text.starts_with("linerate's worker 0 on the server was busy 97 %"), "{text}");
         let mut kept = record(true, 125_000_000, 125_000_000);
         (kept.runtime, kept.reported.runtime) = (Some(busy(1)), Some(busy(1)));
-        assert_eq!(scene::found(&RULE, &kept), []);
+        assert_eq!(test_record::found(&RULE, &kept), []);
     }
 
     #[test]
@@ -109,9 +109,9 @@ mod tests {
         (sender.mpus[0].turns, sender.mpus[0].sleeps) = (20_000, 100);
         let mut free = record(false, 110_000_000, 110_000_000);
         free.runtime = Some(sender.clone());
-        assert_eq!(scene::found(&RULE, &free), [], "the link took no more");
+        assert_eq!(test_record::found(&RULE, &free), [], "the link took no more");
         let mut paced = record(true, 110_000_000, 110_000_000);
         paced.runtime = Some(sender);
-        assert!(scene::suspected(&RULE, &paced).contains("worker 0"), "it sleeps anyway");
+        assert!(test_record::suspected(&RULE, &paced).contains("worker 0"), "it sleeps anyway");
     }
 }

@@ -17,14 +17,14 @@ pub(crate) const PAGE: Page = Page {
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
-fn check(evidence: &Test<'_>) -> Vec<Finding> {
-    evidence.flows.iter().filter_map(|flow| of(evidence, flow)).collect()
+fn check(test: &Test<'_>) -> Vec<Finding> {
+    test.flows.iter().filter_map(|flow| finding(test, flow)).collect()
 }
 
-fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
+fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let sends = flow.outcome.engines.send.as_ref()?.in_place?;
     let copied = sends.copied_share();
-    if copied.is_some_and(|share| share <= TOLD) && sends.written == 0 {
+    if copied.is_some_and(|share| share <= NOTICED) && sends.written == 0 {
         return None;
     }
     let role = flow.sender();
@@ -38,7 +38,7 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     };
     let text = format!(
         "{}of {} zero-copy sends {share}{written}; measure over a device with scatter-gather",
-        evidence.prefix(flow),
+        test.prefix(flow),
         count(sends.sends)
     );
     Some(Finding::note(Some(&role), text))
@@ -47,19 +47,19 @@ fn of(evidence: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
 /// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).
 const REFUSED: &str = "for which the kernel had no room (see net.core.optmem_max, and ulimit -l)";
 /// Now and then the kernel copies a send anywhere.
-const TOLD: f64 = 0.01;
+const NOTICED: f64 = 0.01;
 
 #[cfg(test)]
 mod tests {
     use measurement::{EngineUse, InPlace};
 
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn copies_that_were_not_to_be_are_told() {
-        let mut record = scene::tcp();
-        assert_eq!(scene::found(&RULE, &record), []);
+        let mut record = test_record::tcp();
+        assert_eq!(test_record::found(&RULE, &record), []);
         let with = |record: &mut measurement::TestRecord, copied| {
             let in_place = Some(InPlace { sends: 1_000, completed: 1_000, copied, written: 0 });
             let name = (&measurement::engine::ZEROCOPY).into();
@@ -67,8 +67,8 @@ mod tests {
             record.outcome.directions[0].engines.send = Some(engine);
         };
         with(&mut record, 1_000);
-        assert!(scene::noted(&RULE, &record).contains("the kernel copied 100 %"));
+        assert!(test_record::noted(&RULE, &record).contains("the kernel copied 100 %"));
         with(&mut record, 3);
-        assert_eq!(scene::found(&RULE, &record), []);
+        assert_eq!(test_record::found(&RULE, &record), []);
     }
 }

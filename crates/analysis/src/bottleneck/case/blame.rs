@@ -4,7 +4,7 @@ use measurement::{Certainty, Role};
 
 use super::Case;
 use crate::accounts::Flow;
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::words::share;
 
 /// What drops explain.
@@ -18,7 +18,7 @@ pub(crate) struct Blame {
 impl Case<'_> {
     /// What so many drops on a host explain, of what it received or sent; none: nothing was
     /// dropped, or nothing is missing.
-    pub(crate) fn blame(&self, host: &Host<'_>, flowing: Flowing, drops: u64) -> Option<Blame> {
+    pub(crate) fn blame(&self, host: &HostView<'_>, flowing: Flowing, drops: u64) -> Option<Blame> {
         let flows: Vec<_> = self.through(host.role(), flowing).collect();
         if flows.is_empty() || drops == 0 {
             return None;

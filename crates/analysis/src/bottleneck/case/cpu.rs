@@ -3,7 +3,7 @@
 use measurement::host::{Cpu, EachCounter, Inventory, counter};
 use std::time::Duration;
 
-use crate::evidence::Host;
+use crate::evidence::HostView;
 
 /// What one CPU did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct Load {
 
 impl Load {
     /// Of each CPU of which times are known; empty without a test.
-    pub(crate) fn of(host: &Host<'_>) -> Vec<Self> {
+    pub(crate) fn each(host: &HostView<'_>) -> Vec<Self> {
         let idle = host.each(counter::CPU_IDLE).into_iter();
         let numbers = idle.chain(host.each(counter::CPU_SOFTIRQ));
         let mut numbers: Vec<u32> = numbers.filter_map(|(cpu, _)| cpu.parse().ok()).collect();
@@ -26,7 +26,7 @@ impl Load {
         numbers.into_iter().map(|cpu| Self::of_cpu(host, cpu)).collect()
     }
 
-    fn of_cpu(host: &Host<'_>, cpu: u32) -> Self {
+    fn of_cpu(host: &HostView<'_>, cpu: u32) -> Self {
         let sum = |states: &[EachCounter<'_>]| {
             let grown = |state: &EachCounter<'_>| host.growth(state.on(cpu)).unwrap_or(0);
             states.iter().map(grown).fold(0, u64::saturating_add)
@@ -78,8 +78,8 @@ impl Load {
 }
 
 /// The CPU that has hardly time for anything but interrupts, the most so first.
-pub(crate) fn taken_by_interrupts(host: &Host<'_>) -> Option<Load> {
-    let all = Load::of(host).into_iter().filter(Load::is_taken_by_interrupts);
+pub(crate) fn taken_by_interrupts(host: &HostView<'_>) -> Option<Load> {
+    let all = Load::each(host).into_iter().filter(Load::is_taken_by_interrupts);
     all.max_by_key(|load| load.interrupted)
 }
 
@@ -91,9 +91,9 @@ pub(crate) fn online(inventory: &Inventory) -> impl Iterator<Item = &Cpu> {
 /// How fast a core is against others of its host: its capacity, else its highest frequency.
 /// None: not every core tells it.
 pub(crate) fn speed(inventory: &Inventory, cpu: u32) -> Option<u64> {
-    let is_told = online(inventory).all(|one| one.capacity.is_some());
+    let is_reported = online(inventory).all(|one| one.capacity.is_some());
     let one = online(inventory).find(|one| one.number == cpu)?;
-    if is_told {
+    if is_reported {
         return one.capacity.map(u64::from);
     }
     online(inventory).all(|one| one.max_khz.is_some()).then_some(one.max_khz?)

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use measurement::host::{EachCounter, Interface, Irq, counter};
 
 use super::Case;
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::words;
 
 /// An interface of a host.
 #[derive(Clone, Copy)]
 pub(crate) struct Device<'c, 'a> {
-    pub(crate) host: &'c Host<'a>,
+    pub(crate) host: &'c HostView<'a>,
     pub(crate) interface: &'a Interface,
 }
 

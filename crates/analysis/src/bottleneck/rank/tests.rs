@@ -7,12 +7,12 @@ use measurement::{ByteSize, Conclusion, Role, RuleId, TestRecord, Verdict, Work}
 use super::super::Case;
 use super::verdict;
 use crate::accounts::Test;
-use crate::scene;
+use crate::test_record;
 
 /// A fault, as the evidence shows it.
 struct Fault {
     name: &'static str,
-    scene: fn() -> TestRecord,
+    record: fn() -> TestRecord,
     spoil: fn(&mut TestRecord),
     /// Rules that name it.
     rules: &'static [RuleId],
@@ -22,10 +22,10 @@ struct Fault {
 const FAULTS: &[Fault] = &[
     Fault {
         name: "a shaper that nobody sees drops what is above its rate",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::send_again(record, 800, 4);
-            let tcp = scene::sent(record);
+            test_record::send_again(record, 800, 4);
+            let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
         },
         rules: &[RuleId::TcpPathLoss],
@@ -33,9 +33,9 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a shaper with a long queue that nobody sees",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            let tcp = scene::sent(record);
+            let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (90_000, 200);
         },
         rules: &[RuleId::StandingQueue],
@@ -43,41 +43,41 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the same for datagrams",
-        scene: scene::udp,
-        spoil: |record| scene::lose(record, 40_000),
+        record: test_record::udp,
+        spoil: |record| test_record::lose(record, 40_000),
         rules: &[RuleId::UdpPathLoss],
         host: None,
     },
     Fault {
         name: "a small receive buffer of UDP",
-        scene: scene::udp,
+        record: test_record::udp,
         spoil: |record| {
-            scene::lose(record, 20_000);
-            scene::drop_in_sockets(record, 20_000);
+            test_record::lose(record, 20_000);
+            test_record::drop_in_sockets(record, 20_000);
         },
         rules: &[RuleId::UdpReceiveBuffer],
         host: Some(Role::Peer),
     },
     Fault {
         name: "a reader that is slow, and the sender full of what it could not send",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            let tcp = scene::sent(record);
+            let tcp = test_record::sent(record);
             (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (6_000_000, 40);
             tcp.rtt_micros = 9_000;
-            scene::occupy(record, &Role::Peer, 0.99);
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
+            test_record::occupy(record, &Role::Peer, 0.99);
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
         },
         rules: &[RuleId::ReceiveWindowLimited],
         host: Some(Role::Peer),
     },
     Fault {
         name: "a receiver of datagrams that stops at intervals",
-        scene: scene::udp,
+        record: test_record::udp,
         spoil: |record| {
-            scene::lose(record, 30_000);
-            scene::drop_in_sockets(record, 30_000);
+            test_record::lose(record, 30_000);
+            test_record::drop_in_sockets(record, 30_000);
             record.reported.pulses[0].bytes[20..40].fill(0);
         },
         rules: &[RuleId::UdpReceiveBuffer],
@@ -85,9 +85,9 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a receiver of TCP that stops at intervals",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::sent(record).receive_window_limited_micros = 4_000_000;
+            test_record::sent(record).receive_window_limited_micros = 4_000_000;
             record.reported.pulses[0].bytes[20..60].fill(0);
         },
         rules: &[RuleId::ReceiveWindowLimited],
@@ -95,88 +95,88 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a receiver that a quota stops",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::sent(record).receive_window_limited_micros = 6_000_000;
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::CGROUP_THROTTLED, 90);
-            scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
-            scene::grow(host, counter::TASK_WAIT.on(77), 3_000_000_000);
-            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
-            scene::occupy(record, &Role::Peer, 0.99);
+            test_record::sent(record).receive_window_limited_micros = 6_000_000;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::CGROUP_THROTTLED, 90);
+            test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
+            test_record::grow(host, counter::TASK_WAIT.on(77), 3_000_000_000);
+            test_record::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 900);
+            test_record::occupy(record, &Role::Peer, 0.99);
         },
         rules: &[RuleId::CgroupCpuQuota],
         host: Some(Role::Peer),
     },
     Fault {
         name: "a sender that a quota stops",
-        scene: scene::udp,
+        record: test_record::udp,
         spoil: |record| {
-            scene::send_only(record, 40_000_000);
-            scene::occupy(record, &Role::Here, 0.99);
-            let host = scene::host(record, &Role::Here);
-            scene::grow(host, counter::CGROUP_THROTTLED, 90);
-            scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
+            test_record::send_only(record, 40_000_000);
+            test_record::occupy(record, &Role::Here, 0.99);
+            let host = test_record::host(record, &Role::Here);
+            test_record::grow(host, counter::CGROUP_THROTTLED, 90);
+            test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
         },
         rules: &[RuleId::CgroupCpuQuota],
         host: Some(Role::Here),
     },
     Fault {
         name: "another program on the receiver's CPU",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::sent(record).receive_window_limited_micros = 5_000_000;
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
-            scene::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
-            scene::grow(host, counter::CPU_IDLE.on(0), 1_000_000);
-            scene::grow(host, counter::PRESSURE_CPU.some, 6_000_000);
-            scene::occupy(record, &Role::Peer, 0.99);
+            test_record::sent(record).receive_window_limited_micros = 5_000_000;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+            test_record::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
+            test_record::grow(host, counter::CPU_IDLE.on(0), 1_000_000);
+            test_record::grow(host, counter::PRESSURE_CPU.some, 6_000_000);
+            test_record::occupy(record, &Role::Peer, 0.99);
         },
         rules: &[RuleId::RunDelay],
         host: Some(Role::Peer),
     },
     Fault {
         name: "no checksum offload",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
             let work = [(Work::CopyUser, 30), (Work::Checksum, 12), (Work::Receive, 58)];
-            scene::full_with(record, &work);
-            scene::occupy(record, &Role::Peer, 0.99);
-            scene::sent(record).receive_window_limited_micros = 4_000_000;
+            test_record::full_with(record, &work);
+            test_record::occupy(record, &Role::Peer, 0.99);
+            test_record::sent(record).receive_window_limited_micros = 4_000_000;
         },
         rules: &[RuleId::ChecksumCost],
         host: Some(Role::Peer),
     },
     Fault {
         name: "hundreds of rules of a firewall",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::full_in(record, "ipt_do_table", 45);
-            scene::occupy(record, &Role::Peer, 0.99);
+            test_record::full_in(record, "ipt_do_table", 45);
+            test_record::occupy(record, &Role::Peer, 0.99);
         },
         rules: &[RuleId::PacketFilterCost],
         host: Some(Role::Peer),
     },
     Fault {
         name: "short segments that nobody puts together",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::sent(record).segment = 460;
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::TCP_IN_SEGS, 272_000);
-            scene::fill(host, 0.98);
-            scene::occupy(record, &Role::Peer, 0.99);
+            test_record::sent(record).segment = 460;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TCP_IN_SEGS, 272_000);
+            test_record::fill(host, 0.98);
+            test_record::occupy(record, &Role::Peer, 0.99);
         },
         rules: &[RuleId::GroNotMerging],
         host: Some(Role::Peer),
     },
     Fault {
         name: "a small send buffer and a delay",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
             ask(record, 32 << 10);
-            let tcp = scene::sent(record);
+            let tcp = test_record::sent(record);
             (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 10_000);
             tcp.rtt_micros = 10_200;
         },
@@ -185,10 +185,10 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a small receive window and a delay",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
             ask(record, 64 << 10);
-            let tcp = scene::sent(record);
+            let tcp = test_record::sent(record);
             (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 10_000);
             (tcp.send_window, tcp.rtt_micros) = (131_072, 10_200);
         },
@@ -197,10 +197,10 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "loss by chance",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::send_again(record, 900, 20);
-            let tcp = scene::sent(record);
+            test_record::send_again(record, 900, 20);
+            let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (10_400, 10_000);
         },
         rules: &[RuleId::TcpPathLoss],
@@ -208,19 +208,19 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "a path that changes the order",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::send_again(record, 900, 800);
-            scene::sent(record).reorderings = 400;
+            test_record::send_again(record, 900, 800);
+            test_record::sent(record).reorderings = 400;
         },
         rules: &[RuleId::PacketReordering],
         host: None,
     },
     Fault {
         name: "datagrams above the MTU, and a little loss",
-        scene: scene::udp,
+        record: test_record::udp,
         spoil: |record| {
-            scene::lose(record, 9_000);
+            test_record::lose(record, 9_000);
             record.streams[0].block = ByteSize::from_bytes(8_000);
         },
         rules: &[RuleId::UdpDamagedOrFragmented],
@@ -228,36 +228,36 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "others on the link",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::send_again(record, 900, 20);
-            let tcp = scene::sent(record);
+            test_record::send_again(record, 900, 20);
+            let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
-            let host = scene::host(record, &Role::Here);
-            scene::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 260_000_000);
+            let host = test_record::host(record, &Role::Here);
+            test_record::grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), 260_000_000);
         },
         rules: &[RuleId::ForeignTraffic],
         host: Some(Role::Here),
     },
     Fault {
         name: "a rate above what the sender can do",
-        scene: scene::udp,
+        record: test_record::udp,
         spoil: |record| {
-            scene::send_only(record, 50_000_000);
-            scene::occupy(record, &Role::Here, 1.0);
-            let host = scene::host(record, &Role::Here);
-            scene::fill(host, 0.99);
-            scene::profile(host, &[(Work::CopyUser, 35), (Work::SystemCall, 25)]);
+            test_record::send_only(record, 50_000_000);
+            test_record::occupy(record, &Role::Here, 1.0);
+            let host = test_record::host(record, &Role::Here);
+            test_record::fill(host, 0.99);
+            test_record::profile(host, &[(Work::CopyUser, 35), (Work::SystemCall, 25)]);
         },
         rules: &[RuleId::SenderBelowRate],
         host: Some(Role::Here),
     },
     Fault {
         name: "one stream of one thread",
-        scene: scene::tcp,
+        record: test_record::tcp,
         spoil: |record| {
-            scene::fill(scene::host(record, &Role::Peer), 0.99);
-            scene::occupy(record, &Role::Peer, 0.99);
+            test_record::fill(test_record::host(record, &Role::Peer), 0.99);
+            test_record::occupy(record, &Role::Peer, 0.99);
         },
         rules: &[RuleId::SingleThreadSaturated],
         host: Some(Role::Peer),
@@ -265,14 +265,14 @@ const FAULTS: &[Fault] = &[
 ];
 
 fn ask(record: &mut TestRecord, bytes: u64) {
-    record.plan = scene::plan_with(&record.plan, |draft| {
+    record.plan = test_record::plan_with(&record.plan, |draft| {
         draft.options.window = Some(ByteSize::from_bytes(bytes));
     });
 }
 
 fn judged(record: &TestRecord) -> Verdict {
     let test = Test::from_record(record);
-    let attributions = scene::attributions(record);
+    let attributions = test_record::attributions(record);
     verdict(&test, &Case::of_test(&test, &attributions)).expect("something was measured")
 }
 
@@ -283,13 +283,13 @@ fn in_short(findings: &[Finding]) -> Vec<(RuleId, measurement::Certainty)> {
 #[test]
 fn a_cause_is_the_headline_and_its_consequences_come_after_it() {
     for fault in FAULTS {
-        let mut record = (fault.scene)();
+        let mut record = (fault.record)();
         (fault.spoil)(&mut record);
         let verdict = judged(&record);
-        let told = in_short(&verdict.findings);
-        assert_eq!(verdict.conclusion, Conclusion::Limited, "{}: {told:?}", fault.name);
+        let reported = in_short(&verdict.findings);
+        assert_eq!(verdict.conclusion, Conclusion::Limited, "{}: {reported:?}", fault.name);
         let first = &verdict.findings[0];
-        assert!(fault.rules.contains(&first.rule), "{}: {told:?}", fault.name);
+        assert!(fault.rules.contains(&first.rule), "{}: {reported:?}", fault.name);
         assert_eq!(first.host, fault.host, "{}", fault.name);
         assert!(verdict.sentence.contains(&first.text), "{}", verdict.sentence);
     }
@@ -298,13 +298,17 @@ fn a_cause_is_the_headline_and_its_consequences_come_after_it() {
 #[test]
 fn a_cause_is_the_headline_where_both_ends_share_a_kernel() {
     for fault in FAULTS {
-        let mut record = (fault.scene)();
+        let mut record = (fault.record)();
         (fault.spoil)(&mut record);
-        scene::in_software(&mut record);
+        test_record::in_software(&mut record);
         let verdict = judged(&record);
-        let told = in_short(&verdict.findings);
+        let reported = in_short(&verdict.findings);
         let first = verdict.findings.first().map(|one| one.rule);
-        assert!(first.is_some_and(|rule| fault.rules.contains(&rule)), "{}: {told:?}", fault.name);
+        assert!(
+            first.is_some_and(|rule| fault.rules.contains(&rule)),
+            "{}: {reported:?}",
+            fault.name
+        );
     }
 }
 
@@ -315,25 +319,25 @@ fn without_a_limit_the_measurement_that_is_missing_is_named() {
         assert_eq!(verdict.conclusion, Conclusion::Undecided, "{:?}", verdict.findings);
         verdict.would_decide.expect("undecided")
     };
-    let told = would_decide(&scene::tcp());
-    assert!(told.starts_with("UDP, without congestion control, at a rate"), "{told}");
-    let mut busy = scene::tcp();
-    scene::fill(scene::host(&mut busy, &Role::Peer), 0.8);
+    let reported = would_decide(&test_record::tcp());
+    assert!(reported.starts_with("UDP, without congestion control, at a rate"), "{reported}");
+    let mut busy = test_record::tcp();
+    test_record::fill(test_record::host(&mut busy, &Role::Peer), 0.8);
     assert!(would_decide(&busy).starts_with("a profile of the CPUs of the server"));
-    let mut silent = scene::tcp();
+    let mut silent = test_record::tcp();
     silent.hosts.truncate(1);
     assert!(would_decide(&silent).starts_with("run linerate on the server too"));
-    let mut growing = scene::tcp();
+    let mut growing = test_record::tcp();
     growing.pulses[0].bytes[66..].iter_mut().for_each(|bytes| *bytes *= 2);
     assert!(would_decide(&growing).starts_with("the same test for longer"));
 }
 
 #[test]
 fn what_was_asked_and_came_has_notes_at_most() {
-    let mut record = scene::tcp_at_a_rate();
-    scene::fill(scene::host(&mut record, &Role::Peer), 0.99);
-    scene::occupy(&mut record, &Role::Peer, 0.99);
-    scene::send_again(&mut record, 900, 10);
+    let mut record = test_record::tcp_at_a_rate();
+    test_record::fill(test_record::host(&mut record, &Role::Peer), 0.99);
+    test_record::occupy(&mut record, &Role::Peer, 0.99);
+    test_record::send_again(&mut record, 900, 10);
     let verdict = judged(&record);
     assert_eq!(verdict.conclusion, Conclusion::Delivered);
     assert!(

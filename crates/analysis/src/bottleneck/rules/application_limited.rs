@@ -18,10 +18,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(of).collect()
+    transfer::wanting(case).iter().filter_map(finding).collect()
 }
 
-fn of(transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(transfer: &Transfer<'_>) -> Option<Found> {
     let share = transfer.shares().application;
     let sender = transfer.sender();
     (share >= NOTICED).then(|| {
@@ -40,6 +40,6 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
 const NOTICED: f64 = 0.10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::sent(record).busy_micros = 6_000_000)
-    .silent(|record| crate::scene::sent(record).busy_micros = 9_500_000);
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::sent(record).busy_micros = 6_000_000)
+    .silent(|record| crate::test_record::sent(record).busy_micros = 9_500_000);

@@ -24,10 +24,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() || !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device)).collect()
+    case.hardware().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let interface = device.interface;
     let speed = interface.speed_mbps.filter(|speed| *speed >= FAST)?;
     let (send, receive) = (interface.gso_max_bytes?, interface.gro_max_bytes?);
@@ -56,13 +56,13 @@ const FAST: u64 = 100_000;
 const LEGACY: u64 = 65_536;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| grow_packets(record, 65_536))
     .silent(|record| grow_packets(record, 185_000));
 
 #[cfg(test)]
 fn grow_packets(record: &mut measurement::TestRecord, bytes: u64) {
-    let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+    let interface = crate::test_record::interface_of(record, &measurement::Role::Here);
     interface.speed_mbps = Some(200_000);
     (interface.gso_max_bytes, interface.gro_max_bytes) = (Some(bytes), Some(bytes));
 }

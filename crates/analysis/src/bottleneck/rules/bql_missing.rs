@@ -24,10 +24,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.senders().filter_map(|device| of(&device)).collect()
+    case.senders().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let most = *device.interface.send_limits_bytes.iter().max()?;
     let name = device.name();
     let found = match most {
@@ -69,13 +69,13 @@ const LONG: f64 = 10.0;
 const SOME: u64 = 10_000;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| limit(record, 2_000_000))
     .silent(|record| limit(record, 60_000));
 
 #[cfg(test)]
 fn limit(record: &mut measurement::TestRecord, bytes: u64) {
-    let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+    let interface = crate::test_record::interface_of(record, &measurement::Role::Here);
     (interface.speed_mbps, interface.send_limits_bytes) = (Some(1_000), vec![0, bytes]);
 }
 
@@ -83,14 +83,14 @@ fn limit(record: &mut measurement::TestRecord, bytes: u64) {
 mod tests {
     use super::*;
     use crate::accounts::Test;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_driver_that_does_not_count_shows_once_it_has_sent() {
         let found = |before: u64| {
-            let mut record = scene::tcp();
+            let mut record = test_record::tcp();
             limit(&mut record, 0);
-            let host = scene::host(&mut record, &measurement::Role::Here);
+            let host = test_record::host(&mut record, &measurement::Role::Here);
             let sent = host.series.at.iter().map(|_| before).collect();
             host.series.put(counter::INTERFACE_TX_PACKETS.on("eth0"), sent);
             check(&Case::of_test(&Test::from_record(&record), &[])).len()

@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device)).collect()
+    case.hardware().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let bus = device.interface.bus.as_ref()?;
     let (carries, is_degraded) = (capacity(bus)?, is_degraded(bus));
     let link = device.interface.speed_mbps.filter(|speed| *speed > 0)? as f64;
@@ -46,8 +46,12 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
     } else {
         return None;
     };
-    let now =
-        found.at(device.host.role()).seen(format!("{} {}: {}", bus.kind, bus.address, told(bus)));
+    let now = found.at(device.host.role()).seen(format!(
+        "{} {}: {}",
+        bus.kind,
+        bus.address,
+        described(bus)
+    ));
     let seen = now.seen(format!("it carries about {carries:.0} Mbit/s, the link {link:.0} Mbit/s"));
     Some(seen.remedy(match bus.kind.as_str() {
         "usb" => "plug it into a faster port (USB 3, blue), without a hub between",
@@ -80,7 +84,7 @@ fn number(text: Option<&str>) -> Option<f64> {
     text?.split_whitespace().next()?.parse().ok()
 }
 
-fn told(bus: &Bus) -> String {
+fn described(bus: &Bus) -> String {
     let speed = |text: &Option<String>| text.clone().unwrap_or_else(|| "?".to_owned());
     let lanes =
         |lanes: Option<u32>| lanes.map_or_else(|| "?".to_owned(), |lanes| count(lanes.into()));
@@ -104,13 +108,13 @@ const PROTOCOL: f64 = 0.8;
 const FULL: f64 = 0.8;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| plug(record, "120"))
     .silent(|record| plug(record, "5000"));
 
 #[cfg(test)]
 fn plug(record: &mut measurement::TestRecord, speed: &str) {
-    let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+    let interface = crate::test_record::interface_of(record, &measurement::Role::Peer);
     interface.speed_mbps = Some(1_000);
     let (kind, speed) = ("usb".to_owned(), Some(speed.to_owned()));
     interface.bus = Some(Bus { kind, speed, address: "4-1:1.0".to_owned(), ..Bus::default() });

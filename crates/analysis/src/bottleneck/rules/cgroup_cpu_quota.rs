@@ -5,7 +5,7 @@ use measurement::host::counter;
 use measurement::units::show_duration;
 
 use super::{Case, Found, Rule};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::{Severity, quota};
 use crate::words::{self, counted, percent};
 
@@ -13,10 +13,10 @@ pub(super) const RULE: Rule = Rule { page: &quota::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.wanting().next().is_some();
-    if is_wanting { case.hosts.iter().filter_map(of).collect() } else { Vec::new() }
+    if is_wanting { case.hosts.iter().filter_map(finding).collect() } else { Vec::new() }
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let throttled = quota::throttled(host)?;
     (throttled.severity() == Severity::Limiting).then(|| {
         let name = words::host(host.role());
@@ -34,14 +34,14 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::CGROUP_THROTTLED, 90);
-        crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 90);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 6_000_000);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::CGROUP_THROTTLED, 1);
-        crate::scene::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED, 1);
+        crate::test_record::grow(host, counter::CGROUP_THROTTLED_TIME, 20_000);
     });

@@ -20,10 +20,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let cpus = cpu::online(&device.host.evidence.inventory).count() as u64;
     let channels = ["combined", "rx"].iter().find_map(|kind| {
         let channels = device.interface.channels.get(*kind)?;
@@ -55,9 +55,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
         channels(record);
     })
     .silent(channels);
@@ -65,7 +65,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scen
 #[cfg(test)]
 fn channels(record: &mut measurement::TestRecord) {
     let channels = measurement::host::Measure { current: 1, most: Some(8) };
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let cpu = |number| measurement::host::Cpu { number, ..measurement::host::Cpu::default() };
     host.inventory.cpus = vec![cpu(0), cpu(1)];
     host.inventory.interfaces[0].channels.insert("combined".to_owned(), channels);

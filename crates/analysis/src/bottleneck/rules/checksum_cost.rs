@@ -30,6 +30,6 @@ const WORK: &str = "computes checksums";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_of(record, measurement::Work::Checksum, 15))
-    .silent(|record| crate::scene::full_of(record, measurement::Work::Checksum, 2));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_of(record, measurement::Work::Checksum, 15))
+    .silent(|record| crate::test_record::full_of(record, measurement::Work::Checksum, 2));

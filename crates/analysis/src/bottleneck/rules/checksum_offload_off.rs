@@ -28,17 +28,17 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     }
     let senders = case.carriers().filter(|_| case.is_tcp());
     let devices: Vec<_> = case.hardware().chain(senders).collect();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let is_new = |device: &&Device<'_, '_>| {
         let name = device.name();
-        let is_new = !told.contains(&name);
-        told.push(name);
+        let is_new = !reported.contains(&name);
+        reported.push(name);
         is_new
     };
-    devices.iter().filter(is_new).filter_map(|device| of(case, device)).collect()
+    devices.iter().filter(is_new).filter_map(|device| finding(case, device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let sent = SENT.map(|name| device.offload(name));
     let no_sent = sent.iter().all(|one| *one != Offload::On)
         && sent.iter().any(|one| *one != Offload::Unknown);
@@ -82,9 +82,9 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 
 fn shown(device: &Device<'_, '_>) -> String {
     let names = SENT.iter().chain(&["rx-checksum"]);
-    let told =
+    let reported =
         names.filter_map(|name| Some(format!("{name} {}", device.interface.offloads.get(*name)?)));
-    told.collect::<Vec<_>>().join(", ")
+    reported.collect::<Vec<_>>().join(", ")
 }
 
 const SENT: [&str; 3] = ["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6"];
@@ -92,7 +92,7 @@ const SENT: [&str; 3] = ["tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-check
 const MUCH: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| super::switch(record, &HERE, SENT[0], "off"))
     .silent(|record| super::switch(record, &HERE, SENT[0], "on [fixed]"));
 

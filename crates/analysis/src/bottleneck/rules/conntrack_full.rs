@@ -1,7 +1,7 @@
 //! `conntrack-full`: the table of connections is full.
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count, percent, share};
 use measurement::host::counter;
 
@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hosts.iter().filter_map(of).collect()
+    case.hosts.iter().filter_map(finding).collect()
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let most = host.setting(MOST).filter(|most| *most > 0)?;
     let known = host.gauge(counter::CONNTRACK_COUNT).iter().copied().max().unwrap_or(0);
     let known = u64::try_from(known).unwrap_or(0);
@@ -66,16 +66,16 @@ const MOST: &str = "net.netfilter.nf_conntrack_max";
 const NEARLY_FULL: f64 = 0.95;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| track(record, 65_536))
     .silent(|record| track(record, 9_000));
 
 #[cfg(test)]
 fn track(record: &mut measurement::TestRecord, known: i64) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let name = "net.netfilter.nf_conntrack_max".to_owned();
     host.inventory.settings.insert(name, "65536".to_owned());
     host.series.put_gauge(counter::CONNTRACK_COUNT, vec![known]);
-    crate::scene::grow(host, counter::CONNTRACK_DROP.on(0), 800);
+    crate::test_record::grow(host, counter::CONNTRACK_DROP.on(0), 800);
     host.series.note_read(measurement::host::Family::CONNTRACK);
 }

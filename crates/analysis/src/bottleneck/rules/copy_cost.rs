@@ -41,6 +41,6 @@ const WORK: &str = "copies data";
 const LEAST: f64 = 0.25;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_of(record, measurement::Work::CopyUser, 40))
-    .silent(|record| crate::scene::full_of(record, measurement::Work::CopyUser, 12));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_of(record, measurement::Work::CopyUser, 40))
+    .silent(|record| crate::test_record::full_of(record, measurement::Work::CopyUser, 12));

@@ -4,7 +4,7 @@ use measurement::remedy::Setting;
 
 use super::{Case, Found, Rule};
 use crate::bottleneck::load;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::clock_speed;
 use crate::words::{self, count, counted, percent};
 #[cfg(test)]
@@ -14,10 +14,10 @@ pub(super) const RULE: Rule = Rule { page: &clock_speed::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);
-    full.iter().filter_map(|full| of(case.host(&full.role)?, full.cpu?)).collect()
+    full.iter().filter_map(|full| finding(case.host(&full.role)?, full.cpu?)).collect()
 }
 
-fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
+fn finding(host: &HostView<'_>, cpu: u32) -> Option<Found> {
     let speed = clock_speed::speed(host, cpu)?;
     let throttled = clock_speed::throttled(host);
     if !speed.fell() && throttled == 0 {
@@ -43,13 +43,13 @@ fn of(host: &Host<'_>, cpu: u32) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| slow(record, &[1_800_000, 1_800_000, 1_000_000]))
     .silent(|record| slow(record, &[1_800_000, 1_790_000, 1_800_000]));
 
 #[cfg(test)]
 fn slow(record: &mut measurement::TestRecord, khz: &[i64]) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::fill(host, 0.99);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::fill(host, 0.99);
     host.series.put_gauge(counter::FREQUENCY_KHZ.on(0), khz.to_vec());
 }

@@ -26,14 +26,14 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let full = load::full(case);
-    let mut found: Vec<_> = full.iter().map(|full| of(case, full)).collect();
+    let mut found: Vec<_> = full.iter().map(|full| finding(case, full)).collect();
     if full.is_empty() {
         found.extend(unknown(case));
     }
     found
 }
 
-fn of(case: &Case<'_>, full: &Full<'_>) -> Found {
+fn finding(case: &Case<'_>, full: &Full<'_>) -> Found {
     let text = format!("{}'s CPU is full", words::host(&full.role));
     let mut found = Found::limit(text).at(&full.role).explaining(full.busy).seen(full.in_words());
     if let Some(interrupts) = full.interrupts.filter(|share| *share >= 0.10) {
@@ -68,7 +68,7 @@ fn unknown(case: &Case<'_>) -> Vec<Found> {
                 .profile
                 .as_ref()
                 .is_some_and(|profile| matches!(profile.source, ProfileSource::Stated(_)));
-            !host.tells(Family::CPU) && !is_stated
+            !host.reports(Family::CPU) && !is_stated
         })
     });
     silent
@@ -83,6 +83,6 @@ fn unknown(case: &Case<'_>) -> Vec<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.98))
-    .silent(|record| crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.75));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::fill(crate::test_record::host(record, &Role::Peer), 0.98))
+    .silent(|record| crate::test_record::fill(crate::test_record::host(record, &Role::Peer), 0.75));

@@ -1,7 +1,7 @@
 //! `cpu-steal`: a hypervisor takes the CPU away.
 
 use super::{Case, Found, Rule};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::steal;
 use crate::words::{self, percent};
 #[cfg(test)]
@@ -11,10 +11,10 @@ pub(super) const RULE: Rule = Rule { page: &steal::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());
-    test.map_or_else(Vec::new, |test| test.kernels().filter_map(of).collect())
+    test.map_or_else(Vec::new, |test| test.kernels().filter_map(finding).collect())
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let stolen = steal::stolen(host)?;
     let severity = steal::THRESHOLDS.grade(stolen.share)?;
     let text = format!("the hypervisor steals CPU time of {}", words::host(host.role()));
@@ -28,12 +28,12 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::CPU_STEAL.on(0), 2_500_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::CPU_STEAL.on(0), 2_500_000_000);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::CPU_STEAL.on(0), 100_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::CPU_STEAL.on(0), 100_000_000);
     });

@@ -21,10 +21,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    load::full(case).iter().filter_map(|full| of(case, full)).collect()
+    load::full(case).iter().filter_map(|full| finding(case, full)).collect()
 }
 
-fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     let (host, number) = (case.host(&full.role)?, full.cpu?);
     let cpu = host.evidence.inventory.cpus.iter().find(|cpu| cpu.number == number)?;
     let governor = cpu.governor.as_deref().filter(|governor| *governor != "performance")?;
@@ -47,14 +47,14 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| governed(record, "powersave"))
     .silent(|record| governed(record, "performance"));
 
 #[cfg(test)]
 fn governed(record: &mut measurement::TestRecord, governor: &str) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::fill(host, 0.99);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::fill(host, 0.99);
     let (governor, max_khz) = (Some(governor.to_owned()), Some(3_000_000));
     host.inventory.cpus = vec![measurement::host::Cpu { governor, max_khz, ..Default::default() }];
 }

@@ -104,9 +104,9 @@ const GROWN: f64 = 1.10;
 const LONG_FOR_A_LAN: Duration = Duration::from_millis(5);
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| record.pulses[0].bytes[66..].iter_mut().for_each(|bytes| *bytes *= 2))
     .silent(|record| {
         record.pulses[0].bytes[66..].iter_mut().for_each(|bytes| *bytes *= 2);
-        crate::scene::sent(record).bytes_retransmitted = 10_000_000;
+        crate::test_record::sent(record).bytes_retransmitted = 10_000_000;
     });

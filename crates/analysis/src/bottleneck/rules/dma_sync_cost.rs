@@ -39,6 +39,6 @@ const WORK: &str = "maintains caches for DMA";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_in(record, "arch_sync_dma_for_cpu", 12))
-    .silent(|record| crate::scene::full_in(record, "arch_sync_dma_for_cpu", 1));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_in(record, "arch_sync_dma_for_cpu", 12))
+    .silent(|record| crate::test_record::full_in(record, "arch_sync_dma_for_cpu", 1));

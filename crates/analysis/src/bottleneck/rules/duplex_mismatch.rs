@@ -75,22 +75,22 @@ const MOST_FORCED: u64 = 100;
 const MANY: f64 = 0.01;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
         let here = measurement::Role::Here;
-        crate::scene::interface_of(record, &here).duplex = Some("half".to_owned());
-        crate::scene::grow(
-            crate::scene::host(record, &here),
+        crate::test_record::interface_of(record, &here).duplex = Some("half".to_owned());
+        crate::test_record::grow(
+            crate::test_record::host(record, &here),
             counter::INTERFACE_TX_PACKETS.on("eth0"),
             80_000,
         );
-        crate::scene::grow(
-            crate::scene::host(record, &here),
+        crate::test_record::grow(
+            crate::test_record::host(record, &here),
             counter::INTERFACE_COLLISIONS.on("eth0"),
             9_000,
         );
     })
     .silent(|record| {
         let here = measurement::Role::Here;
-        crate::scene::interface_of(record, &here).duplex = Some("full".to_owned());
+        crate::test_record::interface_of(record, &here).duplex = Some("full".to_owned());
     });

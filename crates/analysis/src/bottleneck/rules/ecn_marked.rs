@@ -18,10 +18,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(of).collect()
+    transfer::wanting(case).iter().filter_map(finding).collect()
 }
 
-fn of(transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(transfer: &Transfer<'_>) -> Option<Found> {
     let marks = transfer.senders.iter().map(|tcp| u64::from(tcp.congestion_marks)).sum::<u64>();
     let text = "bottleneck on the path: its queue marks congestion (ECN)";
     let is_waiting = transfer.account.shares.is_some() && transfer.may_wait_for_the_path();
@@ -42,6 +42,6 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
 const FEW: u64 = 10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::sent(record).congestion_marks = 400)
-    .silent(|record| crate::scene::sent(record).congestion_marks = 3);
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::sent(record).congestion_marks = 400)
+    .silent(|record| crate::test_record::sent(record).congestion_marks = 3);

@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if share(lost, sent) < TOLERATED {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device, lost, sent)).collect()
+    case.hardware().filter_map(|device| finding(&device, lost, sent)).collect()
 }
 
-fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
+fn finding(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
     let is_active = device.interface.eee.as_deref() == Some("active");
     let interface = &device.interface.name;
     is_active.then(|| {
@@ -48,13 +48,13 @@ fn of(device: &Device<'_, '_>, lost: u64, sent: u64) -> Option<Found> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 500);
-        let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+        crate::test_record::lose(record, 500);
+        let interface = crate::test_record::interface_of(record, &measurement::Role::Peer);
         interface.eee = Some("active".to_owned());
     })
     .silent(|record| {
-        let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+        let interface = crate::test_record::interface_of(record, &measurement::Role::Peer);
         interface.eee = Some("active".to_owned());
     });

@@ -1,7 +1,7 @@
 //! `foreign-traffic`: traffic of others takes the link.
 
 use super::{Case, Found, Rule};
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::facts::{Severity, foreign_traffic, send_blocked};
 use crate::words::{self, percent};
 use measurement::ByteSize;
@@ -17,12 +17,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let all = case
         .hosts
         .iter()
-        .flat_map(|host| host.interfaces().iter().filter_map(|name| of(case, host, name)));
+        .flat_map(|host| host.interfaces().iter().filter_map(|name| finding(case, host, name)));
     // Both ends see the same.
     all.max_by(|one, other| one.share.total_cmp(&other.share)).into_iter().collect()
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>, name: &str) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
     let (flowing, foreign) = foreign_traffic::most(case.test?, host, name)?;
     let part = foreign_traffic::part(&foreign);
     let severity = foreign_traffic::THRESHOLDS.grade(part)?;
@@ -64,12 +64,12 @@ fn is_path_the_limit(case: &Case<'_>) -> bool {
 const BLOCKED: f64 = 0.10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 260_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 260_000_000);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 134_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::INTERFACE_RX_BYTES.on("eth0"), 134_000_000);
     });

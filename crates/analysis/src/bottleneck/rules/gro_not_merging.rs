@@ -24,10 +24,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let receiver = transfer.receiver();
     let host = case.host(&receiver)?;
     // Acknowledgements of the other direction are segments too.
@@ -61,16 +61,16 @@ const LARGE: u32 = 16_384;
 const MANY: f64 = 20_000.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::sent(record).segment = 460;
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TCP_IN_SEGS, 272_000);
-        crate::scene::fill(host, 0.98);
+        crate::test_record::sent(record).segment = 460;
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TCP_IN_SEGS, 272_000);
+        crate::test_record::fill(host, 0.98);
     })
     .silent(|record| {
-        crate::scene::sent(record).segment = 460;
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TCP_IN_SEGS, 12_000);
-        crate::scene::fill(host, 0.98);
+        crate::test_record::sent(record).segment = 460;
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TCP_IN_SEGS, 12_000);
+        crate::test_record::fill(host, 0.98);
     });

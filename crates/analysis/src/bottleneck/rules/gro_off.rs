@@ -20,10 +20,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
         return Vec::new();
     }
-    case.receivers().filter_map(|device| of(&device)).collect()
+    case.receivers().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let is_off = device.offload("rx-gro") == Offload::Off;
     is_off.then(|| {
         Found::candidate(format!("GRO is off on {}", device.name()))
@@ -35,6 +35,6 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| super::switch(record, &measurement::Role::Peer, "rx-gro", "off"))
     .silent(|record| super::switch(record, &measurement::Role::Peer, "rx-gro", "on"));

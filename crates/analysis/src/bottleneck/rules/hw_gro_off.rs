@@ -22,10 +22,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_tcp() {
         return Vec::new();
     }
-    case.receivers().filter_map(|device| of(&device)).collect()
+    case.receivers().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let load = cpu::taken_by_interrupts(device.host)?;
     let forwards = device.host.setting("net.ipv4.ip_forward") == Some(1);
     let is_off = |name: &str| device.offload(name) == Offload::Off;
@@ -46,9 +46,9 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
         super::switch(record, &measurement::Role::Peer, "rx-lro", "off");
     })
     .silent(|record| super::switch(record, &measurement::Role::Peer, "rx-lro", "off"));

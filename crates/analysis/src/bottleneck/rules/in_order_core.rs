@@ -21,10 +21,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    load::full(case).iter().filter_map(|full| of(case, full)).collect()
+    load::full(case).iter().filter_map(|full| finding(case, full)).collect()
 }
 
-fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
     let cpus = &case.host(&full.role)?.evidence.inventory.cpus;
     let is_its = |number: u32| full.cpu.is_none_or(|cpu| cpu == number);
     let cpu = cpus.iter().find(|cpu| is_its(cpu.number))?;
@@ -44,14 +44,14 @@ fn of(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
 const LEAST: f64 = 0.25;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| board(record, Pipeline::InOrder))
     .silent(|record| board(record, Pipeline::OutOfOrder));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, pipeline: Pipeline) {
-    crate::scene::full_of(record, Work::CopyUser, 60);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::test_record::full_of(record, Work::CopyUser, 60);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let pipeline = Some(pipeline);
     host.inventory.cpus = vec![measurement::host::Cpu { pipeline, ..Default::default() }];
 }

@@ -24,10 +24,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let interrupts = case.arrivals(device).total();
     let packets = device.growth(counter::INTERFACE_RX_PACKETS);
     let rate = interrupts as f64 / device.host.span().as_secs_f64();
@@ -54,13 +54,13 @@ const MANY: f64 = 20_000.0;
 const FEW: f64 = 4.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| receive(record, 600_000))
     .silent(|record| receive(record, 6_000_000));
 
 #[cfg(test)]
 fn receive(record: &mut measurement::TestRecord, packets: u64) {
-    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 400_000);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), packets);
+    crate::test_record::interrupt(record, &measurement::Role::Peer, 0, 400_000);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), packets);
 }

@@ -23,11 +23,11 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));
     let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
-    let told = heavy.map(|(full, found)| match mode(case, &full) {
+    let reported = heavy.map(|(full, found)| match mode(case, &full) {
         Some(mode) => found.seen(mode),
         None => found,
     });
-    told.map(|found| found.remedy(REMEDY)).collect()
+    reported.map(|found| found.remedy(REMEDY)).collect()
 }
 
 /// `the IOMMU translates for eth0 in strict mode`.
@@ -57,6 +57,6 @@ const WORK: &str = "maps memory in the IOMMU";
 const LEAST: f64 = 0.1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_in(record, "__iommu_dma_unmap", 15))
-    .silent(|record| crate::scene::full_in(record, "__iommu_dma_unmap", 5));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_in(record, "__iommu_dma_unmap", 15))
+    .silent(|record| crate::test_record::full_in(record, "__iommu_dma_unmap", 5));

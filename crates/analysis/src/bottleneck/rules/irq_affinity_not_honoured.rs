@@ -23,10 +23,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().flat_map(|device| of(&device)).collect()
+    case.hardware().flat_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Vec<Found> {
+fn finding(device: &Device<'_, '_>) -> Vec<Found> {
     let stuck = device.irqs().filter(|irq| {
         !irq.allowed.is_empty()
             && !irq.effective.is_empty()
@@ -50,12 +50,12 @@ fn of(device: &Device<'_, '_>) -> Vec<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| allow(record, vec![1]))
     .silent(|record| allow(record, vec![0, 1]));
 
 #[cfg(test)]
 fn allow(record: &mut measurement::TestRecord, cpus: Vec<u32>) {
-    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 2_000);
-    crate::scene::host(record, &measurement::Role::Peer).inventory.irqs[0].allowed = cpus;
+    crate::test_record::interrupt(record, &measurement::Role::Peer, 0, 2_000);
+    crate::test_record::host(record, &measurement::Role::Peer).inventory.irqs[0].allowed = cpus;
 }

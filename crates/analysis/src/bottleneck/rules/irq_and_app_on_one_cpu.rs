@@ -25,12 +25,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let cpu = case.arrivals(device).only_cpu()?;
-    let loads = Load::of(device.host);
+    let loads = Load::each(device.host);
     let shared = loads.iter().find(|load| load.cpu == cpu && is_shared(load))?;
     let idle = loads.iter().find(|load| load.busy() <= 0.5)?;
     let name = device.name();
@@ -58,16 +58,16 @@ const FULL: f64 = 0.97;
 const MUCH: f64 = 0.4;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| share(record, 100_000_000))
     .silent(|record| share(record, 2_000_000_000));
 
 #[cfg(test)]
 fn share(record: &mut measurement::TestRecord, idle: u64) {
-    crate::scene::interrupt(record, &measurement::Role::Peer, 0, 200_000);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::grow(host, counter::CPU_IDLE.on(0), idle);
-    crate::scene::grow(host, counter::CPU_USER.on(0), 500_000_000);
-    crate::scene::grow(host, counter::CPU_SYSTEM.on(0), 4_000_000_000);
-    crate::scene::grow(host, counter::CPU_SOFTIRQ.on(0), 5_000_000_000);
+    crate::test_record::interrupt(record, &measurement::Role::Peer, 0, 200_000);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::grow(host, counter::CPU_IDLE.on(0), idle);
+    crate::test_record::grow(host, counter::CPU_USER.on(0), 500_000_000);
+    crate::test_record::grow(host, counter::CPU_SYSTEM.on(0), 4_000_000_000);
+    crate::test_record::grow(host, counter::CPU_SOFTIRQ.on(0), 5_000_000_000);
 }

@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let record = case.test.map(|test| test.record);
     let trips = record.and_then(|record| record.outcome.round_trips.as_ref());
     let Some(middle) = trips.map(|trips| trips.times.p50) else { return Vec::new() };
-    case.hardware().filter_map(|device| of(&device, middle)).collect()
+    case.hardware().filter_map(|device| finding(&device, middle)).collect()
 }
 
-fn of(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
+fn finding(device: &Device<'_, '_>, middle: Duration) -> Option<Found> {
     let coalescing = device.interface.coalescing?;
     let held = Duration::from_micros(coalescing.receive_micros?.into());
     // Who adapts holds back little where little comes.
@@ -55,7 +55,7 @@ const LITTLE: u32 = 5;
 const SHORT: Duration = Duration::from_micros(20);
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| ask(record, 200))
     .silent(|record| ask(record, 25));
 
@@ -65,5 +65,6 @@ fn ask(record: &mut measurement::TestRecord, held: u32) {
     record.outcome.round_trips = Some(measurement::RoundTrips { times, ..Default::default() });
     let coalescing =
         measurement::host::Coalescing { receive_micros: Some(held), ..Default::default() };
-    crate::scene::interface_of(record, &measurement::Role::Peer).coalescing = Some(coalescing);
+    crate::test_record::interface_of(record, &measurement::Role::Peer).coalescing =
+        Some(coalescing);
 }

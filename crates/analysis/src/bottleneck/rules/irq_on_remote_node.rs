@@ -21,10 +21,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let node = device.interface.node?;
     let inventory = &device.host.evidence.inventory;
     let all = || cpu::online(inventory);
@@ -65,14 +65,14 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 const FAST: u64 = 10_000;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| place(record, 1))
     .silent(|record| place(record, 0));
 
 #[cfg(test)]
 fn place(record: &mut measurement::TestRecord, cpu: u32) {
-    crate::scene::interrupt(record, &measurement::Role::Peer, cpu, 20_000);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::test_record::interrupt(record, &measurement::Role::Peer, cpu, 20_000);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let cpu = |number| measurement::host::Cpu { number, node: Some(number), ..Default::default() };
     host.inventory.cpus = vec![cpu(0), cpu(1)];
     host.inventory.interfaces[0].node = Some(0);

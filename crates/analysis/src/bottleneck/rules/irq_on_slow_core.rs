@@ -5,7 +5,7 @@ use measurement::remedy::{CpuMask, Setting};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, Load, cpu};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count, percent};
 
 const PAGE: Page = Page {
@@ -28,7 +28,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
 }
 
 /// An interrupt on a slow core.
@@ -38,7 +38,7 @@ struct Misplaced<'a> {
     cpu: u32,
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let inventory = &host.evidence.inventory;
     let fast = cpu::fastest(inventory);
     let (misplaced, taken) = placed(case, host, &fast);
@@ -46,7 +46,7 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
     let most = fast.iter().filter_map(|cpu| cpu::speed(inventory, *cpu)).max()?;
     let name = words::host(host.role());
     let text = format!("network IRQs go to slow cores on {name}");
-    let loads = Load::of(host);
+    let loads = Load::each(host);
     let load = loads.iter().find(|load| load.cpu == first.cpu);
     let found = match load {
         Some(load) if load.is_taken_by_interrupts() => {
@@ -68,7 +68,11 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 /// Interrupts on slow cores, and fast cores that have one already.
-fn placed<'a>(case: &'a Case<'_>, host: &Host<'_>, fast: &[u32]) -> (Vec<Misplaced<'a>>, Vec<u32>) {
+fn placed<'a>(
+    case: &'a Case<'_>,
+    host: &HostView<'_>,
+    fast: &[u32],
+) -> (Vec<Misplaced<'a>>, Vec<u32>) {
     let (mut misplaced, mut taken) = (Vec::<Misplaced<'a>>::new(), Vec::new());
     for device in case.hardware().filter(|device| device.host.role() == host.role()) {
         for irq in device.irqs() {
@@ -136,14 +140,14 @@ fn described(inventory: &Inventory, number: u32) -> String {
 const HARDLY_BUSY: f64 = 0.5;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
         cores(record, 400);
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
     })
     .silent(|record| {
         cores(record, 1_000);
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
     });
 
 #[cfg(test)]
@@ -153,6 +157,6 @@ fn cores(record: &mut measurement::TestRecord, first: u32) {
         capacity: Some(capacity),
         ..measurement::host::Cpu::default()
     };
-    crate::scene::host(record, &measurement::Role::Peer).inventory.cpus =
+    crate::test_record::host(record, &measurement::Role::Peer).inventory.cpus =
         vec![cpu(0, first), cpu(1, 1_024)];
 }

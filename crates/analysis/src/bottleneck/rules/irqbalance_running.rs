@@ -25,16 +25,16 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device)).collect()
+    case.hardware().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let inventory = &device.host.evidence.inventory;
     let runs = inventory.services.iter().any(|service| service == SERVICE);
     let irqs: Vec<_> = device.irqs().map(|irq| irq.number.to_string()).collect();
     // With one CPU there is nowhere to move them to.
-    let is_told = runs && !irqs.is_empty() && inventory.cpus.len() > 1;
-    is_told.then(|| {
+    let is_reported = runs && !irqs.is_empty() && inventory.cpus.len() > 1;
+    is_reported.then(|| {
         let host = words::host(device.host.role());
         Found::note(format!("{SERVICE} moves the IRQs of {}", device.name()))
             .at(device.host.role())
@@ -47,15 +47,15 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 const SERVICE: &str = "irqbalance";
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| balance(record, 2))
     .silent(|record| balance(record, 1));
 
 #[cfg(test)]
 fn balance(record: &mut measurement::TestRecord, cpus: u32) {
     let role = measurement::Role::Peer;
-    crate::scene::interrupt(record, &role, 0, 2_000);
-    let inventory = &mut crate::scene::host(record, &role).inventory;
+    crate::test_record::interrupt(record, &role, 0, 2_000);
+    let inventory = &mut crate::test_record::host(record, &role).inventory;
     inventory.services = vec![SERVICE.to_owned()];
     let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
     inventory.cpus = (0..cpus).map(cpu).collect();

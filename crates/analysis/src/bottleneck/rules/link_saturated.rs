@@ -111,24 +111,24 @@ const SHORTEST: f64 = 84.0;
 const FULL: f64 = 0.97;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(107);
+        crate::test_record::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(107);
     })
     .silent(|record| {
-        crate::scene::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(120);
+        crate::test_record::interface_of(record, &measurement::Role::Peer).speed_mbps = Some(120);
     });
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn headers_leave_less_for_payload() {
-        let tcp = payload_share(&scene::tcp(), 1_500).expect("a stream");
+        let tcp = payload_share(&test_record::tcp(), 1_500).expect("a stream");
         assert!((tcp - 0.9415).abs() < 0.0001, "{tcp}");
-        let mut record = scene::udp();
+        let mut record = test_record::udp();
         record.streams[0].block = measurement::ByteSize::from_bytes(1_472);
         let udp = payload_share(&record, 1_500).expect("a stream");
         assert!((udp - 0.9571).abs() < 0.0001, "{udp}");

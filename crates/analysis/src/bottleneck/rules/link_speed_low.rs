@@ -26,10 +26,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let interface = device.interface;
     let (speed, most) = (interface.speed_mbps.filter(|speed| *speed > 0)?, interface.most_mbps?);
     let possible = interface.peer_mbps.map_or(most, |peer| peer.min(most));
@@ -73,14 +73,14 @@ fn with_remedy(found: Found, device: &Device<'_, '_>, most: u64) -> Found {
 const FULL: f64 = 0.9;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+        let interface = crate::test_record::interface_of(record, &measurement::Role::Here);
         interface.speed_mbps = Some(100);
         (interface.most_mbps, interface.peer_mbps) = (Some(1_000), Some(1_000));
     })
     .silent(|record| {
-        let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+        let interface = crate::test_record::interface_of(record, &measurement::Role::Here);
         interface.speed_mbps = Some(100);
         (interface.most_mbps, interface.peer_mbps) = (Some(1_000), Some(100));
     });

@@ -30,6 +30,6 @@ const WORK: &str = "waits for locks";
 const LEAST: f64 = 0.10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_of(record, measurement::Work::Locking, 20))
-    .silent(|record| crate::scene::full_of(record, measurement::Work::Locking, 4));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_of(record, measurement::Work::Locking, 20))
+    .silent(|record| crate::test_record::full_of(record, measurement::Work::Locking, 4));

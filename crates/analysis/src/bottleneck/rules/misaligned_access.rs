@@ -2,7 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::load;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, percent};
 use measurement::Work;
 
@@ -21,12 +21,12 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
-    let told = host.evidence.inventory.cpus.iter().filter_map(|cpu| cpu.misaligned.as_deref());
-    let misaligned = told.into_iter().find(|how| matches!(*how, "slow" | "emulated"))?;
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
+    let reported = host.evidence.inventory.cpus.iter().filter_map(|cpu| cpu.misaligned.as_deref());
+    let misaligned = reported.into_iter().find(|how| matches!(*how, "slow" | "emulated"))?;
     let full = load::full(case).into_iter().find(|full| full.role == *host.role());
     let text = format!("misaligned accesses are {misaligned} on {}", words::host(host.role()));
     let share = full
@@ -47,14 +47,14 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| board(record, "emulated"))
     .silent(|record| board(record, "fast"));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, misaligned: &str) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::fill(host, 0.99);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::fill(host, 0.99);
     let misaligned = Some(misaligned.to_owned());
     host.inventory.cpus = vec![measurement::host::Cpu { misaligned, ..Default::default() }];
 }

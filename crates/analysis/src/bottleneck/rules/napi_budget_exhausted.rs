@@ -2,7 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::words::{self, count};
 use measurement::host::counter;
 
@@ -24,10 +24,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let hosts = case.hosts.iter();
     let hosts = hosts
         .filter(|host| case.blame(host, Flowing::In, 1).is_some_and(|blame| blame.share > 0.0));
-    hosts.filter_map(of).collect()
+    hosts.filter_map(finding).collect()
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let times = host.sum(counter::SOFTNET_TIME_SQUEEZE)?;
     let rate = times as f64 / host.span().as_secs_f64();
     let is_often = rate > OFTEN && cpu::taken_by_interrupts(host).is_none();
@@ -52,14 +52,14 @@ const MICROS: &str = "net.core.netdev_budget_usecs";
 const OFTEN: f64 = 10.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 500);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 4_000);
+        crate::test_record::lose(record, 500);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 4_000);
     })
     .silent(|record| {
-        crate::scene::lose(record, 500);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 40);
+        crate::test_record::lose(record, 500);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::SOFTNET_TIME_SQUEEZE.on(0), 40);
     });

@@ -1,7 +1,7 @@
 //! `other-processes`: other processes take the CPU that the test needs.
 
 use super::{Case, Found, Rule};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::{Severity, others_cpu, run_delay};
 use crate::words::{self, percent};
 #[cfg(test)]
@@ -14,10 +14,12 @@ pub(super) const RULE: Rule = Rule { page: &others_cpu::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let test = case.test.filter(|_| case.wanting().next().is_some());
-    test.map_or_else(Vec::new, |test| test.kernels().filter_map(|host| of(case, host)).collect())
+    test.map_or_else(Vec::new, |test| {
+        test.kernels().filter_map(|host| finding(case, host)).collect()
+    })
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let test = case.test?;
     let crowd = others_cpu::crowd(test, host)?;
     let severity = crowd.severity()?;
@@ -36,14 +38,14 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
-        crate::scene::grow(host, counter::PRESSURE_CPU.some, 5_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
+        crate::test_record::grow(host, counter::PRESSURE_CPU.some, 5_000_000);
         host.series.remove(Family::TASK);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::CPU_USER.on(1), 8_000_000_000);
     });

@@ -25,11 +25,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {
         return Vec::new();
     }
-    case.carriers().filter_map(|device| of(case, &device)).collect()
+    case.carriers().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
-    let told = case.flows().iter().find(|flow| {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+    let reported = case.flows().iter().find(|flow| {
         flow.sender() == *device.host.role()
             && flow.outcome.pacing.as_ref().is_some_and(|pacing| pacing.way == PacingWay::Kernel)
     })?;
@@ -45,7 +45,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         SO_MAX_PACING_RATE"
         ))
         .at(device.host.role())
-        .going(told.outcome.direction)
+        .going(reported.outcome.direction)
         .seen(format!("SO_MAX_PACING_RATE is set; {name} has {}", kinds.join(", ")))
         .remedy("use fq, or let the program pace (--pacing even)")
         .change_from(
@@ -56,7 +56,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| queue(record, "pfifo_fast"))
     .silent(|record| queue(record, "fq"));
 
@@ -64,9 +64,9 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scen
 fn queue(record: &mut measurement::TestRecord, kind: &str) {
     use measurement::host::Queueing;
     use measurement::pacing::PacingReport;
-    crate::scene::lose(record, 5_000);
+    crate::test_record::lose(record, 5_000);
     let outcome = &mut record.outcome.directions[0];
-    outcome.pacing = Some(PacingReport { way: PacingWay::Kernel, ..crate::scene::pacing() });
-    let interface = crate::scene::interface_of(record, &measurement::Role::Here);
+    outcome.pacing = Some(PacingReport { way: PacingWay::Kernel, ..crate::test_record::pacing() });
+    let interface = crate::test_record::interface_of(record, &measurement::Role::Here);
     interface.queueing = vec![Queueing { kind: kind.to_owned(), ..Queueing::default() }];
 }

@@ -41,6 +41,6 @@ const WORK: &str = "runs packet filters";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_in(record, "ipt_do_table", 30))
-    .silent(|record| crate::scene::full_in(record, "ipt_do_table", 2));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_in(record, "ipt_do_table", 30))
+    .silent(|record| crate::test_record::full_in(record, "ipt_do_table", 2));

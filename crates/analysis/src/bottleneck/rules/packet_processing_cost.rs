@@ -31,6 +31,6 @@ const WORK: &str = "allocates packets";
 const LEAST: f64 = 0.15;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_of(record, measurement::Work::Allocation, 25))
-    .silent(|record| crate::scene::full_of(record, measurement::Work::Allocation, 8));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_of(record, measurement::Work::Allocation, 25))
+    .silent(|record| crate::test_record::full_of(record, measurement::Work::Allocation, 8));

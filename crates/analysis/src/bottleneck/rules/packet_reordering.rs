@@ -22,10 +22,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let account = transfer.account;
     let is_spurious = transfer.sent_again() >= MUCH && transfer.spurious() >= 0.5;
     let is_seen =
@@ -57,8 +57,8 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
             counted(account.reorderings, "time")
         ))
         .remedy("keep a flow on one link and one queue (hash of the bond, RPS, XPS)");
-    let told = !counters.is_empty();
-    Some(if told { found.seen(transfer::in_words(&counters)) } else { found })
+    let reported = !counters.is_empty();
+    Some(if reported { found.seen(transfer::in_words(&counters)) } else { found })
 }
 
 /// Of the bytes. To be calibrated.
@@ -67,6 +67,6 @@ const MUCH: f64 = 0.001;
 const OFTEN: u64 = 100;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::send_again(record, 1_000, 900))
-    .silent(|record| crate::scene::send_again(record, 1_000, 100));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::send_again(record, 1_000, 900))
+    .silent(|record| crate::test_record::send_again(record, 1_000, 100));

@@ -3,7 +3,7 @@
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count};
 use measurement::host::{Counter, counter};
 
@@ -31,7 +31,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     failed.chain(smaller(case)).collect()
 }
 
-fn failed(host: &Host<'_>) -> Option<Found> {
+fn failed(host: &HostView<'_>) -> Option<Found> {
     let grown = COUNTERS.map(|counter| (counter, host.growth(counter).unwrap_or(0)));
     let grown = grown.into_iter().filter(|(_, grown)| *grown >= ENOUGH);
     let found = Found::candidate(format!(
@@ -91,24 +91,24 @@ const LARGEST: u32 = 65_535;
 const ENOUGH: u64 = 10;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 500);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::IP_REASM_FAILS.v4, 500);
+        crate::test_record::lose(record, 500);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::IP_REASM_FAILS.v4, 500);
     })
-    .silent(|record| crate::scene::lose(record, 500));
+    .silent(|record| crate::test_record::lose(record, 500));
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::accounts::Test;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_tunnel_on_the_way_is_told() {
-        let mut record = scene::tcp();
-        scene::sent(&mut record).path_mtu = 1_400;
+        let mut record = test_record::tcp();
+        test_record::sent(&mut record).path_mtu = 1_400;
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found[0].evidence, ["path MTU 1,400 bytes, eth0 of this host has 1,500"]);

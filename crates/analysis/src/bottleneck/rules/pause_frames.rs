@@ -28,12 +28,12 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     case.hardware()
         .flat_map(|device| [(device, Flowing::In), (device, Flowing::Out)])
-        .filter_map(|(device, flowing)| of(case, &device, flowing))
+        .filter_map(|(device, flowing)| finding(case, &device, flowing))
         .collect()
 }
 
 /// Pause frames that came stop what goes out, and the other way round.
-fn of(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>, frames: Flowing) -> Option<Found> {
     let (word, held) = match frames {
         Flowing::In => ("rx", Flowing::Out),
         Flowing::Out => ("tx", Flowing::In),
@@ -85,13 +85,13 @@ fn has_word(name: &str, word: &str) -> bool {
 const OFTEN: f64 = 10.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::driver("eth0").on("rx_pause_ctrl_phy"), 4_000);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::driver("eth0").on("rx_pause_ctrl_phy"), 4_000);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::driver("eth0").on("tx_pause_ctrl_phy"), 4_000);
-        crate::scene::grow(host, counter::driver("eth0").on("rx_pause_duration"), 4_000);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::driver("eth0").on("tx_pause_ctrl_phy"), 4_000);
+        crate::test_record::grow(host, counter::driver("eth0").on("rx_pause_duration"), 4_000);
     });

@@ -7,7 +7,7 @@ use std::time::Duration;
 use measurement::units::show_duration;
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::stopped;
 use crate::words::{self, percent};
 
@@ -32,10 +32,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let stood = stopped::time(case.test?, host)?;
     let span = case.result_span().filter(|span| !span.is_zero())?;
     let share = stood.as_secs_f64() / span.as_secs_f64();
@@ -60,19 +60,19 @@ fn whole_millis(time: Duration) -> Duration {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let runtime = record.reported.runtime.as_mut().expect("it is told");
+        let runtime = record.reported.runtime.as_mut().expect("reported");
         runtime.mpus[0].run_seconds = 8.0;
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TASK_RUN.on(77), 3_000_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TASK_RUN.on(77), 3_000_000_000);
     })
     .silent(|record| {
-        let runtime = record.reported.runtime.as_mut().expect("it is told");
+        let runtime = record.reported.runtime.as_mut().expect("reported");
         runtime.mpus[0].run_seconds = 8.0;
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TASK_RUN.on(77), 5_000_000_000);
-        crate::scene::grow(host, counter::TASK_WAIT.on(77), 2_500_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TASK_RUN.on(77), 5_000_000_000);
+        crate::test_record::grow(host, counter::TASK_WAIT.on(77), 2_500_000_000);
     });
 
 #[cfg(test)]
@@ -81,18 +81,22 @@ mod tests {
 
     use super::*;
     use crate::accounts::Test;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn one_that_is_stopped_in_its_sleep_stands_still_and_one_whose_cpu_is_taken_does_not() {
-        let mut record = scene::tcp();
+        let mut record = test_record::tcp();
         let found = |record: &measurement::TestRecord| {
             let test = Test::from_record(record);
             check(&Case::of_test(&test, &[])).len()
         };
-        scene::host(&mut record, &Role::Peer).still_seconds = 3.0;
+        test_record::host(&mut record, &Role::Peer).still_seconds = 3.0;
         assert_eq!(found(&record), 1);
-        scene::grow(scene::host(&mut record, &Role::Peer), counter::CPU_STEAL.on(0), 2_900_000_000);
+        test_record::grow(
+            test_record::host(&mut record, &Role::Peer),
+            counter::CPU_STEAL.on(0),
+            2_900_000_000,
+        );
         assert_eq!(found(&record), 0);
     }
 }

@@ -48,7 +48,7 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
     let (name, kind) = (device.name(), one.kind);
     let found = Found::limit(format!("limited by a shaper on {name}: {kind}"));
     let found = found.at(device.host.role()).explaining(1.0);
-    let found = found.seen(told(one));
+    let found = found.seen(described(one));
     let is_policy = one.drops > 0;
     let found =
         if is_policy { found.seen(format!("it dropped {}", count(one.drops))) } else { found };
@@ -74,7 +74,7 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
     let found = Found::new(blame.certainty, text)
         .at(device.host.role())
         .explaining(blame.share)
-        .seen(told(one))
+        .seen(described(one))
         .seen(format!("it dropped {}, {} of the loss", count(one.drops), percent(blame.share)))
         .remedy(advice);
     if is_policer || kind == FQ {
@@ -86,7 +86,7 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 
 const FQ: &str = "fq";
 
-fn told(one: &Discipline<'_>) -> String {
+fn described(one: &Discipline<'_>) -> String {
     format!(
         "{} {}: {} packets, {} overlimits",
         one.kind,
@@ -108,30 +108,34 @@ const ENOUGH: u64 = 100;
 const OFTEN: f64 = 0.005;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| shape(record, 12_000))
     .silent(|record| shape(record, 40));
 
 #[cfg(test)]
 fn shape(record: &mut measurement::TestRecord, overlimits: u64) {
-    let host = crate::scene::host(record, &measurement::Role::Here);
-    crate::scene::grow(host, counter::QDISC_PACKETS.within("eth0").on("tbf@8001:"), 86_000);
-    crate::scene::grow(host, counter::QDISC_OVERLIMITS.within("eth0").on("tbf@8001:"), overlimits);
+    let host = crate::test_record::host(record, &measurement::Role::Here);
+    crate::test_record::grow(host, counter::QDISC_PACKETS.within("eth0").on("tbf@8001:"), 86_000);
+    crate::test_record::grow(
+        host,
+        counter::QDISC_OVERLIMITS.within("eth0").on("tbf@8001:"),
+        overlimits,
+    );
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::accounts::Test;
-    use crate::scene;
+    use crate::test_record;
 
     #[test]
     fn a_queue_that_drops_what_is_missing_is_the_reason() {
-        let mut record = scene::udp();
-        scene::lose(&mut record, 5_000);
-        let host = scene::host(&mut record, &measurement::Role::Here);
-        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 4_000);
-        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 5_000);
+        let host = test_record::host(&mut record, &measurement::Role::Here);
+        test_record::grow(host, counter::QDISC_DROPS.within("eth0").on("mq@0:"), 4_000);
+        test_record::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
         let test = Test::from_record(&record);
         let found = check(&Case::of_test(&test, &[]));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -141,10 +145,10 @@ mod tests {
 
     #[test]
     fn what_leaves_the_receiver_is_not_what_is_missing() {
-        let mut record = scene::udp();
-        scene::lose(&mut record, 5_000);
-        let host = scene::host(&mut record, &measurement::Role::Peer);
-        scene::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 5_000);
+        let host = test_record::host(&mut record, &measurement::Role::Peer);
+        test_record::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
         let test = Test::from_record(&record);
         assert_eq!(check(&Case::of_test(&test, &[])), []);
     }

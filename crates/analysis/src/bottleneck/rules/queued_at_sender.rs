@@ -19,10 +19,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let sender = transfer.sender();
     let names = [counter::TCP_SPURIOUS_RTX_HOST_QUEUES, counter::TCP_WQUEUE_TOO_BIG];
     let grown = transfer::grown(case.host(&sender), &names);
@@ -43,12 +43,12 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TCP_SPURIOUS_RTX_HOST_QUEUES, 40);
     });

@@ -6,7 +6,7 @@ use measurement::remedy::{Change, Channels, Remedy, Setting};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::{Device, cpu};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count, percent};
 #[cfg(test)]
 use measurement::host::counter;
@@ -76,7 +76,7 @@ fn remedy(device: &Device<'_, '_>, full: u32) -> Remedy {
 }
 
 /// Several interrupts that all come to one CPU, on a host that has others.
-fn shared(case: &Case<'_>, host: &Host<'_>) -> Vec<Found> {
+fn shared(case: &Case<'_>, host: &HostView<'_>) -> Vec<Found> {
     let inventory = &host.evidence.inventory;
     if cpu::online(inventory).nth(1).is_none() {
         return Vec::new();
@@ -103,7 +103,7 @@ fn shared(case: &Case<'_>, host: &Host<'_>) -> Vec<Found> {
     shared.map(|(cpu, irqs)| crowded(host, cpu, &irqs)).collect()
 }
 
-fn crowded(host: &Host<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
+fn crowded(host: &HostView<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
     let name = words::host(host.role());
     let named: Vec<_> = irqs.iter().map(|(number, name)| format!("{number} ({name})")).collect();
     let other = cpu::online(&host.evidence.inventory).map(|one| one.number).find(|one| *one != cpu);
@@ -119,10 +119,10 @@ fn crowded(host: &Host<'_>, cpu: u32, irqs: &[(u32, &str)]) -> Found {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::fill_with_interrupts(record, &measurement::Role::Peer))
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer))
     .silent(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::interrupts(30).on(1), 100_000);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::interrupts(30).on(1), 100_000);
     });

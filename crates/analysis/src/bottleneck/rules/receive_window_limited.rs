@@ -6,7 +6,7 @@ use measurement::remedy::{Change, Remedy};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
@@ -31,10 +31,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let shares = transfer.shares();
     let share = shares.receive_window;
     let others = shares.application.max(shares.send_buffer);
@@ -166,7 +166,7 @@ impl Cause {
 }
 
 /// The third number of `net.ipv4.tcp_rmem`, in bytes.
-fn most_of_a_buffer(host: &Host<'_>) -> Option<u64> {
+fn most_of_a_buffer(host: &HostView<'_>) -> Option<u64> {
     let setting = host.evidence.inventory.settings.get("net.ipv4.tcp_rmem")?;
     setting.split_ascii_whitespace().nth(2)?.parse().ok()
 }
@@ -183,24 +183,24 @@ const FEW: u64 = 2;
 const LEAST_BUFFER: f64 = 6_291_456.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (9_000_000, 20_000);
         (tcp.rtt_micros, tcp.send_window) = (20_200, 250_000);
     })
     .silent(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.receive_window_limited_micros, tcp.min_rtt_micros) = (500_000, 20_000);
     });
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene;
+    use crate::test_record;
 
     fn text(spoil: impl FnOnce(&mut measurement::TestRecord)) -> String {
-        let mut record = scene::tcp();
+        let mut record = test_record::tcp();
         (FIXTURE.fires)(&mut record);
         spoil(&mut record);
         let judgement = crate::judge(&record);
@@ -211,22 +211,23 @@ mod tests {
     fn a_small_buffer_is_told_from_a_slow_reader() {
         assert!(text(|_| ()).contains("window of the server is too small"));
         let closed = text(|record| {
-            scene::sent(record).min_rtt_micros = 50;
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
+            test_record::sent(record).min_rtt_micros = 50;
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
         assert!(closed.contains("on the server reads too slowly"), "{closed}");
         let chosen = text(|record| {
-            scene::sent(record).min_rtt_micros = 50;
+            test_record::sent(record).min_rtt_micros = 50;
             let window = Some(measurement::ByteSize::from_bytes(4_096));
-            record.plan = scene::plan_with(&record.plan, |draft| draft.options.window = window);
-            let host = scene::host(record, &Role::Peer);
-            scene::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
+            record.plan =
+                test_record::plan_with(&record.plan, |draft| draft.options.window = window);
+            let host = test_record::host(record, &Role::Peer);
+            test_record::grow(host, counter::TCP_TO_ZERO_WINDOW_ADV, 4_000);
         });
         assert!(chosen.contains("small buffer or slow reader"), "{chosen}");
         let still = text(|record| record.reported.pulses[0].bytes[20..50].fill(0));
         assert!(still.contains("on the server reads too slowly"), "{still}");
-        let unknown = text(|record| scene::sent(record).min_rtt_micros = 50);
+        let unknown = text(|record| test_record::sent(record).min_rtt_micros = 50);
         assert!(unknown.contains("small buffer or slow reader"), "{unknown}");
     }
 }

@@ -23,10 +23,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device)).collect()
+    case.hardware().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let steering = device.interface.steering.iter();
     let on: Vec<_> =
         steering.filter(|one| one.queue.starts_with("rx-") && !one.cpus.is_empty()).collect();
@@ -58,13 +58,13 @@ const ENTRIES: &str = "net.core.rps_sock_flow_entries";
 const TABLE: u64 = 32_768;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| steer(record, vec![1]))
     .silent(|record| steer(record, Vec::new()));
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, cpus: Vec<u32>) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let steering = measurement::host::Steering { queue: "rx-0".to_owned(), cpus, flows: Some(0) };
     host.inventory.interfaces[0].steering = vec![steering];
     host.inventory.settings.insert("net.core.rps_sock_flow_entries".to_owned(), "0".to_owned());

@@ -1,7 +1,7 @@
 //! `rps-flow-limit`: the limit of flows dropped a large flow.
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::evidence::{Flowing, Host};
+use crate::evidence::{Flowing, HostView};
 use crate::words::{self, count, percent};
 use measurement::host::counter;
 
@@ -19,10 +19,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hosts.iter().filter_map(|host| of(case, host)).collect()
+    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let dropped = host.sum(counter::SOFTNET_FLOW_LIMIT_COUNT)?;
     let blame = case.blame(host, Flowing::In, dropped)?;
     let name = words::host(host.role());
@@ -42,10 +42,10 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::SOFTNET_FLOW_LIMIT_COUNT.on(0), 5_000);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::SOFTNET_FLOW_LIMIT_COUNT.on(0), 5_000);
     })
-    .silent(|record| crate::scene::lose(record, 5_000));
+    .silent(|record| crate::test_record::lose(record, 5_000));

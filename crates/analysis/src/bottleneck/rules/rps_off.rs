@@ -24,10 +24,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let inventory = &device.host.evidence.inventory;
     let cpus: Vec<u32> = cpu::online(inventory).map(|cpu| cpu.number).collect();
     let own = device.interface.steering.iter().find(|one| one.queue == "rx-0")?;
@@ -76,19 +76,19 @@ fn helpers(inventory: &measurement::Inventory, cpus: &[u32], busy: Option<u32>) 
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
         steer(record, Vec::new());
     })
     .silent(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
         steer(record, vec![1]);
     });
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, cpus: Vec<u32>) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
     host.inventory.cpus = vec![cpu(0), cpu(1)];
     let interface = &mut host.inventory.interfaces[0];

@@ -23,10 +23,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_open() {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(&device)).collect()
+    case.hardware().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let queues = device.interface.receive_queues as usize;
     let cpus = cpu::online(&device.host.evidence.inventory).count();
     let steering = device.interface.steering.iter();
@@ -57,13 +57,13 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| steer(record, 2))
     .silent(|record| steer(record, 1));
 
 #[cfg(test)]
 fn steer(record: &mut measurement::TestRecord, queues: u32) {
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let cpu = |number| measurement::host::Cpu { number, ..Default::default() };
     host.inventory.cpus = vec![cpu(0), cpu(1)];
     let interface = &mut host.inventory.interfaces[0];

@@ -29,10 +29,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if streams < ENOUGH_STREAMS {
         return Vec::new();
     }
-    case.hardware().filter_map(|device| of(case, &device, streams)).collect()
+    case.hardware().filter_map(|device| finding(case, &device, streams)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>, streams: usize) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>, streams: usize) -> Option<Found> {
     case.through(device.host.role(), Flowing::In).next()?;
     let load = cpu::taken_by_interrupts(device.host)?;
     let queues = queues(device);
@@ -95,20 +95,24 @@ const ENOUGH_STREAMS: usize = 4;
 const MOST_QUEUES: u32 = 4_096;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| spread(record, [100_000, 1_000, 1_000, 0]))
     .silent(|record| spread(record, [30_000, 25_000, 25_000, 20_000]));
 
 #[cfg(test)]
 fn spread(record: &mut measurement::TestRecord, packets: [u64; 4]) {
-    crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
+    crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
     let stream = record.streams[0].clone();
     record.streams =
         (1..=4).map(|id| measurement::record::StreamRecord { id, ..stream.clone() }).collect();
-    crate::scene::interface_of(record, &measurement::Role::Peer).receive_queues = 4;
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::test_record::interface_of(record, &measurement::Role::Peer).receive_queues = 4;
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     for (queue, packets) in packets.into_iter().enumerate() {
         let name = format!("rx_queue_{queue}_packets");
-        crate::scene::grow(host, measurement::host::counter::driver("eth0").on(&name), packets);
+        crate::test_record::grow(
+            host,
+            measurement::host::counter::driver("eth0").on(&name),
+            packets,
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! `run-delay`: the test waits for a CPU that others have.
 
 use super::{Case, Found, Rule};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::facts::{others_cpu, run_delay};
 use crate::words::{self, percent};
 #[cfg(test)]
@@ -14,10 +14,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let Some(test) = case.test else { return Vec::new() };
-    test.ends().filter_map(|host| of(case, host)).collect()
+    test.ends().filter_map(|host| finding(case, host)).collect()
 }
 
-fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let test = case.test?;
     let share = run_delay::share(test, host)?;
     let severity = run_delay::THRESHOLDS.grade(share)?;
@@ -40,14 +40,14 @@ fn of(case: &Case<'_>, host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
-        crate::scene::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+        crate::test_record::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
     })
     .silent(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TASK_WAIT.on(77), 100_000_000);
-        crate::scene::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TASK_WAIT.on(77), 100_000_000);
+        crate::test_record::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
     });

@@ -21,10 +21,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let counters = COUNTERS.map(|each| (each.field(), device.growth(each)));
     let damaged = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::In, damaged)?;
@@ -47,11 +47,11 @@ const COUNTERS: [EachCounter<'static>; 3] = [
 ];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 500);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 99_500);
-        crate::scene::grow(host, counter::INTERFACE_RX_CRC_ERRORS.on("eth0"), 500);
+        crate::test_record::lose(record, 500);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 99_500);
+        crate::test_record::grow(host, counter::INTERFACE_RX_CRC_ERRORS.on("eth0"), 500);
     })
-    .silent(|record| crate::scene::lose(record, 500));
+    .silent(|record| crate::test_record::lose(record, 500));

@@ -26,10 +26,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let missed = missed_frames::missed(device.host, &device.interface.name)?;
     let blame = case.blame(device.host, Flowing::In, missed.frames)?;
     let interface = device.name();
@@ -63,10 +63,10 @@ pub(super) const fn larger(current: u64, most: u64) -> u64 {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::INTERFACE_RX_MISSED_ERRORS.on("eth0"), 5_000);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::INTERFACE_RX_MISSED_ERRORS.on("eth0"), 5_000);
     })
-    .silent(|record| crate::scene::lose(record, 5_000));
+    .silent(|record| crate::test_record::lose(record, 5_000));

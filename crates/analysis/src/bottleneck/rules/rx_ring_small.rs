@@ -22,10 +22,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let ring = device.interface.rings.get("rx")?;
     let most = ring.most.filter(|most| ring.current < *most)?;
     let drops = missed_frames::missed(device.host, &device.interface.name)?;
@@ -55,13 +55,13 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 256)))
     .silent(|record| (super::rx_ring_overrun::FIXTURE.fires)(&mut *ring(record, 4_096)));
 
 #[cfg(test)]
 fn ring(record: &mut measurement::TestRecord, current: u64) -> &mut measurement::TestRecord {
-    let interface = crate::scene::interface_of(record, &measurement::Role::Peer);
+    let interface = crate::test_record::interface_of(record, &measurement::Role::Peer);
     let ring = measurement::host::Measure { current, most: Some(4_096) };
     interface.rings.insert("rx".to_owned(), ring);
     record

@@ -17,10 +17,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.senders().filter_map(|device| of(&device)).collect()
+    case.senders().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let text = format!(
         "scatter-gather is off on {}: packets are copied before they are sent",
         device.name()
@@ -41,6 +41,6 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| super::switch(record, &measurement::Role::Here, "tx-scatter-gather", "off"))
     .silent(|record| super::switch(record, &measurement::Role::Peer, "tx-scatter-gather", "off"));

@@ -20,10 +20,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let shares = transfer.shares();
     let share = shares.send_buffer;
     let others = shares.application.max(shares.receive_window);
@@ -68,9 +68,9 @@ const DECIDES: f64 = 0.25;
 const LEAST: f64 = 4_194_304.0;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.send_buffer_limited_micros, tcp.min_rtt_micros) = (8_000_000, 20_000);
     })
-    .silent(|record| crate::scene::sent(record).send_buffer_limited_micros = 400_000);
+    .silent(|record| crate::test_record::sent(record).send_buffer_limited_micros = 400_000);

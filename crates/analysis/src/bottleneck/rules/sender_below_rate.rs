@@ -9,10 +9,10 @@ use crate::words::{self, percent, share};
 pub(super) const RULE: Rule = Rule { page: &send_blocked::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.wanting().filter_map(|flow| of(case, flow)).collect()
+    case.wanting().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let test = case.test?;
     let (asked, offered) = flow.outcome.asked.zip(flow.outcome.offered)?;
     let kept = share(offered.rate.bits_per_second(), asked.bits_per_second());
@@ -53,13 +53,13 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::send_only(record, 60_000_000);
-        crate::scene::occupy(record, &measurement::Role::Here, 0.99);
-        crate::scene::fill(crate::scene::host(record, &measurement::Role::Here), 0.99);
+        crate::test_record::send_only(record, 60_000_000);
+        crate::test_record::occupy(record, &measurement::Role::Here, 0.99);
+        crate::test_record::fill(crate::test_record::host(record, &measurement::Role::Here), 0.99);
     })
     .silent(|record| {
-        crate::scene::send_only(record, 60_000_000);
-        crate::scene::block(record, 6_000_000_000);
+        crate::test_record::send_only(record, 60_000_000);
+        crate::test_record::block(record, 6_000_000_000);
     });

@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    [Role::Here, Role::Peer].iter().filter_map(|role| of(case, role)).collect()
+    [Role::Here, Role::Peer].iter().filter_map(|role| finding(case, role)).collect()
 }
 
-fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
+fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
     let test = case.test?;
     let (number, worker) = workers::limiting(test, role)?;
     let idle = load::idle_ones(case, case.host(role)?);
@@ -51,11 +51,11 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
 const MORE: u32 = 4;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::occupy(record, &Role::Peer, 0.99);
-        crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
+        crate::test_record::occupy(record, &Role::Peer, 0.99);
+        crate::test_record::fill(crate::test_record::host(record, &Role::Peer), 0.99);
     })
     .silent(|record| {
-        crate::scene::fill(crate::scene::host(record, &Role::Peer), 0.99);
+        crate::test_record::fill(crate::test_record::host(record, &Role::Peer), 0.99);
     });

@@ -18,10 +18,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let asked = case.test?.record.plan.options.window?.bytes();
     let on_the_way = transfer.on_the_way()?;
     (asked as f64 <= 2.0 * on_the_way).then(|| {
@@ -37,14 +37,14 @@ fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| ask(record, 64 << 10))
     .silent(|record| ask(record, 4 << 20));
 
 #[cfg(test)]
 fn ask(record: &mut measurement::TestRecord, bytes: u64) {
-    crate::scene::sent(record).min_rtt_micros = 10_000;
-    record.plan = crate::scene::plan_with(&record.plan, |draft| {
+    crate::test_record::sent(record).min_rtt_micros = 10_000;
+    record.plan = crate::test_record::plan_with(&record.plan, |draft| {
         draft.options.window = Some(measurement::ByteSize::from_bytes(bytes));
     });
 }

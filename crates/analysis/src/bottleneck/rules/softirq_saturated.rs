@@ -2,7 +2,7 @@
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::cpu;
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, count, percent};
 use measurement::host::{EachCounter, counter};
 
@@ -26,10 +26,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    case.hosts.iter().filter_map(of).collect()
+    case.hosts.iter().filter_map(finding).collect()
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let load = cpu::taken_by_interrupts(host)?;
     let ran = |kind: EachCounter<'_>| host.growth(kind.on(load.cpu)).unwrap_or(0);
     let network = ran(counter::SOFTIRQS_NET_RX).saturating_add(ran(counter::SOFTIRQS_NET_TX));
@@ -56,17 +56,17 @@ const OTHERS: [EachCounter<'static>; 3] =
     [counter::SOFTIRQS_BLOCK, counter::SOFTIRQS_TASKLET, counter::SOFTIRQS_HI];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
         // Whose interrupts they are is not known.
         host.inventory.irqs.clear();
-        crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
+        crate::test_record::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
     })
     .silent(|record| {
-        crate::scene::fill_with_interrupts(record, &measurement::Role::Peer);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
-        crate::scene::grow(host, counter::SOFTIRQS_BLOCK.on(0), 190_000);
+        crate::test_record::fill_with_interrupts(record, &measurement::Role::Peer);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::SOFTIRQS_NET_RX.on(0), 90_000);
+        crate::test_record::grow(host, counter::SOFTIRQS_BLOCK.on(0), 190_000);
     });

@@ -25,10 +25,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let (trip, least) = transfer.round_trip().zip(transfer.least_round_trip())?;
     let waited = trip.saturating_sub(least);
     if trip < 5 * least || waited < LONG || !transfer.may_wait_for_the_path() {
@@ -72,12 +72,12 @@ const LONG: Duration = Duration::from_millis(1);
 const AT_EASE: f64 = 0.80;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.rtt_micros, tcp.min_rtt_micros) = (48_000, 300);
     })
     .silent(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.rtt_micros, tcp.min_rtt_micros) = (1_200, 300);
     });

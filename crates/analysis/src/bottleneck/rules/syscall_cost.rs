@@ -31,6 +31,6 @@ const WORK: &str = "enters system calls";
 const LEAST: f64 = 0.20;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_of(record, measurement::Work::SystemCall, 30))
-    .silent(|record| crate::scene::full_of(record, measurement::Work::SystemCall, 10));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_of(record, measurement::Work::SystemCall, 30))
+    .silent(|record| crate::test_record::full_of(record, measurement::Work::SystemCall, 10));

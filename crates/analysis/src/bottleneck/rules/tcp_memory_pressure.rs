@@ -1,7 +1,7 @@
 //! `tcp-memory-pressure`: the memory that all TCP sockets share ran out.
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::evidence::Host;
+use crate::evidence::HostView;
 use crate::words::{self, counted};
 use measurement::host::counter;
 
@@ -20,10 +20,10 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let is_wanting = case.is_tcp() && case.wanting().next().is_some();
-    if is_wanting { case.hosts.iter().filter_map(of).collect() } else { Vec::new() }
+    if is_wanting { case.hosts.iter().filter_map(finding).collect() } else { Vec::new() }
 }
 
-fn of(host: &Host<'_>) -> Option<Found> {
+fn finding(host: &HostView<'_>) -> Option<Found> {
     let times = host.growth(counter::TCP_MEMORY_PRESSURES).filter(|times| *times > 0)?;
     let text = format!("TCP memory pressure on {} (tcp_mem)", words::host(host.role()));
     let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
@@ -32,9 +32,9 @@ fn of(host: &Host<'_>) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::TCP_MEMORY_PRESSURES, 20);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::TCP_MEMORY_PRESSURES, 20);
     })
     .silent(|_| ());

@@ -19,13 +19,13 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(of).collect()
+    transfer::wanting(case).iter().filter_map(finding).collect()
 }
 
-fn of(transfer: &Transfer<'_>) -> Option<Found> {
-    let told = transfer.senders.iter().map(|tcp| tcp.options).find(|options| *options != 0)?;
+fn finding(transfer: &Transfer<'_>) -> Option<Found> {
+    let reported = transfer.senders.iter().map(|tcp| tcp.options).find(|options| *options != 0)?;
     let missing: Vec<_> =
-        OPTIONS.iter().filter(|(bit, _)| told & bit == 0).map(|(_, name)| *name).collect();
+        OPTIONS.iter().filter(|(bit, _)| reported & bit == 0).map(|(_, name)| *name).collect();
     if missing.is_empty() {
         return None;
     }
@@ -36,7 +36,7 @@ fn of(transfer: &Transfer<'_>) -> Option<Found> {
     let found = found
         .going(transfer.flow.outcome.direction)
         .explaining(share)
-        .seen(format!("tcpi_options = {told}; window full for {} of the time", percent(share)))
+        .seen(format!("tcpi_options = {reported}; window full for {} of the time", percent(share)))
         .remedy(
             "set both at both ends; where they are set, a router on the way removes the options",
         )
@@ -50,9 +50,9 @@ const SCALE: &str = "window scale";
 const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        let tcp = crate::scene::sent(record);
+        let tcp = crate::test_record::sent(record);
         (tcp.options, tcp.receive_window_limited_micros) = (3, 8_000_000);
     })
-    .silent(|record| crate::scene::sent(record).options = 7);
+    .silent(|record| crate::test_record::sent(record).options = 7);

@@ -26,10 +26,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| of(case, transfer)).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
-fn of(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let lost = transfer.sent_again();
     if lost < NOTICED || transfer.spurious() >= 0.5 {
         return None;
@@ -105,6 +105,6 @@ fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
 const NOTICED: f64 = 0.001;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::send_again(record, 1_000, 10))
-    .silent(|record| crate::scene::send_again(record, 20, 0));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::send_again(record, 1_000, 10))
+    .silent(|record| crate::test_record::send_again(record, 20, 0));

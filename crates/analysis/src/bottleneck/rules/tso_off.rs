@@ -24,10 +24,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
         return Vec::new();
     }
-    case.carriers().filter_map(|device| of(case, &device)).collect()
+    case.carriers().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let names = NAMES.into_iter().filter(|name| matters(case, name));
     let off: Vec<_> = names
         .map(|name| (name, device.offload(name)))
@@ -77,7 +77,7 @@ fn matters(case: &Case<'_>, name: &str) -> bool {
 const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| super::switch(record, &measurement::Role::Here, "tx-tcp-segmentation", "off"))
     .silent(|record| {
         super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off")

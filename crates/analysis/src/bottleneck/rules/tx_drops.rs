@@ -22,10 +22,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.hardware().filter_map(|device| of(case, &device)).collect()
+    case.hardware().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let counters = COUNTERS.map(|each| (each.field(), device.growth(each)));
     let unsent = counters.iter().map(|(_, grown)| *grown).max()?;
     let blame = case.blame(device.host, Flowing::Out, unsent)?;
@@ -53,14 +53,14 @@ const COUNTERS: [EachCounter<'static>; 5] = [
 ];
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Here);
-        crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Here);
+        crate::test_record::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
     })
     .silent(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::INTERFACE_TX_FIFO_ERRORS.on("eth0"), 5_000);
     });

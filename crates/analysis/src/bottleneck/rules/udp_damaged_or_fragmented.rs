@@ -96,9 +96,9 @@ const IP_HEADER: u64 = 20;
 const UDP_HEADER: u64 = 8;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
+        crate::test_record::lose(record, 5_000);
         record.streams[0].block = measurement::ByteSize::from_bytes(8_000);
     })
     .silent(|record| record.streams[0].block = measurement::ByteSize::from_bytes(8_000));

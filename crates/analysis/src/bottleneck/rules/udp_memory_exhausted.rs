@@ -20,10 +20,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+    case.flows().iter().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let receiver = flow.receiver();
     let host = case.host(&receiver)?;
@@ -48,10 +48,10 @@ fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::UDP_MEM_ERRORS.v4, 4_900);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::UDP_MEM_ERRORS.v4, 4_900);
     })
-    .silent(|record| crate::scene::lose(record, 5_000));
+    .silent(|record| crate::test_record::lose(record, 5_000));

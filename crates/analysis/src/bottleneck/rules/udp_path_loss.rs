@@ -26,10 +26,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+    case.flows().iter().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     if share(ledger.remainder_least.min(ledger.remainder), ledger.sent) <= TOLERATED {
         return None;
@@ -83,9 +83,9 @@ fn unsure(ledger: &Ledger) -> &'static str {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
-    .fires(|record| crate::scene::lose(record, 5_000))
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
+    .fires(|record| crate::test_record::lose(record, 5_000))
     .silent(|record| {
-        crate::scene::lose(record, 5_000);
-        crate::scene::drop_in_sockets(record, 5_000);
+        crate::test_record::lose(record, 5_000);
+        crate::test_record::drop_in_sockets(record, 5_000);
     });

@@ -20,10 +20,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+    case.flows().iter().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref().filter(|ledger| ledger.lost() > 0)?;
     let receiver = flow.receiver();
     let host = case.host(&receiver)?;
@@ -51,14 +51,14 @@ const NOTICED: f64 = 0.10;
 const FEW: u64 = 20;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 2_500);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::UDP_NO_PORTS.v4, 2_500);
     })
     .silent(|record| {
-        crate::scene::lose(record, 5_000);
-        let host = crate::scene::host(record, &measurement::Role::Peer);
-        crate::scene::grow(host, counter::UDP_NO_PORTS.v4, 7);
+        crate::test_record::lose(record, 5_000);
+        let host = crate::test_record::host(record, &measurement::Role::Peer);
+        crate::test_record::grow(host, counter::UDP_NO_PORTS.v4, 7);
     });

@@ -26,13 +26,13 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.flows().iter().filter_map(|flow| of(case, flow)).collect()
+    case.flows().iter().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
     let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverSocket);
-    let sum = |of: fn(&Drop) -> u64| drops.clone().map(of).fold(0, u64::saturating_add);
+    let sum = |part: fn(&Drop) -> u64| drops.clone().map(part).fold(0, u64::saturating_add);
     let (dropped, least) = (sum(|drop| drop.datagrams), sum(|drop| drop.least));
     let part = share(dropped, ledger.lost());
     // Of a rate that was asked what did not even leave is missing too.
@@ -97,9 +97,9 @@ fn missing(flow: &Flow<'_>) -> Option<f64> {
 const TOLERATED: f64 = 0.000_1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::lose(record, 5_000);
-        crate::scene::drop_in_sockets(record, 5_000);
+        crate::test_record::lose(record, 5_000);
+        crate::test_record::drop_in_sockets(record, 5_000);
     })
-    .silent(|record| crate::scene::lose(record, 5_000));
+    .silent(|record| crate::test_record::lose(record, 5_000));

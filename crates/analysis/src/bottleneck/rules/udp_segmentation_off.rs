@@ -20,10 +20,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_tcp() {
         return Vec::new();
     }
-    case.senders().filter_map(|device| of(&device)).collect()
+    case.senders().filter_map(|device| finding(&device)).collect()
 }
 
-fn of(device: &Device<'_, '_>) -> Option<Found> {
+fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let is_off = device.offload("tx-udp-segmentation") == Offload::Off;
     is_off.then(|| {
         Found::note(format!("no UDP segmentation offload on {}", device.name()))
@@ -36,8 +36,8 @@ fn of(device: &Device<'_, '_>) -> Option<Found> {
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, || {
-    let mut record = crate::scene::udp();
-    crate::scene::lose(&mut record, 5_000);
+    let mut record = crate::test_record::udp();
+    crate::test_record::lose(&mut record, 5_000);
     record
 })
 .fires(|record| super::switch(record, &measurement::Role::Here, "tx-udp-segmentation", "off"))

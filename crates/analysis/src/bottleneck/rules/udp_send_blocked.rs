@@ -25,10 +25,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {
         return Vec::new();
     }
-    case.wanting().filter_map(|flow| of(case, flow)).collect()
+    case.wanting().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sender = flow.sender();
     let blocked = send_blocked::share(case.test?, flow.outcome.direction);
     let host = case.host(&sender);
@@ -58,12 +58,12 @@ const LONG: f64 = 0.20;
 const FEW: u64 = 100;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
-        crate::scene::send_only(record, 60_000_000);
-        crate::scene::block(record, 6_000_000_000);
+        crate::test_record::send_only(record, 60_000_000);
+        crate::test_record::block(record, 6_000_000_000);
     })
     .silent(|record| {
-        crate::scene::send_only(record, 60_000_000);
-        crate::scene::block(record, 200_000_000);
+        crate::test_record::send_only(record, 60_000_000);
+        crate::test_record::block(record, 200_000_000);
     });

@@ -22,10 +22,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if !case.is_udp() {
         return Vec::new();
     }
-    load::full(case).iter().filter_map(of).collect()
+    load::full(case).iter().filter_map(finding).collect()
 }
 
-fn of(full: &Full<'_>) -> Option<Found> {
+fn finding(full: &Full<'_>) -> Option<Found> {
     let share = full.share_of_rows(is_waiting);
     (share >= NOTICED).then(|| {
         Found::limit(format!("lock contention on one UDP socket of {}", words::host(&full.role)))
@@ -48,16 +48,16 @@ const WITHIN: [&str; 3] = ["udp_enqueue_schedule_skb", "udp_queue_rcv", "udp_rec
 const NOTICED: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::udp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| lock(record, "__udp_enqueue_schedule_skb"))
     .silent(|record| lock(record, "futex_wait_setup"));
 
 #[cfg(test)]
 fn lock(record: &mut measurement::TestRecord, within: &str) {
-    crate::scene::send_only(record, 60_000_000);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
-    crate::scene::fill(host, 0.99);
-    crate::scene::profile(
+    crate::test_record::send_only(record, 60_000_000);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
+    crate::test_record::fill(host, 0.99);
+    crate::test_record::profile(
         host,
         &[(measurement::Work::Receive, 88), (measurement::Work::Locking, 12)],
     );

@@ -21,10 +21,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    load::full(case).iter().filter_map(|full| of(case, full)).collect()
+    load::full(case).iter().filter_map(|full| finding(case, full)).collect()
 }
 
-fn of(case: &Case<'_>, full: &load::Full<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, full: &load::Full<'_>) -> Option<Found> {
     let host = case.host(&full.role)?;
     let has_vectors = host
         .evidence
@@ -56,14 +56,14 @@ fn has_vectors(instructions: &str) -> bool {
 const LEAST: f64 = 0.25;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| board(record, "rv64imafdcv_zicsr"))
     .silent(|record| board(record, "rv64imafdc_zve"));
 
 #[cfg(test)]
 fn board(record: &mut measurement::TestRecord, instructions: &str) {
-    crate::scene::full_of(record, Work::CopyUser, 60);
-    let host = crate::scene::host(record, &measurement::Role::Peer);
+    crate::test_record::full_of(record, Work::CopyUser, 60);
+    let host = crate::test_record::host(record, &measurement::Role::Peer);
     let instructions = Some(instructions.to_owned());
     host.inventory.cpus = vec![measurement::host::Cpu { instructions, ..Default::default() }];
 }

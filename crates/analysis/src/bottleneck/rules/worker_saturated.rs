@@ -12,10 +12,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    [Role::Here, Role::Peer].iter().filter_map(|role| of(case, role)).collect()
+    [Role::Here, Role::Peer].iter().filter_map(|role| finding(case, role)).collect()
 }
 
-fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
+fn finding(case: &Case<'_>, role: &Role) -> Option<Found> {
     let (number, worker) = workers::limiting(case.test?, role)?;
     let name = words::host(role);
     let text = format!("worker {number} of linerate on {name} is full");
@@ -28,9 +28,9 @@ fn of(case: &Case<'_>, role: &Role) -> Option<Found> {
 }
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
-        crate::scene::occupy(record, &Role::Peer, 0.99);
-        record.plan = crate::scene::plan_with(&record.plan, |draft| draft.streams = 2);
+        crate::test_record::occupy(record, &Role::Peer, 0.99);
+        record.plan = crate::test_record::plan_with(&record.plan, |draft| draft.streams = 2);
     })
-    .silent(|record| crate::scene::occupy(record, &Role::Peer, 0.80));
+    .silent(|record| crate::test_record::occupy(record, &Role::Peer, 0.80));

@@ -21,10 +21,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.senders().filter_map(|device| of(case, &device)).collect()
+    case.senders().filter_map(|device| finding(case, &device)).collect()
 }
 
-fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
+fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let steering = device.interface.steering.iter().filter(|one| one.queue.starts_with("tx-"));
     let steering: Vec<_> = steering.collect();
     let online: Vec<u32> =
@@ -60,7 +60,7 @@ fn of(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
 const HOT: f64 = 0.1;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| {
         queues(record);
         let stream = record.streams[0].clone();
@@ -71,7 +71,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scen
 #[cfg(test)]
 fn queues(record: &mut measurement::TestRecord) {
     use measurement::host::{Cpu, Steering};
-    let host = crate::scene::host(record, &measurement::Role::Here);
+    let host = crate::test_record::host(record, &measurement::Role::Here);
     host.inventory.cpus = (0..2).map(|number| Cpu { number, ..Cpu::default() }).collect();
     let steering = |queue| Steering { queue: format!("tx-{queue}"), ..Steering::default() };
     host.inventory.interfaces[0].steering = (0..2).map(steering).collect();
@@ -86,10 +86,10 @@ mod tests {
 
     use super::*;
     use crate::accounts::Test;
-    use crate::scene;
+    use crate::test_record;
 
     fn found(locks: f64) -> Vec<Found> {
-        let mut record = scene::tcp();
+        let mut record = test_record::tcp();
         queues(&mut record);
         let cost = Cost { share: locks, nanos_per_kib: None };
         let attribution = Attribution {

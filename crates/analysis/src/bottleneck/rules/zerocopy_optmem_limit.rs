@@ -20,10 +20,10 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.wanting().filter_map(|flow| of(case, flow)).collect()
+    case.wanting().filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn of(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let sends = flow.outcome.engines.send.as_ref()?.in_place?;
     let written = share(sends.written, sends.sends.saturating_add(sends.written));
     if written < LEAST {
@@ -56,7 +56,7 @@ const ENOUGH: u64 = 1 << 20;
 const LEAST: f64 = 0.01;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| refuse(record, 300))
     .silent(|record| refuse(record, 3));
 

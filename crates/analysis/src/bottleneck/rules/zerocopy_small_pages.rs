@@ -23,11 +23,11 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));
     let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
     let huge = |full: &load::Full<'_>| case.host(&full.role)?.setting("vm.nr_hugepages");
-    let told = heavy.map(|(full, found)| match huge(&full) {
+    let reported = heavy.map(|(full, found)| match huge(&full) {
         Some(pages) => found.seen(format!("vm.nr_hugepages is {pages}")),
         None => found,
     });
-    told.map(|found| found.remedy(REMEDY)).collect()
+    reported.map(|found| found.remedy(REMEDY)).collect()
 }
 
 fn locks_pages(symbol: &str) -> bool {
@@ -44,6 +44,6 @@ const WORK: &str = "pins pages for MSG_ZEROCOPY";
 const LEAST: f64 = 0.05;
 
 #[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::scene::tcp)
-    .fires(|record| crate::scene::full_in(record, "internal_get_user_pages_fast", 12))
-    .silent(|record| crate::scene::full_in(record, "internal_get_user_pages_fast", 1));
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::full_in(record, "internal_get_user_pages_fast", 12))
+    .silent(|record| crate::test_record::full_in(record, "internal_get_user_pages_fast", 1));

@@ -135,7 +135,7 @@ pub(crate) fn offer(record: &mut TestRecord, offered: u64, delivered: u64) {
 /// Datagrams that the sender could not send: what went is all that interfaces saw.
 pub(crate) fn send_only(record: &mut TestRecord, bytes: u64) {
     offer(record, bytes, bytes);
-    let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("they are told");
+    let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("reported");
     (datagrams.sent, datagrams.received) = (bytes / BLOCK, bytes / BLOCK);
     let host_bytes = bytes / BLOCK * (BLOCK + 42);
     grow(host(record, &Role::Here), counter::INTERFACE_TX_BYTES.on("eth0"), host_bytes);
@@ -145,13 +145,13 @@ pub(crate) fn send_only(record: &mut TestRecord, bytes: u64) {
 /// So many datagrams did not arrive.
 pub(crate) fn lose(record: &mut TestRecord, lost: u64) {
     offer(record, BYTES, (DATAGRAMS - lost) * BLOCK);
-    let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("they are told");
+    let datagrams = record.outcome.directions[0].datagrams.as_mut().expect("reported");
     (datagrams.received, datagrams.lost) = (DATAGRAMS - lost, lost);
 }
 
 /// What the server's sockets dropped.
 pub(crate) fn drop_in_sockets(record: &mut TestRecord, drops: u64) {
-    let counted = record.reported.streams[0].counted.as_mut().expect("it is told");
+    let counted = record.reported.streams[0].counted.as_mut().expect("reported");
     counted.udp = Some(UdpSample { drops, ..UdpSample::default() });
 }
 
@@ -287,7 +287,7 @@ pub(crate) fn unchecked(rule: &Rule, record: &TestRecord) -> String {
 
 fn only(rule: &Rule, record: &TestRecord, due: Stamp) -> String {
     match found(rule, record).as_slice() {
-        [Finding::Told { stamp, text, .. }] if *stamp == due => text.clone(),
+        [Finding::Reason { stamp, text, .. }] if *stamp == due => text.clone(),
         other => panic!("one reason that is {due} is due: {other:?}"),
     }
 }
