@@ -90,7 +90,7 @@ impl Literals {
     }
 }
 
-const REGISTRIES: [Registry; 2] = [
+const REGISTRIES: [Registry; 3] = [
     Registry {
         kind: "counter",
         home: "crates/measurement/src/host/counter",
@@ -109,10 +109,22 @@ const REGISTRIES: [Registry; 2] = [
             "crates/report/src/iperf3/",
         ],
     },
+    Registry {
+        kind: "rule",
+        home: "crates/measurement/src/rule.rs",
+        is_name: |text| is_word(text) && (text.contains('-') || is_old_rule(text)),
+        exempt: &[],
+    },
 ];
 
 fn is_word(text: &str) -> bool {
     text.len() > 1 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+/// The letter and the number that a rule had before it had a slug, such as `U1`.
+fn is_old_rule(text: &str) -> bool {
+    let digits = text.strip_prefix(|c: char| c.is_ascii_uppercase());
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Engines whose names are words for other things too.
@@ -137,6 +149,17 @@ mod tests {
         assert_eq!(count("crates/analysis/src/ledger.rs", text), 1);
         let text = "fn f() { println!(\"{}\", \"snmp.Udp.InErrors\"); }";
         assert_eq!(count("crates/analysis/src/ledger.rs", text), 1);
+    }
+
+    #[test]
+    fn fires_on_the_slug_and_the_old_name_of_a_rule() {
+        let home =
+            ("crates/measurement/src/rule.rs", "rules! { A = \"link-speed-low\" | \"L1\", }");
+        for name in ["link-speed-low", "L1"] {
+            let text = format!("fn f() {{ g(\"{name}\"); }}");
+            let tree = Tree::of_sources(&[home, ("crates/report/src/page.rs", &text)]);
+            assert_eq!(find(&tree).len(), 1, "{name}");
+        }
     }
 
     #[test]
