@@ -17,7 +17,7 @@
 //! | see what else the machine did meanwhile | [`noise::Reading`], [`machine::Machine`] |
 //! | let programs take turns in rounds | [`rounds::Benchmark`], [`rounds::run`] |
 //! | work out medians, ratios and percentiles | [`spread`] |
-//! | hold a number against a limit | [`promise::Promise`], [`promise::Judged`] |
+//! | hold a number against a limit | [`promise::Promise`], [`promise::Outcome`] |
 //! | write a table | [`markdown::Table`]; of rows: [`table::Layout`] |
 //!
 //! One test of a server and its client on this host:

@@ -108,7 +108,7 @@ fn ran_by_others() -> Result<u64> {
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
         // What has ended meanwhile is counted with its parent.
         let Ok(text) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        let Some(process) = Process::of(&text) else { continue };
+        let Some(process) = Process::parse(&text) else { continue };
         if process.id != own && process.parent != own {
             sum += process.ticks;
         }
@@ -124,7 +124,7 @@ struct Process {
 }
 
 impl Process {
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let id = text.split(' ').next()?.parse().ok()?;
         // The name may have spaces and parentheses.
         let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();
@@ -150,9 +150,9 @@ mod tests {
     #[test]
     fn a_process_is_read_whatever_its_name() {
         let text = "77 (a) b (c) S 5 77 77 0 -1 4194560 900 800 0 0 10 20 30 40 20 0 1 0";
-        let process = Process::of(text).expect("a process");
+        let process = Process::parse(text).expect("a process");
         assert_eq!((process.id, process.parent, process.ticks), (77, 5, 100));
-        assert!(Process::of("77 (a").is_none());
+        assert!(Process::parse("77 (a").is_none());
     }
 
     #[test]

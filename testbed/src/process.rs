@@ -64,7 +64,8 @@ impl Running {
         let since = Instant::now();
         let child = command.stdin(Stdio::null()).spawn();
         let mut child = child.with_context(|| format!("cannot start {name}"))?;
-        let (stdout, stderr) = (Capture::of(child.stdout.take()), Capture::of(child.stderr.take()));
+        let (stdout, stderr) =
+            (Capture::start(child.stdout.take()), Capture::start(child.stderr.take()));
         Ok(Self { child, name, stdout, stderr, since, peak_memory: 0 })
     }
 
@@ -93,7 +94,7 @@ impl Running {
 
     /// What the kernel counts of it.
     pub fn usage(&self) -> Usage {
-        Usage::of(self.id())
+        Usage::of_process(self.id())
     }
 
     /// Whether it has not ended yet.
@@ -167,7 +168,7 @@ impl Running {
             // What it takes is added to this process's children at the moment it is waited for.
             let before = cpu_time_of_children()?;
             if let Some(status) = self.child.try_wait().context("cannot wait for a child")? {
-                return self.ended(HowEnded::of(status), before);
+                return self.ended(HowEnded::from_status(status), before);
             }
             if Instant::now() >= deadline {
                 self.kill();
@@ -246,7 +247,7 @@ impl Ended {
 }
 
 impl HowEnded {
-    fn of(status: ExitStatus) -> Self {
+    fn from_status(status: ExitStatus) -> Self {
         status.code().map_or(Self::Signal, Self::Code)
     }
 }

@@ -31,7 +31,7 @@ pub enum Ended {
 impl Progress {
     /// Counts up to so many runs. To be called before the first thread starts: Ctrl-C no longer ends
     /// this process, and is looked for between two runs.
-    pub fn of(runs: usize) -> Result<Self> {
+    pub fn start(runs: usize) -> Result<Self> {
         let interrupts = Some(StopSignals::open().context("cannot take Ctrl-C")?);
         Ok(Self { interrupts, ..Self::without_interrupts(runs) })
     }

@@ -19,15 +19,15 @@ pub struct Promise<J> {
     pub limit: Limit,
 }
 
-/// Judges each row by the promises that are about it; `name` stands before each text.
-pub fn judge<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Judged> {
+/// Checks each row against the promises that are about it; `name` stands before each text.
+pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Outcome> {
     let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
-    let judged = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
-    let judged = judged.map(|(row, promise)| {
+    let pairs = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
+    let outcomes = pairs.map(|(row, promise)| {
         let text = format!("{}{}", name(&row.job), promise.text);
-        Judged::new(text, (promise.value)(row), promise.limit)
+        Outcome::new(text, (promise.value)(row), promise.limit)
     });
-    judged.collect()
+    outcomes.collect()
 }
 
 /// What a number is allowed to be.
@@ -45,9 +45,9 @@ pub enum Limit {
 
 /// A promise and what came of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct Outcome {
     text: String,
-    /// None if there is nothing to judge by.
+    /// None if there was nothing to measure.
     value: Option<f64>,
     kept: bool,
 }
@@ -73,8 +73,8 @@ impl Limit {
     }
 }
 
-impl Judged {
-    /// Judges by a number, if there is one: what was not measured was not kept.
+impl Outcome {
+    /// Checks a number, if there is one: what was not measured was not kept.
     pub fn new(text: impl Into<String>, value: Option<f64>, limit: Limit) -> Self {
         let kept = value.is_some_and(|value| limit.admits(value));
         Self { text: text.into(), value, kept }
@@ -93,7 +93,7 @@ impl Strictness {
     }
 }
 
-impl fmt::Display for Judged {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.kept { "kept" } else { "MISSED" };
         match self.value {
@@ -107,11 +107,11 @@ impl fmt::Display for Judged {
 ///
 /// # Errors
 /// A promise was missed, and that is to be an error.
-pub fn verdict(judged: &[Judged], strictness: Strictness) -> Result<String> {
-    judged.iter().for_each(say);
-    let kept = judged.iter().filter(|one| one.kept()).count();
-    let verdict = format!("bench: {kept} of {} promises kept", judged.len());
-    ensure!(kept == judged.len() || strictness == Strictness::Show, "{verdict}");
+pub fn verdict(outcomes: &[Outcome], strictness: Strictness) -> Result<String> {
+    outcomes.iter().for_each(say);
+    let kept = outcomes.iter().filter(|one| one.kept()).count();
+    let verdict = format!("bench: {kept} of {} promises kept", outcomes.len());
+    ensure!(kept == outcomes.len() || strictness == Strictness::Show, "{verdict}");
     Ok(verdict)
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn promises_are_kept_or_missed() {
-        let shown = |value, limit| Judged::new("x", value, limit).to_string();
+        let shown = |value, limit| Outcome::new("x", value, limit).to_string();
         assert_eq!(shown(Some(1.25), Limit::AtLeast(1.25)), "kept: x: 1.25");
         assert_eq!(shown(Some(1.24), Limit::AtLeast(1.25)), "MISSED: x: 1.24");
         assert_eq!(shown(Some(15.0), Limit::AtMost(15.0)), "kept: x: 15.00");
@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_missed() {
-        let judged = [Judged::new("x", None, Limit::AtMost(1.0))];
-        assert_eq!(judged[0].to_string(), "MISSED: x: not measured");
-        assert!(verdict(&judged, Strictness::from_flag(false)).is_ok());
-        let error = verdict(&judged, Strictness::from_flag(true)).expect_err("missed");
+        let outcomes = [Outcome::new("x", None, Limit::AtMost(1.0))];
+        assert_eq!(outcomes[0].to_string(), "MISSED: x: not measured");
+        assert!(verdict(&outcomes, Strictness::from_flag(false)).is_ok());
+        let error = verdict(&outcomes, Strictness::from_flag(true)).expect_err("missed");
         assert_eq!(error.to_string(), "bench: 0 of 1 promises kept");
     }
 }

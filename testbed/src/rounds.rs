@@ -71,7 +71,7 @@ pub trait Benchmark {
     /// # Errors
     /// Ctrl-C cannot be taken.
     fn progress(&self, runs: usize) -> Result<Progress> {
-        Progress::of(runs)
+        Progress::start(runs)
     }
 
     /// Shows a row when it is complete.
@@ -102,7 +102,7 @@ pub struct Entry {
 
 /// Runs all jobs, one after another; fewer if the user interrupts.
 ///
-/// To be called before the first thread starts, as [`Progress::of`] asks.
+/// To be called before the first thread starts, as [`Progress::start`] asks.
 ///
 /// # Errors
 /// A run ended with an error that is not the program's.
@@ -194,7 +194,7 @@ impl Entry {
 
     /// The middle and the ends of them.
     pub fn spread(&self, metric: Metric) -> Option<Spread> {
-        Spread::of(self.values(metric))
+        Spread::from_values(self.values(metric))
     }
 
     /// The middle of them.
@@ -204,12 +204,12 @@ impl Entry {
 
     /// The largest of them, whichever its sign.
     pub fn most(&self, metric: Metric) -> Option<f64> {
-        Some(Spread::of(self.values(metric).into_iter().map(f64::abs))?.most)
+        Some(Spread::from_values(self.values(metric).into_iter().map(f64::abs))?.most)
     }
 
     /// The ratios of this program to another, taken within the rounds.
     pub fn over(&self, other: &Self, metric: Metric) -> Option<Spread> {
-        Spread::of_ratios(&self.values(metric), &other.values(metric))
+        Spread::from_ratios(&self.values(metric), &other.values(metric))
     }
 }
 

@@ -13,7 +13,7 @@ pub struct Spread {
 
 impl Spread {
     /// Those of values that are numbers; none if there are none.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn from_values(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values = sorted(values);
         let (least, most) = (*values.first()?, *values.last()?);
         let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
@@ -22,14 +22,14 @@ impl Spread {
 
     /// Those of the ratios of ours to theirs, pair by pair: what disturbs a round disturbs both.
     /// A pair whose second is zero has no ratio.
-    pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
-        Self::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
+    pub fn from_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
+        Self::from_values(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
     }
 }
 
 /// The middle of values that are numbers, or the mean of the two in the middle.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    Spread::of(values).map(|spread| spread.median)
+    Spread::from_values(values).map(|spread| spread.median)
 }
 
 /// The value that so many hundredths of all do not exceed: the nearest rank below (Hyndman and
@@ -52,24 +52,24 @@ mod tests {
     #[test]
     fn the_median_is_in_the_middle() {
         let odd = Spread { median: 2.0, least: 1.0, most: 9.0 };
-        assert_eq!(Spread::of([9.0, 1.0, 2.0]), Some(odd));
+        assert_eq!(Spread::from_values([9.0, 1.0, 2.0]), Some(odd));
         let even = Spread { median: 2.5, least: 1.0, most: 9.0 };
-        assert_eq!(Spread::of([9.0, 2.0, 3.0, 1.0]), Some(even));
-        assert_eq!((Spread::of([]), median([])), (None, None));
+        assert_eq!(Spread::from_values([9.0, 2.0, 3.0, 1.0]), Some(even));
+        assert_eq!((Spread::from_values([]), median([])), (None, None));
         assert_eq!((median([3.0, 1.0, 2.0]), median([4.0, 1.0])), (Some(2.0), Some(2.5)));
     }
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
         let ratios = Spread { median: 2.0, least: 0.5, most: 3.0 };
-        assert_eq!(Spread::of_ratios(&[4.0, 3.0, 1.0], &[2.0, 1.0, 2.0]), Some(ratios));
+        assert_eq!(Spread::from_ratios(&[4.0, 3.0, 1.0], &[2.0, 1.0, 2.0]), Some(ratios));
     }
 
     #[test]
     fn a_ratio_to_nothing_does_not_count() {
         let ratios = Spread { median: 1.0, least: 1.0, most: 1.0 };
-        assert_eq!(Spread::of_ratios(&[0.0, 1.0, 2.0], &[0.0, 0.0, 2.0]), Some(ratios));
-        assert_eq!(Spread::of_ratios(&[], &[]), None);
+        assert_eq!(Spread::from_ratios(&[0.0, 1.0, 2.0], &[0.0, 0.0, 2.0]), Some(ratios));
+        assert_eq!(Spread::from_ratios(&[], &[]), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Usage(u32);
 
 impl Usage {
     /// A process by its id.
-    pub fn of(process: u32) -> Self {
+    pub fn of_process(process: u32) -> Self {
         Self(process)
     }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn this_process_has_all() {
-        let usage = Usage::of(std::process::id());
+        let usage = Usage::of_process(std::process::id());
         assert!(usage.cpu_time().is_ok() && usage.peak_memory() > Some(1 << 16));
         assert!(usage.resident_memory() > Some(1 << 16));
         assert!(usage.threads() > Some(0) && usage.descriptors() > Some(0));

@@ -38,7 +38,7 @@ enum Special {
     Engines(engines::Engines),
     Datagrams(datagrams::Datagrams),
     Mars(mars::Mars),
-    Table(table::Standing),
+    Table(table::Overview),
     Exchanges(exchanges::Exchanges),
     Memory(memory::Memory),
 }

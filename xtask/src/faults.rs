@@ -118,7 +118,7 @@ impl Faults {
             if let Some(why) = missing {
                 return Ok(Came::NotRun(format!("{name} ({why})")));
             }
-            let outcome = Outcome::of(runner, scenario, self.times)?;
+            let outcome = Outcome::measure(runner, scenario, self.times)?;
             Ok(outcome.map_or(Came::Stopped, Came::Ran))
         });
         came.unwrap_or_else(|error| Came::Failed(format!("{name}: {error:#}")))

@@ -53,7 +53,7 @@ impl Environment {
         }
         let understood = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("the script of {} printed no JSON", consumer.name))?;
-        Ok(Ok(Understood::of(understood)))
+        Ok(Ok(Understood::from_json(understood)))
     }
 
     fn pip(&self) -> Command {

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(super) struct Understood(Value);
 
 impl Understood {
-    pub(super) const fn of(value: Value) -> Self {
+    pub(super) const fn from_json(value: Value) -> Self {
         Self(value)
     }
 
@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn null_is_not_understood() {
-        let theirs = Understood::of(json!({"a": [{"b": 1}, {"b": null}], "c": 2}));
-        let ours = Understood::of(json!({"a": [{"b": null}], "c": 3, "d": 4}));
+        let theirs = Understood::from_json(json!({"a": [{"b": 1}, {"b": null}], "c": 2}));
+        let ours = Understood::from_json(json!({"a": [{"b": null}], "c": 3, "d": 4}));
         assert_eq!(theirs.more_than(&ours), [".a[].b"]);
         assert_eq!(ours.more_than(&theirs), [".d"]);
         assert!(theirs.more_than(&theirs).is_empty());
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn another_value_is_found() {
-        let understood = Understood::of(json!({"bytes": 7, "rate": 1.5, "error": null}));
+        let understood = Understood::from_json(json!({"bytes": 7, "rate": 1.5, "error": null}));
         let pairs = [("/bytes", "/end/bytes"), ("/rate", "/end/rate"), ("/error", "/error")];
         let right = json!({"end": {"bytes": 7.0, "rate": 1.5}});
         assert!(understood.unlike_values(&right, &pairs).is_empty());

@@ -67,7 +67,7 @@ impl Tree {
         let mut found = self.key_differences(ours);
         found.extend(self.order_differences(ours));
         for (path, theirs) in &self.texts {
-            let text = |text, tree: &Self| Text::of(text, &tree.shaper);
+            let text = |text, tree: &Self| Text::parse(text, &tree.shaper);
             let Some(other) = ours.texts.get(path) else { continue };
             found.extend(text(theirs, self).differences(&text(other, ours)));
         }

@@ -15,7 +15,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout of a line; tabs count as one column, since both would have them.
-    pub(crate) fn of(line: &str) -> Self {
+    pub(crate) fn parse(line: &str) -> Self {
         let mut words = vec![(0, 0)];
         let mut start = None;
         for (column, character) in line.chars().enumerate() {
@@ -38,7 +38,7 @@ impl Layout {
     pub(crate) fn agrees(&self, other: &Self) -> bool {
         let steps = self.words.windows(2).zip(other.words.windows(2));
         self.words.len() == other.words.len()
-            && steps.map(|(a, b)| (Step::of(a), Step::of(b))).all(|(a, b)| a.agrees(&b))
+            && steps.map(|(a, b)| (Step::between(a), Step::between(b))).all(|(a, b)| a.agrees(&b))
     }
 }
 
@@ -46,7 +46,7 @@ impl Layout {
 struct Step([usize; 4]);
 
 impl Step {
-    fn of(pair: &[(usize, usize)]) -> Self {
+    fn between(pair: &[(usize, usize)]) -> Self {
         let ((start, end), (next_start, next_end)) = (pair[0], pair[1]);
         Self([next_start - start, next_end - end, next_start - end, next_end - start])
     }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn agree(a: &str, b: &str) -> bool {
-        Layout::of(a).agrees(&Layout::of(b))
+        Layout::parse(a).agrees(&Layout::parse(b))
     }
 
     #[test]

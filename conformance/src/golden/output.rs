@@ -21,7 +21,7 @@ enum Form {
 
 /// How `ours` differs from `theirs`, two outputs of one kind.
 pub(crate) fn differences(theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec<What> {
-    let forms = (Form::of(theirs.0), Form::of(ours.0));
+    let forms = (Form::recognize(theirs.0), Form::recognize(ours.0));
     if forms.0 != forms.1 {
         return vec![What::Form { theirs: forms.0.to_string(), ours: forms.1.to_string() }];
     }
@@ -41,7 +41,7 @@ pub(crate) fn differences(theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec
 fn of_texts(theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec<What> {
     let (their_text, their_document) = without_document(theirs.0);
     let (our_text, our_document) = without_document(ours.0);
-    let mut found = Text::of(&their_text, theirs.1).differences(&Text::of(&our_text, ours.1));
+    let mut found = Text::parse(&their_text, theirs.1).differences(&Text::parse(&our_text, ours.1));
     if let (Some(their_document), Some(our_document)) = (their_document, our_document) {
         let read = |text, shaper| document((text, shaper));
         found.extend(of_trees(read(their_document, theirs.1), read(our_document, ours.1)));
@@ -87,7 +87,7 @@ fn trailer_start(text: &str) -> usize {
 }
 
 impl Form {
-    fn of(text: &str) -> Self {
+    fn recognize(text: &str) -> Self {
         let first = text.lines().next().unwrap_or_default().trim_end();
         match first {
             "{" => Self::Document,

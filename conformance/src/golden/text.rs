@@ -17,12 +17,12 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub(crate) fn of(text: &str, shaper: &Shaper) -> Self {
+    pub(crate) fn parse(text: &str, shaper: &Shaper) -> Self {
         let mut layouts: BTreeMap<String, Vec<Layout>> = BTreeMap::new();
         let mut lines = Vec::new();
         for line in text.lines() {
             let shape = shaper.shape(line);
-            layouts.entry(shape.clone()).or_default().push(Layout::of(&shaper.plain(line)));
+            layouts.entry(shape.clone()).or_default().push(Layout::parse(&shaper.plain(line)));
             lines.push(shape);
         }
         Self { shapes: without_repetitions(lines), layouts }
@@ -106,7 +106,7 @@ mod tests {
     use crate::golden::shape::Units;
 
     fn differences(theirs: &str, ours: &str) -> Vec<What> {
-        let text = |text| Text::of(text, &Shaper::new("program", Units::Free));
+        let text = |text| Text::parse(text, &Shaper::new("program", Units::Free));
         text(theirs).differences(&text(ours))
     }
 

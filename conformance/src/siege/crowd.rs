@@ -46,7 +46,7 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // The server writes its record after the client's last word.
     thread::sleep(SETTLING);
 
-    let records: Vec<Record> = server.events().iter().filter_map(Record::of).collect();
+    let records: Vec<Record> = server.events().iter().filter_map(Record::from_event).collect();
     let mut sum = Sum::default();
     for (index, (ask, ended)) in asks.iter().zip(&ended).enumerate() {
         sum.add(index, &theirs, ask, ended, &records);

@@ -17,7 +17,7 @@ pub(super) struct Footprint {
 
 impl Footprint {
     /// Reads that of a process.
-    pub(super) fn of(usage: Usage) -> anyhow::Result<Self> {
+    pub(super) fn read(usage: Usage) -> anyhow::Result<Self> {
         let read = || {
             let (threads, descriptors) = (usage.threads()?, usage.descriptors()? as u64);
             Some(Self { threads, descriptors, resident: usage.resident_memory()? })
@@ -55,7 +55,7 @@ pub(super) fn await_return(
 ) -> anyhow::Result<(Option<Duration>, Footprint)> {
     let start = Instant::now();
     loop {
-        let now = Footprint::of(process)?;
+        let now = Footprint::read(process)?;
         let waited = start.elapsed();
         if now.is_within(before) {
             return Ok((Some(waited), now));

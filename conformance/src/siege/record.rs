@@ -15,7 +15,7 @@ pub(super) struct Record(Value);
 
 impl Record {
     /// That of an event, if it is the end of a test that had streams.
-    pub(super) fn of(event: &Event) -> Option<Self> {
+    pub(super) fn from_event(event: &Event) -> Option<Self> {
         let record = Self(event.value["test"].clone());
         (event.is("ended") && !record.streams().is_empty()).then_some(record)
     }
@@ -171,7 +171,7 @@ mod tests {
 
     fn record(value: &Value) -> Record {
         let value = json!({"event": "ended", "test": value});
-        Record::of(&Event { at: Instant::now(), value }).expect("an end")
+        Record::from_event(&Event { at: Instant::now(), value }).expect("an end")
     }
 
     fn server() -> Value {

@@ -58,7 +58,7 @@ impl Server {
     }
 
     pub(super) fn footprint(&self) -> anyhow::Result<Footprint> {
-        Footprint::of(self.usage())
+        Footprint::read(self.usage())
     }
 
     pub(super) fn is_alive(&mut self) -> bool {

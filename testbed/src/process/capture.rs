@@ -29,7 +29,7 @@ struct Printed {
 }
 
 impl Capture {
-    pub(super) fn of(pipe: Option<impl Read + Send + 'static>) -> Self {
+    pub(super) fn start(pipe: Option<impl Read + Send + 'static>) -> Self {
         let printed = Arc::default();
         let reader = pipe.map(|pipe| {
             let into = Arc::clone(&printed);

@@ -43,7 +43,7 @@ impl Datagrams {
         let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
         let sections = self.lengths.iter().map(|&length| section(&comparison, length, &rows));
         self.flags.publish(&sections.collect::<String>())?;
-        self.strict.verdict(&promise::judge(&PROMISES, &rows, |job| {
+        self.strict.verdict(&promise::check(&PROMISES, &rows, |job| {
             format!("{} bytes over {}: ", length(job), job.path)
         }))
     }

@@ -46,7 +46,7 @@ impl Engines {
         let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
         let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
         self.flags.publish(&values::report(&comparison, &rows))?;
-        self.strict.verdict(&promise::judge(&PROMISES, &rows, values::name))
+        self.strict.verdict(&promise::check(&PROMISES, &rows, values::name))
     }
 
     /// Ours by the usual engines first, then by the others, then iperf3 and the peers, each with

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use testbed::candidate::Candidate;
 use testbed::output::say;
-use testbed::promise::{self, Judged, Strictness};
+use testbed::promise::{self, Outcome, Strictness};
 use testbed::rounds::Part;
 use testbed::topology::Path;
 use testbed::workload::{Exchange, Traffic, Workload};
@@ -75,8 +75,8 @@ impl Flags {
 
 impl Strict {
     /// The last line of a bench.
-    pub(super) fn verdict(&self, judged: &[Judged]) -> Result<String> {
-        promise::verdict(judged, Strictness::from_flag(self.strict))
+    pub(super) fn verdict(&self, outcomes: &[Outcome]) -> Result<String> {
+        promise::verdict(outcomes, Strictness::from_flag(self.strict))
     }
 }
 

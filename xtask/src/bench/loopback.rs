@@ -53,7 +53,7 @@ impl Loopback {
         let rows = rounds::run(&Transfers { programs, rounds, seconds, congestion }, &ROWS)?;
         let (values, ratios) = (LAYOUT.values(&rows, &COLUMNS), LAYOUT.ratios(&rows, &RATIOS));
         self.flags.publish(&format!("{heading}{values}\n{ratios}"))?;
-        self.strict.verdict(&promise::judge(&PROMISES, &rows, |_| String::new()))
+        self.strict.verdict(&promise::check(&PROMISES, &rows, |_| String::new()))
     }
 
     /// Ours first, the installed iperf3 second.
@@ -279,8 +279,8 @@ mod tests {
                 row(ROWS[0], Metric::Rate, [rate; 2], [40.0; 2]),
                 row(ROWS[4], Metric::Wall, [wall; 2], [0.009; 2]),
             ];
-            let judged = promise::judge(&PROMISES, &rows, |_| String::new());
-            judged.iter().map(ToString::to_string).collect()
+            let outcomes = promise::check(&PROMISES, &rows, |_| String::new());
+            outcomes.iter().map(ToString::to_string).collect()
         };
         let kept = [
             "kept: TCP one stream >= 1.00 x iperf3: 1.25",

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use testbed::markdown::{Align, Table};
 use testbed::process::Running;
-use testbed::promise::{Judged, Limit};
+use testbed::promise::{Limit, Outcome};
 
 use super::flags::{Strict, ours, publish, require};
 use super::loopback::{ROWS, Served, Transfer, common_congestion};
@@ -37,16 +37,16 @@ impl Memory {
         let servers: Result<Vec<_>> = subjects.iter().map(|one| Served::start(&one.path)).collect();
         let congestion = common_congestion(&servers?)?;
         let rows = ROWS.iter().take(4).filter(|row| row.workload.streams == 1);
-        let (mut table, mut judged) = (Table::new(HEAD), Vec::new());
+        let (mut table, mut outcomes) = (Table::new(HEAD), Vec::new());
         for row in [None].into_iter().chain(rows.map(Some)) {
             for subject in &subjects {
                 let found = self.find_out(subject, row, &congestion)?;
                 table.push(found.cells(subject, row));
-                judged.extend(subject.is_ours.then(|| found.judge(subject, row)));
+                outcomes.extend(subject.is_ours.then(|| found.check(subject, row)));
             }
         }
         publish(&table.to_string(), self.markdown.as_ref())?;
-        self.strict.verdict(&judged)
+        self.strict.verdict(&outcomes)
     }
 
     /// Ours, the static one if it was built, and the installed iperf3.
@@ -107,10 +107,10 @@ impl Found {
         [name_of(row).to_owned(), name, megabytes(self.now), megabytes(self.peak)]
     }
 
-    fn judge(self, subject: &Subject, row: Option<&Transfer>) -> Judged {
+    fn check(self, subject: &Subject, row: Option<&Transfer>) -> Outcome {
         let most = if row.is_some() { MOST_WITH_A_STREAM } else { MOST_IDLE };
         let text = format!("{}, server, {}: <= {most} MB", subject.name, name_of(row));
-        Judged::new(text, Some(self.peak), Limit::AtMost(most))
+        Outcome::new(text, Some(self.peak), Limit::AtMost(most))
     }
 }
 
@@ -140,8 +140,8 @@ mod tests {
     fn a_server_with_a_stream_may_have_more_than_an_idle_one() {
         let subject = Subject { name: "x", path: PathBuf::new(), is_ours: true };
         let found = Found::new(Some(7_000_000), Some(8_000_000)).expect("both");
-        assert!(!found.judge(&subject, None).kept());
-        assert!(found.judge(&subject, Some(&ROWS[0])).kept());
+        assert!(!found.check(&subject, None).kept());
+        assert!(found.check(&subject, Some(&ROWS[0])).kept());
         assert_eq!(found.cells(&subject, None), ["idle", "x", "7.0", "8.0"]);
     }
 }

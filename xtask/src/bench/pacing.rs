@@ -57,7 +57,7 @@ impl Pacing {
             "Medians of {rounds} rounds of {seconds} s over a veth pair, programs in turn, UDP of \
              {LENGTH} bytes, captured at the sender.\n\n{values}"
         ))?;
-        self.strict.verdict(&promise::judge(&PROMISES, &rows, |rate| format!("{rate}: ")))
+        self.strict.verdict(&promise::check(&PROMISES, &rows, |rate| format!("{rate}: ")))
     }
 
     /// The installed iperf3 first, then ours in each manner.
@@ -150,7 +150,7 @@ fn nanos(time: Duration) -> u64 {
 }
 
 /// What SPECIFICATION.md promises about rates. A sender that repays sends more than the rate
-/// outside of stalls, and is not judged.
+/// outside of stalls, and is not held to it.
 const PROMISES: [Promise<BitRate>; 6] = [
     Promise {
         text: "smooth: within 0.5 % outside stalls, in %",
@@ -247,8 +247,9 @@ mod tests {
 
     fn lines(entries: Vec<Entry>) -> Vec<String> {
         let job = BitRate::from_bits_per_second(100_000_000);
-        let judged = promise::judge(&PROMISES, &[Row { job, entries }], |rate| format!("{rate}: "));
-        judged.iter().map(ToString::to_string).collect()
+        let outcomes =
+            promise::check(&PROMISES, &[Row { job, entries }], |rate| format!("{rate}: "));
+        outcomes.iter().map(ToString::to_string).collect()
     }
 
     fn rows(error: f64, cpu: f64, burst: f64, even: f64) -> Vec<Entry> {

@@ -45,7 +45,7 @@ impl Streams {
         let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
         let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
         self.flags.publish(&values::report(&comparison, &rows))?;
-        self.strict.verdict(&promise::judge(&PROMISES, &rows, values::name))
+        self.strict.verdict(&promise::check(&PROMISES, &rows, values::name))
     }
 
     /// Ours first, then the installed iperf3, the peers and the plain loop.
@@ -137,8 +137,8 @@ mod tests {
 
     fn lines(streams: u32, entries: Vec<Entry>) -> Vec<String> {
         let job = Job { workload: Workload::tcp(streams), path: Path::Loopback };
-        let judged = promise::judge(&PROMISES, &[Row { job, entries }], values::name);
-        judged.iter().map(ToString::to_string).collect()
+        let outcomes = promise::check(&PROMISES, &[Row { job, entries }], values::name);
+        outcomes.iter().map(ToString::to_string).collect()
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod markdown;
 
 /// Sets linerate beside iperf3, iperf and further peers: every direction, TCP and UDP
 #[derive(Debug, Args)]
-pub(super) struct Standing {
+pub(super) struct Overview {
     #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
@@ -61,7 +61,7 @@ enum Protocol {
     Udp,
 }
 
-impl Standing {
+impl Overview {
     pub(super) fn run(self) -> Result<String> {
         packages::provide(&packages::SENDERS)?;
         let candidates = self.candidates()?;

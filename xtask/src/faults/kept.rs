@@ -47,7 +47,7 @@ fn judged(path: &Path) -> Result<Said> {
     let mut record: TestRecord =
         serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
     record.judgement = Some(analysis::judge(&record));
-    Ok(Said::of(&record))
+    Ok(Said::from_record(&record))
 }
 
 fn file(folder: &Path, scenario: &Scenario, number: u32) -> PathBuf {

@@ -55,7 +55,7 @@ impl Round {
         let most = if runner.under_test.short { 1 } else { MOST_ATTEMPTS };
         let mut attempts = 1;
         loop {
-            let Some(round) = Self::of(runner, scenario, attempts)? else {
+            let Some(round) = Self::measure(runner, scenario, attempts)? else {
                 return Ok(None);
             };
             if round.is_right || round.noise.is_quiet() || attempts == most {
@@ -66,7 +66,7 @@ impl Round {
         }
     }
 
-    fn of(runner: &Runner<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
+    fn measure(runner: &Runner<'_>, scenario: &Scenario, attempts: u32) -> Result<Option<Self>> {
         let (under_test, is_stopped) = (runner.under_test, runner.is_stopped);
         let clean = if scenario.is_control() {
             None
@@ -82,7 +82,7 @@ impl Round {
         if let Some(folder) = runner.keep {
             kept::keep(folder, scenario, &record)?;
         }
-        let (planted, said) = (value(&record, scenario.metric)?, Said::of(&record));
+        let (planted, said) = (value(&record, scenario.metric)?, Said::from_record(&record));
         let is_right = said.is_right(&scenario.expect);
         let round = Self { clean, planted, said, is_right, noise, attempts };
         Ok((!is_stopped()).then_some(round))
@@ -91,7 +91,11 @@ impl Round {
 
 impl Outcome {
     /// Runs it so many times.
-    pub(super) fn of(runner: &Runner<'_>, scenario: &Scenario, times: u32) -> Result<Option<Self>> {
+    pub(super) fn measure(
+        runner: &Runner<'_>,
+        scenario: &Scenario,
+        times: u32,
+    ) -> Result<Option<Self>> {
         let mut rounds = Vec::new();
         for _ in 0..times {
             let Some(round) = Round::settled(runner, scenario)? else {
@@ -150,7 +154,7 @@ fn run(under_test: &UnderTest, scenario: &Scenario, planting: Planting) -> Resul
     if planting == Planting::Present {
         steps.extend(&scenario.plant);
     }
-    let mut setting = Setting::of(under_test, scenario, &steps)?;
+    let mut setting = Setting::create(under_test, scenario, &steps)?;
     let run = run_client(setting.test(), Duration::ZERO, || Ok(()))
         .with_context(|| format!("{planting:?}"))?;
     // An INVALID result is one too: the cause may be why it is.

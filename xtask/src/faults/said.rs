@@ -23,7 +23,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    pub(super) fn of(record: &TestRecord) -> Self {
+    pub(super) fn from_record(record: &TestRecord) -> Self {
         let judgement = record.judgement.as_ref();
         let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
         let findings = verdict.map_or(&[][..], |verdict| &verdict.findings);

@@ -21,7 +21,7 @@ pub(super) struct Scenario {
     /// What is planted, in words.
     pub(super) planted: String,
     #[serde(default)]
-    pub(super) ground: Ground,
+    pub(super) topology: TopologyKind,
     /// Words of `linerate test`.
     pub(super) test: String,
     #[serde(default)]
@@ -47,7 +47,7 @@ pub(super) struct Scenario {
 /// What joins the hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Ground {
+pub(super) enum TopologyKind {
     /// A virtual Ethernet pair.
     #[default]
     Cable,

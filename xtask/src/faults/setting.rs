@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use lab::{Host, LinkSpec};
 
-use super::scenario::{Ground, Peer, Scenario};
+use super::scenario::{Peer, Scenario, TopologyKind};
 use super::standstill::Standstill;
 use super::step::{At, Cable, End, Step};
 use super::wrapping::Wrapping;
@@ -42,7 +42,7 @@ enum Beside {
 
 impl<'a> Setting<'a> {
     /// Everything stands and answers when this returns.
-    pub(super) fn of(
+    pub(super) fn create(
         under_test: &'a UnderTest,
         scenario: &Scenario,
         steps: &[&Step],
@@ -55,7 +55,7 @@ impl<'a> Setting<'a> {
             far: Wrapping::default(),
             groups: Vec::new(),
             words: words(&scenario.test, steps),
-            bed: testbed(under_test, scenario.ground, steps)?,
+            bed: testbed(under_test, scenario.topology, steps)?,
         };
         for step in steps {
             setting.prepare(step).with_context(|| format!("{step:?}"))?;
@@ -103,7 +103,7 @@ impl<'a> Setting<'a> {
                 Ok(())
             }
             Step::Observe {} => self.observe(),
-            // The ground, or the command, is made with these; the rest starts later.
+            // The topology, or the command, is made with these; the rest starts later.
             Step::Mtu { .. } | Step::Relay(_) | Step::Words(_) => Ok(()),
             Step::Hog { .. } | Step::Stop { .. } | Step::Slow { .. } | Step::Traffic { .. } => {
                 Ok(())
@@ -117,7 +117,7 @@ impl<'a> Setting<'a> {
             Step::Hog { cpu } => Beside::Program(plant::busy_on(*cpu)?),
             Step::Stop { at: End::Server, run_ms, stop_ms } => {
                 let id = self.server_id()?;
-                Beside::Standstill(Standstill::of(id, *run_ms, *stop_ms)?)
+                Beside::Standstill(Standstill::start(id, *run_ms, *stop_ms)?)
             }
             Step::Slow { at: End::Server, calls, micros } => {
                 Beside::Program(slowed(self.server_id()?, calls, *micros)?)
@@ -206,7 +206,11 @@ impl<'a> Setting<'a> {
 }
 
 /// The hosts, with what a link is made with.
-fn testbed<'a>(under_test: &'a UnderTest, ground: Ground, steps: &[&Step]) -> Result<Testbed<'a>> {
+fn testbed<'a>(
+    under_test: &'a UnderTest,
+    topology: TopologyKind,
+    steps: &[&Step],
+) -> Result<Testbed<'a>> {
     let mtu = steps.iter().rev().find_map(|step| match step {
         Step::Mtu { bytes } => Some(*bytes),
         _ => None,
@@ -216,10 +220,10 @@ fn testbed<'a>(under_test: &'a UnderTest, ground: Ground, steps: &[&Step]) -> Re
         _ => None,
     });
     let spec = LinkSpec { mtu, ..LinkSpec::default() };
-    let topology = match ground {
-        Ground::Cable => Topology::cable(Way::Veth, &spec)?,
-        Ground::Router => Topology::router(&spec)?,
-        Ground::Relay => {
+    let topology = match topology {
+        TopologyKind::Cable => Topology::cable(Way::Veth, &spec)?,
+        TopologyKind::Router => Topology::router(&spec)?,
+        TopologyKind::Relay => {
             let (there, back) = cable.unwrap_or_else(Cable::default).impairments()?;
             Topology::relay(&spec, there, back)?
         }

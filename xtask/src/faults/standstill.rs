@@ -16,7 +16,7 @@ pub(super) struct Standstill {
 
 impl Standstill {
     /// The process runs so long, stands still so long, and so on.
-    pub(super) fn of(id: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
+    pub(super) fn start(id: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
         let (end, ended) = mpsc::channel::<()>();
         let turns = [(run_ms, "STOP"), (stop_ms, "CONT")];
         let work = move || {

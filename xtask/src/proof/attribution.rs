@@ -106,7 +106,7 @@ fn compare(under_test: &UnderTest) -> Result<()> {
         }
         ratios.push(rates[0] / rates[1]);
     }
-    let Spread { median, least, most } = Spread::of(ratios).context("no pair of rates")?;
+    let Spread { median, least, most } = Spread::from_values(ratios).context("no pair of rates")?;
     say(format!(
         "rate with {HERTZ} samples a second to without: {median:.3} ({least:.3} to {most:.3}, \
          {rounds} pairs); what the samples' interrupts take is in it"

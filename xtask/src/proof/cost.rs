@@ -32,7 +32,7 @@ pub(super) fn run(under_test: &UnderTest) -> Result<String> {
     }
     let hosts = costs.len();
     let Spread { median: middle, most: worst, .. } =
-        Spread::of(costs).context("no host was watched")?;
+        Spread::from_values(costs).context("no host was watched")?;
     say(format!("of one CPU: {middle:.3} % in the middle, at most {worst:.3} % ({hosts} hosts)"));
     let of_ratios = |percent| percentile(ratios.iter().copied(), percent).context("no pair");
     let (low, high) = (of_ratios(10)?, of_ratios(90)?);

@@ -20,7 +20,7 @@ pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
     let mut cases = Vec::new();
     for (run, words) in (1..=runs).zip(KINDS.iter().cycle()) {
         let seen = loop {
-            let seen = Seen::of(under_test, words)?;
+            let seen = Seen::measure(under_test, words)?;
             if !seen.is_disturbed()? || repeats == MOST_REPEATS * runs {
                 break seen;
             }
@@ -42,7 +42,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(under_test: &UnderTest, words: &str) -> Result<Self> {
+    fn measure(under_test: &UnderTest, words: &str) -> Result<Self> {
         noise::wait()?;
         let bed = Testbed::new(under_test, Path::Veth)?;
         let before = Reading::take()?;
