@@ -80,7 +80,7 @@ fn reason(case: &Case<'_>, transfer: &Transfer<'_>) -> Cause {
         (window > 0).then_some(window as f64 <= FILLED * on_the_way)
     });
     match fills {
-        _ if still * 20 > steps => Cause::Reader { closed, still, steps },
+        _ if still * STILL_STEPS > steps => Cause::Reader { closed, still, steps },
         Some(true) if closed <= FEW => Cause::Buffer,
         // A buffer that somebody chose may close after each block, however fast it is read.
         _ if closed > 0 && !is_chosen(case) => Cause::Reader { closed, still, steps },
@@ -177,6 +177,8 @@ const NOTICED: f64 = 0.10;
 const DECIDES: f64 = 0.25;
 /// Windows, against what was under way, that were used up in each round trip.
 const FILLED: f64 = 3.0;
+/// A reader is slow if it read nothing in more than one of so many steps. To be calibrated.
+const STILL_STEPS: u64 = 20;
 /// Times that a window may close at the start of a connection.
 const FEW: u64 = 2;
 /// The kernel's own default for the most that a buffer may have (tcp(7)).

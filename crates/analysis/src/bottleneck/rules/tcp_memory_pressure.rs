@@ -27,9 +27,12 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
     let times = host.growth(counter::TCP_MEMORY_PRESSURES).filter(|times| *times > 0)?;
     let text = format!("TCP memory pressure on {} (tcp_mem)", words::host(host.role()));
     let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
-    let found = Found::candidate(text).at(host.role()).explaining(0.5).seen(seen);
+    let found = Found::candidate(text).at(host.role()).explaining(PART).seen(seen);
     Some(found.remedy("raise all three numbers of net.ipv4.tcp_mem there, or use fewer streams"))
 }
+
+/// Assumed part of the shortfall: no counter measures it.
+const PART: f64 = 0.5;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)

@@ -31,7 +31,7 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
     }
     let share = transfer.shares().receive_window;
     let text = format!("the connection has no {}", missing.join(" and no "));
-    let is_small = missing.contains(&SCALE) && share >= 0.25;
+    let is_small = missing.contains(&SCALE) && share >= DECIDES;
     let found = if is_small { Found::limit(text) } else { Found::candidate(text) };
     let found = found
         .going(transfer.flow.outcome.direction)
@@ -45,6 +45,8 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
     Some(found)
 }
 
+/// Share of the time at a full receive window from which on it limits. To be calibrated.
+const DECIDES: f64 = 0.25;
 const SCALE: &str = "window scale";
 /// `TCPI_OPT_*` of `linux/tcp.h`.
 const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
