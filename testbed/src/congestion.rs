@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-/// The first of those that the kernel has which is taken, [`PREFERRED`] before others.
+/// The first of those that the kernel has which is taken, `PREFERRED` before others.
 ///
 /// A server that has laid down its privileges takes only what the host permits to all
 /// (`tcp_allowed_congestion_control`, tcp(7)).
