@@ -20,14 +20,14 @@ fn finding(host: &HostView<'_>) -> Option<Finding> {
         return Some(Finding::unchecked(what, "it reports no cgroup CPU statistics"));
     }
     let throttled = quota::throttled(host)?;
-    let text = format!(
+    let sentence = format!(
         "cgroup CPU quota throttled linerate on {} {}, for {} in total; raise cpu.max, or run it \
         outside of that group",
         words::host(host.role()),
         counted(throttled.times, "time"),
         show_duration(throttled.time)
     );
-    Some(Finding::suspect(Some(host.role()), text))
+    Some(Finding::suspect(Some(host.role()), sentence))
 }
 
 #[cfg(test)]

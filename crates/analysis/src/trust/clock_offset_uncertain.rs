@@ -29,13 +29,13 @@ fn finding(latency: &Loaded) -> Option<Finding> {
     let longest = ways.loaded_there.p50.max(ways.loaded_back.p50);
     let drifted = ways.clock_error > latency.idle.times.min / 4 * 3;
     (ways.clock_error > longest && drifted).then(|| {
-        let text = format!(
+        let sentence = format!(
             "clock error up to {}, one-way delay up to {}: one-way delays mean nothing here; use \
             round trips",
             show_duration(ways.clock_error),
             show_duration(longest)
         );
-        Finding::suspect(None, text)
+        Finding::suspect(None, sentence)
     })
 }
 

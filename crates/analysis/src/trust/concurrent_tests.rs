@@ -29,13 +29,13 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         || ByteSize::from_bytes(bytes).to_string(),
         |span| BitRate::average(bytes, span).to_string(),
     );
-    let text = format!(
+    let sentence = format!(
         "shared: {} of {} moved {amount} at the server meanwhile; repeat it, or have the server run \
          one test after another (--queue)",
         tests(&moved),
         whose(&moved)
     );
-    vec![Finding::suspect(Some(&Role::Peer), text)]
+    vec![Finding::suspect(Some(&Role::Peer), sentence)]
 }
 
 fn tests(moved: &[&Neighbour]) -> String {

@@ -23,11 +23,11 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let Some((asked, used)) = asked.zip(used).filter(|(asked, used)| asked != used) else {
         return Vec::new();
     };
-    let text = format!(
+    let sentence = format!(
         "asked for congestion control {asked}, the server sends with {used}: it does not have \
          {asked}, or may not use it (net.ipv4.tcp_allowed_congestion_control); load tcp_{asked} there"
     );
-    vec![Finding::suspect(Some(&Role::Peer), text)]
+    vec![Finding::suspect(Some(&Role::Peer), sentence)]
 }
 
 #[cfg(test)]

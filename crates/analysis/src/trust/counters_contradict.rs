@@ -37,7 +37,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
              another version there ({software})"
         )
     });
-    more.chain(lost).map(|text| Finding::invalid(None, text)).collect()
+    more.chain(lost).map(|sentence| Finding::invalid(None, sentence)).collect()
 }
 
 /// Duplicates and the cut of an omitted start explain a little.

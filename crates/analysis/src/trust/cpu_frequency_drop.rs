@@ -25,8 +25,8 @@ fn finding(host: &HostView<'_>) -> Vec<Finding> {
         .into_iter()
         .flatten()
         .map(|fact| {
-            let text = format!("{fact}; let it cool down, and fix the frequency of its CPUs");
-            Finding::suspect(Some(host.role()), text)
+            let sentence = format!("{fact}; let it cool down, and fix the frequency of its CPUs");
+            Finding::suspect(Some(host.role()), sentence)
         })
         .collect()
 }

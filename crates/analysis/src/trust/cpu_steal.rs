@@ -27,7 +27,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
         steal::THRESHOLDS.noticeable
     };
     (stolen.share > most).then(|| {
-        let text = format!(
+        let sentence = format!(
             "the hypervisor stole {} of the time of CPU {} of {}; repeat it, or use a machine \
             that is \
              not shared",
@@ -35,7 +35,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
             stolen.cpu,
             words::host(host.role())
         );
-        Finding::suspect(Some(host.role()), text)
+        Finding::suspect(Some(host.role()), sentence)
     })
 }
 

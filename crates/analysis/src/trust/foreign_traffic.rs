@@ -25,14 +25,14 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Vec<Finding> {
             Flowing::In => "received",
             Flowing::Out => "sent",
         };
-        let text = format!(
+        let sentence = format!(
             "foreign traffic: {} ({}) or more that {name} of {} {way} was not the test's; stop \
             it, or repeat the test",
             ByteSize::from_bytes(foreign.least).expanded(),
             percent(foreign_traffic::part(&foreign)),
             words::host(host.role())
         );
-        Some(Finding::suspect(Some(host.role()), text))
+        Some(Finding::suspect(Some(host.role()), sentence))
     })
     .collect()
 }

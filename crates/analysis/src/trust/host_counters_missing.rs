@@ -31,13 +31,13 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         })
         .collect();
     if nobody_watched {
-        let text = match &test.record.origin.source {
+        let sentence = match &test.record.origin.source {
             Source::Measured => "this host's counters were not read; leave out --no-evidence",
             Source::Imported(_) => {
                 "this host's counters were not read; test with linerate at both ends"
             }
         };
-        findings.push(Finding::suspect(None, text.to_owned()));
+        findings.push(Finding::suspect(None, sentence.to_owned()));
     }
     findings
 }

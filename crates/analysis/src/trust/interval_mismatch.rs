@@ -19,11 +19,11 @@ pub(crate) const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(test: &Test<'_>) -> Vec<Finding> {
-    let text = test.flows.iter().find_map(|flow| text(flow.outcome));
-    text.map(|text| Finding::note(None, text)).into_iter().collect()
+    let sentence = test.flows.iter().find_map(|flow| sentence(flow.outcome));
+    sentence.map(|sentence| Finding::note(None, sentence)).into_iter().collect()
 }
 
-fn text(outcome: &DirectionOutcome) -> Option<String> {
+fn sentence(outcome: &DirectionOutcome) -> Option<String> {
     let (sent, got) = (outcome.acknowledged.or(outcome.offered)?, outcome.delivered?);
     // But for a thousandth, which the times of two ends explain.
     let is_all = got.bytes.abs_diff(sent.bytes) <= sent.bytes / 1_000;

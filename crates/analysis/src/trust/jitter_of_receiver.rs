@@ -30,13 +30,13 @@ fn read(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let is_read = own.into_iter().any(|stream| stream.arrivals == Some(ArrivalClock::Reader));
     let is_read = is_read && flow.receiver() == Role::Here;
     is_read.then(|| {
-        let text = format!(
+        let sentence = format!(
             "{}jitter is by the read times of {}, not by arrival; --engine recvmmsg has the \
             kernel's timestamps",
             test.prefix(flow),
             host(&Role::Here)
         );
-        Finding::note(Some(&Role::Here), text)
+        Finding::note(Some(&Role::Here), sentence)
     })
 }
 
@@ -44,13 +44,13 @@ fn heaped(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let usual = flow.outcome.pacing.as_ref()?.batches.p50;
     (usual > FEW).then(|| {
         let role = flow.sender();
-        let text = format!(
+        let sentence = format!(
             "{}bursts of {} datagrams: jitter is that of queueing within a burst; use --pacing \
             even",
             test.prefix(flow),
             count(usual)
         );
-        Finding::note(Some(&role), text)
+        Finding::note(Some(&role), sentence)
     })
 }
 

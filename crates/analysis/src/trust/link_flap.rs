@@ -23,14 +23,14 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         .flat_map(|host| host.interfaces().iter().map(move |interface| (host, interface)));
     all.filter_map(|(host, interface)| {
         let changes = host.growth(counter::INTERFACE_CARRIER_CHANGES.on(interface))?;
-        let text = format!(
+        let sentence = format!(
             "link flap: {interface} of {} changed its carrier {} during the test; check its \
             cable, its port and \
              power saving",
             words::host(host.role()),
             counted(changes, "time")
         );
-        (changes > 0).then(|| Finding::invalid(Some(host.role()), text))
+        (changes > 0).then(|| Finding::invalid(Some(host.role()), sentence))
     })
     .collect()
 }

@@ -25,8 +25,8 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(test: &Test<'_>) -> Vec<Finding> {
     let of = |flow| {
-        let text = format!("{}{}", test.prefix(flow), in_words(test, flow)?);
-        Some(Finding::note(None, text))
+        let sentence = format!("{}{}", test.prefix(flow), in_words(test, flow)?);
+        Some(Finding::note(None, sentence))
     };
     test.flows.iter().filter_map(of).collect()
 }

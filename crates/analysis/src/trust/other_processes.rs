@@ -29,14 +29,14 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     }
     let crowd = others_cpu::crowd(test, host)?;
     crowd.severity().map(|_| {
-        let text = format!(
+        let sentence = format!(
             "other processes on {} used {}, and tasks waited for a CPU {} of the time; \
              stop them, or repeat it when they are done",
             words::host(host.role()),
             words::cpus(crowd.taken),
             percent(crowd.waited)
         );
-        Finding::suspect(Some(host.role()), text)
+        Finding::suspect(Some(host.role()), sentence)
     })
 }
 

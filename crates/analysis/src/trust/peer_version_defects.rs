@@ -30,12 +30,14 @@ fn omitted_loss(test: &Test<'_>) -> Option<Finding> {
     let mixes = !record.plan.omit.is_zero()
         && record.reported.streams.iter().any(|stream| stream.omitted_datagrams.is_none());
     let lost = record.reported.streams.iter().any(|stream| stream.lost > 0);
-    let text =
+    let sentence =
         "the peer is an iperf3 before 3.14: its loss includes the omitted start; use a newer \
                 one there, or no -O"
             .to_owned();
     let peer = Some(&Role::Peer);
-    mixes.then(|| if lost { Finding::suspect(peer, text) } else { Finding::note(peer, text) })
+    mixes.then(
+        || if lost { Finding::suspect(peer, sentence) } else { Finding::note(peer, sentence) },
+    )
 }
 
 fn wrong_clock(test: &Test<'_>) -> Option<Finding> {
@@ -44,11 +46,11 @@ fn wrong_clock(test: &Test<'_>) -> Option<Finding> {
         .iter()
         .any(|flow| flow.receiver() == Role::Peer && flow.outcome.jitter_seconds.is_some());
     (reported && version(test)? == (3, 5)).then(|| {
-        let text =
+        let sentence =
             "the clock of iperf3 3.5 goes wrong now and then, and with it the jitter; use a \
                     newer one there"
                 .to_owned();
-        Finding::note(Some(&Role::Peer), text)
+        Finding::note(Some(&Role::Peer), sentence)
     })
 }
 
@@ -56,11 +58,11 @@ fn bursts(test: &Test<'_>) -> Option<Finding> {
     let sends =
         test.flows.iter().any(|flow| flow.sender() == Role::Peer && flow.outcome.asked.is_some());
     (sends && version(test)? <= (3, 1)).then(|| {
-        let text =
+        let sentence =
             "iperf3 3.1 sends a rate in bursts of 100 ms, which queues and buffers lose; use a \
                     newer one there"
                 .to_owned();
-        Finding::suspect(Some(&Role::Peer), text)
+        Finding::suspect(Some(&Role::Peer), sentence)
     })
 }
 

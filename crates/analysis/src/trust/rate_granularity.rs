@@ -23,11 +23,11 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(test: &Test<'_>) -> Vec<Finding> {
     let block = test.record.streams.first().map(|stream| stream.block);
     let mut flows = test.flows.iter();
-    let text = flows.find_map(|flow| text(flow.outcome, &test.record.plan, block?));
-    text.map(|text| Finding::note(None, text)).into_iter().collect()
+    let sentence = flows.find_map(|flow| sentence(flow.outcome, &test.record.plan, block?));
+    sentence.map(|sentence| Finding::note(None, sentence)).into_iter().collect()
 }
 
-fn text(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Option<String> {
+fn sentence(outcome: &DirectionOutcome, plan: &TestPlan, block: ByteSize) -> Option<String> {
     let (rate, offered) = (plan.options.rate?, outcome.offered?);
     let due = rate.bits_per_second() as f64 / 8.0 * offered.span.as_secs_f64();
     let each = offered.bytes as f64 / f64::from(plan.streams);

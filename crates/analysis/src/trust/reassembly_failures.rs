@@ -36,7 +36,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     let failed = FAILURES.iter().filter_map(|counter| host.growth(*counter));
     let failed = failed.fold(0, u64::saturating_add);
     (pieces > 1 && failed > 0).then(|| {
-        let text = format!(
+        let sentence = format!(
             "each datagram of {} is sent in {pieces} fragments (MTU {mtu}), and {} of \
             fragmentation or reassembly failed on {}; use -l {} or less",
             stream.block.expanded(),
@@ -44,7 +44,7 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
             words::host(host.role()),
             mtu.saturating_sub(network + UDP_HEADER)
         );
-        Finding::suspect(Some(host.role()), text)
+        Finding::suspect(Some(host.role()), sentence)
     })
 }
 

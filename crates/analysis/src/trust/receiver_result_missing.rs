@@ -19,12 +19,12 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let silent = test.flows.iter().filter(|flow| flow.outcome.delivered.is_none());
     silent
         .map(|flow| {
-            let text = format!(
+            let sentence = format!(
                 "{}the receiver reported no result, so that the rate is only the sender's; find \
                 out why, and run it again",
                 test.prefix(flow)
             );
-            Finding::invalid(Some(&flow.receiver()), text)
+            Finding::invalid(Some(&flow.receiver()), sentence)
         })
         .collect()
 }

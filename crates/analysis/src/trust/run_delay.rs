@@ -26,13 +26,13 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
         let (name, share) = (words::host(host.role()), percent(share));
         let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
         if run_delay::is_by_the_other_end(test, host) {
-            let text = format!("{fact}, as both ends share its CPUs; test between two hosts");
-            return Finding::note(Some(host.role()), text);
+            let sentence = format!("{fact}, as both ends share its CPUs; test between two hosts");
+            return Finding::note(Some(host.role()), sentence);
         }
         let quota =
             if run_delay::is_idle(host) { ", see whether it has a quota (cpu.max)" } else { "" };
-        let text = format!("{fact}; stop what else runs there{quota}, or choose CPUs (--cpus)");
-        Finding::suspect(Some(host.role()), text)
+        let sentence = format!("{fact}; stop what else runs there{quota}, or choose CPUs (--cpus)");
+        Finding::suspect(Some(host.role()), sentence)
     })
 }
 

@@ -27,7 +27,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
         (true, _) | (false, Cause::Worker(_)) => Stamp::Suspect,
         (false, _) => Stamp::Valid,
     };
-    let text = format!(
+    let sentence = format!(
         "{}{} sent {} of the requested {asked} ({}): {}",
         test.prefix(flow),
         words::host(&role),
@@ -35,7 +35,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
         percent(kept),
         cause.in_words(test.is_udp())
     );
-    Some(Finding::Reason { stamp, host: Some(role), text })
+    Some(Finding::Reason { stamp, host: Some(role), text: sentence })
 }
 
 /// What kept the sender from its rate, as far as it shows.

@@ -40,7 +40,7 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
         return None;
     }
     let role = flow.sender();
-    let text = format!(
+    let sentence = format!(
         "{}bursts of up to {} datagrams, {} at the rate of a stream; use --pacing even, and \
         --engine sendmmsg for separate datagrams",
         test.prefix(flow),
@@ -50,9 +50,9 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let is_asked = at_once <= asked;
     let is_long = takes >= HARMFUL && !is_asked;
     Some(if is_long {
-        Finding::suspect(Some(&role), text)
+        Finding::suspect(Some(&role), sentence)
     } else {
-        Finding::note(Some(&role), text)
+        Finding::note(Some(&role), sentence)
     })
 }
 

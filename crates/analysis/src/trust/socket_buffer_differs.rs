@@ -26,12 +26,12 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let here = here(test, asked);
     let there = there(test, asked);
     let tuning = (!test.is_udp()).then(|| {
-        let text = format!(
+        let sentence = format!(
             "-w {} switched the kernel's own tuning of TCP buffers off; leave it out to see what \
              that reaches",
             asked.bytes()
         );
-        Finding::note(None, text)
+        Finding::note(None, sentence)
     });
     here.into_iter().chain(there).chain(tuning).collect()
 }
@@ -47,13 +47,13 @@ fn here(test: &Test<'_>, asked: ByteSize) -> Option<Finding> {
     let most = test.host(&Role::Here).and_then(|host| host.setting(name));
     let got = ByteSize::from_bytes(got);
     let why = most.map_or_else(String::new, |most| format!(" ({name} = {})", count(most)));
-    let text = format!(
+    let sentence = format!(
         "asked for a socket buffer of {}, the kernel gave {}{why}; sysctl -w {name}={} on this host",
         asked.expanded(),
         got.expanded(),
         asked.bytes()
     );
-    Some(Finding::suspect(Some(&Role::Here), text))
+    Some(Finding::suspect(Some(&Role::Here), sentence))
 }
 
 /// The server's buffers are not told, but what it may have at most is.
@@ -62,14 +62,14 @@ fn there(test: &Test<'_>, asked: ByteSize) -> Option<Finding> {
     let sends = test.flows.iter().any(|flow| flow.sender() == Role::Peer);
     let name = if sends { "net.core.wmem_max" } else { "net.core.rmem_max" };
     let most = host.setting(name).filter(|most| *most < asked.bytes())?;
-    let text = format!(
+    let sentence = format!(
         "asked for a socket buffer of {}, the server's kernel gives {} at most ({name}); sysctl -w \
          {name}={} there",
         asked.expanded(),
         ByteSize::from_bytes(most).expanded(),
         asked.bytes()
     );
-    Some(Finding::suspect(Some(&Role::Peer), text))
+    Some(Finding::suspect(Some(&Role::Peer), sentence))
 }
 
 #[cfg(test)]

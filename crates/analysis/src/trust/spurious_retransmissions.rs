@@ -22,7 +22,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         let spurious = tcp.spurious_segments.min(tcp.retransmitted_segments);
         let part = share(spurious, tcp.retransmitted_segments);
         (spurious >= LEAST && part > 0.5).then(|| {
-            let text = format!(
+            let sentence = format!(
                 "{}{} of {} ({}) were spurious: segments were reordered, or acknowledgements \
                 late; keep the flow on one queue and one path (RPS, bonds, multipath)",
                 test.prefix(flow),
@@ -30,7 +30,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
                 counted(tcp.retransmitted_segments, "retransmitted segment"),
                 percent(part)
             );
-            Finding::note(Some(&flow.sender()), text)
+            Finding::note(Some(&flow.sender()), sentence)
         })
     };
     test.flows.iter().filter_map(of).collect()

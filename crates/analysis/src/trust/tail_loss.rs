@@ -20,14 +20,18 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     let tails = test.flows.iter().filter_map(|flow| {
         let ledger = flow.account.ledger.as_ref()?;
         let tail = ledger.tail.filter(|tail| tail.saturating_mul(NOTICED) > ledger.sent)?;
-        let text = format!(
+        let sentence = format!(
             "{}tail loss: {} sent after the last one that arrived; see whether a lower rate \
              (-b) loses them too",
             test.prefix(flow),
             counted(tail, "datagram")
         );
         let share = tail as f64 / ledger.sent.max(1) as f64;
-        Some(if share > BROKEN { Finding::suspect(None, text) } else { Finding::note(None, text) })
+        Some(if share > BROKEN {
+            Finding::suspect(None, sentence)
+        } else {
+            Finding::note(None, sentence)
+        })
     });
     tails.collect()
 }

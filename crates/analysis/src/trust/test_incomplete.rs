@@ -26,10 +26,10 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
         Ending::Completed => broken(record).into_iter().collect(),
         Ending::Interrupted => {
             let ran = show_duration(record.course().span(true));
-            let text = format!(
+            let sentence = format!(
                 "the numbers are partial: the run was interrupted after {ran}; run it to its end"
             );
-            vec![Finding::suspect(None, text)]
+            vec![Finding::suspect(None, sentence)]
         }
         Ending::Failed { error } => {
             vec![Finding::invalid(

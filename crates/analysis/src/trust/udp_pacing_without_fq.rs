@@ -29,13 +29,13 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
     let role = flow.sender();
     let host = test.host(&role)?;
     let (interface, queue) = host.interfaces().iter().find_map(|name| unpaced(host, name))?;
-    let text = format!(
+    let sentence = format!(
         "the kernel of {} was asked to pace, and {interface} has {queue}, which does not pace \
         UDP; tc qdisc \
          replace dev {interface} root fq, or let linerate keep the rate (-b)",
         words::host(&role)
     );
-    Some(Finding::suspect(Some(&role), text))
+    Some(Finding::suspect(Some(&role), sentence))
 }
 
 /// An interface whose qdiscs are known and none is `fq`: below `mq` it is no root.

@@ -18,10 +18,10 @@ pub(crate) const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(test: &Test<'_>) -> Vec<Finding> {
-    let text = software_path::kind(test).map(|kind| {
+    let sentence = software_path::kind(test).map(|kind| {
         format!("virtual link ({kind}): not a hardware result; test between two hosts for that")
     });
-    text.map(|text| Finding::note(None, text)).into_iter().collect()
+    sentence.map(|sentence| Finding::note(None, sentence)).into_iter().collect()
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ pub(crate) const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(test: &Test<'_>) -> Vec<Finding> {
-    let texts = test.flows.iter().filter_map(|flow| text(test, flow));
-    texts.map(|text| Finding::note(None, text)).collect()
+    let texts = test.flows.iter().filter_map(|flow| sentence(test, flow));
+    texts.map(|sentence| Finding::note(None, sentence)).collect()
 }
 
-fn text(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
+fn sentence(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let steady = flow.account.steady?;
     let (rate, whole) = (steady.rate.bits_per_second(), steady.whole.bits_per_second());
     if rate.abs_diff(whole) as f64 <= NOTICED * rate as f64 {

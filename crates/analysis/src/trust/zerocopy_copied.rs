@@ -36,12 +36,12 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
         0 => String::new(),
         some => format!(", and {} were written instead, {REFUSED}", count(some)),
     };
-    let text = format!(
+    let sentence = format!(
         "{}of {} zero-copy sends {share}{written}; measure over a device with scatter-gather",
         test.prefix(flow),
         count(sends.sends)
     );
-    Some(Finding::note(Some(&role), text))
+    Some(Finding::note(Some(&role), sentence))
 }
 
 /// What the kernel runs short of when it answers `ENOBUFS` (msg_zerocopy.rst).

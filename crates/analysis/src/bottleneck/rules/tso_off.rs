@@ -80,5 +80,5 @@ const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| super::switch(record, &measurement::Role::Here, "tx-tcp-segmentation", "off"))
     .silent(|record| {
-        super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off")
+        super::switch(record, &measurement::Role::Here, "tx-tcp6-segmentation", "off");
     });
