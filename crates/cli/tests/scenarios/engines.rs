@@ -50,7 +50,10 @@ fn an_engine_that_cannot_be_used_is_an_error_here_and_replaced_there() {
     let server = Server::start();
     let options = "-t 1s -b 50M -l 40000 --engine gso";
     let finished = test(&server, &format!("--udp --send {options}"));
-    finished.assert_refusal(1, &["cannot use engine 'gso'", "a GSO packet would hold only one such datagram"]);
+    finished.assert_refusal(
+        1,
+        &["cannot use engine 'gso'", "a GSO packet would hold only one such datagram"],
+    );
     let finished = test(&server, &format!("--udp --receive {options}"));
     finished.assert_success();
     let note = "gso cannot be used, sendmmsg was: a GSO packet would hold only one such datagram";
