@@ -79,6 +79,9 @@ fn acts(flags: &DemoFlags) -> Result<Vec<Act>, UsageError> {
     let mut small = draft(flags, Transport::Udp, Direction::Send);
     small.options.rate = Some(at(1, 2));
     (small.options.window, small.options.block) = (Some(SMALL_BUFFER), Some(SMALL_DATAGRAM));
+    // A quick reader takes one datagram before the next arrives, at whatever rate: a burst that
+    // the buffer cannot hold is lost on any machine.
+    small.options.burst = Some(BURST);
     // Each datagram on its own: that is how a buffer of this size is too small.
     small.options.engines = [&SENDMMSG, &RECVMMSG].map(EngineName::from).to_vec();
     let mut hasty = draft(flags, Transport::Udp, Direction::Send);
@@ -91,7 +94,11 @@ fn acts(flags: &DemoFlags) -> Result<Vec<Act>, UsageError> {
             vec![check(crowded)?],
             Needs::Link,
         ),
-        act(format!("A receive buffer of {SMALL_BUFFER}:"), vec![check(small)?], Needs::Nothing),
+        act(
+            format!("A receive buffer of {SMALL_BUFFER}, and bursts of {BURST} datagrams:"),
+            vec![check(small)?],
+            Needs::Nothing,
+        ),
         act(
             format!("A rate that cannot be kept, {}:", at(10, 1)),
             vec![check(hasty)?],
@@ -254,4 +261,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Together they fill the queue of the link.
 const STREAMS: u16 = 64;
 const SMALL_BUFFER: ByteSize = ByteSize::from_bytes(4096);
+/// At 1,000 bytes four times the buffer, and within what the link passes at once.
+const BURST: u32 = 16;
 const SMALL_DATAGRAM: ByteSize = ByteSize::from_bytes(1000);
