@@ -1,7 +1,7 @@
 //! Ports: free ones, and waiting until a server listens.
 
 use std::fs;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,11 +23,12 @@ pub fn free() -> Result<u16> {
     (0..1000).map(|_| next()).find(|port| is_free(*port)).context("cannot find a free port")
 }
 
+/// Without binding it: a child that another thread forks meanwhile would hold the socket until
+/// its exec.
 fn is_free(port: u16) -> bool {
-    let v4 = (Ipv4Addr::UNSPECIFIED, port);
-    let tcp =
-        TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).is_ok() || TcpListener::bind(v4).is_ok();
-    tcp && UdpSocket::bind(v4).is_ok()
+    let is_at_it =
+        |line: &str| line.split_whitespace().nth(1).is_some_and(|local| is_at(local, port));
+    !socket_tables(&["tcp", "tcp6", "udp", "udp6"]).lines().any(is_at_it)
 }
 
 /// Waits until a server listens on a TCP port of `host`, or of this host, without connecting.
@@ -73,23 +74,31 @@ fn connect(address: SocketAddr) -> Result<()> {
     }
 }
 
-/// Whether a program of the host listens on a port (proc_pid_net(5)).
+/// Whether a program of the host listens on a port.
 fn listens(host: Option<&Host>, port: u16) -> Result<bool> {
-    let read = || {
-        ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"]
-            .map(|path| fs::read_to_string(path).unwrap_or_default())
-    };
+    let read = || socket_tables(&["tcp", "tcp6"]);
     let tables = match host {
         Some(host) => host.run(read)?,
         None => read(),
     };
-    Ok(tables.iter().flat_map(|table| table.lines()).any(|line| is_listener(line, port)))
+    Ok(tables.lines().any(|line| is_listener(line, port)))
 }
 
 fn is_listener(line: &str, port: u16) -> bool {
     let mut fields = line.split_whitespace().skip(1);
-    let local = fields.next().unwrap_or_default();
-    local.ends_with(&format!(":{port:04X}")) && fields.nth(1) == Some(LISTEN)
+    is_at(fields.next().unwrap_or_default(), port) && fields.nth(1) == Some(LISTEN)
+}
+
+/// Whether a local address of a socket table has a port.
+fn is_at(local_address: &str, port: u16) -> bool {
+    local_address.ends_with(&format!(":{port:04X}"))
+}
+
+/// The sockets of this thread's network namespace, a line each (proc_pid_net(5)). A table that
+/// the kernel does not have holds none.
+fn socket_tables(names: &[&str]) -> String {
+    let read = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+    names.iter().map(|name| read(name).unwrap_or_default()).collect()
 }
 
 /// `TCP_LISTEN` of include/net/tcp_states.h.
@@ -100,6 +109,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
     use std::process::Command;
 
     use super::*;
