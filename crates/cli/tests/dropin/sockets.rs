@@ -92,15 +92,31 @@ fn multipath_tcp_is_asked_for_at_both_ends() {
 
 #[test]
 fn without_delay_each_block_is_a_segment() {
-    let Some(with_delay) = joined_blocks("") else { return };
-    let without_delay = joined_blocks("-N").expect("a capture");
-    assert!(with_delay >= 3, "{with_delay}");
-    assert!(without_delay * 3 < with_delay, "{without_delay} {with_delay}");
+    let Some(with_delay) = whole_blocks("") else { return };
+    let without_delay = whole_blocks("-N").expect("a capture");
+    assert!(with_delay.joined >= 3, "{with_delay:?}");
+    assert!(without_delay.joined * 5 < without_delay.single, "{without_delay:?}");
+    let (with_delay, without_delay) = (with_delay.mean(), without_delay.mean());
+    assert!(with_delay > 1.5 * without_delay, "{with_delay} {without_delay} blocks a segment");
 }
 
-/// How many segments are of several blocks. Nothing reads them, so that the kernel
-/// delays what it acknowledges, and TCP waits for that (RFC 896) unless told otherwise.
-fn joined_blocks(option: &str) -> Option<usize> {
+/// Segments of one block, segments of several, and the blocks in all of them.
+#[derive(Debug, Default)]
+struct WholeBlocks {
+    single: u64,
+    joined: u64,
+    blocks: u64,
+}
+
+impl WholeBlocks {
+    fn mean(&self) -> f64 {
+        self.blocks as f64 / (self.single + self.joined) as f64
+    }
+}
+
+/// The segments of whole blocks. Nothing reads them, so that the kernel delays what it
+/// acknowledges, and TCP waits for that (RFC 896) unless `TCP_NODELAY` is set.
+fn whole_blocks(option: &str) -> Option<WholeBlocks> {
     let server = Server::start("");
     let capture = Capture::on_loopback(&format!("tcp dst port {}", server.port))?;
     let options = format!("-l 100 -b 400k -t 20 -i 0.2 {option}");
@@ -109,9 +125,17 @@ fn joined_blocks(option: &str) -> Option<usize> {
     server.running.signal("STOP");
     std::thread::sleep(Duration::from_millis(600));
     drop(client);
-    let packets = capture.packets();
-    let whole_blocks = packets.iter().filter(|packet| packet.length % 100 == 0);
-    Some(whole_blocks.filter(|packet| packet.length > 100).count())
+    let mut counted = WholeBlocks::default();
+    for packet in capture.packets().iter().filter(|packet| packet.length % 100 == 0) {
+        let blocks = u64::try_from(packet.length).expect("a length") / 100;
+        counted.blocks += blocks;
+        match blocks {
+            0 => {}
+            1 => counted.single += 1,
+            _ => counted.joined += 1,
+        }
+    }
+    Some(counted)
 }
 
 /// A stream at each end has all of these words in its line of ss(8).
