@@ -1,10 +1,12 @@
-//! All of cargo's tests. A target that fails is run once more, test after test: on a machine
-//! that others keep busy for a moment a test of times may fail, one that is broken fails twice.
+//! All of cargo's tests. A test that fails is run once more, alone: on a machine that others keep
+//! busy for a moment a test of times may fail, one that is broken fails twice.
 
-use std::io::{BufRead, BufReader};
+use std::fmt::{self, Display, Formatter};
+use std::io::{self, BufRead, BufReader};
+use std::mem;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::command;
 use crate::output::{pass_on, say};
@@ -25,57 +27,126 @@ pub(super) fn run_quick(workspace: &Workspace) -> Result<()> {
 fn run_targets(workspace: &Workspace, chosen: &[&str]) -> Result<()> {
     let mut cargo = command::cargo(["test", "--no-fail-fast"]);
     say(format!("$ cargo test --no-fail-fast {}", chosen.join(" ")));
-    let (succeeded, told) = run_and_listen(cargo.args(chosen).current_dir(&workspace.root))?;
+    let (succeeded, lines) = run_and_listen(cargo.args(chosen).current_dir(&workspace.root))?;
     if succeeded {
         return Ok(());
     }
-    let failed = failed_targets(&told);
-    ensure!(!failed.is_empty(), "cargo test failed, and names no target that did");
-    say(format!("\n-- once more, test after test: {}", failed.join("; ")));
-    for target in &failed {
+    let failures = failures(&lines);
+    ensure!(!failures.is_empty(), "cargo test failed, and names no target that did");
+    for failure in &failures {
+        say(format!("\n-- once more, alone: {failure}"));
         let mut cargo = command::cargo(["test"]);
-        cargo.args(target.split_whitespace()).args(["--", "--test-threads=1"]);
-        command::run(cargo.current_dir(&workspace.root))
-            .with_context(|| format!("it failed twice: cargo test {target}"))?;
+        command::run(cargo.args(failure.arguments()).current_dir(&workspace.root))
+            .with_context(|| format!("it failed twice: {failure}"))?;
     }
-    say(format!("-- failed the first time, passed alone: {}", failed.join("; ")));
+    for failure in &failures {
+        say(format!("-- failed the first time, passed alone: {failure}"));
+    }
     Ok(())
 }
 
-/// Whether a command succeeded, and what it said on standard error, which is shown as well.
+/// Whether a command succeeded, and the lines that it printed, which are shown as well.
 fn run_and_listen(command: &mut Command) -> Result<(bool, Vec<String>)> {
-    let mut child = command.stderr(Stdio::piped()).spawn().context("cannot run cargo")?;
-    let Some(stderr) = child.stderr.take() else { bail!("cargo has no standard error") };
-    let mut told = Vec::new();
-    for line in BufReader::new(stderr).lines() {
+    let (reader, writer) = io::pipe().context("cannot make a pipe")?;
+    command.stdout(writer.try_clone().context("cannot make a pipe")?).stderr(writer);
+    let child = command.spawn().context("cannot run cargo");
+    // The command holds the ends that write: without this the lines would have no end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut lines = Vec::new();
+    for line in BufReader::new(reader).lines() {
         let line = line.context("cannot read what cargo says")?;
         pass_on(&line);
-        told.push(line);
+        lines.push(line);
     }
-    Ok((child.wait().context("cannot wait for cargo")?.success(), told))
+    Ok((child?.wait().context("cannot wait for cargo")?.success(), lines))
 }
 
-/// What cargo lists at its end, each between backticks: `-p linerate-dataplane --test streams`.
-fn failed_targets(told: &[String]) -> Vec<String> {
-    let listed = told.iter().filter_map(|line| line.trim().strip_prefix('`')?.strip_suffix('`'));
-    let targets = listed.filter(|target| target.starts_with("-p "));
-    targets.map(str::to_owned).collect()
+/// A target with tests that failed.
+#[derive(Debug, PartialEq, Eq)]
+struct Failure<'a> {
+    /// As cargo names it: `-p linerate-dataplane --test streams`.
+    target: &'a str,
+    /// None: the target did not get so far as to say.
+    tests: Vec<&'a str>,
+}
+
+impl Failure<'_> {
+    /// The target is chosen within the workspace, for which it is built already: the features
+    /// of dependencies are others for a package of its own.
+    fn arguments(&self) -> Vec<&str> {
+        let is_integration_test = self.target.contains(" --test ");
+        let target = self.target.split_whitespace().skip(if is_integration_test { 2 } else { 0 });
+        let workspace = is_integration_test.then_some("--workspace");
+        let options = ["--", "--test-threads=1"].into_iter();
+        let tests = (!self.tests.is_empty()).then_some("--exact");
+        workspace
+            .into_iter()
+            .chain(target)
+            .chain(options)
+            .chain(tests)
+            .chain(self.tests.iter().copied())
+            .collect()
+    }
+}
+
+impl Display for Failure<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "cargo test {}", self.arguments().join(" "))
+    }
+}
+
+/// A target prints its tests, and cargo after it that one failed.
+fn failures(lines: &[String]) -> Vec<Failure<'_>> {
+    let mut failures = Vec::new();
+    let mut tests = Vec::new();
+    for line in lines {
+        let failed = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
+        tests.extend(failed.filter(|name| !name.contains(' ')));
+        if line.trim_start().starts_with("Running ") {
+            tests.clear();
+        }
+        let target = line.strip_prefix("error: test failed, to rerun pass `");
+        if let Some(target) = target.and_then(|rest| rest.strip_suffix('`')) {
+            failures.push(Failure { target, tests: mem::take(&mut tests) });
+        }
+    }
+    failures
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LINES: &str = "     Running tests/streams.rs (target/debug/deps/streams-1)
+test sends ... ok
+test many::receive ... FAILED
+error: test failed, to rerun pass `-p linerate-dataplane --test streams`
+     Running unittests src/lib.rs (target/debug/deps/mars-2)
+error: test failed, to rerun pass `-p linerate-mars --lib`
+error: 2 targets failed:
+    `-p linerate-dataplane --test streams`
+    `-p linerate-mars --lib`";
+
     #[test]
-    fn cargo_lists_the_targets_that_failed() {
-        let told = "   Running `target/debug/deps/streams-1`\n\
-                    error: test failed, to rerun pass `-p linerate-dataplane --test streams`\n\
-                    error: 2 targets failed:\n    `-p linerate-dataplane --test streams`\n    \
-                    `-p linerate --test scenarios`\n";
-        let told: Vec<_> = told.lines().map(str::to_owned).collect();
+    fn each_target_that_failed_has_its_tests() {
+        let lines: Vec<_> = LINES.lines().map(str::to_owned).collect();
+        let failures = failures(&lines);
+        let again: Vec<_> = failures.iter().map(ToString::to_string).collect();
         assert_eq!(
-            failed_targets(&told),
-            ["-p linerate-dataplane --test streams", "-p linerate --test scenarios"]
+            again,
+            [
+                "cargo test --workspace --test streams -- --test-threads=1 --exact many::receive",
+                "cargo test -p linerate-mars --lib -- --test-threads=1",
+            ]
         );
+    }
+
+    #[test]
+    fn what_a_command_prints_is_kept_in_its_order() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo one; echo two >&2; echo three; exit 3"]);
+        let (succeeded, lines) = run_and_listen(&mut shell).expect("a shell");
+        assert!(!succeeded);
+        assert_eq!(lines, ["one", "two", "three"]);
     }
 }
