@@ -27,7 +27,7 @@ fn judge(parser: Parser, input: &[u8]) {
     }
     let at = (0..ROWS as u64).map(linerate_measurement::Timestamp::from_nanos);
     let mut series = Series::new(at.collect());
-    reading.settle(ROWS, &mut series, &mut Vec::new());
+    reading.append_to(ROWS, &mut series, &mut Vec::new());
     assert!(series.is_whole());
 }
 

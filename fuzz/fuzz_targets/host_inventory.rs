@@ -5,12 +5,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use linerate_fuzz::memory;
-use linerate_host::inventory::{cores, cpuinfo, irqs, limits, lists, of, options, routes, told};
+use linerate_host::inventory::{
+    self, answers, cores, cpuinfo, irqs, limits, lists, options, routes,
+};
 use linerate_host::{Archive, Entry, Tree};
 use linerate_linux::netlink::ethtool;
 
 fuzz_target!(|bytes: &[u8]| {
-    memory::bounded(bytes.len(), || answers(bytes));
+    memory::bounded(bytes.len(), || ethtool_messages(bytes));
     let text = String::from_utf8_lossy(bytes);
     memory::bounded(bytes.len(), || files(&text));
     if let Some(unpacked) = options::unpack(bytes) {
@@ -31,14 +33,14 @@ fn files(text: &str) {
     assert!(lists::list(text).is_sorted() && lists::mask(text).is_sorted());
     _ = (limits::groups(text), limits::mounts(text), options::read(text));
     _ = (routes::routes(text, true), routes::routes(text, false));
-    if let Ok(told) = serde_json::from_str::<told::Told>(text) {
-        let again = serde_json::to_string(&told).expect("serialises");
-        assert_eq!(serde_json::from_str::<told::Told>(&again).expect("reads"), told);
+    if let Ok(answers) = serde_json::from_str::<answers::KernelAnswers>(text) {
+        let again = serde_json::to_string(&answers).expect("serialises");
+        assert_eq!(serde_json::from_str::<answers::KernelAnswers>(&again).expect("reads"), answers);
     }
 }
 
 /// What ethtool answers, as the attributes of netlink.
-fn answers(bytes: &[u8]) {
+fn ethtool_messages(bytes: &[u8]) {
     _ = (ethtool::rings(bytes), ethtool::channels(bytes), ethtool::features(bytes));
     _ = (ethtool::LinkModes::read(bytes), ethtool::Coalescing::read(bytes));
     _ = (ethtool::Pause::read(bytes), ethtool::EnergyEfficiency::read(bytes));
@@ -49,11 +51,11 @@ fn whole(bytes: &[u8]) {
     let files = FILES.map(|path| (path.to_owned(), Entry::File(bytes.to_vec())));
     let link =
         ("sys/class/net/eth0/device".to_owned(), Entry::Link("../../../devices/a".to_owned()));
-    let tree = Tree::archived(Archive::of(files.into_iter().chain([link])));
-    let (inventory, _) = of(&tree);
+    let tree = Tree::archived(Archive::from_entries(files.into_iter().chain([link])));
+    let (inventory, _) = inventory::read(&tree);
     assert!(inventory.cpus.len() >= 2);
     if let Ok(archive) = Archive::read(bytes) {
-        _ = of(&Tree::archived(archive));
+        _ = inventory::read(&Tree::archived(archive));
     }
 }
 

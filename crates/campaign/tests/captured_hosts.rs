@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host::Tree;
-use host::inventory::of;
+use host::inventory::read;
 use linerate_campaign::diagnose;
 use measurement::verdict::Finding;
 use measurement::{Certainty, RuleId};
@@ -13,7 +13,7 @@ fn tree(name: &str) -> PathBuf {
 }
 
 fn findings(name: &str) -> Vec<Finding> {
-    let (inventory, gaps) = of(&Tree::captured(&tree(name)));
+    let (inventory, gaps) = read(&Tree::captured(&tree(name)));
     diagnose(inventory, gaps)
 }
 

@@ -1,4 +1,4 @@
-//! What a look at this host costs, and which of its collectors: as CPU time of one look.
+//! Prints what a sample of this host costs, in all and by collector, as CPU time.
 //!
 //! `cargo run --release -p linerate-host --example look [INTERFACE…]`
 
@@ -25,9 +25,12 @@ fn main() {
         let failed = (1..=LOOKS).any(|row| look(row).is_err());
         let cost = thread_cpu().saturating_sub(started) / LOOKS_TAKEN;
         let counters = reading.counters().count() + reading.gauges().count();
-        let told = outcome.map_or_else(|gap| gap.why, |told| format!("{told:?}"));
+        let outcome = outcome.map_or_else(|gap| gap.why, |outcome| format!("{outcome:?}"));
         let failed = if failed { "failed" } else { "" };
-        println!("{:>12} {cost:>12.1?} {counters:>6} {told} {failed}", collector.family().as_str());
+        println!(
+            "{:>12} {cost:>12.1?} {counters:>6} {outcome} {failed}",
+            collector.family().as_str()
+        );
     }
     let mut watch = Watch::new(Tree::live(), subject);
     let started = thread_cpu();

@@ -1,33 +1,32 @@
-//! A host as one file: the files that inventory and collectors read, once, and what the
-//! kernel answered beside them. Whoever has it sees what this host has.
+//! Captures a host to one file: every file that inventory and collectors read, and the answers of
+//! the kernel. Read as a tree it has the inventory of this host.
 
 use std::io::{self, Write};
 
 use measurement::Timestamp;
 
-use crate::inventory::answers::answers;
-use crate::inventory::told::{self, Told};
+use crate::inventory::answers::{self, KernelAnswers};
 use crate::{Entry, Subject, Tree, Watch, inventory};
 
 mod mask;
 
 use mask::Mask;
 
-/// What was captured.
+/// A captured host: files and answers of the kernel.
 #[derive(Clone, Debug)]
 pub struct Capture {
     entries: Vec<(String, Entry)>,
-    told: Told,
+    answers: KernelAnswers,
 }
 
 impl Capture {
-    /// Reads this host, as the calling thread sees it.
+    /// Reads this host, as the calling thread sees it. What cannot be read is left out.
     pub fn take() -> Self {
         let tree = Tree::recording();
-        let told = answers(&tree);
+        let answers = KernelAnswers::read(&tree);
         // Whatever these read is kept; what they make of it is not.
-        _ = inventory::with(&tree, told.clone());
-        let interfaces = told.interfaces.iter().map(|one| one.interface.name.clone());
+        _ = inventory::read_with(&tree, answers.clone());
+        let interfaces = answers.interfaces.iter().map(|one| one.interface.name.clone());
         let subject = Subject { interfaces: interfaces.collect(), ..Subject::default() };
         Watch::new(tree.clone(), subject).look(Timestamp::from_nanos(0));
         let mut entries = tree.recorded();
@@ -36,39 +35,39 @@ impl Capture {
                 *bytes = only_groups(bytes);
             }
         }
-        Self { entries, told }
+        Self { entries, answers }
     }
 
-    /// Replaces what tells whose host it is: names, addresses and the boot id. The same
-    /// address has the same stand-in everywhere.
+    /// Replaces what identifies the host: its name, network addresses, hardware addresses and the
+    /// boot id. An address has the same replacement everywhere.
     #[must_use]
     pub fn masked(mut self) -> Self {
         let mut mask = Mask::default();
-        mask.host(&mut self.told);
+        mask.host(&mut self.answers);
         for (path, entry) in &mut self.entries {
             mask.entry(path, entry);
         }
         self
     }
 
-    /// How many files there are.
+    /// Number of files, the one with the answers of the kernel included.
     pub fn files(&self) -> usize {
         let is_file = |entry: &&(String, Entry)| matches!(entry.1, Entry::File(_));
         self.entries.iter().filter(is_file).count() + 1
     }
 
-    /// Writes the archive (tar(5)). The same capture is always the same bytes.
+    /// Writes the capture as a tar(5) archive; two writes of a capture give the same bytes.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The error of `out`.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut archive = tar::Builder::new(out);
         for (path, entry) in &self.entries {
             append(&mut archive, path, entry)?;
         }
-        let mut told = serde_json::to_vec_pretty(&self.told)?;
-        told.push(b'\n');
-        append(&mut archive, told::PATH, &Entry::File(told))?;
+        let mut answers = serde_json::to_vec_pretty(&self.answers)?;
+        answers.push(b'\n');
+        append(&mut archive, answers::PATH, &Entry::File(answers))?;
         archive.into_inner()?.flush()
     }
 }
@@ -94,7 +93,7 @@ fn append(archive: &mut tar::Builder<impl Write>, path: &str, entry: &Entry) -> 
     }
 }
 
-/// What else is mounted, and from which servers, is nobody's business.
+/// Keeps the mounts of control groups only: others may name servers and paths that are private.
 fn only_groups(mounts: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(mounts);
     let is_group = |line: &&str| line.contains(" - cgroup");

@@ -1,4 +1,4 @@
-//! What a host counts: a file for each thing that is read.
+//! Collectors: readers of the counters and gauges of a host; a source file for each family.
 //!
 //! A parser takes the text of a file and nothing else, so that it runs on what was captured
 //! on another host. Names of counters and gauges are part of a record: analysis looks them
@@ -32,34 +32,37 @@ use measurement::host::{Family, counter};
 
 use crate::{Reading, Subject, Tree};
 
-/// Reads one thing.
+/// Reader of a family of counters and gauges.
 pub trait Collector: Send {
-    /// The first part of the names of what it reads, e.g. [`Family::SOFTNET`].
+    /// The family of its counters, which is the first part of their names, e.g.
+    /// [`Family::SOFTNET`].
     fn family(&self) -> Family;
 
-    /// Reads it now.
+    /// Reads all counters and gauges of the family now, and records them in `into`.
     ///
     /// # Errors
-    /// What could not be read, and why.
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap>;
+    /// A gap with the reason if nothing could be read: the kernel does not have the source, it
+    /// refused, or no file of a captured tree has it.
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap>;
 
-    /// Reads of these threads too (gettid(2)), if it reads of threads.
+    /// Reads the counters of these threads of this process too (gettid(2)). Collectors that read
+    /// nothing of threads ignore it.
     fn follow_threads(&mut self, threads: &[i32]) {
         _ = threads;
     }
 }
 
-/// Whether a collector had anything to read.
+/// How complete a successful read of a collector was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// It read all of its family: what it did not put into a reading did not change.
-    Something,
-    /// There is nothing yet, e.g. no thread to follow.
+pub enum ReadOutcome {
+    /// All of the family was read: a counter that was not recorded did not change.
+    Complete,
+    /// There was nothing to read yet, e.g. no thread to follow.
     Nothing,
 }
 
-/// Every collector: a new one gets its line here. What is dropped and what is run come
-/// first, as close to the time of the look as can be; what may sleep comes last.
+/// Every collector, for a test with this `subject`. Counters of drops and of CPU time come first,
+/// as close to the time of the sample as can be; collectors that may sleep come last.
 pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(snmp::Snmp::default()),
@@ -69,7 +72,7 @@ pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
         Box::new(qdisc::Disciplines::default()),
         Box::new(softnet::Softnet::default()),
         Box::new(cpu::Cpus::default()),
-        Box::new(task::Tasks::of(&subject.threads)),
+        Box::new(task::Tasks::for_threads(&subject.threads)),
         Box::new(process::Process::default()),
         Box::new(softirqs::Softirqs::default()),
         Box::new(interrupts::Interrupts::default()),
@@ -81,14 +84,15 @@ pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
         Box::new(cooling::Cooling::default()),
         Box::new(thermal::Thermal::default()),
         Box::new(frequency::Frequency::default()),
-        Box::new(nic::Nic::of(&subject.interfaces)),
+        Box::new(nic::Nic::for_interfaces(&subject.interfaces)),
     ]
 }
 
-/// Puts what a text says into a reading.
+/// Parser that records the counters and gauges in the text of a file.
 pub type Parser = fn(&str, &mut Reading);
 
-/// Every parser with the file that it reads: what a host may feed to this program.
+/// Every parser, with the path of a file that it reads, below the root: for tests that feed it
+/// other texts.
 pub const PARSERS: [(&str, Parser); 14] = [
     ("proc/stat", |text, into| cpu::parse(text, 100, into)),
     ("proc/net/softnet_stat", |text, into| softnet::parse(text, &[1, 3], into)),

@@ -1,16 +1,17 @@
-//! Which interface carries a test.
+//! Finds the interfaces that carry a test, by rtnetlink(7).
 
 use std::net::IpAddr;
 
 use linux::netlink::{LinkEntry, RouteSocket};
 
-/// The interface by which packets to `peer` leave, in the network namespace of the calling
-/// thread; empty if the kernel does not tell.
+/// Name of the interface by which packets to `peer` leave, by the routes of the calling thread's
+/// network namespace (rtnetlink(7)); empty if there is no route or the kernel does not answer.
 pub fn interfaces_towards(peer: IpAddr) -> Vec<String> {
     name_of_egress(peer).into_iter().collect()
 }
 
-/// Every interface of the calling thread's network namespace that is up, but for loopback.
+/// Names of the interfaces of the calling thread's network namespace that are up, without
+/// loopback; empty if the kernel does not answer.
 pub fn interfaces_with_links() -> Vec<String> {
     let links = RouteSocket::open().and_then(|mut route| route.links()).unwrap_or_default();
     let carries = |link: &LinkEntry| link.is_up() && !link.is_loopback();

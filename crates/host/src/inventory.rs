@@ -1,7 +1,7 @@
-//! What a host has: a file for each thing that is read.
+//! The inventory of a host: hardware, settings and limits; a source file for each part.
 //!
-//! Everything that can be read without privileges is read; what cannot is named as a gap,
-//! with what to do about it.
+//! Everything that can be read without privileges is read. What cannot be read becomes a
+//! [`Gap`] with the reason and a remedy.
 
 use std::io;
 
@@ -10,48 +10,49 @@ use measurement::{Gap, Inventory};
 use crate::Tree;
 
 pub mod answers;
-mod asked;
 pub mod cores;
 pub mod cpuinfo;
 mod cpus;
 mod interfaces;
 pub mod irqs;
+mod kernel_queries;
 pub mod limits;
 pub mod lists;
 pub mod options;
 pub mod routes;
 mod services;
 mod settings;
-pub mod told;
 
-use told::Told;
+use answers::KernelAnswers;
 
 /// Reads the inventory of a host, and the gaps: what could not be read, and why.
-pub fn of(tree: &Tree) -> (Inventory, Vec<Gap>) {
-    with(tree, answers::answers(tree))
+///
+/// Interfaces and routes are those of the calling thread's network namespace.
+pub fn read(tree: &Tree) -> (Inventory, Vec<Gap>) {
+    read_with(tree, KernelAnswers::read(tree))
 }
 
-/// Reads the inventory of a host with the answers `told`, which its kernel gave before, and
-/// the gaps: what could not be read, and why.
-pub fn with(tree: &Tree, told: Told) -> (Inventory, Vec<Gap>) {
+/// Reads the inventory of a host, with `answers` that its kernel gave earlier, and the gaps:
+/// what could not be read, and why.
+pub fn read_with(tree: &Tree, answers: KernelAnswers) -> (Inventory, Vec<Gap>) {
     let info = cpuinfo::read(&tree.text("proc/cpuinfo").unwrap_or_default());
-    let (interfaces, other_namespace) = interfaces::interfaces(tree, &told.interfaces);
+    let (interfaces, other_namespace) = interfaces::interfaces(tree, &answers.interfaces);
     let (irqs, no_irqs) = irqs::irqs(tree, &interfaces);
     let (settings, refused) = settings::settings(tree);
-    let (kernel_options, no_options) = options::options(tree, &told.kernel);
-    let gaps = told.gaps.into_iter().chain(other_namespace).chain(no_irqs);
+    let (kernel_options, no_options) = options::options(tree, &answers.kernel);
+    let gaps = answers.gaps.into_iter().chain(other_namespace).chain(no_irqs);
     let gaps = gaps.chain(refused).chain(no_options).collect();
     let inventory = Inventory {
-        host: told.host,
-        kernel: told.kernel,
-        architecture: told.architecture,
+        host: answers.host,
+        kernel: answers.kernel,
+        architecture: answers.architecture,
         model: model(tree, &info),
         boot: tree.value("proc/sys/kernel/random/boot_id"),
-        cpus: cpus::cpus(tree, &info, &told.misaligned),
+        cpus: cpus::cpus(tree, &info, &answers.misaligned),
         interfaces,
         irqs,
         settings,
-        routes: told.routes,
+        routes: answers.routes,
         services: services::services(tree),
         limits: limits::limits(tree),
         kernel_options,
@@ -59,8 +60,8 @@ pub fn with(tree: &Tree, told: Told) -> (Inventory, Vec<Gap>) {
     (inventory, gaps)
 }
 
-/// The board by the device tree, the machine by its firmware (DMI), or what the kernel
-/// writes beside the CPUs.
+/// The model of the machine: of the board by the device tree, else of the machine by its
+/// firmware (DMI), else by `/proc/cpuinfo`.
 fn model(tree: &Tree, info: &cpuinfo::CpuInfo) -> Option<String> {
     let of_firmware = || {
         let value = |file: &str| tree.value(&format!("sys/class/dmi/id/{file}"));
@@ -72,7 +73,7 @@ fn model(tree: &Tree, info: &cpuinfo::CpuInfo) -> Option<String> {
     of_board.or_else(of_firmware).or_else(|| info.model().map(str::to_owned))
 }
 
-/// Why something could not be read, and what to do.
+/// A gap with the reason why `what` could not be read, and a remedy.
 fn gap(what: impl Into<String>, error: &io::Error) -> Gap {
     let why = match error.kind() {
         io::ErrorKind::PermissionDenied => "not permitted: run linerate as root".to_owned(),

@@ -1,15 +1,16 @@
-//! This machine as evidence: what it has (`inventory`) and what it counts (`collectors`).
+//! Reads a host: its configuration (`inventory`) and its counters (`collectors`), live or from a
+//! captured tree.
 //!
-//! Everything is read below a root, so that a captured tree tells as much as `/` did.
-//! It reads and does not judge; nothing here changes the host.
+//! All files are read below a root, so that a captured tree reads as `/` did. This crate does
+//! not judge what it reads and changes nothing on the host.
 
 #![forbid(unsafe_code)]
 
 pub mod capture;
 pub mod collectors;
-mod discretion;
 mod egress;
 pub mod inventory;
+mod peer_evidence;
 mod profile;
 mod reading;
 mod source;
@@ -17,9 +18,9 @@ mod subject;
 mod tree;
 mod watch;
 
-pub use discretion::{for_a_peer, for_the_way};
 pub use egress::{interfaces_towards, interfaces_with_links};
-pub use profile::Vantage;
+pub use peer_evidence::{limit_size, limit_to_test};
+pub use profile::PerfAccess;
 pub use reading::Reading;
 pub use subject::Subject;
 pub use tree::{Archive, Entry, Tree};

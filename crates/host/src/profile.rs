@@ -1,12 +1,12 @@
-//! Where the CPUs of this host are found while it is watched: samples, in the names of its
-//! kernel. What they mean is another's work.
+//! Profiles the CPUs of this host by samples of perf_event_open(2), and resolves the symbols of
+//! its kernel. The crate `analysis` interprets them.
 
+mod mapped_files;
 mod names;
-mod programs;
+mod perf_access;
+mod processes;
 mod rows;
-mod tally;
-mod tasks;
-mod vantage;
+mod sample_counts;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use linux::perf::{PerfError, Sampler, Scope};
 use measurement::{Gap, Profile};
 
 use names::Names;
-use tally::Tally;
+use sample_counts::SampleCounts;
 
-pub use vantage::Vantage;
+pub use perf_access::PerfAccess;
 
-/// Takes samples for one test.
+/// Profiler for one test.
 #[derive(Debug)]
 pub(crate) struct Profiler {
-    vantage: Arc<Vantage>,
+    perf_access: Arc<PerfAccess>,
     sampler: Sampler,
-    tally: Tally,
+    counts: SampleCounts,
     began: Option<Duration>,
     span: Duration,
     lost_before: u64,
@@ -34,20 +34,20 @@ pub(crate) struct Profiler {
 }
 
 impl Profiler {
-    /// Is ready to begin. `threads` are those that run the test, of this process: where no
-    /// more is allowed they are looked at alone.
-    pub(crate) fn new(vantage: Arc<Vantage>, threads: &[i32]) -> Result<Self, Gap> {
-        let sampler = vantage.lend(threads).map_err(|refusal| refused(&refusal))?;
+    /// Prepares a profile of all CPUs, or, where that is not permitted, of the `threads` of this
+    /// process that run the test.
+    pub(crate) fn new(perf_access: Arc<PerfAccess>, threads: &[i32]) -> Result<Self, Gap> {
+        let sampler = perf_access.take_sampler(threads).map_err(|refusal| refused(&refusal))?;
         let lost_before = sampler.lost();
         let mut gaps = Vec::new();
         if sampler.scope() == Scope::Threads {
             gaps.push(gap("profile of other processes", &PerfError::NotPermitted.to_string()));
         }
-        let (tally, began, span, profile) = (Tally::default(), None, Duration::ZERO, None);
-        Ok(Self { vantage, sampler, tally, began, span, lost_before, profile, gaps })
+        let (counts, began, span, profile) = (SampleCounts::default(), None, Duration::ZERO, None);
+        Ok(Self { perf_access, sampler, counts, began, span, lost_before, profile, gaps })
     }
 
-    /// Takes samples from now on.
+    /// Starts to sample.
     pub(crate) fn begin(&mut self) {
         match self.sampler.start() {
             Ok(()) => self.began = Some(linux::clock::monotonic()),
@@ -55,27 +55,27 @@ impl Profiler {
         }
     }
 
-    /// Counts what was taken since the last time.
+    /// Counts the samples since the last call.
     pub(crate) fn gather(&mut self) {
         if self.began.is_some() {
-            self.sampler.drain(|sample| self.tally.count(sample));
+            self.sampler.drain(|sample| self.counts.count(sample));
         }
     }
 
-    /// Forgets what was taken so far: the test counts from here on.
+    /// Discards the samples so far.
     pub(crate) fn forget(&mut self) {
         if self.began.is_some() {
             self.sampler.drain(|_| {});
-            self.tally = Tally::default();
+            self.counts = SampleCounts::default();
             self.lost_before = self.sampler.lost();
             self.began = Some(linux::clock::monotonic());
         }
     }
 
-    /// Takes no more, and finds names for what was taken: now, since somebody waits at the end.
+    /// Stops, and resolves the symbols now, so that [`Self::finish`] returns soon.
     pub(crate) fn end(&mut self) {
         let Some(began) = self.began else { return };
-        // What cannot be switched off goes when it is dropped.
+        // Events that cannot be disabled end when the sampler is dropped.
         _ = self.sampler.stop();
         self.gather();
         self.began = None;
@@ -83,13 +83,13 @@ impl Profiler {
         if self.span < SHORTEST {
             self.gaps.push(gap(WHAT, "the test was shorter than a second"));
         } else {
-            self.profile = Some(self.named());
+            self.profile = Some(self.resolved());
         }
     }
 
-    fn named(&mut self) -> Profile {
-        let names = self.vantage.with_symbols(|file: Option<&mut File>| {
-            Names::of(&self.tally.kernel_addresses(), file)
+    fn resolved(&mut self) -> Profile {
+        let names = self.perf_access.with_symbols(|file: Option<&mut File>| {
+            Names::resolve(&self.counts.kernel_addresses(), file)
         });
         if names.are_hidden() {
             self.gaps.push(gap("names of the kernel's functions", HIDDEN));
@@ -99,15 +99,15 @@ impl Profiler {
             hertz: self.sampler.hertz().per_second(),
             span: self.span,
             lost: self.sampler.lost() - self.lost_before,
-            ..rows::profile(&self.tally, &names)
+            ..rows::profile(&self.counts, &names)
         }
     }
 
-    /// What it saw, if it saw enough.
+    /// The profile, if the test was long enough, and the gaps.
     pub(crate) fn finish(mut self) -> (Option<Profile>, Vec<Gap>) {
         self.end();
-        let Self { vantage, sampler, profile, gaps, .. } = self;
-        vantage.take_back(sampler);
+        let Self { perf_access, sampler, profile, gaps, .. } = self;
+        perf_access.return_sampler(sampler);
         (profile, gaps)
     }
 }
@@ -123,8 +123,7 @@ fn gap(what: &str, why: &str) -> Gap {
 const WHAT: &str = "profile of the CPUs";
 const HIDDEN: &str = "hidden: run it as root or set kernel.kptr_restrict=0 and \
                       kernel.perf_event_paranoid=1";
-/// To find the names takes a good part of a tenth of a second; a test that is over in a moment
-/// does not wait for them.
+/// Resolving symbols takes some 0.1 s, which a shorter test does not wait for.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

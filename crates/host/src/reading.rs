@@ -1,4 +1,4 @@
-//! What one collector read so far: a column for each name, a row for each look.
+//! The values that a collector read so far: a column for each counter, a row for each sample.
 //!
 //! Most counters of a host never change. Such a column is its first value and no more, so
 //! that a host with a thousand interrupts takes little memory, and one whose values come in
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use measurement::host::{Counter, Gauge};
 use measurement::{Gap, Series};
 
-/// What a collector read at each look.
+/// Counters and gauges that a collector read, at each sample.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     row: usize,
@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Begins the look with this index.
+    /// Begins the sample with the index `row`; indices grow.
     pub fn begin(&mut self, row: usize) {
         self.row = row;
         self.reads += 1;
@@ -32,8 +32,8 @@ impl Reading {
         self.gauges.next = 0;
     }
 
-    /// Records a counter, which only grows. A name that occurs twice in one read counts
-    /// once.
+    /// Records a counter, which only grows. The first value of a name in a sample counts; a second
+    /// one is ignored.
     pub fn counter(&mut self, name: Counter<'_>, value: u64) {
         self.counter_since(name, value, value);
     }
@@ -60,14 +60,15 @@ impl Reading {
         self.gauges.at(name, self.row, new, |column, row| column.put(row, value));
     }
 
-    /// Something that could not be read beside what was.
+    /// Records a gap: something that could not be read while the rest was.
     pub fn gap(&mut self, gap: Gap) {
         if !self.gaps.contains(&gap) {
             self.gaps.push(gap);
         }
     }
 
-    /// Keeps only those rows that `keep` names, which are in order and not above the last.
+    /// Keeps only the samples whose indices are in `keep`, which is sorted and has none above the
+    /// last.
     pub fn thin(&mut self, keep: &[usize]) {
         for entry in &mut self.counters.all {
             entry.column.column.thin(keep);
@@ -79,9 +80,9 @@ impl Reading {
         }
     }
 
-    /// Puts what changed in `rows` looks into `series`, and what it could not read into
-    /// `gaps`.
-    pub fn settle(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
+    /// Appends the counters that changed within `rows` samples, and all gauges, to `series`, and
+    /// what could not be read to `gaps`.
+    pub fn append_to(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
         for entry in self.counters.all {
             if let Some(values) = entry.column.column.whole(rows) {
                 series.put(Counter::from_text(format_args!("{}", entry.name)), values);
@@ -95,22 +96,22 @@ impl Reading {
         gaps.extend(self.gaps);
     }
 
-    /// Counters with what they are now, in the order in which they came first.
+    /// Names and last values of the counters, in the order in which they were read first.
     pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counters.all.iter().map(|entry| (&*entry.name, entry.column.raw))
     }
 
-    /// Gauges with what they are now.
+    /// Names and last values of the gauges, in the order in which they were read first.
     pub fn gauges(&self) -> impl Iterator<Item = (&str, i64)> {
         self.gauges.all.iter().map(|entry| (&*entry.name, entry.column.last))
     }
 
-    /// Whether anything was read so far.
+    /// Whether any counter or gauge was read so far.
     pub fn has_any(&self) -> bool {
         !self.counters.all.is_empty() || !self.gauges.all.is_empty()
     }
 
-    /// What could not be read beside what was.
+    /// Gaps so far: what could not be read while the rest was.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }
@@ -177,7 +178,7 @@ impl<C> Columns<C> {
     }
 }
 
-/// A counter as the kernel tells it, and as it would be if it never wrapped.
+/// A counter as the kernel reports it (`raw`), and as it would be if it never wrapped.
 #[derive(Clone, Debug)]
 struct Counted {
     raw: u64,
@@ -208,10 +209,10 @@ fn growth(before: u64, now: u64) -> Option<u64> {
     Some(if wraps { (1 << 32) - fell_by } else { now })
 }
 
-/// The values of one name.
+/// The values of one counter or gauge.
 #[derive(Clone, Debug)]
 struct Column<T> {
-    /// What it was when it was first seen, and counts as before that.
+    /// The value that was read first; earlier rows have it too.
     first: T,
     last: T,
     /// Empty until it changes; later a value for each row up to that of the last change.
@@ -269,7 +270,7 @@ mod tests {
             fill(&mut reading, row);
         }
         let mut series = Series::default();
-        reading.settle(rows, &mut series, &mut Vec::new());
+        reading.append_to(rows, &mut series, &mut Vec::new());
         series
     }
 
@@ -316,15 +317,15 @@ mod tests {
 
     #[test]
     fn a_counter_that_falls_wrapped_or_began_anew_or_wavers() {
-        let told = |values: [u64; 3]| {
+        let column = |values: [u64; 3]| {
             let series = series(3, |reading, row| reading.counter(named("n"), values[row]));
             series.values(named("n")).unwrap_or_default().to_vec()
         };
         let most = u64::from(u32::MAX);
-        assert_eq!(told([most - 1, 8, 9]), [most - 1, most + 9, most + 10]);
-        assert_eq!(told([1000, 3, 5]), [1000, 1003, 1005]);
-        assert_eq!(told([1000, 0, 600]), [1000, 1000, 1600]);
-        assert_eq!(told([1000, 999, 1001]), [1000, 1000, 1001]);
+        assert_eq!(column([most - 1, 8, 9]), [most - 1, most + 9, most + 10]);
+        assert_eq!(column([1000, 3, 5]), [1000, 1003, 1005]);
+        assert_eq!(column([1000, 0, 600]), [1000, 1000, 1600]);
+        assert_eq!(column([1000, 999, 1001]), [1000, 1000, 1001]);
     }
 
     #[test]
@@ -339,7 +340,7 @@ mod tests {
         reading.begin(3);
         reading.counter(named("grows"), 50);
         let mut series = Series::default();
-        reading.settle(4, &mut series, &mut Vec::new());
+        reading.append_to(4, &mut series, &mut Vec::new());
         assert_eq!(series.values(named("grows")), Some(&[0, 20, 45, 50][..]));
         assert_eq!(series.values(named("once")), Some(&[0, 1, 1, 1][..]));
     }

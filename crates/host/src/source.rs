@@ -19,15 +19,15 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The file at a path below the root.
+    /// A source for the file at `path`, below the root of a tree.
     pub(crate) fn new(path: impl Into<Cow<'static, str>>) -> Self {
         Self { path: path.into(), file: None, bytes: Vec::new() }
     }
 
-    /// Its text now; what is no UTF-8 in it is replaced.
+    /// The text of the file now; bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
-    /// What opening and reading it report.
+    /// The error of open(2) or read(2); as for [`Tree::text`] if the tree is not live.
     pub(crate) fn text(&mut self, tree: &Tree) -> io::Result<Cow<'_, str>> {
         if !tree.is_live() {
             return tree.text(&self.path).map(Cow::Owned);
@@ -51,7 +51,7 @@ impl Source {
     /// # Errors
     /// A gap that names `what` could not be read; `absent` is the reason if the file does
     /// not exist.
-    pub(crate) fn text_of(
+    pub(crate) fn text_or_gap(
         &mut self,
         tree: &Tree,
         what: &str,
@@ -61,7 +61,8 @@ impl Source {
     }
 }
 
-/// Files of the kernel do not tell their length, and reading one from its start reads it anew.
+/// Reads a file whole. Files of the kernel have no length, and a read from the start generates
+/// the content anew.
 fn read_whole(file: &File, bytes: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -77,7 +78,7 @@ fn read_whole(file: &File, bytes: &mut Vec<u8>) -> io::Result<usize> {
     }
 }
 
-/// Something that could not be read, and what somebody may do about it.
+/// A gap with the reason why `what` could not be read, and a remedy.
 pub(crate) fn gap(what: &str, error: &io::Error, absent: &str) -> Gap {
     let why = match error.kind() {
         io::ErrorKind::NotFound => absent.to_owned(),
@@ -131,7 +132,7 @@ mod tests {
     fn what_is_not_there_is_a_gap_with_a_reason() {
         let mut source = Source::new("proc/no-such-file");
         let gap =
-            source.text_of(&Tree::live(), "things", "this kernel has none").expect_err("none");
+            source.text_or_gap(&Tree::live(), "things", "this kernel has none").expect_err("none");
         assert_eq!((gap.what.as_str(), gap.why.as_str()), ("things", "this kernel has none"));
     }
 }

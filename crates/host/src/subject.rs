@@ -1,10 +1,11 @@
-//! The interfaces and threads of a test, which a host is watched for.
+//! The interfaces and threads of a test, for which a host is sampled.
 
-/// What is watched beside what concerns the host as a whole.
+/// The interfaces and threads of a test, whose counters are read in addition to those of the host
+/// as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// Interfaces that carry the test.
+    /// Names of the interfaces that carry the test.
     pub interfaces: Vec<String>,
-    /// Threads that run it (gettid(2)), of this process.
+    /// Threads of this process that run the test (gettid(2)).
     pub threads: Vec<i32>,
 }

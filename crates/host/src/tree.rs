@@ -1,4 +1,4 @@
-//! Where files are read: below `/`, below the root of a captured tree, or in its archive.
+//! The root below which files are read: `/`, a captured tree, or its archive in memory.
 
 use std::fs;
 use std::io::{self, Read};
@@ -16,16 +16,16 @@ use measurement::host::is_shown;
 
 use recording::{MOST_FILE_BYTES, Recording};
 
-/// The files of a host.
+/// The files of a host: of this one, or of a captured one.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    place: Place,
+    root: Root,
     recording: Option<Arc<Recording>>,
 }
 
-/// Where they are.
+/// Where the files are.
 #[derive(Clone, Debug)]
-enum Place {
+enum Root {
     /// Below `/`.
     Live,
     /// Below this folder, whose path has no links. A link in it leads nowhere else.
@@ -37,11 +37,11 @@ enum Place {
 impl Tree {
     /// The files of this host, as the calling thread sees them.
     pub fn live() -> Self {
-        Self { place: Place::Live, recording: None }
+        Self { root: Root::Live, recording: None }
     }
 
-    /// The files of this host, as the calling thread sees them. What is read is kept and
-    /// can be captured ([`Self::recorded`]).
+    /// The files of this host, as the calling thread sees them. Everything that is read is also
+    /// kept, for [`Self::recorded`].
     pub fn recording() -> Self {
         Self { recording: Some(Arc::default()), ..Self::live() }
     }
@@ -49,24 +49,27 @@ impl Tree {
     /// The files of a host that were captured below the folder `root`.
     pub fn captured(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        Self { place: Place::Folder(root), recording: None }
+        Self { root: Root::Folder(root), recording: None }
     }
 
     /// The files of a host that were captured to an archive.
     pub fn archived(archive: Archive) -> Self {
-        Self { place: Place::Archive(Arc::new(archive)), recording: None }
+        Self { root: Root::Archive(Arc::new(archive)), recording: None }
     }
 
-    /// Whether it is this host: what no file tells may be asked of its kernel.
+    /// Whether the files are of this host, so that its kernel can be queried too.
     pub fn is_live(&self) -> bool {
-        matches!(self.place, Place::Live)
+        matches!(self.root, Root::Live)
     }
 
-    /// The text of a file, by its path below the root: `proc/stat`. What belongs to a network
-    /// namespace, below `proc/net`, is that of the calling thread's.
+    /// The text of a file, by its path below the root: `proc/stat`. Bytes that are not UTF-8
+    /// and characters that a terminal does not show are replaced. Files below `proc/net` are those of the calling thread's
+    /// network namespace.
     ///
     /// # Errors
-    /// What reading it reports.
+    /// `NotFound` if there is no such file or its path leads out of the tree,
+    /// `PermissionDenied`, `InvalidInput` if it is not a regular file of a captured tree, else
+    /// the error of read(2).
     pub fn text(&self, path: &str) -> io::Result<String> {
         let text = String::from_utf8_lossy(&self.bytes(path)?).into_owned();
         let is_text = |letter| is_shown(letter) || matches!(letter, '\n' | '\t' | '\0');
@@ -77,15 +80,17 @@ impl Tree {
         Ok(text.chars().map(|letter| if is_text(letter) { letter } else { '?' }).collect())
     }
 
-    /// The bytes of a file.
+    /// The bytes of a file, by its path below the root; of a captured tree at most 1 MiB.
     ///
     /// # Errors
-    /// What reading it reports.
+    /// `NotFound` if there is no such file or its path leads out of the tree,
+    /// `PermissionDenied`, `InvalidInput` if it is not a regular file of a captured tree, else
+    /// the error of read(2).
     pub fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
-        let bytes = match &self.place {
-            Place::Live => fs::read(live(path))?,
-            Place::Folder(root) => read_some(&inside(root, path)?)?,
-            Place::Archive(archive) => archive.bytes(path)?.to_vec(),
+        let bytes = match &self.root {
+            Root::Live => fs::read(live(path))?,
+            Root::Folder(root) => read_some(&inside(root, path)?)?,
+            Root::Archive(archive) => archive.bytes(path)?.to_vec(),
         };
         if let Some(recording) = &self.recording {
             recording.file(path, &bytes);
@@ -93,42 +98,45 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// Opens a file, to read it again and again.
+    /// Opens a file, by its path below the root, to read it repeatedly.
     ///
     /// # Errors
-    /// What opening it reports; `Unsupported` if it is in an archive.
+    /// `Unsupported` if the tree is an archive, `NotFound` if there is no such file or its path
+    /// leads out of the tree, else the error of open(2).
     pub fn open(&self, path: &str) -> io::Result<fs::File> {
         if self.recording.is_some() {
             self.bytes(path)?;
         }
-        match &self.place {
-            Place::Live => fs::File::open(live(path)),
-            Place::Folder(root) => fs::File::open(inside(root, path)?),
-            Place::Archive(_) => Err(io::ErrorKind::Unsupported.into()),
+        match &self.root {
+            Root::Live => fs::File::open(live(path)),
+            Root::Folder(root) => fs::File::open(inside(root, path)?),
+            Root::Archive(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// The text of a file without the space around it; none if there is none, or no file.
+    /// The text of a file without the white space around it; none if it is empty or cannot be
+    /// read.
     pub fn value(&self, path: &str) -> Option<String> {
         let text = self.text(path).ok()?;
         let text = text.trim_matches(|letter: char| letter.is_whitespace() || letter == '\0');
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The number in a file; none if there is none, or no file.
+    /// The number in a file; none if it has no number or cannot be read.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.value(path)?.parse().ok()
     }
 
-    /// The names in a folder, in order.
+    /// The sorted names of the entries of a folder, by its path below the root.
     ///
     /// # Errors
-    /// What reading it reports.
+    /// `NotFound` if there is no such folder or its path leads out of the tree,
+    /// `PermissionDenied`, else the error of getdents(2).
     pub fn names(&self, path: &str) -> io::Result<Vec<String>> {
-        let mut names = match &self.place {
-            Place::Live => names(&live(path))?,
-            Place::Folder(root) => names(&inside(root, path)?)?,
-            Place::Archive(archive) => archive.names(path)?,
+        let mut names = match &self.root {
+            Root::Live => names(&live(path))?,
+            Root::Folder(root) => names(&inside(root, path)?)?,
+            Root::Archive(archive) => archive.names(path)?,
         };
         names.sort();
         if let Some(recording) = &self.recording {
@@ -137,15 +145,16 @@ impl Tree {
         Ok(names)
     }
 
-    /// The last part of where a link leads: of `sys/class/net/eth0/device/driver`, `r8169`.
+    /// The last component of the target of a symbolic link, e.g. `r8169` for
+    /// `sys/class/net/eth0/device/driver`; none if there is no such link.
     pub fn link(&self, path: &str) -> Option<String> {
-        let target = match &self.place {
-            Place::Live => fs::read_link(live(path)).ok()?,
-            Place::Folder(root) => {
+        let target = match &self.root {
+            Root::Live => fs::read_link(live(path)).ok()?,
+            Root::Folder(root) => {
                 let (folder, name) = path.rsplit_once('/')?;
                 fs::read_link(inside(root, folder).ok()?.join(name)).ok()?
             }
-            Place::Archive(archive) => PathBuf::from(archive.link(path)?),
+            Root::Archive(archive) => PathBuf::from(archive.link(path)?),
         };
         if let Some(recording) = &self.recording {
             recording.link(path, &target);
@@ -153,7 +162,8 @@ impl Tree {
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// What was read of it so far, if it is recorded: paths in order.
+    /// Everything that was read so far, sorted by path; empty unless the tree was made by
+    /// [`Self::recording`].
     pub fn recorded(&self) -> Vec<(String, Entry)> {
         self.recording.as_ref().map(|recording| recording.entries()).unwrap_or_default()
     }

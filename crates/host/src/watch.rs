@@ -1,56 +1,59 @@
-//! Watches a host: reads everything now and then, and keeps what it read.
+//! Samples a host: reads all collectors from time to time, and keeps the series.
 
-mod seat;
+mod scheduled;
 
 use std::sync::Arc;
 
 use measurement::{Gap, HostEvidence, Inventory, Role, Timestamp};
 
-use crate::profile::{Profiler, Vantage};
+use crate::profile::{PerfAccess, Profiler};
 use crate::{Subject, Tree, collectors, inventory};
 
-use seat::Seat;
+use scheduled::ScheduledCollector;
 
-/// A host that is watched.
+/// Sampler of a host: collectors, profiler and inventory, whose result is [`HostEvidence`].
 ///
-/// What belongs to a network namespace is that of the thread that looks first.
+/// Counters of a network namespace are those of the thread that calls [`Self::look`] first.
 pub struct Watch {
     tree: Tree,
-    seats: Vec<Seat>,
+    collectors: Vec<ScheduledCollector>,
     evidence: HostEvidence,
-    stock: Option<(Inventory, Vec<Gap>)>,
+    inventory: Option<(Inventory, Vec<Gap>)>,
     profiler: Option<Profiler>,
 }
 
 impl Watch {
-    /// A watch of the host below `tree`. Its inventory is read at the end, unless
-    /// [`Self::take_stock`] was called before.
+    /// A sampler of the host below `tree`. The inventory is read by [`Self::finish`], unless
+    /// [`Self::read_inventory`] was called before.
     pub fn new(tree: Tree, subject: Subject) -> Self {
-        let seats = collectors::all(&subject).into_iter().map(Seat::new).collect();
+        let collectors =
+            collectors::all(&subject).into_iter().map(ScheduledCollector::new).collect();
         let evidence = HostEvidence { interfaces: subject.interfaces, ..HostEvidence::default() };
-        Self { tree, seats, evidence, stock: None, profiler: None }
+        Self { tree, collectors, evidence, inventory: None, profiler: None }
     }
 
-    /// Gets ready to sample what the CPUs do, from `vantage`; where no more is allowed what
-    /// `threads` of this process do (gettid(2)).
-    pub fn take_vantage(&mut self, vantage: &Arc<Vantage>, threads: &[i32]) {
-        match Profiler::new(Arc::clone(vantage), threads) {
+    /// Prepares a profile with `perf_access` (perf_event_open(2)): of all CPUs, or, where that is
+    /// not permitted, of the `threads` of this process (gettid(2)). Where neither is permitted
+    /// the evidence gets a gap.
+    pub fn prepare_profile(&mut self, perf_access: &Arc<PerfAccess>, threads: &[i32]) {
+        match Profiler::new(Arc::clone(perf_access), threads) {
             Ok(profiler) => self.profiler = Some(profiler),
             Err(gap) => self.evidence.gaps.push(gap),
         }
     }
 
-    /// Samples from now on.
+    /// Starts the profile; without a call of [`Self::prepare_profile`] nothing happens.
     pub fn begin_profile(&mut self) {
         self.with_profiler(Profiler::begin);
     }
 
-    /// Takes in what was sampled; to be called some times a second.
+    /// Reads the samples of the profile out of the ring buffers of the kernel. To be called
+    /// several times a second, so that they do not overflow.
     pub fn gather_profile(&mut self) {
         self.with_profiler(Profiler::gather);
     }
 
-    /// Forgets what was sampled so far.
+    /// Discards the samples of the profile so far.
     pub fn restart_profile(&mut self) {
         self.with_profiler(Profiler::forget);
     }
@@ -63,66 +66,70 @@ impl Watch {
         }
     }
 
-    /// Samples no more, and finds names for what was sampled. That takes a while, but nothing
-    /// from the test, which is over: it is no part of the cost.
+    /// Stops the profile and resolves its symbols. The time that this takes is not part of the
+    /// cost of the evidence, since the test is over.
     pub fn end_profile(&mut self) {
         if let Some(profiler) = &mut self.profiler {
             profiler.end();
         }
     }
 
-    /// Watches these threads too (gettid(2)), of this process.
+    /// Samples the CPU time of these threads of this process (gettid(2)) from now on too.
     pub fn follow_threads(&mut self, threads: &[i32]) {
-        for seat in &mut self.seats {
-            seat.follow_threads(threads);
+        for collector in &mut self.collectors {
+            collector.follow_threads(threads);
         }
     }
 
-    /// Reads everything; it is `now`.
+    /// Reads the collectors that are due, as the sample of the instant `now`.
     ///
-    /// A source that takes long is left out of some looks, so that it does not become what
-    /// is measured: it keeps what it was.
+    /// A collector that takes long is left out of some samples, so that it does not load the
+    /// host: its counters keep their last values there.
     pub fn look(&mut self, now: Timestamp) {
-        self.look_if(now, Seat::is_due);
+        self.look_if(now, ScheduledCollector::is_due);
     }
 
-    /// Reads all sources, also slow ones that are not due: for the instants at which
-    /// something begins or ends.
+    /// Reads all collectors, also slow ones that are not due, as the sample of the instant
+    /// `now`: for the begin and the end of a test.
     pub fn look_at_all(&mut self, now: Timestamp) {
         self.look_if(now, |_, _| true);
     }
 
-    fn look_if(&mut self, now: Timestamp, is_read: impl Fn(&Seat, Timestamp) -> bool) {
+    fn look_if(
+        &mut self,
+        now: Timestamp,
+        is_read: impl Fn(&ScheduledCollector, Timestamp) -> bool,
+    ) {
         let started = linux::clock::thread_cpu();
         let at = &mut self.evidence.series.at;
         let now = at.last().map_or(now, |last| now.max(*last));
         let row = at.len();
         at.push(now);
-        for seat in self.seats.iter_mut().filter(|seat| is_read(seat, now)) {
-            seat.read(&self.tree, row, now);
+        for collector in self.collectors.iter_mut().filter(|collector| is_read(collector, now)) {
+            collector.read(&self.tree, row, now);
         }
         self.evidence.cost_seconds += cost_since(started);
     }
 
-    /// Reads the inventory now, and not at the end, when somebody waits.
-    pub fn take_stock(&mut self) {
+    /// Reads the inventory now, so that [`Self::finish`] returns sooner.
+    pub fn read_inventory(&mut self) {
         let started = linux::clock::thread_cpu();
-        self.stock = Some(inventory::of(&self.tree));
+        self.inventory = Some(inventory::read(&self.tree));
         self.evidence.cost_seconds += cost_since(started);
     }
 
-    /// When it looked last.
+    /// Instant of the last sample; none before the first.
     pub fn last(&self) -> Option<Timestamp> {
         self.evidence.series.at.last().copied()
     }
 
-    /// How many readings it keeps.
+    /// Number of samples that are kept.
     pub fn readings(&self) -> usize {
         self.evidence.series.at.len()
     }
 
-    /// Leaves out every second reading, but for the first, the last and those nearest to the
-    /// instants of `keep`.
+    /// Removes every second sample, but for the first, the last and those nearest to the instants
+    /// `keep`.
     pub fn thin(&mut self, keep: &[Timestamp]) {
         let series = &self.evidence.series;
         let mut kept: Vec<usize> = keep.iter().map(|at| series.index_at(*at)).collect();
@@ -132,17 +139,17 @@ impl Watch {
         kept.sort_unstable();
         kept.dedup();
         self.evidence.series.at = kept.iter().map(|row| series.at[*row]).collect();
-        for seat in &mut self.seats {
-            seat.thin(&kept);
+        for collector in &mut self.collectors {
+            collector.thin(&kept);
         }
     }
 
-    /// What it saw, with the inventory of the host in its `role`. Called right after the last
-    /// look: what that left out is read now.
+    /// The evidence of the host in its `role`: series, profile, inventory and gaps. To be called
+    /// right after the last sample: collectors that were not due then are read now.
     pub fn finish(mut self, role: Role) -> HostEvidence {
         self.end_profile();
         let started = linux::clock::thread_cpu();
-        self.read_what_was_left_out();
+        self.read_collectors_left_out();
         let mut evidence = HostEvidence { role, ..self.evidence };
         if let Some(profiler) = self.profiler {
             let (profile, gaps) = profiler.finish();
@@ -150,10 +157,10 @@ impl Watch {
             evidence.gaps.extend(gaps);
         }
         let rows = evidence.series.at.len();
-        for seat in self.seats {
-            seat.settle(rows, &mut evidence.series, &mut evidence.gaps);
+        for collector in self.collectors {
+            collector.append_to(rows, &mut evidence.series, &mut evidence.gaps);
         }
-        let (inventory, gaps) = self.stock.unwrap_or_else(|| inventory::of(&self.tree));
+        let (inventory, gaps) = self.inventory.unwrap_or_else(|| inventory::read(&self.tree));
         evidence.inventory = inventory;
         evidence.gaps.extend(gaps);
         evidence.gaps.sort();
@@ -162,12 +169,12 @@ impl Watch {
         evidence
     }
 
-    fn read_what_was_left_out(&mut self) {
+    fn read_collectors_left_out(&mut self) {
         let at = &self.evidence.series.at;
         let Some(now) = at.last().copied() else { return };
         let row = at.len() - 1;
-        for seat in self.seats.iter_mut().filter(|seat| !seat.has_read(row)) {
-            seat.read(&self.tree, row, now);
+        for collector in self.collectors.iter_mut().filter(|collector| !collector.has_read(row)) {
+            collector.read(&self.tree, row, now);
         }
     }
 }

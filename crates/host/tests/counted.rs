@@ -1,5 +1,5 @@
-//! What a watch counts is what happened: with real sockets and queues in namespaces of its
-//! own, where nobody else counts.
+//! The counters of a watch are exact: with real sockets and queues in namespaces of its own, where
+//! no other traffic is counted.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, reason = "a test harness reports on stdout")]

@@ -1,10 +1,10 @@
-//! What is read of captured hosts, and of this one.
+//! The inventory of captured hosts, and of this one.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use linerate_host::capture::Capture;
-use linerate_host::inventory::of;
+use linerate_host::inventory::read;
 use linerate_host::{Archive, Tree};
 use measurement::{Gap, Inventory};
 use serde::Serialize;
@@ -37,7 +37,7 @@ fn every_captured_host_is_read() {
     for name in
         ["armv7-old", "hifive-unleashed", "nanopi-r4s", "nanopi-r4s-tuned", "server-numa", "x86-vm"]
     {
-        insta::assert_snapshot!(name, lines(&of(&Tree::captured(&tree(name)))));
+        insta::assert_snapshot!(name, lines(&read(&Tree::captured(&tree(name)))));
     }
 }
 
@@ -55,22 +55,22 @@ fn still((mut inventory, gaps): (Inventory, Vec<Gap>)) -> (Inventory, Vec<Gap>) 
 fn a_captured_host_has_what_the_live_one_has() {
     let mut bytes = Vec::new();
     Capture::take().write(&mut bytes).expect("a Vec takes everything");
-    let live = still(of(&Tree::live()));
+    let live = still(read(&Tree::live()));
     let archive = Archive::read(Cursor::new(&bytes)).expect("an archive");
-    let archived = still(of(&Tree::archived(archive)));
+    let archived = still(read(&Tree::archived(archive)));
     assert_eq!(lines(&archived), lines(&live));
 
     let folder = std::env::temp_dir().join(format!("linerate-capture-{}", std::process::id()));
     std::fs::create_dir(&folder).expect("a folder");
     tar::Archive::new(Cursor::new(&bytes)).unpack(&folder).expect("unpacks");
-    let unpacked = still(of(&Tree::captured(&folder)));
+    let unpacked = still(read(&Tree::captured(&folder)));
     std::fs::remove_dir_all(&folder).expect("removed");
     assert_eq!(lines(&unpacked), lines(&live));
 }
 
 #[test]
-fn a_masked_capture_tells_nothing_of_whose_it_is() {
-    let (live, _) = of(&Tree::live());
+fn a_masked_capture_does_not_identify_its_host() {
+    let (live, _) = read(&Tree::live());
     let mut bytes = Vec::new();
     Capture::take().masked().write(&mut bytes).expect("a Vec takes everything");
     let text = String::from_utf8_lossy(&bytes);
@@ -82,7 +82,7 @@ fn a_masked_capture_tells_nothing_of_whose_it_is() {
         assert!(!is_own(address) || is_stand_in || !text.contains(address), "{address}");
     }
     let archive = Archive::read(Cursor::new(&bytes)).expect("an archive");
-    let (masked, _) = of(&Tree::archived(archive));
+    let (masked, _) = read(&Tree::archived(archive));
     assert_eq!(masked.host, "host-1");
     assert_eq!((masked.kernel, masked.cpus), (live.kernel, live.cpus));
     assert_ne!(masked.boot, live.boot);
@@ -92,12 +92,12 @@ fn a_masked_capture_tells_nothing_of_whose_it_is() {
 fn a_namespace_without_its_own_sysfs_shows_nothing_of_another() {
     // Without privileges there is no other namespace.
     let Ok(namespace) = linux::namespace::NetworkNamespace::create() else { return };
-    let (inventory, gaps) = namespace.run(|| of(&Tree::live())).expect("entered");
+    let (inventory, gaps) = namespace.run(|| read(&Tree::live())).expect("entered");
     let names: Vec<_> = inventory.interfaces.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["lo"]);
     assert!(inventory.irqs.is_empty(), "{:?}", inventory.irqs);
     assert_eq!(inventory.interfaces[0].state.as_deref(), Some("down"), "as it is made");
     let sysfs_shows_more = std::fs::read_dir("/sys/class/net").is_ok_and(|all| all.count() > 1);
-    let is_told = gaps.iter().any(|gap| gap.why.contains("another network namespace"));
-    assert_eq!(is_told, sysfs_shows_more, "{gaps:?}");
+    let is_reported = gaps.iter().any(|gap| gap.why.contains("another network namespace"));
+    assert_eq!(is_reported, sysfs_shows_more, "{gaps:?}");
 }

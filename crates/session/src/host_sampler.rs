@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dataplane::{Counters, Pool};
-use host::{Subject, Tree, Vantage, Watch};
+use host::{PerfAccess, Subject, Tree, Watch};
 use measurement::{HostEvidence, Pulse, Role, Timestamp};
 
 use stall_detector::StallDetector;
@@ -26,7 +26,7 @@ pub(crate) struct SampledTest {
     /// The least time from one look at all streams to the next.
     pub(crate) pause: Duration,
     /// From where the CPUs are sampled, if they are.
-    pub(crate) perf: Option<Arc<Vantage>>,
+    pub(crate) perf: Option<Arc<PerfAccess>>,
 }
 
 impl SampledTest {
@@ -150,7 +150,7 @@ impl SamplerThread {
         let subject = Subject { interfaces, threads: test.threads.clone() };
         let mut watch = Watch::new(Tree::live(), subject);
         if let Some(perf) = &test.perf {
-            watch.take_vantage(perf, &test.threads);
+            watch.prepare_profile(perf, &test.threads);
         }
         let every = test.pause.max(STEP);
         let beat =
@@ -194,7 +194,7 @@ impl SamplerThread {
                     self.marks.extend(self.watch.last());
                     // While the ends exchange that they have stopped.
                     self.watch.end_profile();
-                    self.watch.take_stock();
+                    self.watch.read_inventory();
                 }
                 Ok(Order::End) | Err(RecvTimeoutError::Disconnected) => return self.conclude(),
                 Err(RecvTimeoutError::Timeout) => self.do_what_is_due(),

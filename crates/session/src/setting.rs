@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Vantage;
+use host::PerfAccess;
 use linux::tcp::TcpOptions;
 
 use crate::host_sampler::Interest;
@@ -34,7 +34,7 @@ pub(crate) struct Setting {
     /// Which interfaces are sampled meanwhile; none: this host is not sampled.
     pub(crate) sampled: Option<Interest>,
     /// From where the CPUs are sampled then; none: they are not.
-    pub(crate) perf: Option<Arc<Vantage>>,
+    pub(crate) perf: Option<Arc<PerfAccess>>,
 }
 
 /// The port for connections that bear one request each.

@@ -29,7 +29,7 @@ pub(crate) fn run(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
 /// Without traffic.
 fn look(flags: &DiagnoseFlags) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
-    let (inventory, gaps) = host::inventory::of(&tree(flags.root.as_deref())?);
+    let (inventory, gaps) = host::inventory::read(&tree(flags.root.as_deref())?);
     let findings = campaign::diagnose(inventory.clone(), gaps.clone());
     match form {
         Form::Json => {

@@ -12,7 +12,7 @@ use crate::flags::HostFlags;
 use crate::output;
 
 pub(crate) fn run(flags: &HostFlags) -> anyhow::Result<ExitCode> {
-    let (inventory, gaps) = host::inventory::of(&tree(flags.root.as_deref())?);
+    let (inventory, gaps) = host::inventory::read(&tree(flags.root.as_deref())?);
     if flags.json {
         let mut text = Vec::new();
         report::host::write_json(&inventory, &gaps, &mut text)?;

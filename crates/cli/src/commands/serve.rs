@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use host::Vantage;
+use host::PerfAccess;
 use linux::event::StopSignals;
 use measurement::{BitRate, ByteSize};
 use session::Server;
@@ -92,9 +92,9 @@ const fn evidence(flags: &ServeFlags) -> Evidence {
 }
 
 /// Taken before the powers are given up that it takes.
-fn perf_access(flags: &ServeFlags) -> Option<Arc<Vantage>> {
+fn perf_access(flags: &ServeFlags) -> Option<Arc<PerfAccess>> {
     let hertz = flags.order.profile.0.filter(|_| !flags.order.no_evidence);
-    hertz.map(|hertz| Arc::new(Vantage::new(hertz)))
+    hertz.map(|hertz| Arc::new(PerfAccess::new(hertz)))
 }
 
 fn order(flags: &ServeFlags) -> Order {

@@ -1,13 +1,13 @@
-//! Stand-ins for what tells whose host it is.
+//! Replaces what identifies a host.
 //!
 //! Addresses become those that are set aside for documentation (RFC 5737, RFC 3849), hardware
-//! addresses those that nobody was given (the bit "locally administered" of IEEE 802).
+//! addresses those that are not assigned (the bit "locally administered" of IEEE 802).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::Entry;
-use crate::inventory::told::Told;
+use crate::inventory::answers::KernelAnswers;
 
 /// The stand-ins so far.
 #[derive(Debug, Default)]
@@ -18,9 +18,9 @@ pub(super) struct Mask {
 
 impl Mask {
     /// Masks what the kernel answered.
-    pub(super) fn host(&mut self, told: &mut Told) {
-        HOST.clone_into(&mut told.host);
-        for one in &mut told.interfaces {
+    pub(super) fn host(&mut self, answers: &mut KernelAnswers) {
+        HOST.clone_into(&mut answers.host);
+        for one in &mut answers.interfaces {
             one.hardware = self.text(&one.hardware);
             let interface = &mut one.interface;
             interface.name = self.text(&interface.name);
@@ -28,12 +28,12 @@ impl Mask {
                 *address = self.text(address);
             }
         }
-        for route in &mut told.routes {
+        for route in &mut answers.routes {
             route.to = self.text(&route.to);
             route.via = route.via.as_deref().map(|via| self.text(via));
             route.interface = self.text(&route.interface);
         }
-        for gap in &mut told.gaps {
+        for gap in &mut answers.gaps {
             gap.what = self.text(&gap.what);
         }
     }
@@ -89,8 +89,8 @@ impl Mask {
         }
         // As in `docker-0123....scope`.
         if word.split('.').any(is_identifier) {
-            let nobody = |part: &str| if is_identifier(part) { zeroes(part) } else { part.into() };
-            return Some(word.split('.').map(nobody).collect::<Vec<_>>().join("."));
+            let masked = |part: &str| if is_identifier(part) { zeroes(part) } else { part.into() };
+            return Some(word.split('.').map(masked).collect::<Vec<_>>().join("."));
         }
         if word.split(':').all(|octet| is_hexadecimal(octet, 2)) {
             match word.split(':').count() {
@@ -114,9 +114,9 @@ impl Mask {
     }
 
     fn hardware(&mut self, address: &str) -> String {
-        let nobody = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
+        let unmasked = ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"];
         let address = address.to_lowercase();
-        if nobody.contains(&address.as_str()) {
+        if unmasked.contains(&address.as_str()) {
             return address;
         }
         let next = u32::try_from(self.hardware.len()).unwrap_or(u32::MAX).saturating_add(1);
@@ -126,9 +126,9 @@ impl Mask {
     }
 
     fn address(&mut self, address: IpAddr) -> IpAddr {
-        let is_everybodys = |address: Ipv4Addr| address.is_broadcast() || address.octets()[0] == 0;
+        let is_common = |address: Ipv4Addr| address.is_broadcast() || address.octets()[0] == 0;
         let keeps = match address {
-            IpAddr::V4(address) => is_everybodys(address),
+            IpAddr::V4(address) => is_common(address),
             IpAddr::V6(_) => false,
         };
         if keeps || address.is_loopback() || address.is_unspecified() || address.is_multicast() {

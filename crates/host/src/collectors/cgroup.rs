@@ -10,7 +10,7 @@
 use measurement::Gap;
 use measurement::host::{Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::{Source, gap};
 use crate::{Reading, Tree};
 
@@ -25,33 +25,33 @@ impl Collector for ControlGroups {
         Family::CGROUP
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let sources = match &mut self.sources {
             Some(sources) => sources,
             none => none.insert(find(tree)?),
         };
         let mut sum = Sum::default();
         let mut failure = None;
-        let mut told = Told::Nothing;
+        let mut outcome = ReadOutcome::Nothing;
         for source in sources {
             match source.text(tree) {
                 Ok(text) => {
                     sum.add(&text);
-                    told = Told::Something;
+                    outcome = ReadOutcome::Complete;
                 }
                 Err(error) => failure = Some(error),
             }
         }
-        sum.tell(into);
+        sum.record(into);
         match failure {
-            Some(error) if told == Told::Nothing => Err(gap(WHAT, &error, ABSENT)),
+            Some(error) if outcome == ReadOutcome::Nothing => Err(gap(WHAT, &error, ABSENT)),
             // The group at the root has none.
-            _ => Ok(Told::Something),
+            _ => Ok(ReadOutcome::Complete),
         }
     }
 }
 
-/// What groups counted together.
+/// Sums of the counters of several groups.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sum {
     periods: u64,
@@ -75,7 +75,7 @@ impl Sum {
         }
     }
 
-    fn tell(&self, into: &mut Reading) {
+    fn record(&self, into: &mut Reading) {
         into.counter(counter::CGROUP_PERIODS, self.periods);
         into.counter(counter::CGROUP_THROTTLED, self.throttled);
         into.counter(counter::CGROUP_THROTTLED_TIME, self.throttled_micros);
@@ -171,7 +171,7 @@ impl Mount<'_> {
 pub(super) fn parse(text: &str, into: &mut Reading) {
     let mut sum = Sum::default();
     sum.add(text);
-    sum.tell(into);
+    sum.record(into);
 }
 
 /// Groups that are made for programs are a handful below each other.
@@ -231,7 +231,7 @@ mod tests {
         ]);
         let tree = Tree::captured(folder.path());
         let reading = reading(|into| {
-            assert_eq!(ControlGroups::default().read(&tree, into), Ok(Told::Something));
+            assert_eq!(ControlGroups::default().read(&tree, into), Ok(ReadOutcome::Complete));
         });
         assert!(reading.counters().any(|one| one == ("cgroup.cpu.nr_throttled", 4)));
         assert!(reading.counters().any(|one| one == ("cgroup.cpu.throttled_us", 59)));

@@ -10,7 +10,7 @@ use measurement::Gap;
 use measurement::host::{Counter, Family, counter};
 
 use super::softirqs::LONGEST;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -29,12 +29,12 @@ impl Collector for Conntrack {
         Family::CONNTRACK
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "no connections are tracked (nf_conntrack is not loaded), or the kernel \
                       does not tell (CONFIG_NF_CONNTRACK_PROCFS)";
-        let text = self.source.text_of(tree, "tracking of connections", absent)?;
+        let text = self.source.text_or_gap(tree, "tracking of connections", absent)?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, into: &mut Reading) {
         let numbers = numbers.map_while(|word| u32::from_str_radix(word, 16).ok());
         for (name, number) in names.iter().zip(numbers) {
             match *name {
-                // The same in each row.
+                // Each row has the sum of all CPUs.
                 "entries" => into.gauge(counter::CONNTRACK_COUNT, number.into()),
                 name if name.len() <= LONGEST => {
                     let name = format_args!("conntrack.{cpu}.{name}");

@@ -1,4 +1,4 @@
-//! Gauge `cooling.N.state`: how much is done to cool, 0 for nothing, from
+//! Gauge `cooling.N.state`: state of a cooling device, 0 for no cooling, from
 //! `/sys/class/thermal/cooling_deviceN/cur_state`
 //! (Documentation/driver-api/thermal/sysfs-api.rst). Some slow the CPUs down.
 
@@ -6,7 +6,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::{Reading, Tree};
 
 pub(super) struct Cooling {
@@ -15,7 +15,7 @@ pub(super) struct Cooling {
 
 impl Default for Cooling {
     fn default() -> Self {
-        Self { files: Numbers::of("sys/class/thermal", "cooling_device", "cur_state") }
+        Self { files: Numbers::new("sys/class/thermal", "cooling_device", "cur_state") }
     }
 }
 
@@ -24,7 +24,7 @@ impl Collector for Cooling {
         Family::COOLING
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "no driver cools (thermal), as in a virtual machine";
         self.files.each(tree, ("states of cooling", absent), |number, value| {
             into.gauge(counter::COOLING_STATE.on(number), value);
@@ -42,7 +42,7 @@ mod tests {
         let folder = captured(&[("sys/class/thermal/cooling_device3/cur_state", "41000\n")]);
         let tree = Tree::captured(folder.path());
         let reading = reading(|into| {
-            assert_eq!(Cooling::default().read(&tree, into), Ok(Told::Something));
+            assert_eq!(Cooling::default().read(&tree, into), Ok(ReadOutcome::Complete));
         });
         assert!(reading.gauges().collect::<Vec<_>>() == [("cooling.3.state", 41_000)]);
     }

@@ -1,7 +1,7 @@
 //! `cpu.N.{user,nice,system,idle,iowait,irq,softirq,steal}_ns`: what each CPU did, from
 //! `/proc/stat` (proc_stat(5)).
 //!
-//! The kernel tells it in ticks of mostly 10 ms; here it is nanoseconds. The time of guests
+//! The kernel counts in ticks of mostly 10 ms; here it is nanoseconds. The time of guests
 //! is part of `user` and `nice`. `steal` is there since Linux 2.6.11. A CPU that is offline
 //! has no line.
 
@@ -9,7 +9,7 @@ use measurement::Gap;
 use measurement::host::Family;
 use measurement::host::counter::CPU_STATES;
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -30,11 +30,11 @@ impl Collector for Cpus {
         Family::CPU
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let ticks = self.ticks_per_second;
-        let text = self.source.text_of(tree, "time of the CPUs", "there is no /proc")?;
+        let text = self.source.text_or_gap(tree, "time of the CPUs", "there is no /proc")?;
         parse(&text, ticks, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

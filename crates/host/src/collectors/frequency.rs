@@ -6,7 +6,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::{Reading, Tree};
 
 pub(super) struct Frequency {
@@ -15,7 +15,7 @@ pub(super) struct Frequency {
 
 impl Default for Frequency {
     fn default() -> Self {
-        Self { files: Numbers::of("sys/devices/system/cpu", "cpu", "cpufreq/scaling_cur_freq") }
+        Self { files: Numbers::new("sys/devices/system/cpu", "cpu", "cpufreq/scaling_cur_freq") }
     }
 }
 
@@ -24,7 +24,7 @@ impl Collector for Frequency {
         Family::FREQUENCY
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "no driver tells (cpufreq): as in a virtual machine, or where it is fixed";
         self.files.each(tree, ("frequencies of the CPUs", absent), |cpu, khz| {
             into.gauge(counter::FREQUENCY_KHZ.on(cpu), khz);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_cpu_that_tells_has_its_frequency() {
+    fn each_cpu_that_reports_has_its_frequency() {
         let folder = captured(&[
             ("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1416000\n"),
             ("sys/devices/system/cpu/cpu10/cpufreq/scaling_cur_freq", "1800000\n"),
@@ -47,14 +47,14 @@ mod tests {
         ]);
         let tree = Tree::captured(folder.path());
         let reading = reading(|into| {
-            assert_eq!(Frequency::default().read(&tree, into), Ok(Told::Something));
+            assert_eq!(Frequency::default().read(&tree, into), Ok(ReadOutcome::Complete));
         });
         let gauges: Vec<_> = reading.gauges().collect();
         assert_eq!(gauges, [("frequency.0.khz", 1_416_000), ("frequency.10.khz", 1_800_000)]);
     }
 
     #[test]
-    fn a_host_that_does_not_tell_is_a_gap() {
+    fn a_host_that_does_not_report_is_a_gap() {
         let folder = captured(&[]);
         let tree = Tree::captured(folder.path());
         reading(|into| {

@@ -2,14 +2,14 @@
 //! rtnl_link_stats64` (Documentation/networking/statistics.rst), e.g.
 //! `interface.eth0.rx_missed_errors`, and `interface.IF.carrier_changes`.
 //!
-//! Netlink tells it of the namespace of the thread that looks first; `/sys/class/net` would
-//! tell it of that of whoever mounted it. Of a captured host that is all there is.
+//! Netlink reports the namespace of the thread that reads first; `/sys/class/net` shows that of
+//! the process that mounted it. A captured host has only the latter.
 
 use linux::netlink::RouteSocket;
 use measurement::Gap;
 use measurement::host::{Counter, Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::gap;
 use crate::{Reading, Tree};
 
@@ -23,10 +23,10 @@ impl Collector for Interfaces {
         Family::INTERFACE
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         if tree.is_live() {
             self.ask(into)
-                .map(|()| Told::Something)
+                .map(|()| ReadOutcome::Complete)
                 .map_err(|error| gap("counters of interfaces", &error, "there is no netlink"))
         } else {
             Ok(of_files(tree, into))
@@ -54,8 +54,8 @@ impl Interfaces {
     }
 }
 
-fn of_files(tree: &Tree, into: &mut Reading) -> Told {
-    let mut told = Told::Nothing;
+fn of_files(tree: &Tree, into: &mut Reading) -> ReadOutcome {
+    let mut outcome = ReadOutcome::Nothing;
     let number = |path: String| tree.text(&path).ok()?.trim().parse().ok();
     for interface in tree.names(FOLDER).unwrap_or_default() {
         let folder = format!("{FOLDER}/{interface}");
@@ -63,14 +63,14 @@ fn of_files(tree: &Tree, into: &mut Reading) -> Told {
             if let Some(count) = number(format!("{folder}/statistics/{field}")) {
                 let name = format_args!("interface.{interface}.{field}");
                 into.counter(Counter::from_text(name), count);
-                told = Told::Something;
+                outcome = ReadOutcome::Complete;
             }
         }
         if let Some(changes) = number(format!("{folder}/carrier_changes")) {
             into.counter(counter::INTERFACE_CARRIER_CHANGES.on(&interface), changes);
         }
     }
-    told
+    outcome
 }
 
 const FOLDER: &str = "sys/class/net";
@@ -83,22 +83,22 @@ mod tests {
     #[test]
     fn loopback_of_this_namespace_is_counted() {
         let reading = reading(|into| {
-            let told = Interfaces::default().read(&Tree::live(), into);
-            assert_eq!(told, Ok(Told::Something));
+            let outcome = Interfaces::default().read(&Tree::live(), into);
+            assert_eq!(outcome, Ok(ReadOutcome::Complete));
         });
         assert!(reading.counters().any(|(name, _)| name == "interface.lo.rx_bytes"));
     }
 
     #[test]
-    fn a_captured_host_tells_what_its_files_do() {
+    fn a_captured_host_has_the_counters_of_its_files() {
         let folder = captured(&[
             ("sys/class/net/eth0/statistics/rx_bytes", "1234\n"),
             ("sys/class/net/eth0/statistics/rx_dropped", "5\n"),
             ("sys/class/net/eth0/carrier_changes", "3\n"),
         ]);
         let reading = reading(|into| {
-            let told = Interfaces::default().read(&Tree::captured(folder.path()), into);
-            assert_eq!(told, Ok(Told::Something));
+            let outcome = Interfaces::default().read(&Tree::captured(folder.path()), into);
+            assert_eq!(outcome, Ok(ReadOutcome::Complete));
         });
         let counters: Vec<_> = reading.counters().collect();
         assert_eq!(

@@ -12,7 +12,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::softirqs::{LONGEST, cpus};
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -32,10 +32,10 @@ impl Collector for Interrupts {
         Family::INTERRUPTS
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let text = self.source.text_of(tree, "interrupts", "there is no /proc")?;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let text = self.source.text_or_gap(tree, "interrupts", "there is no /proc")?;
         self.before.parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

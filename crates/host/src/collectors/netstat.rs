@@ -6,7 +6,7 @@ use measurement::Gap;
 use measurement::host::{Counter, Family, Gauge};
 
 use super::pairs;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -25,11 +25,11 @@ impl Collector for Netstat {
         Family::NETSTAT
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let what = "further counters of TCP and IP";
-        let text = self.source.text_of(tree, what, "there is no /proc/net")?;
+        let text = self.source.text_or_gap(tree, what, "there is no /proc/net")?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

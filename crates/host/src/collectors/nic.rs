@@ -2,7 +2,7 @@
 //! `nic.eth0.rx_no_buffer_count`, as `ethtool -S` shows them. Two drivers seldom use the
 //! same words.
 //!
-//! Only the kernel tells it, of the namespace of the thread that looks first.
+//! Only the kernel reports them (ethtool), for the namespace of the thread that reads first.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use linux::driver_statistics::DriverStatistics;
 use measurement::Gap;
 use measurement::host::{Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::gap;
 use crate::{Reading, Tree};
 
@@ -25,7 +25,7 @@ struct Interface {
 }
 
 impl Nic {
-    pub(super) fn of(interfaces: &[String]) -> Self {
+    pub(super) fn for_interfaces(interfaces: &[String]) -> Self {
         let closed = |name: &String| Interface { name: name.clone(), statistics: None };
         Self { interfaces: interfaces.iter().map(closed).collect() }
     }
@@ -36,8 +36,8 @@ impl Collector for Nic {
         Family::NIC
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let mut told = Told::Nothing;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let mut outcome = ReadOutcome::Nothing;
         for interface in &mut self.interfaces {
             let what = format!("what the driver of {} counts", interface.name);
             if !tree.is_live() {
@@ -45,30 +45,30 @@ impl Collector for Nic {
                 continue;
             }
             match interface.read(into) {
-                Ok(()) => told = Told::Something,
+                Ok(()) => outcome = ReadOutcome::Complete,
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                     into.gap(Gap { what, why: "it counts nothing of its own".to_owned() });
                 }
                 Err(error) => into.gap(gap(&what, &error, "there is no such interface")),
             }
         }
-        Ok(told)
+        Ok(outcome)
     }
 }
 
 impl Interface {
     fn read(&mut self, into: &mut Reading) -> io::Result<()> {
-        match self.tell(into) {
+        match self.record(into) {
             // Its queues were changed, and with them what it counts.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 self.statistics = None;
-                self.tell(into)
+                self.record(into)
             }
-            told => told,
+            outcome => outcome,
         }
     }
 
-    fn tell(&mut self, into: &mut Reading) -> io::Result<()> {
+    fn record(&mut self, into: &mut Reading) -> io::Result<()> {
         let statistics = match &mut self.statistics {
             Some(statistics) => statistics,
             none => none.insert(DriverStatistics::open(&self.name)?),
@@ -89,9 +89,9 @@ mod tests {
 
     #[test]
     fn an_interface_whose_driver_does_not_count_is_a_gap() {
-        let mut nic = Nic::of(&["lo".to_owned()]);
+        let mut nic = Nic::for_interfaces(&["lo".to_owned()]);
         let reading = reading(|into| {
-            assert_eq!(nic.read(&Tree::live(), into), Ok(Told::Nothing));
+            assert_eq!(nic.read(&Tree::live(), into), Ok(ReadOutcome::Nothing));
         });
         let [gap] = reading.gaps() else { panic!("{reading:?}") };
         assert_eq!(gap.what, "what the driver of lo counts");

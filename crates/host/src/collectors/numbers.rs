@@ -2,7 +2,7 @@
 
 use measurement::Gap;
 
-use super::Told;
+use super::ReadOutcome;
 use crate::Tree;
 use crate::source::{gap, numbered};
 
@@ -16,18 +16,22 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) const fn of(folder: &'static str, prefix: &'static str, file: &'static str) -> Self {
+    pub(super) const fn new(
+        folder: &'static str,
+        prefix: &'static str,
+        file: &'static str,
+    ) -> Self {
         Self { folder, prefix, file, found: None }
     }
 
-    /// Tells the number of each file by the number of its folder; a file that cannot be
-    /// read is left out, and that none can is a gap.
+    /// Calls `record` with the number of each folder and the number in its file. A file that
+    /// cannot be read is left out; if none can be read the result is a gap.
     pub(super) fn each(
         &mut self,
         tree: &Tree,
         (what, absent): (&str, &str),
-        mut tell: impl FnMut(u32, i64),
-    ) -> Result<Told, Gap> {
+        mut record: impl FnMut(u32, i64),
+    ) -> Result<ReadOutcome, Gap> {
         let (folder, prefix, file) = (self.folder, self.prefix, self.file);
         let found = self.found.get_or_insert_with(|| {
             let path = |n: u32| (n, format!("{folder}/{prefix}{n}/{file}"));
@@ -36,17 +40,17 @@ impl Numbers {
             all
         });
         let mut failure = std::io::ErrorKind::NotFound.into();
-        let mut told = Told::Nothing;
+        let mut outcome = ReadOutcome::Nothing;
         for (number, path) in found {
             match tree.text(path) {
                 Ok(text) => text.trim().parse().into_iter().for_each(|value| {
-                    told = Told::Something;
-                    tell(*number, value);
+                    outcome = ReadOutcome::Complete;
+                    record(*number, value);
                 }),
                 Err(error) => failure = error,
             }
         }
-        if told == Told::Nothing { Err(gap(what, &failure, absent)) } else { Ok(told) }
+        if outcome == ReadOutcome::Nothing { Err(gap(what, &failure, absent)) } else { Ok(outcome) }
     }
 }
 

@@ -6,7 +6,7 @@ use measurement::Gap;
 use measurement::host::Family;
 use measurement::host::counter::{self, Stalls};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -31,12 +31,12 @@ impl Collector for Pressure {
         Family::PRESSURE
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         for (stalls, source) in STALLS.into_iter().zip(&mut self.sources) {
-            let text = source.text_of(tree, "pressure", ABSENT)?;
+            let text = source.text_or_gap(tree, "pressure", ABSENT)?;
             parse(&text, stalls, into);
         }
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

@@ -5,7 +5,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::cpu::nanos;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -26,11 +26,12 @@ impl Collector for Process {
         Family::PROCESS
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let ticks = self.ticks_per_second;
-        let text = self.source.text_of(tree, "CPU time of this process", "there is no /proc")?;
+        let text =
+            self.source.text_or_gap(tree, "CPU time of this process", "there is no /proc")?;
         parse(&text, ticks, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_name_tells_nothing() {
+    fn a_text_without_a_name_has_no_counters() {
         assert!(counted(|into| parse("31 R 1 2 3", 100, into)).is_empty());
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Those that the kernel attached to the queues of a device all have the handle `0:`; they
 //! are one here, with their sum. What stands above others, as `mq` does, counts what they
-//! count once more. Only netlink tells it, of the namespace of the thread that looks first.
+//! count once more. Only netlink reports them, for the namespace of the thread that reads first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use linux::netlink::{Qdisc, QdiscHandle, QdiscStatistics, RouteSocket};
 use measurement::Gap;
 use measurement::host::{EachCounter, Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::gap;
 use crate::{Reading, Tree};
 
@@ -28,16 +28,16 @@ impl Collector for Disciplines {
         Family::QDISC
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         if !tree.is_live() {
             let why = "no file tells of them".to_owned();
             return Err(Gap { what: WHAT.to_owned(), why });
         }
         let found = self.ask().map_err(|error| gap(WHAT, &error, "there is no netlink"))?;
         for ((interface, kind, handle), sum) in sums(&found, &self.interfaces) {
-            tell(interface, format_args!("{kind}@{handle}"), &sum, into);
+            record(interface, format_args!("{kind}@{handle}"), &sum, into);
         }
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 
@@ -94,7 +94,7 @@ impl Sum {
     }
 }
 
-fn tell(interface: &str, queue: std::fmt::Arguments<'_>, sum: &Sum, into: &mut Reading) {
+fn record(interface: &str, queue: std::fmt::Arguments<'_>, sum: &Sum, into: &mut Reading) {
     for (each, count) in COUNTERS.iter().zip(sum.counters) {
         into.counter(each.within(interface).on(queue), count);
     }
@@ -135,7 +135,7 @@ mod tests {
         let interfaces = HashMap::from([(2, "eth0".to_owned())]);
         let counted = counted(|into| {
             for ((interface, kind, handle), sum) in sums(&found, &interfaces) {
-                tell(interface, format_args!("{kind}@{handle}"), &sum, into);
+                record(interface, format_args!("{kind}@{handle}"), &sum, into);
             }
         });
         assert_eq!(counted["qdisc.eth0.mq@8001:.drops"], 3);

@@ -2,13 +2,13 @@
 //! `/proc/net/snmp` (proc_net(5), Documentation/networking/snmp_counter.rst).
 //!
 //! Some of it are no counters: whether it forwards, how many connections there are. Those
-//! are gauges. Types of ICMP messages (`IcmpMsg`) are told only once there was one.
+//! are gauges. Types of ICMP messages (`IcmpMsg`) are reported only once there was one.
 
 use measurement::Gap;
 use measurement::host::{Counter, Family, Gauge};
 
 use super::pairs;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -27,10 +27,10 @@ impl Collector for Snmp {
         Family::SNMP
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let text = self.source.text_of(tree, "counters of IPv4", "there is no /proc/net")?;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let text = self.source.text_or_gap(tree, "counters of IPv4", "there is no /proc/net")?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

@@ -1,13 +1,13 @@
 //! `snmp6.NAME`: what the protocols of IPv6 count, e.g. `snmp6.Udp6RcvbufErrors`, from
 //! `/proc/net/snmp6` (`snmp6_seq_show` in net/ipv6/proc.c).
 //!
-//! Types of ICMP messages (`Icmp6InType135`) are told only once there was one.
+//! Types of ICMP messages (`Icmp6InType135`) are reported only once there was one.
 
 use measurement::Gap;
 use measurement::host::{Counter, Family};
 
 use super::softirqs::LONGEST;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -26,11 +26,11 @@ impl Collector for Snmp6 {
         Family::SNMP6
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "this kernel has no IPv6, or it is off (ipv6.disable=1)";
-        let text = self.source.text_of(tree, "counters of IPv6", absent)?;
+        let text = self.source.text_or_gap(tree, "counters of IPv6", absent)?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

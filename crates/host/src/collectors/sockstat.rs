@@ -8,7 +8,7 @@ use measurement::Gap;
 use measurement::host::{Family, Gauge};
 
 use super::softirqs::LONGEST;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -27,10 +27,10 @@ impl Collector for Sockstat {
         Family::SOCKSTAT
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let text = self.source.text_of(tree, "memory of sockets", "there is no /proc/net")?;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let text = self.source.text_or_gap(tree, "memory of sockets", "there is no /proc/net")?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

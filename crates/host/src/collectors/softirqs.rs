@@ -6,7 +6,7 @@
 use measurement::Gap;
 use measurement::host::{Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -25,10 +25,10 @@ impl Collector for Softirqs {
         Family::SOFTIRQS
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let text = self.source.text_of(tree, "softirqs", "there is no /proc")?;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let text = self.source.text_or_gap(tree, "softirqs", "there is no /proc")?;
         parse(&text, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 

@@ -9,7 +9,7 @@
 use measurement::Gap;
 use measurement::host::{EachCounter, Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::Source;
 use crate::{Reading, Tree};
 
@@ -32,15 +32,15 @@ impl Collector for Softnet {
         Family::SOFTNET
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let text = self.source.text_of(tree, "queues of the CPUs", "there is no /proc/net")?;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let text = self.source.text_or_gap(tree, "queues of the CPUs", "there is no /proc/net")?;
         let online = if names_cpus(&text) {
             Vec::new()
         } else {
             self.online.text(tree).map(|text| list(&text)).unwrap_or_default()
         };
         parse(&text, &online, into);
-        Ok(Told::Something)
+        Ok(ReadOutcome::Complete)
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_of_which_cpu_it_is() {
+    fn a_row_names_its_cpu() {
         let text = "3fb03d8f 00004eb2 00000063 00000000 00000000 00000000 00000000 00000000 \
                     00000000 00000000 00000000 00000000 00000000 00000000 00000000\n\
                     00000010 00000001 00000002 00000000 00000000 00000000 00000000 00000000 \

@@ -5,7 +5,7 @@
 use measurement::Gap;
 use measurement::host::{Family, counter};
 
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::source::{Source, gap};
 use crate::{Reading, Tree};
 
@@ -20,7 +20,7 @@ struct Task {
 }
 
 impl Tasks {
-    pub(super) fn of(threads: &[i32]) -> Self {
+    pub(super) fn for_threads(threads: &[i32]) -> Self {
         let mut tasks = Self::default();
         tasks.follow_threads(threads);
         tasks
@@ -32,25 +32,25 @@ impl Collector for Tasks {
         Family::TASK
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
-        let mut told = Told::Nothing;
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
+        let mut outcome = ReadOutcome::Nothing;
         let mut failure = None;
         for task in &mut self.threads {
             match task.source.text(tree) {
                 Ok(text) => {
                     parse(&text, task.thread, into);
-                    told = Told::Something;
+                    outcome = ReadOutcome::Complete;
                 }
                 Err(error) => failure = Some(error),
             }
         }
         match failure {
-            // A thread that ended keeps what it had; that none tells is the kernel's doing.
-            Some(error) if told == Told::Nothing && !into.has_any() => {
+            // A thread that ended keeps what it had; that none can be read is the kernel's doing.
+            Some(error) if outcome == ReadOutcome::Nothing && !into.has_any() => {
                 Err(gap("time of threads", &error, ABSENT))
             }
-            Some(_) => Ok(Told::Something),
-            None => Ok(told),
+            Some(_) => Ok(ReadOutcome::Complete),
+            None => Ok(outcome),
         }
     }
 
@@ -89,11 +89,11 @@ mod tests {
     #[test]
     fn a_thread_that_is_followed_twice_is_read_once_and_one_that_is_gone_stays() {
         let main = i32::try_from(std::process::id()).expect("a thread's number");
-        let mut tasks = Tasks::of(&[main]);
+        let mut tasks = Tasks::for_threads(&[main]);
         tasks.follow_threads(&[main, i32::MAX]);
         assert_eq!(tasks.threads.len(), 2);
         let counted = counted(|into| {
-            assert_eq!(tasks.read(&Tree::live(), into), Ok(Told::Something));
+            assert_eq!(tasks.read(&Tree::live(), into), Ok(ReadOutcome::Complete));
         });
         assert_eq!(counted.len(), 2);
     }
@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn without_threads_there_is_nothing_and_with_none_alive_a_gap() {
         counted(|into| {
-            assert_eq!(Tasks::default().read(&Tree::live(), into), Ok(Told::Nothing));
-            let gap = Tasks::of(&[i32::MAX]).read(&Tree::live(), into).expect_err("gone");
+            assert_eq!(Tasks::default().read(&Tree::live(), into), Ok(ReadOutcome::Nothing));
+            let gap = Tasks::for_threads(&[i32::MAX]).read(&Tree::live(), into).expect_err("gone");
             assert_eq!(gap.what, "time of threads");
         });
     }

@@ -1,4 +1,4 @@
-//! What the tests of collectors share, and those of all parsers together.
+//! Fixtures for the tests of collectors, and tests of all parsers together.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ pub(super) fn captured(files: &[(&str, &str)]) -> Folder {
     folder
 }
 
-/// A folder that goes when it is done with.
+/// A folder that is removed when it is dropped.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -54,7 +54,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn no_parser_minds_a_text_that_is_cut_or_that_of_another() {
+fn parsers_survive_a_text_that_is_cut_or_of_another_file() {
     let texts: Vec<String> =
         PARSERS.iter().filter_map(|(path, _)| Tree::live().text(path).ok()).collect();
     assert!(texts.len() > 5, "a host has most of them");

@@ -5,7 +5,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::{Reading, Tree};
 
 pub(super) struct Thermal {
@@ -14,7 +14,7 @@ pub(super) struct Thermal {
 
 impl Default for Thermal {
     fn default() -> Self {
-        Self { files: Numbers::of("sys/class/thermal", "thermal_zone", "temp") }
+        Self { files: Numbers::new("sys/class/thermal", "thermal_zone", "temp") }
     }
 }
 
@@ -23,7 +23,7 @@ impl Collector for Thermal {
         Family::THERMAL
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "no driver tells (thermal), as in a virtual machine";
         self.files.each(tree, ("temperatures", absent), |number, value| {
             into.gauge(counter::THERMAL_MILLICELSIUS.on(number), value);
@@ -41,7 +41,7 @@ mod tests {
         let folder = captured(&[("sys/class/thermal/thermal_zone3/temp", "41000\n")]);
         let tree = Tree::captured(folder.path());
         let reading = reading(|into| {
-            assert_eq!(Thermal::default().read(&tree, into), Ok(Told::Something));
+            assert_eq!(Thermal::default().read(&tree, into), Ok(ReadOutcome::Complete));
         });
         assert!(reading.gauges().collect::<Vec<_>>() == [("thermal.3.millicelsius", 41_000)]);
     }

@@ -6,7 +6,7 @@ use measurement::Gap;
 use measurement::host::{Family, counter};
 
 use super::numbers::Numbers;
-use super::{Collector, Told};
+use super::{Collector, ReadOutcome};
 use crate::{Reading, Tree};
 
 pub(super) struct Throttle {
@@ -16,7 +16,7 @@ pub(super) struct Throttle {
 impl Default for Throttle {
     fn default() -> Self {
         Self {
-            files: Numbers::of(
+            files: Numbers::new(
                 "sys/devices/system/cpu",
                 "cpu",
                 "thermal_throttle/core_throttle_count",
@@ -30,7 +30,7 @@ impl Collector for Throttle {
         Family::THROTTLE
     }
 
-    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<Told, Gap> {
+    fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "only x86 processors tell, and those of virtual machines do not";
         self.files.each(tree, ("throttling of the CPUs", absent), |number, value| {
             let count = u64::try_from(value).unwrap_or_default();
@@ -52,7 +52,7 @@ mod tests {
         )]);
         let tree = Tree::captured(folder.path());
         let reading = reading(|into| {
-            assert_eq!(Throttle::default().read(&tree, into), Ok(Told::Something));
+            assert_eq!(Throttle::default().read(&tree, into), Ok(ReadOutcome::Complete));
         });
         assert!(reading.counters().collect::<Vec<_>>() == [("throttle.3.core", 41_000)]);
     }

@@ -1,29 +1,72 @@
-//! Gets what netlink, ethtool and uname(2) report of a host: from its kernel, or from a
-//! captured tree.
+//! Facts of a host that only system calls report: the answers of netlink, ethtool and uname(2),
+//! from the running kernel or from the file of a captured tree.
+
+use std::collections::BTreeMap;
 
 use measurement::Gap;
+use measurement::host::{Interface, Route};
+use serde::{Deserialize, Serialize};
 
-use super::asked;
-use super::told::{PATH, Told};
+use super::kernel_queries;
 use crate::Tree;
 
-/// Asks the kernel, or looks into the captured tree what it answered.
-pub fn answers(tree: &Tree) -> Told {
-    if tree.is_live() {
-        return asked::ask();
-    }
-    let text = tree.text(PATH);
-    // Nothing that a capture writes has such letters; they would reach a terminal.
-    let text = text.map(|text| if text.contains("\\u") { String::new() } else { text });
-    match text.map(|text| serde_json::from_str(&text)) {
-        Ok(Ok(told)) => told,
-        Ok(Err(error)) => from_files(tree, format!("{PATH} is damaged: {error}")),
-        Err(_) => from_files(tree, format!("the tree has no {PATH}: linerate capture writes it")),
+/// Facts of a host that the kernel reports by system calls only: uname(2), rtnetlink(7) and
+/// ethtool(8), for the network namespace of the thread that asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KernelAnswers {
+    /// Node name (`nodename` of uname(2)); empty: not known.
+    pub host: String,
+    /// Kernel release (`release` of uname(2)); empty: not known.
+    pub kernel: String,
+    /// Architecture (`machine` of uname(2)); empty: not known.
+    pub architecture: String,
+    /// Interfaces, as netlink and ethtool report them.
+    pub interfaces: Vec<InterfaceAnswers>,
+    /// Unicast routes of the main table, as rtnetlink(7) reports them, at most 64; of a captured
+    /// tree without answers all of IPv4.
+    pub routes: Vec<Route>,
+    /// Speed of misaligned accesses by CPU number, on RISC-V only
+    /// (Documentation/arch/riscv/hwprobe.rst).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub misaligned: BTreeMap<u32, String>,
+    /// Requests that the kernel refused, with the reasons.
+    pub gaps: Vec<Gap>,
+}
+
+/// One interface, as netlink and ethtool report it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InterfaceAnswers {
+    /// Link-layer address, as sysfs writes it: `02:00:00:00:00:01`.
+    pub hardware: String,
+    /// Everything else that is reported of the interface.
+    #[serde(flatten)]
+    pub interface: Interface,
+}
+
+impl KernelAnswers {
+    /// Queries the running kernel; of a captured tree, reads the file at [`PATH`], or what the
+    /// other files have of it if that is missing or damaged.
+    pub fn read(tree: &Tree) -> Self {
+        if tree.is_live() {
+            return kernel_queries::query();
+        }
+        let text = tree.text(PATH);
+        // Nothing that a capture writes has such letters; they would reach a terminal.
+        let text = text.map(|text| if text.contains("\\u") { String::new() } else { text });
+        match text.map(|text| serde_json::from_str(&text)) {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(error)) => from_files(tree, format!("{PATH} is damaged: {error}")),
+            Err(_) => {
+                from_files(tree, format!("the tree has no {PATH}: linerate capture writes it"))
+            }
+        }
     }
 }
 
-/// What files tell of it.
-fn from_files(tree: &Tree, why: String) -> Told {
+/// The part of the answers that files of the tree have too.
+fn from_files(tree: &Tree, why: String) -> KernelAnswers {
     let gap = Gap { what: "what only netlink and ethtool tell of interfaces".to_owned(), why };
     let value = |name| tree.value(&format!("proc/sys/kernel/{name}"));
     let version = tree.value("proc/version").unwrap_or_default();
@@ -32,13 +75,13 @@ fn from_files(tree: &Tree, why: String) -> Told {
     // Since Linux 6.1.
     let architecture = value("arch").unwrap_or_default();
     let routes = tree.text("proc/net/route").unwrap_or_default();
-    Told {
+    KernelAnswers {
         host: value("hostname").unwrap_or_default(),
         kernel: value("osrelease").or_else(of_version).unwrap_or_default(),
         routes: super::routes::routes(&routes, !is_big_endian(&architecture)),
         architecture,
         gaps: vec![gap],
-        ..Told::default()
+        ..KernelAnswers::default()
     }
 }
 
@@ -48,3 +91,6 @@ fn is_big_endian(architecture: &str) -> bool {
     let names = ["mips", "mips64", "ppc", "ppc64", "s390x", "parisc", "m68k", "armv7b", "sparc64"];
     names.contains(&architecture)
 }
+
+/// Path of the file with the answers, below the root of a captured tree.
+pub const PATH: &str = "linerate/told.json";

@@ -1,10 +1,10 @@
-//! Which core a CPU has and whether it executes in order, of what `/proc/cpuinfo` tells.
+//! The core of a CPU and its pipeline, in order or out of order, from `/proc/cpuinfo`.
 
 use measurement::host::Pipeline;
 
 use super::cpuinfo::CpuInfo;
 
-/// The core of a CPU, and how it executes where that is known.
+/// Name of the core of a CPU, and its pipeline; none where they are not known.
 pub fn core(info: &CpuInfo, cpu: u32) -> (Option<String>, Option<Pipeline>) {
     let field = |name| info.field(cpu, name);
     if let (Some(implementer), Some(part)) = (field("CPU implementer"), field("CPU part")) {
@@ -20,7 +20,8 @@ pub fn core(info: &CpuInfo, cpu: u32) -> (Option<String>, Option<Pipeline>) {
     (model.map(str::to_owned), field("vendor_id").and_then(|vendor| x86(info, cpu, vendor)))
 }
 
-/// The instruction set, or its extensions of those that matter to copies and checksums.
+/// Instruction set of a CPU (`isa`), or those of its extensions that speed up copies, checksums
+/// and encryption, separated by blanks; none if `/proc/cpuinfo` has neither.
 pub fn instructions(info: &CpuInfo, cpu: u32) -> Option<String> {
     if let Some(isa) = info.field(cpu, "isa") {
         return Some(isa.to_owned());
@@ -180,7 +181,7 @@ mod tests {
     use super::super::cpuinfo::read;
     use super::*;
 
-    fn of(text: &str) -> (Option<String>, Option<Pipeline>) {
+    fn core_in(text: &str) -> (Option<String>, Option<Pipeline>) {
         core(&read(&format!("processor\t: 0\n{text}\n")), 0)
     }
 
@@ -188,20 +189,20 @@ mod tests {
     fn cores_are_known_by_the_numbers_and_names_of_their_makers() {
         let named = |name: &str, pipeline| (Some(name.to_owned()), Some(pipeline));
         let arm = |part| format!("CPU implementer : 0x41\nCPU part : {part}");
-        assert_eq!(of(&arm("0xd03")), named("Cortex-A53", IN));
-        assert_eq!(of(&arm("0xd08")), named("Cortex-A72", OUT));
-        assert_eq!(of("uarch : sifive,u54-mc"), named("sifive,u54-mc", IN));
-        assert_eq!(of("uarch : thead,c910"), named("thead,c910", OUT));
-        assert_eq!(of("uarch : sifive,p550"), named("sifive,p550", OUT));
-        assert_eq!(of("cpu model : MIPS 1004Kc V2.15"), named("MIPS 1004Kc V2.15", IN));
+        assert_eq!(core_in(&arm("0xd03")), named("Cortex-A53", IN));
+        assert_eq!(core_in(&arm("0xd08")), named("Cortex-A72", OUT));
+        assert_eq!(core_in("uarch : sifive,u54-mc"), named("sifive,u54-mc", IN));
+        assert_eq!(core_in("uarch : thead,c910"), named("thead,c910", OUT));
+        assert_eq!(core_in("uarch : sifive,p550"), named("sifive,p550", OUT));
+        assert_eq!(core_in("cpu model : MIPS 1004Kc V2.15"), named("MIPS 1004Kc V2.15", IN));
         let x86 = "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 28\nmodel name : Atom N270";
-        assert_eq!(of(x86), named("Atom N270", IN));
+        assert_eq!(core_in(x86), named("Atom N270", IN));
     }
 
     #[test]
     fn what_is_not_known_is_not_guessed() {
-        assert_eq!(of("CPU implementer : 0x41\nCPU part : 0xfff").1, None);
-        assert_eq!(of("uarch : somebody,new"), (Some("somebody,new".to_owned()), None));
-        assert_eq!(of(""), (None, None));
+        assert_eq!(core_in("CPU implementer : 0x41\nCPU part : 0xfff").1, None);
+        assert_eq!(core_in("uarch : vendor,new"), (Some("vendor,new".to_owned()), None));
+        assert_eq!(core_in(""), (None, None));
     }
 }

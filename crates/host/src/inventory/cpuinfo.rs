@@ -1,21 +1,21 @@
-//! `/proc/cpuinfo` (proc_cpuinfo(5)): every architecture writes its own.
+//! Parses `/proc/cpuinfo` (proc_cpuinfo(5)), whose fields differ between architectures.
 
 use std::collections::BTreeMap;
 
-/// What the file tells.
+/// The fields of `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
-    /// Lines of each CPU, by the CPU's number.
+    /// Fields of each CPU, by its number.
     pub cpus: BTreeMap<u32, Fields>,
-    /// Lines that belong to no CPU, e.g. `Hardware` or `machine`.
+    /// Fields that belong to no CPU, e.g. `Hardware` or `machine`.
     pub machine: Fields,
 }
 
-/// Values by their names.
+/// Values of `/proc/cpuinfo` by the names of their fields.
 pub type Fields = BTreeMap<String, String>;
 
-/// Takes the file apart. A line that is in front of the first CPU, or in a paragraph without
-/// one, belongs to the machine.
+/// Parses the text of `/proc/cpuinfo` (proc_cpuinfo(5)). A field before the first CPU, or in a
+/// paragraph without one, belongs to the machine.
 pub fn read(text: &str) -> CpuInfo {
     let mut info = CpuInfo::default();
     let mut number: Option<u32> = None;
@@ -39,20 +39,20 @@ pub fn read(text: &str) -> CpuInfo {
 }
 
 impl CpuInfo {
-    /// A value of one CPU, or else of all.
+    /// Value of a field of a CPU, or else of the machine; none if it is missing or empty.
     pub fn field(&self, cpu: u32, name: &str) -> Option<&str> {
         let own = self.cpus.get(&cpu).and_then(|fields| fields.get(name));
         own.or_else(|| self.machine.get(name)).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// The board, where the file tells.
+    /// Model of the board or machine; none on architectures that do not write it.
     pub fn model(&self) -> Option<&str> {
         let of_machine = |name: &&str| self.machine.get(*name).map(String::as_str);
         // MIPS writes these lines in the paragraph of its first CPU.
         let of_first = |name: &&str| self.cpus.values().next()?.get(*name).map(String::as_str);
         let names = ["machine", "Model", "Hardware", "system type"];
-        let told = names.iter().find_map(|name| of_machine(name).or_else(|| of_first(name)));
-        told.filter(|text| !text.is_empty())
+        let model = names.iter().find_map(|name| of_machine(name).or_else(|| of_first(name)));
+        model.filter(|text| !text.is_empty())
     }
 }
 

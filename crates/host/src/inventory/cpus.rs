@@ -1,4 +1,5 @@
-//! CPUs: `/sys/devices/system/cpu` (sysfs-devices-system-cpu) and `/proc/cpuinfo`.
+//! Reads the CPUs: `/sys/devices/system/cpu` (Documentation/ABI/testing/sysfs-devices-system-cpu)
+//! and `/proc/cpuinfo`.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use super::cpuinfo::CpuInfo;
 use super::lists::list;
 use crate::Tree;
 
-/// The CPUs of a host, by number. `misaligned` says how fast each takes accesses that are
-/// not aligned, which no file tells.
+/// The CPUs of a host, by number. `misaligned` is the speed of misaligned accesses of each,
+/// which no file has.
 pub(super) fn cpus(tree: &Tree, info: &CpuInfo, misaligned: &BTreeMap<u32, String>) -> Vec<Cpu> {
     let nodes = nodes(tree);
     let cpu = |number| {
@@ -27,8 +28,8 @@ pub(super) fn cpus(tree: &Tree, info: &CpuInfo, misaligned: &BTreeMap<u32, Strin
     numbers(tree, info).into_iter().map(cpu).collect()
 }
 
-/// Where they are not in sysfs (a captured tree of few files), `/proc/cpuinfo` has those
-/// that are online.
+/// Numbers of the CPUs. Where they are not in sysfs (a captured tree of few files),
+/// `/proc/cpuinfo` has those that are online.
 fn numbers(tree: &Tree, info: &CpuInfo) -> Vec<u32> {
     let folders = tree.names("sys/devices/system/cpu").unwrap_or_default();
     let number = |name: &String| name.strip_prefix("cpu")?.parse().ok();

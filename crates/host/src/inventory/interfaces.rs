@@ -1,22 +1,26 @@
-//! Interfaces: what `/sys/class/net` tells (sysfs-class-net), in addition to netlink.
+//! Reads the interfaces from `/sys/class/net` (Documentation/ABI/testing/sysfs-class-net), in
+//! addition to netlink.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use measurement::Gap;
 use measurement::host::{Bus, Interface, Steering};
 
+use super::answers::InterfaceAnswers;
 use super::lists::mask;
-use super::told::ToldInterface;
 use crate::Tree;
 
-/// The interfaces of a host: those that netlink told, with what sysfs has of them; where
-/// nobody could be asked, those of sysfs.
-pub(super) fn interfaces(tree: &Tree, told: &[ToldInterface]) -> (Vec<Interface>, Option<Gap>) {
+/// The interfaces of a host: those that netlink reported, with their attributes in sysfs;
+/// without an answer of netlink, those in sysfs.
+pub(super) fn interfaces(
+    tree: &Tree,
+    answers: &[InterfaceAnswers],
+) -> (Vec<Interface>, Option<Gap>) {
     let names = tree.names(FOLDER).unwrap_or_default();
     // A file beside the folders, `bonding_masters`, is no interface.
     let indices = names.iter().filter_map(|name| Some((name.as_str(), index(tree, name)?)));
     let in_sysfs: BTreeMap<&str, u32> = indices.collect();
-    if told.is_empty() {
+    if answers.is_empty() {
         let bare = |(name, index): (&&str, &u32)| Interface {
             name: (*name).to_owned(),
             index: *index,
@@ -25,8 +29,8 @@ pub(super) fn interfaces(tree: &Tree, told: &[ToldInterface]) -> (Vec<Interface>
         let all = in_sysfs.iter().map(bare).map(|interface| of_sysfs(tree, interface)).collect();
         return (sorted(all), None);
     }
-    let interfaces = told.iter().map(|one| one.interface.clone());
-    if !is_same_namespace(tree, &in_sysfs, told) {
+    let interfaces = answers.iter().map(|one| one.interface.clone());
+    if !is_same_namespace(tree, &in_sysfs, answers) {
         return (sorted(interfaces.collect()), Some(other_namespace()));
     }
     (sorted(interfaces.map(|interface| of_sysfs(tree, interface)).collect()), None)
@@ -34,15 +38,19 @@ pub(super) fn interfaces(tree: &Tree, told: &[ToldInterface]) -> (Vec<Interface>
 
 /// What is mounted at `/sys` may be of another network namespace; then it names other
 /// interfaces, or the same with other numbers or addresses.
-fn is_same_namespace(tree: &Tree, in_sysfs: &BTreeMap<&str, u32>, told: &[ToldInterface]) -> bool {
-    let names: BTreeSet<_> = told.iter().map(|one| one.interface.name.as_str()).collect();
-    let agrees = |one: &ToldInterface| {
+fn is_same_namespace(
+    tree: &Tree,
+    in_sysfs: &BTreeMap<&str, u32>,
+    answers: &[InterfaceAnswers],
+) -> bool {
+    let names: BTreeSet<_> = answers.iter().map(|one| one.interface.name.as_str()).collect();
+    let agrees = |one: &InterfaceAnswers| {
         let Interface { name, index, .. } = &one.interface;
         let address = tree.value(&format!("{FOLDER}/{name}/address")).unwrap_or_default();
         in_sysfs.get(name.as_str()) == Some(index)
             && (address == one.hardware || has_none(&address))
     };
-    names.iter().copied().eq(in_sysfs.keys().copied()) && told.iter().all(agrees)
+    names.iter().copied().eq(in_sysfs.keys().copied()) && answers.iter().all(agrees)
 }
 
 /// Whether an address is none: a tunnel's, or all zeroes.
@@ -68,9 +76,9 @@ fn other_namespace() -> Gap {
     }
 }
 
-/// Adds what sysfs tells; what netlink told before stays.
-fn of_sysfs(tree: &Tree, told: Interface) -> Interface {
-    let folder = format!("{FOLDER}/{}", told.name);
+/// Adds the attributes in sysfs; what netlink reported is kept.
+fn of_sysfs(tree: &Tree, reported: Interface) -> Interface {
+    let folder = format!("{FOLDER}/{}", reported.name);
     let path = |file: &str| format!("{folder}/{file}");
     let queues = tree.names(&path("queues")).unwrap_or_default();
     let count = |kind: &str| {
@@ -80,24 +88,24 @@ fn of_sysfs(tree: &Tree, told: Interface) -> Interface {
     let mbps = |file: &str| tree.number::<u32>(&path(file)).filter(|speed| *speed != u32::MAX);
     let duplex = tree.value(&path("duplex")).filter(|text| text != "unknown");
     Interface {
-        kind: told.kind.clone().or_else(|| kind(tree, &folder)),
-        driver: tree.link(&path("device/driver")).or_else(|| told.driver.clone()),
-        state: told.state.clone().or_else(|| tree.value(&path("operstate"))),
-        mtu: tree.number(&path("mtu")).unwrap_or(told.mtu),
-        speed_mbps: told.speed_mbps.or_else(|| mbps("speed").map(u64::from)),
-        duplex: told.duplex.clone().or(duplex),
-        receive_queues: count("rx-").unwrap_or(told.receive_queues),
-        send_queues: count("tx-").unwrap_or(told.send_queues),
+        kind: reported.kind.clone().or_else(|| kind(tree, &folder)),
+        driver: tree.link(&path("device/driver")).or_else(|| reported.driver.clone()),
+        state: reported.state.clone().or_else(|| tree.value(&path("operstate"))),
+        mtu: tree.number(&path("mtu")).unwrap_or(reported.mtu),
+        speed_mbps: reported.speed_mbps.or_else(|| mbps("speed").map(u64::from)),
+        duplex: reported.duplex.clone().or(duplex),
+        receive_queues: count("rx-").unwrap_or(reported.receive_queues),
+        send_queues: count("tx-").unwrap_or(reported.send_queues),
         bus: bus(tree, &path("device")),
         node: tree.number(&path("device/numa_node")),
         steering: steering(tree, &path("queues"), &queues),
         send_limits_bytes: send_limits(tree, &folder, &queues),
         attributes: attributes(tree, &folder),
-        ..told
+        ..reported
     }
 }
 
-/// What it is where it is no hardware.
+/// The kind of a virtual interface; none for hardware.
 fn kind(tree: &Tree, folder: &str) -> Option<String> {
     let of_type = tree.number::<u32>(&format!("{folder}/type"));
     if of_type == Some(LOOPBACK) {
@@ -113,7 +121,7 @@ fn kind(tree: &Tree, folder: &str) -> Option<String> {
     (!is_hardware).then(|| kind.to_owned())
 }
 
-/// What a device is plugged into.
+/// The bus of a device.
 fn bus(tree: &Tree, device: &str) -> Option<Bus> {
     let kind = tree.link(&format!("{device}/subsystem"))?;
     let address = tree.link(device)?;

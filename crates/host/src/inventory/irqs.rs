@@ -1,4 +1,4 @@
-//! Interrupts: `/proc/interrupts` and `/proc/irq` (proc(5)).
+//! Reads the interrupts of interfaces: `/proc/interrupts` and `/proc/irq` (proc(5)).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,20 @@ use measurement::host::{Interface, Irq};
 use super::lists::list;
 use crate::Tree;
 
-/// One row of `/proc/interrupts`.
+/// A numbered row of `/proc/interrupts` (proc_interrupts(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Its number.
+    /// Number of the interrupt.
     pub number: u32,
-    /// What stands behind the counts: controller, number there, trigger, names.
+    /// Text after the counts: interrupt controller, number there, trigger, names of devices.
     pub words: String,
-    /// How often it came to each CPU; one that is offline has no column.
+    /// Interrupts that each CPU took since boot, by the number of the CPU. A CPU that is offline
+    /// has none.
     pub counts: BTreeMap<u32, u64>,
 }
 
-/// Takes the file apart. Rows without a number (`NMI`, `IPI0`) belong to no device.
+/// Parses the text of `/proc/interrupts` (proc_interrupts(5)). Rows without a number (`NMI`,
+/// `IPI0`) belong to no device and are left out.
 pub fn rows(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default();
@@ -40,7 +42,7 @@ fn row(line: &str, cpus: &[u32]) -> Option<Row> {
 }
 
 impl Row {
-    /// What it is called: the names behind the trigger (`2-edge`, `Level`), or the last word
+    /// Names of its devices: the words after the trigger (`2-edge`, `Level`), or the last word
     /// with those that share the interrupt.
     fn name(&self) -> String {
         let words: Vec<&str> = self.words.split(' ').collect();
@@ -64,7 +66,7 @@ pub(super) fn irqs(tree: &Tree, interfaces: &[Interface]) -> (Vec<Irq>, Option<G
         Ok(text) => text,
         Err(error) => return (Vec::new(), Some(super::gap("interrupts of interfaces", &error))),
     };
-    let marks: Vec<_> = interfaces.iter().filter_map(|one| Marks::of(tree, one)).collect();
+    let marks: Vec<_> = interfaces.iter().filter_map(|one| Marks::new(tree, one)).collect();
     let irq = |row: Row| {
         let interface = match Marks::owner(&marks, &row)? {
             Owner::One(interface) => Some(interface.to_owned()),
@@ -90,28 +92,28 @@ fn irq(tree: &Tree, row: Row, interface: Option<String>) -> Irq {
     }
 }
 
-/// Whose an interrupt is.
+/// The interface that an interrupt belongs to.
 enum Owner<'a> {
-    /// This interface's.
+    /// This interface.
     One(&'a str),
-    /// That of one of several with the same driver; nothing tells which.
+    /// One of several with the same driver; the kernel does not report which.
     OneOfSeveral,
 }
 
-/// What shows that an interrupt is of an interface.
+/// What identifies the interrupts of an interface.
 struct Marks<'a> {
     interface: &'a str,
     /// Its driver, after which some drivers name their interrupts.
     driver: Option<&'a str>,
     /// Words that name the interface or its device, e.g. `eth0` and `virtio2`.
     names: Vec<String>,
-    /// The numbers that its device got (`msi_irqs`).
+    /// Interrupts that were allocated to its device (`msi_irqs`).
     numbers: BTreeSet<u32>,
 }
 
 impl<'a> Marks<'a> {
     /// None for an interface without hardware.
-    fn of(tree: &Tree, interface: &'a Interface) -> Option<Self> {
+    fn new(tree: &Tree, interface: &'a Interface) -> Option<Self> {
         if interface.kind.is_some() {
             return None;
         }
@@ -221,16 +223,16 @@ ERR:          0
     #[test]
     fn an_interrupt_is_named_after_interface_device_or_host_controller() {
         let rows = rows(TABLE);
-        let of = |name: &str| {
+        let numbers = |name: &str| {
             let of_name = rows.iter().filter(|row| is_named(&row.words, name));
             of_name.map(|row| row.number).collect::<Vec<_>>()
         };
-        assert_eq!(of("eth0"), [27, 29, 22]);
-        assert_eq!(of("eth1"), [29, 22]);
-        assert_eq!(of("virtio1"), [25]);
-        assert_eq!(of("0000:5e:00.0"), [99]);
-        assert_eq!(of("10090000.ethernet"), [53]);
-        assert_eq!(of(&host_controller("usb", "4-1:1.0").expect("one")), [167]);
-        assert_eq!(of("eth"), [0_u32; 0]);
+        assert_eq!(numbers("eth0"), [27, 29, 22]);
+        assert_eq!(numbers("eth1"), [29, 22]);
+        assert_eq!(numbers("virtio1"), [25]);
+        assert_eq!(numbers("0000:5e:00.0"), [99]);
+        assert_eq!(numbers("10090000.ethernet"), [53]);
+        assert_eq!(numbers(&host_controller("usb", "4-1:1.0").expect("one")), [167]);
+        assert_eq!(numbers("eth"), [0_u32; 0]);
     }
 }

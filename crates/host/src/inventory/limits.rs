@@ -1,4 +1,4 @@
-//! What control groups let this process use (cgroups(7)).
+//! Reads the limits that control groups set for this process (cgroups(7)).
 
 use measurement::host::ControlGroup;
 
@@ -24,7 +24,7 @@ pub(super) fn limits(tree: &Tree) -> ControlGroup {
     }
 }
 
-/// A group as a folder.
+/// The folder of a control group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Folder {
     version: u32,
@@ -54,7 +54,7 @@ fn find<'a>(groups: &'a [Group], controller: &str) -> Option<&'a str> {
     groups.iter().find(has).map(|group| group.path.as_str())
 }
 
-/// CPU time in thousandths of a CPU; none: no limit.
+/// The limit of CPU time in thousandths of a CPU; none: no limit.
 fn quota(tree: &Tree, folder: &Folder) -> Option<u64> {
     let path = &folder.path;
     let (quota, period) = if folder.version == 1 {
@@ -85,16 +85,16 @@ fn cpus(tree: &Tree, folder: &Folder) -> Option<Vec<u32>> {
     Some(list(&text))
 }
 
-/// A line of `/proc/self/cgroup`.
+/// Membership of a process in a control group: a line of `/proc/self/cgroup` (cgroups(7)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// `cpu` and `cpuacct`; one empty name: version 2.
+    /// Controllers of the hierarchy, e.g. `cpu` and `cpuacct`; one empty name: version 2.
     pub controllers: Vec<String>,
-    /// Below the root of the hierarchy.
+    /// Path of the group below the root of the hierarchy.
     pub path: String,
 }
 
-/// Takes `/proc/self/cgroup` apart (cgroups(7)).
+/// Parses the text of `/proc/self/cgroup` (cgroups(7)). Malformed lines are left out.
 pub fn groups(text: &str) -> Vec<Group> {
     let group = |line: &str| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
@@ -104,20 +104,20 @@ pub fn groups(text: &str) -> Vec<Group> {
     text.lines().filter_map(group).collect()
 }
 
-/// A hierarchy that is mounted.
+/// A mounted hierarchy of control groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// The group that is mounted.
+    /// Path of the group that is the root of the mount.
     pub root: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub point: String,
-    /// Whether it is of version 2.
+    /// Whether the hierarchy is of version 2 (`cgroup2`).
     pub is_second: bool,
-    /// Controllers of version 1, and other options.
+    /// Controllers of a hierarchy of version 1, among other mount options; empty for version 2.
     pub controllers: Vec<String>,
 }
 
-/// The hierarchies in `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+/// Parses the mounts of control groups in `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 pub fn mounts(text: &str) -> Vec<Mount> {
     let mount = |line: &str| {
         let (first, second) = line.split_once(" - ")?;
@@ -148,7 +148,7 @@ mod tests {
         let file = |(path, text): &(&str, &str)| {
             ((*path).to_owned(), Entry::File(text.as_bytes().to_vec()))
         };
-        Tree::archived(Archive::of(files.iter().map(file)))
+        Tree::archived(Archive::from_entries(files.iter().map(file)))
     }
 
     #[test]

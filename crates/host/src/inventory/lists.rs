@@ -1,8 +1,9 @@
-//! Sets of CPUs, as the kernel writes them.
+//! Parses the two forms in which the kernel writes sets of CPUs, lists and masks (cpuset(7)).
 
 use measurement::host::MOST_CPU;
 
-/// CPUs as a list: `0,2-3`. What makes no sense is left out.
+/// Parses CPUs in the list format of cpuset(7): `0,2-3`. Malformed parts are left out. The
+/// result is sorted and comes from at most 8,192 numbers.
 pub fn list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (first, last) = part.trim().split_once('-').unwrap_or((part.trim(), part.trim()));
@@ -15,7 +16,8 @@ pub fn list(text: &str) -> Vec<u32> {
     cpus
 }
 
-/// CPUs as a mask of words in hexadecimal, the highest first: `00000000,00000030`.
+/// Parses CPUs in the mask format of cpuset(7), hexadecimal words of 32 bits with the highest
+/// first: `00000000,00000030`. Malformed words are taken as zero. The result is sorted.
 pub fn mask(text: &str) -> Vec<u32> {
     let mut cpus = Vec::new();
     let words = text.trim().rsplit(',').map(|word| u32::from_str_radix(word, 16).unwrap_or(0));

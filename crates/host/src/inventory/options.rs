@@ -1,5 +1,4 @@
-//! Options with which the kernel was built: `/proc/config.gz`, or `/boot/config-` and its
-//! release.
+//! Reads the build options of the kernel: `/proc/config.gz`, or `/boot/config-RELEASE`.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,7 +7,7 @@ use measurement::Gap;
 
 use crate::Tree;
 
-/// Those that matter here.
+/// The build options of interest, and a gap if the kernel does not publish them.
 pub(super) fn options(tree: &Tree, release: &str) -> (BTreeMap<String, String>, Option<Gap>) {
     let packed = tree.bytes("proc/config.gz").ok().and_then(|bytes| unpack(&bytes));
     // The release comes from a file of a captured tree.
@@ -29,14 +28,16 @@ fn missing(release: &str) -> Gap {
     }
 }
 
-/// Unpacks gzip (RFC 1952), but not more than any kernel has.
+/// Unpacks gzip (RFC 1952), up to 4 MiB, which is more than any kernel has; bytes that are not
+/// UTF-8 are replaced. None if `bytes` are not gzip.
 pub fn unpack(bytes: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     flate2::read::GzDecoder::new(bytes).take(MOST_BYTES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The options of interest, by name. One that is not set is `n`, if the kernel knows it.
+/// Parses the options of interest in the text of a kernel configuration, by name
+/// (Documentation/kbuild/kconfig.rst). The value of one that is written as not set is `n`.
 pub fn read(text: &str) -> BTreeMap<String, String> {
     let option = |line: &str| {
         let unset = line.strip_prefix("# ").and_then(|rest| rest.strip_suffix(" is not set"));

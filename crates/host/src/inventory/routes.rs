@@ -1,12 +1,13 @@
-//! Routes of a captured tree of which nobody could be asked: `/proc/net/route` (proc(5)),
-//! which has those of IPv4.
+//! Parses the IPv4 routes of `/proc/net/route` (proc(5)), for a captured tree without answers
+//! of netlink.
 
 use std::net::Ipv4Addr;
 
 use measurement::host::Route;
 
-/// Takes the file apart. Addresses stand there as numbers of the host's byte order:
-/// `little_endian` or not.
+/// Parses the text of `/proc/net/route` (proc(5)). Addresses are hexadecimal numbers in the
+/// byte order of the host, which is `little_endian` or not. Malformed lines and routes that are
+/// down are left out.
 pub fn routes(text: &str, little_endian: bool) -> Vec<Route> {
     text.lines().skip(1).filter_map(|line| route(line, little_endian)).collect()
 }

@@ -1,8 +1,8 @@
-//! Programs that change what decides how fast a host is, by what they leave in `/run`.
+//! Detects running services that change the settings of a host, by their files in `/run`.
 
 use crate::Tree;
 
-/// Those that run.
+/// Names of the known services that run.
 pub(super) fn services(tree: &Tree) -> Vec<String> {
     let runs = |traces: &[&str]| {
         traces.iter().any(|path| {
@@ -14,5 +14,5 @@ pub(super) fn services(tree: &Tree) -> Vec<String> {
     running.map(|(name, _)| (*name).to_owned()).collect()
 }
 
-/// A folder of sockets that is not empty, or the file of its process.
+/// Name, and what it has in `/run` while it runs: a folder of sockets, or a PID file.
 const KNOWN: [(&str, &[&str]); 1] = [("irqbalance", &["run/irqbalance", "run/irqbalance.pid"])];

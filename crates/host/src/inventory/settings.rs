@@ -1,4 +1,4 @@
-//! Settings of the kernel (sysctl(8)) that decide what a network does.
+//! Reads the settings of the kernel (sysctl(8)) that affect networking.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use measurement::Gap;
 
 use crate::Tree;
 
-/// Those that the kernel has, by name, and those that it did not tell.
+/// Values of the settings that this kernel has, by name, and gaps for those that it refused.
 pub(super) fn settings(tree: &Tree) -> (BTreeMap<String, String>, Vec<Gap>) {
     let mut settings = BTreeMap::new();
     let mut gaps = Vec::new();

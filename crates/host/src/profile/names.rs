@@ -1,4 +1,4 @@
-//! Names of the kernel's functions for addresses in it (`/proc/kallsyms`, proc(5)).
+//! Resolves addresses in the kernel to the names of its functions (`/proc/kallsyms`, proc(5)).
 //!
 //! The list has over a hundred thousand lines: it is read once, and only what is wanted is kept.
 
@@ -23,8 +23,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// For `addresses`, which are in order, from the text of the list.
-    pub(super) fn of(addresses: &[u64], list: Option<impl Read>) -> Self {
+    /// Resolves `addresses`, which are sorted, with the text of `/proc/kallsyms`.
+    pub(super) fn resolve(addresses: &[u64], list: Option<impl Read>) -> Self {
         let functions = vec![Function::default(); addresses.len()];
         let mut names = Self { addresses: addresses.to_vec(), functions };
         if let Some(list) = list {
@@ -34,8 +34,8 @@ impl Names {
         names
     }
 
-    /// Whether there are addresses and no name for any: the kernel shows zeros to those who
-    /// are not to know where it is.
+    /// Whether there are addresses and no name for any: to a process without the permission the
+    /// kernel shows zeros (`kernel.kptr_restrict`).
     pub(super) fn are_hidden(&self) -> bool {
         !self.addresses.is_empty() && self.functions.iter().all(|one| one.name.is_empty())
     }
@@ -124,7 +124,7 @@ ffffffffc0000000 t stmmac_open\t[stmmac]
 ";
 
     fn names(addresses: &[u64]) -> Vec<String> {
-        let names = Names::of(addresses, Some(LIST.as_bytes()));
+        let names = Names::resolve(addresses, Some(LIST.as_bytes()));
         let function = |address| names.function(address).cloned().unwrap_or_default();
         addresses.iter().map(|address| function(*address).name).collect()
     }
@@ -143,8 +143,8 @@ ffffffffc0000000 t stmmac_open\t[stmmac]
     }
 
     #[test]
-    fn a_module_is_told_and_an_address_before_all_has_no_name() {
-        let names = Names::of(&[1, 0xffff_ffff_c000_0020], Some(LIST.as_bytes()));
+    fn a_module_is_named_and_an_address_before_all_has_no_name() {
+        let names = Names::resolve(&[1, 0xffff_ffff_c000_0020], Some(LIST.as_bytes()));
         let function = names.function(0xffff_ffff_c000_0020).expect("it is in the list");
         assert_eq!(function.module.as_deref(), Some("stmmac"));
         assert_eq!(names.function(1), None);
@@ -154,8 +154,8 @@ ffffffffc0000000 t stmmac_open\t[stmmac]
     #[test]
     fn zeros_hide_all_names() {
         let list = "0000000000000000 T _stext\n0000000000000000 T memcpy\n";
-        assert!(Names::of(&[7, 9], Some(list.as_bytes())).are_hidden());
-        assert!(Names::of(&[7], None::<&[u8]>).are_hidden());
-        assert!(!Names::of(&[], Some(list.as_bytes())).are_hidden());
+        assert!(Names::resolve(&[7, 9], Some(list.as_bytes())).are_hidden());
+        assert!(Names::resolve(&[7], None::<&[u8]>).are_hidden());
+        assert!(!Names::resolve(&[], Some(list.as_bytes())).are_hidden());
     }
 }

@@ -1,4 +1,4 @@
-//! The profile of a process that works, where this kernel lets somebody look.
+//! The profile of a process that works, where this kernel permits it.
 
 use linux::perf::SampleFrequency;
 use linux::process::thread_id;
@@ -17,8 +17,8 @@ fn work(time: Duration) {
 
 #[test]
 fn a_process_finds_itself_and_names_the_kernels_functions() {
-    let vantage = Arc::new(Vantage::new(SampleFrequency::new(997).expect("a frequency")));
-    let mut profiler = match Profiler::new(Arc::clone(&vantage), &[thread_id()]) {
+    let perf_access = Arc::new(PerfAccess::new(SampleFrequency::new(997).expect("a frequency")));
+    let mut profiler = match Profiler::new(Arc::clone(&perf_access), &[thread_id()]) {
         Ok(profiler) => profiler,
         Err(gap) => return eprintln!("skipped: {}", gap.why),
     };
@@ -29,21 +29,21 @@ fn a_process_finds_itself_and_names_the_kernels_functions() {
     profiler.end();
     let (profile, gaps) = profiler.finish();
     let profile = profile.expect("it was long enough");
-    let of = |task| profile.rows.iter().filter(move |row| row.task == task);
-    let own: u64 = of(Task::Own).map(|row| row.count).sum();
+    let rows = |task| profile.rows.iter().filter(move |row| row.task == task);
+    let own: u64 = rows(Task::Own).map(|row| row.count).sum();
     assert!(own > 100, "{own} of {}", profile.samples);
-    assert!(of(Task::Own).any(|row| row.mode == Mode::User && row.module.is_some()));
+    assert!(rows(Task::Own).any(|row| row.mode == Mode::User && row.module.is_some()));
     assert!(profile.rows.is_sorted_by(|a, b| a.count >= b.count));
     assert!(profile.span >= SHORTEST && !profile.stacks.is_empty());
     if gaps.iter().all(|gap| gap.why != HIDDEN) {
-        assert!(of(Task::Own).any(|row| row.symbol.contains("show_map")), "{:?}", profile.rows);
+        assert!(rows(Task::Own).any(|row| row.symbol.contains("show_map")), "{:?}", profile.rows);
     }
 }
 
 #[test]
 fn a_short_test_has_none_and_says_so() {
-    let vantage = Arc::new(Vantage::new(SampleFrequency::default()));
-    let Ok(mut profiler) = Profiler::new(vantage, &[thread_id()]) else {
+    let perf_access = Arc::new(PerfAccess::new(SampleFrequency::default()));
+    let Ok(mut profiler) = Profiler::new(perf_access, &[thread_id()]) else {
         return eprintln!("skipped: not permitted here");
     };
     profiler.begin();

@@ -8,17 +8,18 @@ use std::io::{self, Read};
 
 use super::recording::{Entry, MOST_FILE_BYTES};
 
-/// A captured tree.
+/// A captured tree in memory, read from a tar(5) archive.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     entries: BTreeMap<String, Entry>,
 }
 
 impl Archive {
-    /// Reads one.
+    /// Reads a tar(5) archive. Entries whose paths lead out of the tree are left out.
     ///
     /// # Errors
-    /// What reading reports; `InvalidData` if it is no archive, or larger than any capture.
+    /// `InvalidData` if an entry has more than 1 MiB, or all have more than 64 MiB or are more
+    /// than 200,000; the error of `from`, or of the format if it is not an archive.
     pub fn read(from: impl Read) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
         // What is skipped, and long names, count too.
@@ -50,12 +51,13 @@ impl Archive {
         Ok(Self { entries })
     }
 
-    /// An archive of these entries, by path.
-    pub fn of(entries: impl IntoIterator<Item = (String, Entry)>) -> Self {
+    /// An archive of `entries`, each with its path below the root: `proc/stat`. The last of equal
+    /// paths counts.
+    pub fn from_entries(entries: impl IntoIterator<Item = (String, Entry)>) -> Self {
         Self { entries: entries.into_iter().collect() }
     }
 
-    /// Whether nothing is in it.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -155,7 +157,7 @@ mod tests {
             ("sys/circle", link("circle")),
             ("sys/out", link("/etc/hostname")),
         ];
-        Archive::of(entries.map(|(path, entry)| (path.to_owned(), entry)))
+        Archive::from_entries(entries.map(|(path, entry)| (path.to_owned(), entry)))
     }
 
     #[test]

@@ -1,22 +1,22 @@
-//! What was read of a live tree, in the shape of a tree of its own.
+//! Records what is read of a live tree, as the entries of a captured one.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// One entry of a tree.
+/// An entry of a captured tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A file and what is in it.
+    /// A regular file, with its content.
     File(Vec<u8>),
-    /// A link and where it leads.
+    /// A symbolic link, with its target.
     Link(String),
-    /// A folder.
+    /// A directory.
     Folder,
 }
 
-/// What was read so far.
+/// The entries that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     entries: Mutex<BTreeMap<String, Entry>>,
@@ -33,7 +33,7 @@ impl Recording {
         self.keep(path, Entry::Link(target.to_string_lossy().into_owned()));
     }
 
-    /// A folder whose names were listed: whoever lists the captured one finds the same.
+    /// Records a folder whose names were listed, so that the captured one lists the same.
     pub(super) fn folder(&self, path: &str, names: &[String]) {
         self.keep(path, Entry::Folder);
         for name in names {
@@ -70,7 +70,7 @@ impl Recording {
     }
 
     /// The path without links between its folders; those that were on it are kept too, so
-    /// that the path as it was asked leads there again.
+    /// that the path as it was requested leads there again.
     ///
     /// Links below `/proc` lead to what belongs to the process; there the path stays.
     fn straight(&self, path: &str) -> String {

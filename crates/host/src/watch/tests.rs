@@ -1,4 +1,4 @@
-//! A watch of this host, and of one that tells nothing.
+//! A watch of this host, and of one without any files.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn a_watch_of_three_looks_has_whole_columns() {
     }
     assert!(!evidence.series.has_read(Family::TASK), "none is followed");
     assert!(evidence.series.counters().all(|(_, values)| values.len() == 3));
-    // On this host somebody has slept and been woken.
+    // The CPUs of this host ran or idled meanwhile.
     let grown = evidence
         .series
         .growth_of_all(counter::CPU_IDLE)
@@ -55,7 +55,7 @@ fn a_thread_that_is_followed_later_is_counted() {
 }
 
 #[test]
-fn a_host_that_tells_nothing_is_all_gaps_each_told_once() {
+fn a_host_without_files_is_all_gaps_each_reported_once() {
     let nowhere = std::env::temp_dir().join("linerate-no-such-host");
     let mut watch = Watch::new(Tree::captured(&nowhere), Subject::default());
     for look in 0..3 {

@@ -74,10 +74,10 @@ pub(super) fn peer_evidence(trial: &Trial, evidence: Evidence) -> Option<PeerEvi
     let seen = trial.counted()?.host?;
     let host = match evidence {
         Evidence::Withheld => return None,
-        Evidence::Given => host::for_a_peer(seen.host.clone()),
+        Evidence::Given => host::limit_to_test(seen.host.clone()),
         Evidence::Whole => seen.host.clone(),
     };
-    Some(PeerEvidence { host: host::for_the_way(host), pulses: seen.pulses.clone(), clock: None })
+    Some(PeerEvidence { host: host::limit_size(host), pulses: seen.pulses.clone(), clock: None })
 }
 
 /// What the peer reported as sent on each stream.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Vantage;
+use host::PerfAccess;
 use linux::tcp::Keepalive;
 use protocol::iperf3::Token;
 
@@ -67,7 +67,7 @@ pub struct SessionOptions {
     /// What clients hear of this host.
     pub evidence: Evidence,
     /// From where this host's CPUs are sampled for clients that hear of it; none: they are not.
-    pub perf: Option<Arc<Vantage>>,
+    pub perf: Option<Arc<PerfAccess>>,
 }
 
 impl Default for SessionOptions {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Vantage;
+use host::PerfAccess;
 use linux::event::StopSignals;
 use linux::tcp::TcpOptions;
 use measurement::{Direction, TestPlan, Way};
@@ -159,7 +159,7 @@ fn setting(link: &Link<'_>, about: &About, calls: Option<Calls>) -> Setting {
         file: request.options.file.clone(),
         calls,
         sampled: is_sampled.then_some(Interest::Towards(link.server.ip())),
-        perf: request.options.profile.map(|hertz| Arc::new(Vantage::new(hertz))),
+        perf: request.options.profile.map(|hertz| Arc::new(PerfAccess::new(hertz))),
     }
 }
 

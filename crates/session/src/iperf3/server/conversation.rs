@@ -11,7 +11,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Vantage;
+use host::PerfAccess;
 use measurement::plan::PlanDraft;
 use measurement::{Peer, TestPlan};
 use portable_atomic::Ordering::Relaxed;
@@ -237,7 +237,7 @@ fn interest(parameters: &Parameters, options: &SessionOptions, from: IpAddr) -> 
 }
 
 /// From where the CPUs are sampled meanwhile. A probe beside a test leaves that to the test.
-fn perf_access(plan: &TestPlan, options: &SessionOptions) -> Option<Arc<Vantage>> {
+fn perf_access(plan: &TestPlan, options: &SessionOptions) -> Option<Arc<PerfAccess>> {
     let is_beside = plan.exchange.is_some() && options.evidence != Evidence::Whole;
     options.perf.clone().filter(|_| !is_beside)
 }

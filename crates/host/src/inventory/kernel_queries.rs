@@ -1,4 +1,4 @@
-//! Asks the kernel of this host what no file tells: uname(2), netlink and ethtool.
+//! Queries the running kernel by uname(2), rtnetlink(7) and ethtool, for what no file has.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,37 +11,37 @@ use linux::netlink::{LinkEntry, QdiscParent, RouteSocket};
 use measurement::Gap;
 use measurement::host::{self, Interface, Measure, Queueing};
 
-use super::told::{Told, ToldInterface};
+use super::answers::{InterfaceAnswers, KernelAnswers};
 
 /// All answers, for the network namespace of the calling thread.
-pub(super) fn ask() -> Told {
+pub(super) fn query() -> KernelAnswers {
     let names = linux::host::system_names();
-    let mut told = Told {
+    let mut answers = KernelAnswers {
         host: names.host,
         kernel: names.kernel,
         architecture: names.architecture,
         misaligned: misaligned(),
-        ..Told::default()
+        ..KernelAnswers::default()
     };
-    if let Err(error) = ask_netlink(&mut told) {
-        told.gaps.push(super::gap("interfaces", &error));
+    if let Err(error) = query_netlink(&mut answers) {
+        answers.gaps.push(super::gap("interfaces", &error));
     }
-    Device::ask_all(&mut told);
-    told
+    Device::query_all(&mut answers);
+    answers
 }
 
-fn ask_netlink(told: &mut Told) -> io::Result<()> {
+fn query_netlink(answers: &mut KernelAnswers) -> io::Result<()> {
     let mut route = RouteSocket::open()?;
-    told.interfaces = route.links()?.into_iter().map(of_link).collect();
-    let of_index = |told: &mut Told, index: u32, put: &dyn Fn(&mut Interface)| {
-        let found = told.interfaces.iter_mut().find(|one| one.interface.index == index);
+    answers.interfaces = route.links()?.into_iter().map(of_link).collect();
+    let of_index = |answers: &mut KernelAnswers, index: u32, put: &dyn Fn(&mut Interface)| {
+        let found = answers.interfaces.iter_mut().find(|one| one.interface.index == index);
         if let Some(one) = found {
             put(&mut one.interface);
         }
     };
     for entry in route.addresses()? {
         let text = format!("{}/{}", entry.address, entry.prefix_length);
-        of_index(told, entry.index, &|interface| interface.addresses.push(text.clone()));
+        of_index(answers, entry.index, &|interface| interface.addresses.push(text.clone()));
     }
     for entry in route.qdiscs()? {
         let queueing = Queueing {
@@ -50,7 +50,7 @@ fn ask_netlink(told: &mut Told) -> io::Result<()> {
             kind: entry.kind.clone(),
         };
         let is_root = entry.parent == QdiscParent::Root;
-        of_index(told, entry.index, &|interface| {
+        of_index(answers, entry.index, &|interface| {
             let place = if is_root { 0 } else { interface.queueing.len() };
             interface.queueing.insert(place, queueing.clone());
         });
@@ -58,10 +58,10 @@ fn ask_netlink(told: &mut Told) -> io::Result<()> {
     let routes = route.routes()?;
     if routes.len() > MOST_ROUTES {
         let why = format!("there are {}: the first {MOST_ROUTES} are kept", routes.len());
-        told.gaps.push(Gap { what: "all routes".to_owned(), why });
+        answers.gaps.push(Gap { what: "all routes".to_owned(), why });
     }
     let name = |index| {
-        let found = told.interfaces.iter().find(|one| one.interface.index == index);
+        let found = answers.interfaces.iter().find(|one| one.interface.index == index);
         found.map(|one| one.interface.name.clone()).unwrap_or_default()
     };
     let route = |entry: &linux::netlink::RouteEntry| host::Route {
@@ -73,11 +73,11 @@ fn ask_netlink(told: &mut Told) -> io::Result<()> {
         interface: name(entry.index),
         mtu: entry.mtu,
     };
-    told.routes = routes.iter().take(MOST_ROUTES).map(route).collect();
+    answers.routes = routes.iter().take(MOST_ROUTES).map(route).collect();
     Ok(())
 }
 
-fn of_link(link: LinkEntry) -> ToldInterface {
+fn of_link(link: LinkEntry) -> InterfaceAnswers {
     let octets: Vec<_> = link.address.iter().map(|octet| format!("{octet:02x}")).collect();
     let is_loopback = link.device_type == LOOPBACK;
     let interface = Interface {
@@ -92,10 +92,10 @@ fn of_link(link: LinkEntry) -> ToldInterface {
         name: link.name,
         ..Interface::default()
     };
-    ToldInterface { hardware: octets.join(":"), interface }
+    InterfaceAnswers { hardware: octets.join(":"), interface }
 }
 
-/// One network device, asked in both ways: by netlink, or as kernels before 5.6 want it.
+/// A network device, queried by ethtool netlink, or by ioctl(2) on kernels before 5.6.
 struct Device<'a> {
     ethtool: Option<&'a mut Ethtool>,
     calls: &'a EthtoolIoctl,
@@ -105,18 +105,18 @@ struct Device<'a> {
 }
 
 impl Device<'_> {
-    fn ask_all(told: &mut Told) {
+    fn query_all(answers: &mut KernelAnswers) {
         let calls = match EthtoolIoctl::open() {
             Ok(calls) => calls,
-            Err(error) => return told.gaps.push(super::gap("devices of interfaces", &error)),
+            Err(error) => return answers.gaps.push(super::gap("devices of interfaces", &error)),
         };
         let mut ethtool = Ethtool::open();
         if let Err(error) = &ethtool {
             let what = "offloads and link modes".to_owned();
             let why = format!("the kernel's ethtool speaks netlink since Linux 5.6 only: {error}");
-            told.gaps.push(Gap { what, why });
+            answers.gaps.push(Gap { what, why });
         }
-        for one in &mut told.interfaces {
+        for one in &mut answers.interfaces {
             let Interface { name, index, .. } = &one.interface;
             let mut device = Device {
                 ethtool: ethtool.as_mut().ok(),
@@ -125,29 +125,29 @@ impl Device<'_> {
                 name: name.clone(),
                 index: *index,
             };
-            device.tell(&mut one.interface);
-            told.gaps.append(&mut device.gaps);
+            device.fill(&mut one.interface);
+            answers.gaps.append(&mut device.gaps);
         }
     }
 
-    fn tell(&mut self, interface: &mut Interface) {
+    fn fill(&mut self, interface: &mut Interface) {
         let driver = self.calls.driver(&self.name);
         interface.driver = self.keep("driver", driver);
-        self.tell_link_modes(interface);
-        self.tell_offloads(interface);
-        let rings = self.ask(Ethtool::rings, EthtoolIoctl::rings);
+        self.fill_link_modes(interface);
+        self.fill_offloads(interface);
+        let rings = self.query(Ethtool::rings, EthtoolIoctl::rings);
         interface.rings = measures(self.keep("rings", rings));
-        let channels = self.ask(Ethtool::channels, EthtoolIoctl::channels);
+        let channels = self.query(Ethtool::channels, EthtoolIoctl::channels);
         interface.channels = measures(self.keep("channels", channels));
-        let held = self.ask(Ethtool::coalescing, EthtoolIoctl::coalescing);
+        let held = self.query(Ethtool::coalescing, EthtoolIoctl::coalescing);
         interface.coalescing = self.keep("coalescing", held).map(coalescing);
-        let pause = self.ask(Ethtool::pause, EthtoolIoctl::pause);
+        let pause = self.query(Ethtool::pause, EthtoolIoctl::pause);
         interface.pause = self.keep("flow control", pause).map(flow_control);
-        let eee = self.ask(Ethtool::energy_efficiency, EthtoolIoctl::energy_efficiency);
+        let eee = self.query(Ethtool::energy_efficiency, EthtoolIoctl::energy_efficiency);
         interface.eee = self.keep("Energy Efficient Ethernet", eee).and_then(energy_efficiency);
     }
 
-    fn tell_link_modes(&mut self, interface: &mut Interface) {
+    fn fill_link_modes(&mut self, interface: &mut Interface) {
         let Some(ethtool) = &mut self.ethtool else { return };
         let modes = ethtool.link_modes(self.index);
         let Some(modes) = self.keep("link modes", modes) else { return };
@@ -162,7 +162,7 @@ impl Device<'_> {
         });
     }
 
-    fn tell_offloads(&mut self, interface: &mut Interface) {
+    fn fill_offloads(&mut self, interface: &mut Interface) {
         let Some(ethtool) = &mut self.ethtool else { return };
         let features = ethtool.features(self.index);
         let features = self.keep("offloads", features).unwrap_or_default();
@@ -177,8 +177,8 @@ impl Device<'_> {
             of_interest.map(|one| (one.name, state(one.on, one.fixed).to_owned())).collect();
     }
 
-    /// In the way that this kernel understands.
-    fn ask<T>(
+    /// Queries by netlink where the kernel has it, else by ioctl(2).
+    fn query<T>(
         &mut self,
         newer: fn(&mut Ethtool, u32) -> io::Result<T>,
         older: fn(&EthtoolIoctl, &str) -> io::Result<T>,
@@ -189,7 +189,8 @@ impl Device<'_> {
         }
     }
 
-    /// What a device does not have is no gap, and neither is a device that just went.
+    /// The answer, or a gap with the reason. A feature that the device does not have is no gap,
+    /// and neither is a device that just went.
     fn keep<T>(&mut self, what: &str, answer: io::Result<T>) -> Option<T> {
         let error = match answer {
             Ok(answer) => return Some(answer),
@@ -210,27 +211,27 @@ fn measures(amounts: Option<Vec<Parameter>>) -> BTreeMap<String, Measure> {
     amounts.unwrap_or_default().into_iter().map(measure).collect()
 }
 
-fn coalescing(told: Coalescing) -> host::Coalescing {
+fn coalescing(answers: Coalescing) -> host::Coalescing {
     host::Coalescing {
-        receive_micros: told.receive_micros,
-        receive_frames: told.receive_frames,
-        send_micros: told.send_micros,
-        send_frames: told.send_frames,
-        adaptive_receive: told.adaptive_receive,
-        adaptive_send: told.adaptive_send,
+        receive_micros: answers.receive_micros,
+        receive_frames: answers.receive_frames,
+        send_micros: answers.send_micros,
+        send_frames: answers.send_frames,
+        adaptive_receive: answers.adaptive_receive,
+        adaptive_send: answers.adaptive_send,
     }
 }
 
-fn flow_control(told: Pause) -> host::Pause {
+fn flow_control(answers: Pause) -> host::Pause {
     host::Pause {
-        negotiated: told.negotiated == Some(true),
-        receive: told.receive == Some(true),
-        send: told.send == Some(true),
+        negotiated: answers.negotiated == Some(true),
+        receive: answers.receive == Some(true),
+        send: answers.send == Some(true),
     }
 }
 
-fn energy_efficiency(told: EnergyEfficiency) -> Option<String> {
-    let word = match (told.active, told.enabled) {
+fn energy_efficiency(answers: EnergyEfficiency) -> Option<String> {
+    let word = match (answers.active, answers.enabled) {
         (Some(true), _) => "active",
         (_, Some(true)) => "enabled",
         (_, Some(false)) => "off",
@@ -256,7 +257,7 @@ fn misaligned() -> BTreeMap<u32, String> {
     linux::host::allowed_cpus().unwrap_or_default().into_iter().filter_map(of_cpu).collect()
 }
 
-/// Only RISC-V leaves it open.
+/// Other architectures do not report it.
 #[cfg(not(target_arch = "riscv64"))]
 const fn misaligned() -> BTreeMap<u32, String> {
     BTreeMap::new()
@@ -267,7 +268,7 @@ const LOOPBACK: u16 = 772;
 /// A router of the whole Internet has a million.
 const MOST_ROUTES: usize = 64;
 
-/// Those that change what a measurement comes to (net/ethtool/common.c,
+/// Offloads that affect a measurement (net/ethtool/common.c,
 /// `netdev_features_strings`).
 const OFFLOADS: [&str; 26] = [
     "hw-tc-offload",

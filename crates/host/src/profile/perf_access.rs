@@ -1,4 +1,5 @@
-//! What lets a process look at its CPUs, taken while it may: later it has fewer powers.
+//! Access to perf_event_open(2) and `/proc/kallsyms`, acquired while the process has the
+//! privileges that it drops later.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -6,37 +7,43 @@ use std::sync::{Mutex, PoisonError};
 
 use linux::perf::{PerfError, SampleFrequency, Sampler, Scope};
 
-/// A place from which CPUs can be watched. One test at a time has it.
+/// Access to the performance events of the CPUs (perf_event_open(2)) and to the symbols of the
+/// kernel. The sampler of all CPUs serves one test at a time; meanwhile another test opens its own,
+/// as far as that is permitted then.
 #[derive(Debug)]
-pub struct Vantage {
+pub struct PerfAccess {
     hertz: SampleFrequency,
     sampler: Mutex<Option<Sampler>>,
-    /// `/proc/kallsyms`, which shows addresses to those who could see them when it was opened.
+    /// `/proc/kallsyms`, which shows addresses if the process had the permission at open(2).
     symbols: Mutex<Option<File>>,
 }
 
-impl Vantage {
-    /// Takes what this process may have now.
+impl PerfAccess {
+    /// Acquires what this process is permitted now. `hertz` is the frequency of samples.
+    ///
+    /// It does not fail: where the kernel refuses (`kernel.perf_event_paranoid`,
+    /// `kernel.kptr_restrict`) each test reports its own gap.
     pub fn new(hertz: SampleFrequency) -> Self {
         let sampler = Mutex::new(Sampler::new(hertz, &[]).ok());
         Self { hertz, sampler, symbols: Mutex::new(File::open("/proc/kallsyms").ok()) }
     }
 
-    /// What watches the CPUs, or at least `threads` of this process.
-    pub(super) fn lend(&self, threads: &[i32]) -> Result<Sampler, PerfError> {
+    /// The sampler of all CPUs if it is free, else a new one, at least of `threads` of this
+    /// process.
+    pub(super) fn take_sampler(&self, threads: &[i32]) -> Result<Sampler, PerfError> {
         let kept = self.sampler.lock().unwrap_or_else(PoisonError::into_inner).take();
         kept.map_or_else(|| Sampler::new(self.hertz, threads), Ok)
     }
 
-    /// Keeps it for the next test.
-    pub(super) fn take_back(&self, mut sampler: Sampler) {
+    /// Keeps a sampler of all CPUs for the next test.
+    pub(super) fn return_sampler(&self, mut sampler: Sampler) {
         if sampler.scope() == Scope::Cpus && sampler.stop().is_ok() {
             sampler.drain(|_| {});
             *self.sampler.lock().unwrap_or_else(PoisonError::into_inner) = Some(sampler);
         }
     }
 
-    /// Does something with the list of the kernel's functions, from its begin.
+    /// Calls `read` with `/proc/kallsyms` at its begin; none: it cannot be read.
     pub(super) fn with_symbols<T>(&self, read: impl FnOnce(Option<&mut File>) -> T) -> T {
         let mut file = self.symbols.lock().unwrap_or_else(PoisonError::into_inner);
         if file.as_mut().is_some_and(|file| file.seek(SeekFrom::Start(0)).is_err()) {

@@ -1,32 +1,32 @@
-//! Who a process is: ours, another, or a thread of the kernel.
+//! Identifies a process: this one, another, or a thread of the kernel.
 
 use std::fs;
 
 use measurement::Task;
 use measurement::host::is_shown;
 
-/// A process as samples need it.
+/// Kind and name of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(super) struct Process {
     pub(super) task: Task,
     /// `iperf3`, `ksoftirqd/0`; empty: not known.
     pub(super) name: String,
 }
 
-/// One of too many.
-pub(super) static STRANGER: Owner = Owner { task: Task::Other, name: String::new() };
+/// A process that is not known.
+pub(super) static UNKNOWN: Process = Process { task: Task::Other, name: String::new() };
 
-/// Asks `/proc` while the process is there.
-pub(super) fn owner(process: i32) -> Owner {
+/// Reads `/proc/PID/stat` (proc_pid_stat(5)) while the process exists.
+pub(super) fn identify(process: i32) -> Process {
     if process == 0 {
-        return Owner { task: Task::Idle, name: "idle".to_owned() };
+        return Process { task: Task::Idle, name: "idle".to_owned() };
     }
-    let told = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
-    let told = String::from_utf8_lossy(&told);
+    let stat = fs::read(format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = String::from_utf8_lossy(&stat);
     let is_own = u32::try_from(process).ok() == Some(std::process::id());
-    match parse(&told) {
-        Some((name, flags)) => Owner { task: task(is_own, flags), name },
-        None => Owner { task: task(is_own, 0), ..STRANGER.clone() },
+    match parse(&stat) {
+        Some((name, flags)) => Process { task: task(is_own, flags), name },
+        None => Process { task: task(is_own, 0), ..UNKNOWN.clone() },
     }
 }
 
@@ -66,10 +66,10 @@ mod tests {
     }
 
     #[test]
-    fn this_process_knows_itself_and_nobody_is_idle() {
-        let own = owner(std::process::id().cast_signed());
+    fn this_process_is_own_and_process_zero_is_idle() {
+        let own = identify(std::process::id().cast_signed());
         assert!(own.task == Task::Own && !own.name.is_empty());
-        assert_eq!(owner(0).task, Task::Idle);
-        assert_eq!(owner(i32::MAX), STRANGER);
+        assert_eq!(identify(0).task, Task::Idle);
+        assert_eq!(identify(i32::MAX), UNKNOWN);
     }
 }

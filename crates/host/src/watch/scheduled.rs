@@ -1,14 +1,14 @@
-//! A collector with what it read, what it could not, and when its turn is.
+//! A collector of a watch: its readings, its gaps, and when it is due.
 
 use std::time::Duration;
 
 use measurement::{Gap, Series, Timestamp};
 
-use crate::collectors::{Collector, Told};
+use crate::collectors::{Collector, ReadOutcome};
 use crate::{Reading, Tree};
 
-/// A collector in a watch.
-pub(super) struct Seat {
+/// A collector with its readings and its schedule.
+pub(super) struct ScheduledCollector {
     collector: Box<dyn Collector>,
     reading: Reading,
     outcome: Outcome,
@@ -26,7 +26,7 @@ enum Outcome {
     Failed,
 }
 
-impl Seat {
+impl ScheduledCollector {
     pub(super) fn new(collector: Box<dyn Collector>) -> Self {
         Self {
             collector,
@@ -46,7 +46,7 @@ impl Seat {
         now >= self.due
     }
 
-    /// Whether it read for the look with this index.
+    /// Whether it was read for the sample with this index.
     pub(super) fn has_read(&self, row: usize) -> bool {
         self.read_at == Some(row)
     }
@@ -62,8 +62,8 @@ impl Seat {
         self.read_at = Some(row);
         self.reading.begin(row);
         self.outcome = match self.collector.read(tree, &mut self.reading) {
-            Ok(Told::Something) => Outcome::Read,
-            Ok(Told::Nothing) => Outcome::Nothing,
+            Ok(ReadOutcome::Complete) => Outcome::Read,
+            Ok(ReadOutcome::Nothing) => Outcome::Nothing,
             Err(gap) => {
                 if !self.gaps.contains(&gap) {
                     self.gaps.push(gap);
@@ -76,22 +76,22 @@ impl Seat {
         self.due = now.after(rest(cpu, wall));
     }
 
-    /// Puts what it read into `series`. What failed at the last attempt is not known to be
-    /// unchanged where it is not among the counters.
-    pub(super) fn settle(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
+    /// Appends its counters to `series` and its gaps to `gaps`. Its family counts as read only if
+    /// the last attempt succeeded: after a failure a missing counter need not be unchanged.
+    pub(super) fn append_to(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
         if self.outcome == Outcome::Read {
             series.note_read(self.collector.family());
         }
-        self.reading.settle(rows, series, gaps);
+        self.reading.append_to(rows, series, gaps);
         gaps.extend(self.gaps);
     }
 }
 
-/// How long a source rests that took so much CPU time and so much time: one takes a quarter
-/// of a hundredth of a CPU, and what sleeps a twentieth of the time.
+/// Pause after a read that took `cpu` of CPU time and `wall` of time: a collector takes at most
+/// 0.25 % of a CPU, and sleeps in the kernel for at most 5 % of the time.
 fn rest(cpu: Duration, wall: Duration) -> Duration {
     if cpu < CHEAP && wall < CHEAP { Duration::ZERO } else { (cpu * 400).max(wall * 20) }
 }
 
-/// Nobody looks so often that this matters.
+/// A read that takes less needs no pause at the rates of samples in use.
 const CHEAP: Duration = Duration::from_micros(250);

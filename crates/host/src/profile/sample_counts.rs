@@ -4,56 +4,56 @@ use std::collections::HashMap;
 
 use linux::perf::{Mode, Sample};
 
-use super::tasks::{self, Owner};
+use super::processes::{self, Process};
 
-/// What was counted.
+/// Samples by their keys, with call chains and processes.
 #[derive(Debug, Default)]
-pub(super) struct Tally {
-    pub(super) spots: HashMap<Spot, u64>,
-    /// Addresses from which a spot was called, the innermost first.
+pub(super) struct SampleCounts {
+    pub(super) by_key: HashMap<SampleKey, u64>,
+    /// Distinct call chains: return addresses, the innermost first.
     pub(super) chains: Vec<Box<[u64]>>,
     numbers: HashMap<Box<[u64]>, u32>,
-    owners: HashMap<i32, Owner>,
-    /// All samples, those for which there was no room too.
+    processes_seen: HashMap<i32, Process>,
+    /// All samples, also those for which there was no room.
     pub(super) samples: u64,
 }
 
-/// Where a CPU was found.
+/// What is equal in samples that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Spot {
+pub(super) struct SampleKey {
     pub(super) cpu: u32,
     pub(super) process: i32,
     pub(super) mode: Mode,
-    pub(super) place: u64,
+    pub(super) address: u64,
     /// Index of its chain; none: it has none, or there was no room for it.
     pub(super) chain: Option<u32>,
 }
 
-impl Tally {
+impl SampleCounts {
     pub(super) fn count(&mut self, sample: &Sample<'_>) {
         self.samples += 1;
-        self.meet(sample.process);
-        let spot = Spot {
+        self.note_process(sample.process);
+        let key = SampleKey {
             cpu: sample.cpu,
             process: sample.process,
             mode: sample.mode,
-            place: sample.address,
-            chain: if self.spots.len() < SPOTS_WITH_CHAINS { self.chain(sample) } else { None },
+            address: sample.address,
+            chain: if self.by_key.len() < KEYS_WITH_CHAINS { self.chain(sample) } else { None },
         };
-        if self.spots.len() < MOST_SPOTS || self.spots.contains_key(&spot) {
-            *self.spots.entry(spot).or_default() += 1;
+        if self.by_key.len() < MOST_KEYS || self.by_key.contains_key(&key) {
+            *self.by_key.entry(key).or_default() += 1;
         }
     }
 
-    /// Who a process is has to be asked while there is one.
-    fn meet(&mut self, process: i32) {
-        if self.owners.len() < MOST_PROCESSES {
-            self.owners.entry(process).or_insert_with(|| tasks::owner(process));
+    /// Identifies a process while it exists.
+    fn note_process(&mut self, process: i32) {
+        if self.processes_seen.len() < MOST_PROCESSES {
+            self.processes_seen.entry(process).or_insert_with(|| processes::identify(process));
         }
     }
 
-    pub(super) fn owner(&self, process: i32) -> &Owner {
-        self.owners.get(&process).unwrap_or(&tasks::STRANGER)
+    pub(super) fn process(&self, process: i32) -> &Process {
+        self.processes_seen.get(&process).unwrap_or(&processes::UNKNOWN)
     }
 
     fn chain(&mut self, sample: &Sample<'_>) -> Option<u32> {
@@ -74,16 +74,16 @@ impl Tally {
         self.chains.len() < MOST_CHAINS
     }
 
-    pub(super) fn callers(&self, spot: &Spot) -> &[u64] {
-        let chain = spot.chain.and_then(|number| self.chains.get(number as usize));
+    pub(super) fn callers(&self, key: &SampleKey) -> &[u64] {
+        let chain = key.chain.and_then(|number| self.chains.get(number as usize));
         chain.map_or(&[], |callers| callers)
     }
 
-    /// All addresses for which names are wanted, in order.
+    /// All kernel addresses to resolve, sorted and distinct.
     pub(super) fn kernel_addresses(&self) -> Vec<u64> {
-        let spots = self.spots.keys().filter(|spot| spot.mode == Mode::Kernel);
+        let by_key = self.by_key.keys().filter(|key| key.mode == Mode::Kernel);
         let callers = self.chains.iter().flatten().map(|back| call(*back));
-        let mut addresses: Vec<_> = spots.map(|spot| spot.place).chain(callers).collect();
+        let mut addresses: Vec<_> = by_key.map(|key| key.address).chain(callers).collect();
         addresses.sort_unstable();
         addresses.dedup();
         addresses
@@ -95,9 +95,9 @@ pub(super) const fn call(back: u64) -> u64 {
     back.saturating_sub(1)
 }
 
-/// A spot takes some 50 bytes.
-const MOST_SPOTS: usize = 40_000;
-const SPOTS_WITH_CHAINS: usize = 30_000;
+/// A key takes some 50 bytes.
+const MOST_KEYS: usize = 40_000;
+const KEYS_WITH_CHAINS: usize = 30_000;
 /// A chain takes up to 1 KiB.
 const MOST_CHAINS: usize = 8_000;
 const MOST_PROCESSES: usize = 4_096;

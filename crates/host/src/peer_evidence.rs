@@ -1,4 +1,5 @@
-//! What a peer may learn about this host: what concerns the test, and no names.
+//! Reduces the evidence that is sent to the peer of a test: in size, and to what concerns the
+//! test.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,10 +8,10 @@ use measurement::host::Family;
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
 
-/// Reduces evidence to a size that can be sent: the largest rows of the profile, and no
-/// stacks.
+/// Reduces evidence to a size that can be sent in the results of a test: the profile keeps its 600
+/// largest rows, and no stacks.
 #[must_use]
-pub fn for_the_way(mut evidence: HostEvidence) -> HostEvidence {
+pub fn limit_size(mut evidence: HostEvidence) -> HostEvidence {
     evidence.profile = evidence.profile.map(|profile| Profile {
         rows: profile.rows.into_iter().take(MOST_ROWS).collect(),
         stacks: Vec::new(),
@@ -23,7 +24,7 @@ pub fn for_the_way(mut evidence: HostEvidence) -> HostEvidence {
 /// addresses and routes, with only those interfaces that carried the test, and without
 /// names of other processes.
 #[must_use]
-pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
+pub fn limit_to_test(mut evidence: HostEvidence) -> HostEvidence {
     let carried = std::mem::take(&mut evidence.interfaces);
     let concerns = |name: &str| carried.iter().any(|one| one == name);
     let Inventory { interfaces, irqs, routes, host, .. } = &mut evidence.inventory;
@@ -35,13 +36,13 @@ pub fn for_a_peer(mut evidence: HostEvidence) -> HostEvidence {
     routes.clear();
     host.clear();
     // `interface.eth0.rx_bytes`: the second part is the interface's name.
-    let tells_of_others = |name: &str| {
+    let is_of_another_interface = |name: &str| {
         let mut parts = name.split('.');
         let family = parts.next().unwrap_or_default();
         OF_INTERFACES.iter().any(|one| one.as_str() == family)
             && !parts.next().is_some_and(concerns)
     };
-    evidence.series.retain(|name| !tells_of_others(name));
+    evidence.series.retain(|name| !is_of_another_interface(name));
     evidence.interfaces = carried;
     evidence.profile = evidence.profile.map(without_others);
     evidence
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_hears_what_concerns_the_test_and_no_names() {
+    fn a_peer_gets_what_concerns_the_test_and_no_names() {
         let interface = |name: &str| Interface {
             name: name.to_owned(),
             addresses: vec!["192.0.2.1/24".to_owned()],
@@ -94,8 +95,8 @@ mod tests {
         for name in [received.on("eth0"), received.on("wg0"), counter::CPU_USER.on(0)] {
             evidence.series.put(name, vec![1, 2]);
         }
-        let told = for_a_peer(evidence);
-        let text = serde_json::to_string(&told).expect("serialises");
+        let sent = limit_to_test(evidence);
+        let text = serde_json::to_string(&sent).expect("serialises");
         assert!(text.contains("eth0") && text.contains("cpu.0.user_ns"), "{text}");
         for hidden in ["secret", "wg0", "192.0.2.1"] {
             assert!(!text.contains(hidden), "{text}");
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_hears_that_another_process_ran_and_not_what() {
+    fn a_peer_learns_that_another_process_ran_and_not_which() {
         let row = |task, mode, symbol: &str| ProfileRow {
             task,
             mode,
@@ -119,20 +120,20 @@ mod tests {
         ];
         let stacks = vec![FoldedStack { frames: "secretd;memcpy".to_owned(), count: 1 }];
         let profile = Some(Profile { rows, stacks, ..Profile::default() });
-        let told = for_a_peer(HostEvidence { profile, ..HostEvidence::default() });
-        let text = serde_json::to_string(&told).expect("serialises");
+        let sent = limit_to_test(HostEvidence { profile, ..HostEvidence::default() });
+        let text = serde_json::to_string(&sent).expect("serialises");
         assert!(!text.contains("secret") && text.contains("memcpy"), "{text}");
-        let rows = &told.profile.expect("it is told").rows;
+        let rows = &sent.profile.expect("it is kept").rows;
         assert_eq!(rows.iter().map(|row| row.count).collect::<Vec<_>>(), [6, 3]);
     }
 
     #[test]
-    fn what_travels_has_a_bound_and_no_stacks() {
+    fn what_is_sent_has_a_bound_and_no_stacks() {
         let rows = vec![ProfileRow::default(); 5_000];
         let stacks = vec![FoldedStack::default()];
         let profile = Some(Profile { rows, stacks, ..Profile::default() });
-        let told = for_the_way(HostEvidence { profile, ..HostEvidence::default() });
-        let profile = told.profile.expect("it is told");
+        let sent = limit_size(HostEvidence { profile, ..HostEvidence::default() });
+        let profile = sent.profile.expect("it is kept");
         assert!(profile.rows.len() == MOST_ROWS && profile.stacks.is_empty());
     }
 }
