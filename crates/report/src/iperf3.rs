@@ -1,10 +1,10 @@
-//! A test in the text and in the JSON of iperf3 3.21, for people and scripts that know it.
+//! Reports a test as the text and the JSON of iperf3 3.21, for people and scripts that read those.
 //!
 //! The strings are iperf3's, and each field keeps iperf3's meaning: the bytes of a
 //! sender are those handed to its socket, the datagrams of a receiver are the highest
-//! sequence number it saw, and time begins anew when the omitted start ends. A caller
-//! tells of a test in the order in which it goes: `contact`, `opened`, `started`,
-//! `sampled` after each sample, `summary`.
+//! sequence number it saw, and time begins anew when the omitted start ends. A caller calls
+//! the methods in the order of a test: `contact`, `opened`, `started`, `sampled` after each
+//! sample, `summary`.
 //!
 //! Where 3.21 errs, this does not:
 //!
@@ -30,54 +30,54 @@ pub use text::Text;
 pub use tree::{Tree, event, line, pretty};
 pub use unit::{Prefix, UnitFormat, UnknownUnit};
 
-/// The version that iperf3's users look for, and ours.
+/// The version in the output: the one of iperf3 that it imitates, and that of linerate.
 pub const VERSION: &str = concat!("iperf 3.21 (linerate ", env!("CARGO_PKG_VERSION"), ")");
 
-/// Which end of the control connection reports.
+/// The end of the control connection that reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It asked for the test.
+    /// The end that requested the test.
     Client,
-    /// It was asked.
+    /// The end that accepted the test.
     Server,
 }
 
-/// Both ends have agreed on a test.
+/// The parties and parameters of a test, known once both ends have agreed on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact<'a> {
-    /// Which end this is.
+    /// The end that reports.
     pub role: Role,
     /// Client: the server as the user named it. Server: the address of the client.
     pub host: &'a str,
     /// Client: the server's port. Server: the client's.
     pub port: u16,
-    /// The name of the test.
+    /// The cookie of the test, as the client sent it.
     pub cookie: &'a str,
-    /// Segment size that was asked for.
+    /// Requested segment size in bytes (`--set-mss`); none: not requested.
     pub mss_asked: Option<u32>,
-    /// Segment size of the control connection.
+    /// Segment size of the control connection in bytes (`TCP_MAXSEG`, tcp(7)); none: not known.
     pub mss_default: Option<u32>,
-    /// Wall clock in milliseconds since 1970.
+    /// Wall clock time at the agreement, in milliseconds since 1970.
     pub wall_millis: u64,
 }
 
-/// The peer's results.
+/// The results that the peer sent at the end of a test.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeerWord<'a> {
-    /// Its streams; none: its word never came.
+    /// Results of each stream; empty: the peer sent none.
     pub streams: &'a [PeerStream],
-    /// Its CPU use.
+    /// CPU use of the peer; none: not sent.
     pub cpu: Option<CpuUse>,
-    /// Its congestion control.
+    /// Congestion control of the peer's TCP streams; none: not sent.
     pub congestion: Option<&'a str>,
 }
 
-/// The server's output of the test.
+/// The output of a server, which it sends to a client with `--get-server-output`.
 #[derive(Clone, Copy, Debug)]
 pub enum ServerSaid<'a> {
-    /// Its lines.
+    /// Lines of text.
     Text(&'a str),
-    /// Its JSON object.
+    /// The JSON object, of a server with `--json`.
     Json(&'a serde_json::Value),
 }
 

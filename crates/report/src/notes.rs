@@ -1,4 +1,4 @@
-//! Notes below the table, a line for each.
+//! Writes the notes below the table of results, a line for each.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use measurement::{TestRecord, Transport};
 use crate::runs::Run;
 use crate::{engines, judgement, round_trips};
 
-/// Writes doubts first, then what is only to be known, then what could not be checked. What
-/// holds for several rows is said once.
+/// Writes the notes on `rows`: doubts first, then remarks, then checks that could not be made. A
+/// note that holds for several rows is written once.
 pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut lines = Lines::default();
     for (record, run) in rows {
@@ -39,7 +39,7 @@ pub(crate) fn write(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 #[derive(Default)]
 struct Lines(Vec<Line>);
 
-/// One thing, and the rows that it holds for.
+/// A note, with the titles of the rows that it holds for.
 struct Line {
     kind: String,
     titles: Vec<String>,
@@ -86,7 +86,7 @@ fn unjudged_ending(record: &TestRecord) -> Option<String> {
     Some(format!("the numbers are partial: {why}"))
 }
 
-/// Why the table does not say how evenly the streams shared.
+/// The note on a table without fairness: the test was too short for it.
 fn fairness_note(record: &TestRecord) -> Option<String> {
     let shares = record.outcome.directions.iter().filter_map(|outcome| outcome.fairness);
     let few =
@@ -108,7 +108,7 @@ fn fairness_note(record: &TestRecord) -> Option<String> {
     ))
 }
 
-/// Datagrams that are in no column of the table.
+/// The notes on datagrams that no column of the table counts.
 fn datagram_notes(record: &TestRecord) -> Vec<String> {
     let ledgers = || record.outcome.directions.iter().filter_map(|outcome| outcome.datagrams);
     let duplicate: u64 = ledgers().filter_map(|ledger| ledger.duplicate).sum();

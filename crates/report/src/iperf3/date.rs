@@ -1,4 +1,4 @@
-//! A moment as RFC 1123 (5.2.14) writes it, in GMT; RFC 9110 (5.6.7) calls it an HTTP date.
+//! Formats an instant as RFC 1123 (5.2.14) writes it, in GMT; RFC 9110 (5.6.7) calls it an HTTP date.
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;

@@ -1,6 +1,7 @@
-//! The numbers behind text and JSON: what iperf3 counts, from a course and the peer's word.
+//! Computes the figures of text and JSON, as iperf3 counts them, from the samples of a test and the
+//! results of the peer.
 //!
-//! Counters of the course are only subtracted here; iperf3's words are kept.
+//! Counters of the samples are only subtracted here; iperf3's terms are kept.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ pub(super) fn ways(role: Role, direction: Direction) -> Vec<bool> {
     client_sends.into_iter().map(|client| client == (role == Role::Client)).collect()
 }
 
-/// `[TX-C]` and its like, which mark the rows where both ends send.
+/// The mark of a row where both ends send, e.g. `[TX-C]`; empty where one does.
 pub(super) fn mark(role: Role, direction: Direction, sender: bool) -> &'static str {
     match (direction, role, sender) {
         (Direction::Both, Role::Client, true) => "[TX-C]",
@@ -41,36 +42,36 @@ pub(super) fn is_reverse(role: Role, direction: Direction, sender: bool) -> bool
     direction == Direction::Both && sender == (role == Role::Server)
 }
 
-/// From when to when, in seconds.
+/// A span of time, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
-    /// Since the test, or the part of it that counts, began.
+    /// Begin, since the test began, or the part of it that counts.
     pub(super) start: f64,
-    /// Likewise.
+    /// End, since the test began, or the part of it that counts.
     pub(super) end: f64,
-    /// How long.
+    /// Length.
     pub(super) seconds: f64,
 }
 
 /// Datagrams as a receiver counts them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Datagrams {
-    /// By their sequence numbers.
+    /// Datagrams sent, by the highest sequence number.
     pub(super) packets: i64,
-    /// Those missing; negative when gaps of earlier filled up.
+    /// Missing datagrams; negative when earlier gaps filled up.
     pub(super) lost: i64,
-    /// Interarrival jitter.
+    /// Interarrival jitter (RFC 3550, A.8) in milliseconds.
     pub(super) jitter_millis: f64,
 }
 
 impl Datagrams {
-    /// Missing ones in percent.
+    /// Missing datagrams in percent.
     pub(super) fn lost_percent(&self) -> f64 {
         percent(self.lost, self.packets)
     }
 }
 
-/// `part` of `whole` in percent; nothing of nothing is 0.
+/// `part` of `whole` in percent; 0 if `whole` is 0.
 pub(super) fn percent(part: i64, whole: i64) -> f64 {
     // Counts of two ends, or of a peer that errs, need not fit each other.
     if whole > 0 { (100.0 * part as f64 / whole as f64).min(100.0) } else { 0.0 }

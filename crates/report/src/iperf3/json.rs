@@ -1,4 +1,4 @@
-//! The object that iperf3 prints for programs, and its parts as they come.
+//! Builds the JSON object of iperf3 (`--json`), and the events of its parts (`--json-stream`).
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ mod members;
 
 use members::{interval, push_sums, stream};
 
-/// One test as JSON.
+/// The JSON object of a test, as iperf3 3.21 prints it, built up while the test runs.
 #[derive(Clone, Debug)]
 pub struct Json {
     role: Role,
@@ -42,7 +42,8 @@ struct Start {
 }
 
 impl Json {
-    /// The object of a test that has not begun.
+    /// The object of a test that has not begun, at the end `role`; `system_info` describes the
+    /// host as uname(2) does.
     pub fn new(role: Role, system_info: &str) -> Self {
         let host = vec![("version", VERSION.into()), ("system_info", system_info.into())];
         Self {
@@ -61,24 +62,24 @@ impl Json {
         }
     }
 
-    /// Whether `intervals` is filled. With `--json-stream`, which printed them, it only is
+    /// Sets whether the member `intervals` is filled. With `--json-stream`, which printed them, it only is
     /// with `--json-stream-full-output`, and at a server whose client asked for its output.
     pub const fn keep_intervals(&mut self, keep: bool) {
         self.keeps_intervals = keep;
     }
 
-    /// The user's own text for the object (`--title`, `--extra-data`).
+    /// Adds the user's text to the object (`--title`, `--extra-data`).
     pub fn annotate(&mut self, title: Option<&str>, extra_data: Option<&str>) {
         self.title = title.map(str::to_owned);
         self.extra_data = extra_data.map(str::to_owned);
     }
 
-    /// The file that is moved in place of made-up payload.
+    /// Sets the file that is the payload (`-F`); `size` is in bytes.
     pub fn file(&mut self, name: &str, size: u64) {
         self.file = Some(DiskFile { name: name.to_owned(), size });
     }
 
-    /// Both ends have agreed on a test.
+    /// Records that both ends have agreed on a test.
     pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) {
         self.start.agreed = agreed(contact, plan);
         self.start.window = plan.options.window.map_or(0, ByteSize::bytes);
@@ -87,7 +88,7 @@ impl Json {
             contact.role == Role::Server && plan.transport == Transport::Tcp;
     }
 
-    /// The streams are open.
+    /// Records that the streams are open.
     pub fn opened(&mut self, streams: &[StreamRecord]) {
         self.start.connected.extend(streams.iter().map(connection));
         if let Some(first) = streams.first() {
@@ -100,15 +101,15 @@ impl Json {
         }
     }
 
-    /// The test runs; `block` is what goes in one write or datagram. Data of the event
-    /// `start`.
+    /// Records that the test runs; `block` is the length of a write or datagram. Returns the data
+    /// of the event `start`.
     pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> Tree {
         self.start.test = Some(test_start(plan, block));
         self.start.tree()
     }
 
-    /// The intervals that are new since the last call, each the data of an event
-    /// `interval`.
+    /// Adds the intervals that are new since the last call, and returns the data of an event
+    /// `interval` for each.
     pub fn sampled(&mut self, course: &Course<'_>) -> Vec<Tree> {
         let steps = self.progress.advance(self.role, course);
         let shown = steps.iter().filter_map(|step| match step {
@@ -122,8 +123,8 @@ impl Json {
         intervals
     }
 
-    /// The whole test; gives the intervals that were not reported yet, as `sampled` does. A
-    /// server has no word of its client yet.
+    /// Adds the summary of the test, and returns the intervals that were not reported yet, as
+    /// [`Self::sampled`] does. A server has no results of its client yet.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> Vec<Tree> {
         let intervals = self.sampled(course);
         let totals = totals(self.role, course, peer);
@@ -144,7 +145,7 @@ impl Json {
         intervals
     }
 
-    /// The server's output.
+    /// Adds the output of the server (`--get-server-output`).
     pub fn server_output(&mut self, said: &ServerSaid<'_>) {
         self.server = Some(match said {
             ServerSaid::Text(text) => ("server_output_text", (*text).into()),
@@ -152,17 +153,17 @@ impl Json {
         });
     }
 
-    /// Why the test failed; of several reasons the first stays.
+    /// Sets the reason why the test failed; a later reason is ignored.
     pub fn error(&mut self, text: &str) {
         self.error.get_or_insert_with(|| text.to_owned());
     }
 
-    /// Data for which iperf3 has no field.
+    /// Adds the member `linerate`, with data for which iperf3 has no field.
     pub fn truth(&mut self, linerate: &serde_json::Value) {
         self.truth = Some(linerate.into());
     }
 
-    /// Data of the event `end`.
+    /// The data of the event `end`.
     pub const fn end(&self) -> &Tree {
         &self.end
     }
@@ -175,13 +176,12 @@ impl Json {
         error.chain(server).chain([event("end", &self.end)]).collect()
     }
 
-    /// The object as far as it has come; a server whose client asked for its output sends
-    /// this.
+    /// The object so far, which a server sends to a client that requested its output.
     pub fn so_far(&self) -> Tree {
         self.clone().finish()
     }
 
-    /// The whole object.
+    /// The complete object.
     pub fn finish(self) -> Tree {
         let mut top = Tree::object([
             ("start", self.start.tree()),

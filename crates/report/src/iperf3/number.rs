@@ -1,4 +1,4 @@
-//! C's `%g` (printf(3)), which Rust does not have.
+//! Formats a number as C's `%g` (printf(3)), which Rust does not have.
 
 /// `number` with at most `precision` significant digits, as `%.{precision}g` prints it.
 pub(super) fn general(number: f64, precision: usize) -> String {

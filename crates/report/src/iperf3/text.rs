@@ -1,4 +1,4 @@
-//! The lines that iperf3 prints for people.
+//! Formats the text output of iperf3.
 //!
 //! Every piece ends with a newline and goes to standard output; nothing here is for
 //! standard error.
@@ -14,7 +14,7 @@ mod rows;
 
 use rows::{Printer, id};
 
-/// One test as text.
+/// The text of a test, as iperf3 3.21 prints it, in pieces while the test runs.
 #[derive(Clone, Debug)]
 pub struct Text {
     role: Role,
@@ -26,13 +26,13 @@ pub struct Text {
 }
 
 impl Text {
-    /// Text of a test that has not begun; `verbose` is `-V`, `unit` is `-f`.
+    /// The text of a test that has not begun, at the end `role`; `verbose` is `-V`, `unit` is `-f`.
     pub const fn new(role: Role, verbose: bool, unit: UnitFormat) -> Self {
         let progress = Progress::new();
         Self { role, verbose, unit, progress, is_headed: false, file: None }
     }
 
-    /// With `-V`, the version and the host, before anything else.
+    /// The first lines with `-V`: version and host; empty without `-V`.
     pub fn version(&self, system_info: &str) -> String {
         self.if_verbose(|| format!("{VERSION}\n{system_info}\n"))
     }
@@ -52,12 +52,12 @@ impl Text {
         })
     }
 
-    /// The file that is moved in place of made-up payload.
+    /// Sets the file that is the payload (`-F`); `size` is in bytes.
     pub fn file(&mut self, name: &str, size: u64) {
         self.file = Some(DiskFile { name: name.to_owned(), size });
     }
 
-    /// Both ends have agreed on a test.
+    /// The lines for an agreement of both ends on a test.
     pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) -> String {
         let time = || format!("Time: {}\n", date::rfc1123(contact.wall_millis));
         self.if_verbose(time)
@@ -65,12 +65,12 @@ impl Text {
             + &self.if_verbose(|| agreed(contact, plan))
     }
 
-    /// The streams are open.
+    /// The lines for the open streams.
     pub fn opened(&mut self, streams: &[StreamRecord]) -> String {
         streams.iter().map(connection).collect()
     }
 
-    /// The test runs; `block` is what goes in one write or datagram.
+    /// The lines for the start of the test; `block` is the length of a write or datagram.
     pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> String {
         self.if_verbose(|| {
             format!(
@@ -86,7 +86,7 @@ impl Text {
         })
     }
 
-    /// The intervals that are new since the last call.
+    /// The rows of the intervals that are new since the last call.
     pub fn sampled(&mut self, course: &Course<'_>) -> String {
         let mut out = String::new();
         for step in self.progress.advance(self.role, course) {
@@ -101,8 +101,8 @@ impl Text {
         out
     }
 
-    /// The whole test, after the intervals that were not reported yet. A server prints it
-    /// before it has the client's word.
+    /// The summary of the test, after the intervals that were not reported yet. A server prints it
+    /// before it has the results of the client.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> String {
         let totals = totals(self.role, course, peer);
         let mut out = self.sampled(course) + SEPARATOR;
@@ -118,7 +118,7 @@ impl Text {
         out
     }
 
-    /// The server's output, after the summary.
+    /// The lines with the output of the server (`--get-server-output`), after the summary.
     pub fn server_output(&self, said: &ServerSaid<'_>) -> String {
         match said {
             ServerSaid::Text(text) => format!("\nServer output:\n{text}\n"),
@@ -174,7 +174,7 @@ fn greeting(contact: &Contact<'_>, direction: Direction) -> String {
     }
 }
 
-/// With `-V`, what was agreed on.
+/// The parameters of the test, with `-V`.
 fn agreed(contact: &Contact<'_>, plan: &TestPlan) -> String {
     let cookie = format!("      Cookie: {}\n", contact.cookie);
     let segment = match (plan.transport, contact.mss_asked) {
@@ -203,7 +203,7 @@ fn connection(stream: &StreamRecord) -> String {
     )
 }
 
-/// The end of the text of a test.
+/// The extent of a test, in words.
 fn extent(end: End) -> String {
     match end {
         End::Time(time) => format!("{} second test", time.as_secs_f64()),
@@ -239,7 +239,8 @@ fn header(plan: &TestPlan, columns: &str) -> String {
     format!("[ ID]{role} Interval           Transfer     Bitrate{columns}\n")
 }
 
-/// Only with the rows that this end sent; where both do, once for each of its roles.
+/// The line with the CPU use, which goes with the rows of the payload that this end sent; where
+/// both ends send, a line for each role of this one.
 fn cpu(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> String {
     if !sender {
         return String::new();

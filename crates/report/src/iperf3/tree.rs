@@ -1,42 +1,42 @@
-//! JSON whose keys keep their order and that prints as iperf3's JSON library prints it.
+//! JSON values whose keys keep their order, printed as iperf3's JSON library (cJSON) prints them.
 
 use serde_json::Value;
 
 use super::number::general;
 
-/// A JSON value.
+/// A JSON value (RFC 8259) whose objects keep the order of their members.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// Nothing.
+    /// `null`.
     Null,
-    /// Yes or no.
+    /// `true` or `false`.
     Bool(bool),
-    /// A whole number, exact.
+    /// An integer, exact.
     Whole(i128),
-    /// Any other number.
+    /// A floating-point number.
     Number(f64),
-    /// Text.
+    /// A string.
     Text(String),
-    /// Values in a row.
+    /// An array.
     List(Vec<Tree>),
-    /// Values with names, in the order in which they were added.
+    /// An object: members in the order in which they were added.
     Object(Vec<(String, Tree)>),
 }
 
 impl Tree {
-    /// An object with these members.
+    /// An object with `members`, in their order.
     pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// Adds a member; what is no object stays as it is.
+    /// Adds a member at the end of an object; of any other value nothing changes.
     pub fn push(&mut self, key: &str, value: impl Into<Self>) {
         if let Self::Object(members) = self {
             members.push((key.to_owned(), value.into()));
         }
     }
 
-    /// The member of this name.
+    /// The member with the name `key`; none if it is missing or this is no object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -97,7 +97,7 @@ impl From<&Value> for Tree {
 }
 
 impl From<&Tree> for Value {
-    /// As it travels; the order of the keys is lost where `serde_json` sorts them.
+    /// Converts a value; the order of the keys is lost where `serde_json` sorts them.
     fn from(tree: &Tree) -> Self {
         match tree {
             Tree::Null => Self::Null,
@@ -113,19 +113,19 @@ impl From<&Tree> for Value {
     }
 }
 
-/// One line of `--json-stream`: `{"event":…,"data":…}`.
+/// The object of an event of `--json-stream`: `{"event":…,"data":…}`.
 pub fn event(name: &str, data: &Tree) -> Tree {
     Tree::object([("event", name.into()), ("data", data.clone())])
 }
 
-/// On one line, without spaces and without a newline at the end.
+/// Prints `tree` on one line, without spaces and without a newline at the end.
 pub fn line(tree: &Tree) -> String {
     let mut out = String::new();
     Printer { out: &mut out, layout: Layout::Line }.value(tree, 0);
     out
 }
 
-/// With tabs, one member a line, without a newline at the end.
+/// Prints `tree` indented by tabs, a member on each line, without a newline at the end.
 pub fn pretty(tree: &Tree) -> String {
     let mut out = String::new();
     Printer { out: &mut out, layout: Layout::Pretty }.value(tree, 0);
@@ -235,7 +235,7 @@ fn double(number: f64) -> String {
     }
 }
 
-/// Equal but for the last bit.
+/// Whether two numbers are equal but for the last bit.
 fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= a.abs().max(b.abs()) * f64::EPSILON
 }

@@ -1,35 +1,35 @@
-//! iperf3's units: four places wherever they suffice.
+//! Formats amounts and rates with iperf3's units, in four places wherever they suffice.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// In which unit rates are printed (`-f`).
+/// The unit in which rates are printed (`-f` of iperf3(1)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnitFormat {
-    /// Bits, with the prefix that suits the number.
+    /// Bits per second, with the prefix that suits the number.
     #[default]
     Adaptive,
-    /// Bits with this prefix.
+    /// Bits per second with this decimal prefix.
     Bits(Prefix),
-    /// Bytes with this prefix, which is then binary.
+    /// Bytes per second with this binary prefix.
     Bytes(Prefix),
 }
 
-/// A power of 1000 for bits, of 1024 for bytes.
+/// Prefix of a unit: a power of 1000 for bits, of 1024 for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
-    /// The first.
+    /// The first power: 1000 bits or 1024 bytes.
     Kilo = 1,
-    /// The second.
+    /// The second power.
     Mega,
-    /// The third.
+    /// The third power.
     Giga,
-    /// The fourth.
+    /// The fourth power.
     Tera,
 }
 
 impl UnitFormat {
-    /// A rate, told in bytes per second, without `/sec`: `9.41 Gbits`.
+    /// Formats a rate, given in bytes per second, without `/sec`: `9.41 Gbits`.
     pub(super) fn rate(self, bytes_per_second: f64) -> String {
         let bits = bytes_per_second * 8.0;
         let (number, unit) = match self {
@@ -44,7 +44,7 @@ impl UnitFormat {
 impl FromStr for UnitFormat {
     type Err = UnknownUnit;
 
-    /// As iperf3 does, looks at the first letter only.
+    /// Parses an argument of `-f`. As in iperf3 only the first letter counts.
     fn from_str(text: &str) -> Result<Self, UnknownUnit> {
         let letter = text.chars().next().ok_or(UnknownUnit)?;
         let prefix = match letter.to_ascii_lowercase() {
@@ -59,7 +59,7 @@ impl FromStr for UnitFormat {
     }
 }
 
-/// A unit that iperf3 does not know.
+/// The argument of `-f` begins with none of the letters `kmgtKMGT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownUnit;
 
@@ -71,7 +71,7 @@ impl fmt::Display for UnknownUnit {
 
 impl std::error::Error for UnknownUnit {}
 
-/// An amount: `1.10 GBytes`.
+/// Formats an amount of bytes: `1.10 GBytes`.
 pub(super) fn amount(bytes: f64) -> String {
     let (number, unit) = scaled(bytes, BYTES, BYTES.suited(bytes));
     format!("{} {unit}s", four_places(number))

@@ -1,4 +1,4 @@
-//! Intervals between two samples.
+//! Computes the figures of the intervals between two samples.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::iperf3::Role;
 /// Counts the intervals that are reported already.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::iperf3) struct Progress {
-    told: usize,
+    reported: usize,
 }
 
 /// The intervals that a new sample completes.
@@ -20,21 +20,21 @@ pub(in crate::iperf3) struct Progress {
 pub(in crate::iperf3) enum Step {
     /// An interval that is shown.
     Shown(Vec<Way>),
-    /// The omitted start is over, of which nothing is shown as no intervals were asked.
+    /// The end of the omitted start. Nothing else of it is shown, as no intervals were requested.
     OmitOver,
 }
 
 impl Progress {
-    /// None yet.
+    /// No interval is reported yet.
     pub(in crate::iperf3) const fn new() -> Self {
-        Self { told: 0 }
+        Self { reported: 0 }
     }
 
     /// The intervals that came since the last call.
     pub(in crate::iperf3) fn advance(&mut self, role: Role, course: &Course<'_>) -> Vec<Step> {
-        let from = self.told;
-        self.told = course.samples.len().saturating_sub(1).max(from);
-        (from..self.told).filter_map(|index| step(role, course, index)).collect()
+        let from = self.reported;
+        self.reported = course.samples.len().saturating_sub(1).max(from);
+        (from..self.reported).filter_map(|index| step(role, course, index)).collect()
     }
 }
 
@@ -46,7 +46,7 @@ fn step(role: Role, course: &Course<'_>, index: usize) -> Option<Step> {
     is_worth_it(course.plan.interval, &ways).then_some(Step::Shown(ways))
 }
 
-/// iperf3 leaves out a last sliver in which nothing moved.
+/// Whether iperf3 prints an interval: it leaves out a short last one without payload.
 fn is_worth_it(interval: Duration, ways: &[Way]) -> bool {
     let least = interval.as_secs_f64() / 10.0;
     ways.iter().flat_map(|way| &way.rows).any(|row| row.span.seconds >= least || row.bytes > 0)
@@ -57,20 +57,20 @@ fn is_worth_it(interval: Duration, ways: &[Way]) -> bool {
 pub(in crate::iperf3) struct Way {
     /// Whether this end sends.
     pub(in crate::iperf3) sender: bool,
-    /// Its streams.
+    /// Rows of its streams.
     pub(in crate::iperf3) rows: Vec<Row>,
-    /// All of them.
+    /// Sum of the rows.
     pub(in crate::iperf3) sum: Row,
 }
 
 /// One stream in an interval.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::iperf3) struct Row {
-    /// Its descriptor.
+    /// Descriptor of the socket, by which iperf3 names the stream.
     pub(in crate::iperf3) socket: u32,
-    /// When.
+    /// Begin, end and length.
     pub(in crate::iperf3) span: Span,
-    /// Payload that went to the socket or came from it.
+    /// Payload bytes written to the socket or read from it.
     pub(in crate::iperf3) bytes: u64,
     /// Further figures by the kind of stream.
     pub(in crate::iperf3) detail: Detail,
@@ -83,11 +83,11 @@ pub(in crate::iperf3) struct Row {
 pub(in crate::iperf3) enum Detail {
     /// The kernel's figures, and the segments retransmitted in this interval.
     TcpSender(TcpSample, i64),
-    /// Nothing.
+    /// No further figures.
     TcpReceiver,
     /// Datagrams sent.
     UdpSender(i64),
-    /// Where the datagrams are.
+    /// Datagrams received and missing, and the jitter.
     UdpReceiver(Datagrams),
 }
 
@@ -140,7 +140,7 @@ fn detail(transport: Transport, sender: bool, a: &StreamSample, b: &StreamSample
     }
 }
 
-/// All rows together; the jitter is their mean.
+/// The sum of the rows; the jitter is their mean.
 fn sum(rows: &[Row], empty: Row) -> Row {
     let mut sum = rows.iter().fold(empty, |sum, row| Row {
         bytes: sum.bytes + row.bytes,

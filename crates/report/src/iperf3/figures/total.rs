@@ -1,4 +1,4 @@
-//! The whole test, by the reports of both ends.
+//! Computes the figures of the whole test, from the reports of both ends.
 
 use measurement::record::PeerStream;
 use measurement::{Course, Direction, Sample, StreamSample, TcpSample, Transport};
@@ -14,28 +14,28 @@ use crate::iperf3::{PeerWord, Role};
 pub(in crate::iperf3) struct Total {
     /// Whether this end sends.
     pub(in crate::iperf3) sender: bool,
-    /// How long the sending end measured.
+    /// Time that the sending end measured, in seconds.
     pub(in crate::iperf3) sender_seconds: f64,
-    /// How long the receiving end measured.
+    /// Time that the receiving end measured, in seconds.
     pub(in crate::iperf3) receiver_seconds: f64,
     /// TCP: whether the sending end reports retransmits.
     pub(in crate::iperf3) has_retransmits: bool,
-    /// Its streams.
+    /// Totals of its streams.
     pub(in crate::iperf3) streams: Vec<StreamTotal>,
 }
 
 /// One stream over the whole test, by the reports of both ends; what is not known is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::iperf3) struct StreamTotal {
-    /// Its descriptor.
+    /// Descriptor of the socket, by which iperf3 names the stream.
     pub(in crate::iperf3) socket: u32,
     /// Bytes handed to the sending socket.
     pub(in crate::iperf3) sent: u64,
     /// Bytes read from the receiving socket.
     pub(in crate::iperf3) received: u64,
-    /// TCP: segments sent again.
+    /// TCP: retransmitted segments.
     pub(in crate::iperf3) retransmits: i64,
-    /// TCP: the extremes of what the kernel said.
+    /// TCP: extremes of the kernel's figures (`tcp_info`, tcp(7)).
     pub(in crate::iperf3) extremes: Extremes,
     /// UDP: datagrams by the sender's count.
     pub(in crate::iperf3) sender_packets: i64,
@@ -43,18 +43,18 @@ pub(in crate::iperf3) struct StreamTotal {
     pub(in crate::iperf3) receiver_packets: i64,
     /// UDP: datagrams by the sender's count if it is known, else by the receiver's.
     pub(in crate::iperf3) packets: i64,
-    /// UDP: those missing.
+    /// UDP: missing datagrams.
     pub(in crate::iperf3) lost: i64,
-    /// UDP: whether those missing in the omitted start are not in `lost`.
+    /// UDP: whether `lost` is without the datagrams that are missing in the omitted start.
     pub(in crate::iperf3) is_lost_known: bool,
-    /// UDP: interarrival jitter.
+    /// UDP: interarrival jitter (RFC 3550, A.8) in milliseconds.
     pub(in crate::iperf3) jitter_millis: f64,
-    /// UDP: those that this end saw come late.
+    /// UDP: datagrams that arrived out of order at this end.
     pub(in crate::iperf3) reordered: i64,
 }
 
 impl StreamTotal {
-    /// UDP: missing ones in percent of all that is known to have been sent.
+    /// UDP: missing datagrams in percent of all that are known to have been sent.
     pub(in crate::iperf3) fn lost_percent(&self) -> f64 {
         let whole =
             if self.sender_packets > 0 { self.sender_packets } else { self.receiver_packets };
@@ -62,20 +62,21 @@ impl StreamTotal {
     }
 }
 
-/// The extremes of what the kernel said of a connection, the omitted start included.
+/// Extremes of the kernel's figures of a connection (`tcp_info`, tcp(7)), the omitted start
+/// included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::iperf3) struct Extremes {
-    /// Reordering at the end.
+    /// Reordering distance at the end of the test (`tcpi_reordering`).
     pub(in crate::iperf3) reorder: u32,
     /// Largest congestion window in bytes.
     pub(in crate::iperf3) max_snd_cwnd: u64,
-    /// Largest window of the receiver in bytes.
+    /// Largest window that the receiver advertised, in bytes.
     pub(in crate::iperf3) max_snd_wnd: u64,
-    /// Round-trip times in microseconds.
+    /// Largest round-trip time in microseconds.
     pub(in crate::iperf3) max_rtt: u32,
-    /// Likewise.
+    /// Smallest round-trip time in microseconds.
     pub(in crate::iperf3) min_rtt: u32,
-    /// Likewise.
+    /// Mean round-trip time in microseconds.
     pub(in crate::iperf3) mean_rtt: u64,
 }
 
@@ -94,36 +95,36 @@ impl Extremes {
     }
 }
 
-/// All streams of a direction together.
+/// Sums of the streams of a direction; each field is that of [`StreamTotal`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::iperf3) struct TotalSum {
-    /// As for a stream.
+    /// Bytes handed to the sending sockets.
     pub(in crate::iperf3) sent: u64,
-    /// As for a stream.
+    /// Bytes read from the receiving sockets.
     pub(in crate::iperf3) received: u64,
-    /// As for a stream.
+    /// TCP: retransmitted segments.
     pub(in crate::iperf3) retransmits: i64,
-    /// As for a stream.
+    /// UDP: datagrams by the sender's count.
     pub(in crate::iperf3) sender_packets: i64,
-    /// As for a stream.
+    /// UDP: datagrams by the receiver's count.
     pub(in crate::iperf3) receiver_packets: i64,
-    /// As for a stream.
+    /// UDP: datagrams by the sender's count if it is known, else by the receiver's.
     pub(in crate::iperf3) packets: i64,
-    /// As for a stream.
+    /// UDP: missing datagrams.
     pub(in crate::iperf3) lost: i64,
-    /// Mean over the streams.
+    /// UDP: mean of the interarrival jitter of the streams, in milliseconds.
     pub(in crate::iperf3) jitter_millis: f64,
 }
 
 impl TotalSum {
-    /// UDP: missing ones in percent.
+    /// UDP: missing datagrams in percent.
     pub(in crate::iperf3) fn lost_percent(&self) -> f64 {
         percent(self.lost, self.packets)
     }
 }
 
 impl Total {
-    /// All streams together.
+    /// Sums of the streams.
     pub(in crate::iperf3) fn sum(&self) -> TotalSum {
         let mut sum = self.streams.iter().fold(TotalSum::default(), |sum, stream| TotalSum {
             sent: sum.sent + stream.sent,
@@ -206,7 +207,7 @@ fn extremes(course: &Course<'_>, id: u32) -> Extremes {
     Extremes::of(&states.filter(|state| state.id == id).filter_map(|s| s.tcp).collect::<Vec<_>>())
 }
 
-/// This end sent.
+/// The total of a stream that this end sent, between the samples `a` and `b`.
 fn sender_total(a: &StreamSample, b: &StreamSample, word: Option<&PeerStream>) -> StreamTotal {
     let own = StreamTotal {
         sent: b.counters.bytes.saturating_sub(a.counters.bytes),
@@ -230,7 +231,7 @@ fn sender_total(a: &StreamSample, b: &StreamSample, word: Option<&PeerStream>) -
     }
 }
 
-/// This end received.
+/// The total of a stream that this end received, between the samples `a` and `b`.
 fn receiver_total(a: &StreamSample, b: &StreamSample, word: Option<&PeerStream>) -> StreamTotal {
     let received = packets_between(a, b);
     let own = StreamTotal {

@@ -1,4 +1,4 @@
-//! The objects that hold amounts: of intervals, of streams, of all streams.
+//! Builds the JSON objects of intervals, of streams and of sums over streams.
 
 use measurement::{Direction, Transport};
 
@@ -7,7 +7,7 @@ use crate::iperf3::figures::{
 };
 use crate::iperf3::{DiskFile, Role, Tree};
 
-/// All directions of an interval.
+/// The object of an interval, with all its directions.
 pub(super) fn interval(role: Role, direction: Direction, ways: &[Way]) -> Tree {
     let streams = ways.iter().flat_map(|way| &way.rows);
     let streams = streams.map(|row| {
@@ -23,7 +23,7 @@ pub(super) fn interval(role: Role, direction: Direction, ways: &[Way]) -> Tree {
     interval
 }
 
-/// Whether a row is of all streams.
+/// Whether a row is of one stream, or the sum of all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whole {
     No,
@@ -93,7 +93,7 @@ fn lost(
     ]
 }
 
-/// One stream over the whole test.
+/// The object of a stream over the whole test.
 pub(super) fn stream(
     transport: Transport,
     total: &Total,
@@ -140,7 +140,7 @@ fn tcp_receiver(total: &Total, stream: &StreamTotal) -> Tree {
     Tree::object(members)
 }
 
-/// One object for both ends: the sender's bytes, the receiver's losses.
+/// The object of a UDP stream, one for both ends: the sender's bytes, the receiver's losses.
 fn udp_stream(total: &Total, stream: &StreamTotal) -> Tree {
     let mut members = vec![("socket", stream.socket.into())];
     members.extend(amount_over(total.sender_seconds, stream.sent));
@@ -162,7 +162,7 @@ fn disk_file(file: &DiskFile, stream: &StreamTotal) -> Tree {
     ])
 }
 
-/// All streams of a direction over the whole test.
+/// Adds the objects of the sums over the streams of a direction, for the whole test.
 pub(super) fn push_sums(end: &mut Tree, transport: Transport, total: &Total, suffix: &str) {
     let sum = total.sum();
     let (sent, received) = match transport {
@@ -191,7 +191,7 @@ fn tcp_received(total: &Total, sum: &TotalSum) -> Tree {
     Tree::object(members)
 }
 
-/// The older object, which mixes both ends: the sender's bytes and rate over the
+/// The object `sum` of UDP, which mixes both ends: the sender's bytes and rate over the
 /// receiver's time.
 fn udp_sum(total: &Total, sum: &TotalSum) -> Tree {
     let seconds = total.receiver_seconds;

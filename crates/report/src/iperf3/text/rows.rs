@@ -1,4 +1,4 @@
-//! The rows of one direction.
+//! Formats the rows of one direction.
 
 use measurement::{Direction, TestPlan, Transport};
 
@@ -18,12 +18,12 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// For the streams on which this end sends, or does not.
+    /// A printer for the streams on which this end is `sender`, or receiver.
     pub(super) fn new(text: &'a Text, direction: Direction, sender: bool) -> Self {
         Self { text, mark: mark(text.role, direction, sender), sender }
     }
 
-    /// One stream in an interval.
+    /// The row of a stream in an interval.
     pub(super) fn row(&self, row: &Row) -> String {
         let head = self.head(&id(row.socket), &row.span, row.bytes);
         let omitted = if row.omitted { "(omitted)" } else { "" };
@@ -36,7 +36,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// All streams in an interval.
+    /// The row of the sum of all streams in an interval.
     pub(super) fn row_sum(&self, row: &Row) -> String {
         let head = self.head(SUM, &row.span, row.bytes);
         let omitted = if row.omitted { "(omitted)" } else { "" };
@@ -87,7 +87,7 @@ impl<'a> Printer<'a> {
         self.text.if_verbose(|| format!("{id} ({whose} statistics not available)\n"))
     }
 
-    /// The whole test.
+    /// The rows of the whole test.
     pub(super) fn total(&self, plan: &TestPlan, total: &Total) -> String {
         let stream = |stream| match plan.transport {
             Transport::Tcp => self.tcp_total(total, stream),
@@ -169,7 +169,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// iperf3 gives this line of one stream the name of all of them.
+    /// The line with the datagrams out of order. iperf3 gives that of one stream the name of all.
     fn late(&self, total: &Total, reordered: i64) -> String {
         if reordered <= 0 {
             return String::new();
@@ -208,7 +208,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// How a row begins.
+/// The column that begins a row: the descriptor of the socket.
 pub(super) fn id(socket: u32) -> String {
     format!("[{socket:3}]")
 }
@@ -234,7 +234,7 @@ fn udp_line(
     format!("{head}  {jitter_millis:5.3} ms  {lost}/{packets} ({share}%)  {note}\n")
 }
 
-/// A sender loses nothing and knows no jitter.
+/// The datagrams of a sender, which has neither losses nor jitter.
 fn sent(packets: i64) -> Datagrams {
     Datagrams { packets, ..Datagrams::default() }
 }
