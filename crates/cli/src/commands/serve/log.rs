@@ -15,7 +15,7 @@ use super::confinement::Seal;
 use super::readiness::Readiness;
 use crate::lines::Lines;
 
-/// Says nothing.
+/// A log that writes nothing.
 pub(super) struct Silent;
 
 impl Log for Silent {
@@ -25,7 +25,7 @@ impl Log for Silent {
     fn refused(&self, _client: SocketAddr, _why: Refusal) {}
 }
 
-/// A log of a server that a service manager waits for.
+/// A log that also notifies the service manager when the server stops (sd_notify(3)).
 pub(super) struct Announced {
     pub(super) log: Box<dyn Log>,
     pub(super) readiness: Readiness,
@@ -54,21 +54,21 @@ impl Log for Announced {
     }
 }
 
-/// What a server reports about itself besides its port.
+/// Facts that a server logs at its start, besides its port.
 pub(super) struct Notices {
-    /// Where its metrics are.
+    /// Address of its metrics; none: it has none.
     pub(super) metrics: Option<SocketAddr>,
-    /// How far the file system is shut to it.
+    /// How far its access to the file system is confined (landlock(7)).
     pub(super) seal: Seal,
 }
 
-/// Lines for people.
+/// A log of lines of text, for people.
 pub(super) struct Text {
     voice: Voice,
-    /// Nobody else writes the time before each line, as journald does.
+    /// Whether a line begins with the time: journald writes it itself.
     stamps: bool,
     notices: Notices,
-    /// A line for the beginning of a test too.
+    /// Whether the begin of a test gets a line too.
     verbose: bool,
 }
 
@@ -148,7 +148,7 @@ impl Log for Text {
     }
 }
 
-/// One JSON object for each event, on a line of its own.
+/// A log with a JSON object for each event, on a line of its own.
 pub(super) struct Json {
     voice: Voice,
     notices: Notices,
@@ -213,7 +213,7 @@ impl Log for Json {
     }
 }
 
-/// An event with the time, as it is written.
+/// The line of an event, with the time added.
 fn stamped(mut event: Value) -> String {
     event["time"] = json!(linux::clock::utc_rfc3339());
     event.to_string()
@@ -234,7 +234,7 @@ fn describe(outcome: &DirectionOutcome) -> String {
     format!("{} {bytes} in {span}, {}{lost}", outcome.direction, throughput.rate)
 }
 
-/// How many others there were, and what they took.
+/// The number of concurrent tests, and what they moved.
 fn describe_neighbours(shared: &[Neighbour]) -> String {
     let moving = || shared.iter().filter(|neighbour| neighbour.bytes > 0);
     let tests: u32 = moving().map(|neighbour| neighbour.tests).sum();
@@ -249,11 +249,11 @@ fn describe_neighbours(shared: &[Neighbour]) -> String {
     format!(" (beside {others} of {}{more}, which moved {bytes})", first.join(", "))
 }
 
-/// Says lines; a flood of clients that are not served is no flood of them.
+/// Writes lines; the lines on clients that are not served are limited in rate.
 struct Voice {
     lines: Lines,
     throttle: Mutex<Throttle>,
-    /// Tells of so many clients that got no line.
+    /// The line for a number of clients that got no line of their own.
     unsaid: fn(u64) -> String,
 }
 
@@ -262,13 +262,13 @@ impl Voice {
         Self { lines, throttle: Mutex::default(), unsaid }
     }
 
-    /// A line about a test.
+    /// Writes a line about a test.
     fn say(&self, line: String) {
         self.make_up(self.throttle().catch_up(Instant::now()));
         self.lines.write(line);
     }
 
-    /// A line about one that was not served, unless there were too many of them.
+    /// Writes a line about a client that was not served, unless there are too many of them.
     fn complain(&self, line: String) {
         let (unsaid, may_say) = {
             let (mut throttle, now) = (self.throttle(), Instant::now());
@@ -298,7 +298,7 @@ impl Drop for Voice {
     }
 }
 
-/// Lines of one second.
+/// Counts the lines of one second.
 #[derive(Debug, Default)]
 struct Throttle {
     began: Option<Instant>,
@@ -307,14 +307,14 @@ struct Throttle {
 }
 
 impl Throttle {
-    /// How many lines of a second that is over were not said.
+    /// Number of lines of a past second that were not written.
     fn catch_up(&mut self, now: Instant) -> u64 {
         let is_over =
             self.began.is_none_or(|began| now.duration_since(began) >= Duration::from_secs(1));
         if is_over { std::mem::take(self).unsaid } else { 0 }
     }
 
-    /// Whether one more line may be said; if not, it is counted.
+    /// Whether one more line may be written; if not, it is counted.
     fn may_say(&mut self, now: Instant) -> bool {
         self.began.get_or_insert(now);
         let may = self.said < LINES_A_SECOND;
