@@ -23,7 +23,7 @@ impl Capture {
     /// Reads this host, as the calling thread sees it. What cannot be read is left out.
     pub fn take() -> Self {
         let tree = Tree::recording();
-        let answers = KernelAnswers::read(&tree);
+        let answers = inventory::kernel_answers(&tree);
         // Whatever these read is kept; what they make of it is not.
         _ = inventory::read_with(&tree, answers.clone());
         let interfaces = answers.interfaces.iter().map(|one| one.interface.name.clone());

@@ -29,7 +29,12 @@ use answers::KernelAnswers;
 ///
 /// Interfaces and routes are those of the calling thread's network namespace.
 pub fn read(tree: &Tree) -> (Inventory, Vec<Gap>) {
-    read_with(tree, KernelAnswers::read(tree))
+    read_with(tree, kernel_answers(tree))
+}
+
+/// Facts that no file has: queries the running kernel, or reads what a captured tree has of them.
+pub fn kernel_answers(tree: &Tree) -> KernelAnswers {
+    if tree.is_live() { kernel_queries::query() } else { KernelAnswers::from_capture(tree) }
 }
 
 /// Reads the inventory of a host, with `answers` that its kernel gave earlier, and the gaps:

@@ -7,7 +7,6 @@ use measurement::Gap;
 use measurement::host::{Interface, Route};
 use serde::{Deserialize, Serialize};
 
-use super::kernel_queries;
 use crate::Tree;
 
 /// Facts of a host that the kernel reports by system calls only: uname(2), rtnetlink(7) and
@@ -46,12 +45,9 @@ pub struct InterfaceAnswers {
 }
 
 impl KernelAnswers {
-    /// Queries the running kernel; of a captured tree, reads the file at [`PATH`], or what the
-    /// other files have of it if that is missing or damaged.
-    pub fn read(tree: &Tree) -> Self {
-        if tree.is_live() {
-            return kernel_queries::query();
-        }
+    /// Reads the file at [`PATH`] of a captured tree, or what its other files have of the answers
+    /// if that one is missing or damaged.
+    pub fn from_capture(tree: &Tree) -> Self {
         let text = tree.text(PATH);
         // Nothing that a capture writes has such letters; they would reach a terminal.
         let text = text.map(|text| if text.contains("\\u") { String::new() } else { text });
