@@ -58,7 +58,7 @@ impl Hosted for Server {
         match event {
             ServerEvent::Asked(_) if no => self.refuse_because(ErrorCode::STREAMS, "no"),
             ServerEvent::Asked(_) => {
-                self.tell_place(Place { ahead: 1, running: 1 });
+                self.report_place(Place { ahead: 1, running: 1 });
                 self.accept(Some(HelloToken::from_random([7; HelloToken::LENGTH])), now);
                 self.streams_open(now);
             }

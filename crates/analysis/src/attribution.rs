@@ -22,9 +22,9 @@ pub(crate) fn attributions(record: &TestRecord) -> Vec<Attribution> {
     record.hosts.iter().filter_map(|evidence| of_host(record, evidence)).collect()
 }
 
-/// Of a profile that was read from elsewhere, of a kernel on `architecture` in the words of
-/// uname(2), if that is known. With the `rate` that was reached meanwhile it is told what
-/// could be: the profile is taken to be that of a CPU that was full.
+/// Attributes the CPU time of an imported profile, of a kernel on `architecture` (`uname -m`; none:
+/// not known), to kinds of work. With the `rate` that was reached meanwhile the result has
+/// estimates of the rate without each kind of work, assuming that the CPU was fully used.
 pub fn of_profile(
     profile: &Profile,
     architecture: Option<&str>,

@@ -25,9 +25,9 @@ pub(crate) mod workers;
 /// What a fact means for a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// It may have disturbed the result: a reason to doubt it, and something that could limit.
+    /// The condition may have disturbed the result, and may be what limits.
     Noticeable,
-    /// It takes so much that it is what limits.
+    /// The condition takes so much that it is what limits.
     Limiting,
 }
 

@@ -25,7 +25,7 @@ pub use spread::spread;
 use accounts::Test;
 use bottleneck::Case;
 
-/// Where everything of a test went, whether to believe it, and what limits it.
+/// Judges a record: account of its datagrams, stamp of trust, and verdict on what limited the test.
 pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
@@ -41,17 +41,17 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
-/// What would limit hosts that run no test, the most telling first.
+/// Findings on what would limit hosts without a test, the most significant first.
 pub fn diagnose(hosts: &[HostEvidence]) -> Vec<Finding> {
     bottleneck::findings(&Case::of_hosts(hosts, &[]))
 }
 
-/// The rules of trust, which stamp a result.
+/// The rules whose findings set the stamp of a result.
 pub fn trust_rules() -> impl Iterator<Item = measurement::RuleId> {
     trust::pages().map(|page| page.id)
 }
 
-/// Every rule in words: of what limits, then of what makes a result doubtful.
+/// Manual pages of all rules: those of limits, then those of the stamp.
 pub fn pages() -> Vec<&'static Page> {
     let mut pages: Vec<&'static Page> = bottleneck::pages().collect();
     for page in trust::pages() {

@@ -12,7 +12,7 @@ use crate::error::AuthenticationError;
 pub struct UserName(String);
 
 impl UserName {
-    /// Checks a name.
+    /// A user name, after a check of its length and characters.
     ///
     /// # Errors
     /// [`AuthenticationError::EmptyUserName`], [`AuthenticationError::LongUserName`] or
@@ -70,7 +70,7 @@ impl Credentials {
         Ok(Self { user: UserName::new(user)?, password })
     }
 
-    /// The user name.
+    /// The user name of the credentials.
     pub fn user(&self) -> &UserName {
         &self.user
     }

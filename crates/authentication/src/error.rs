@@ -32,7 +32,7 @@ pub enum AuthenticationError {
     )]
     EncryptedKey,
 
-    /// The key is not RSA, or its size is not supported.
+    /// The key is not an RSA key, or its size is not supported.
     #[error("failed to use the key: it is no RSA key of 2048 to 8192 bits")]
     UnfitKey,
 
@@ -67,7 +67,7 @@ pub enum AuthenticationError {
          this key can take (use a larger key, or a shorter password)"
     )]
     LongCredentials {
-        /// By how many bytes they are too long.
+        /// Number of bytes above the limit.
         excess_bytes: usize,
     },
 

@@ -47,7 +47,7 @@ pub enum Refusal {
         user: UserName,
         /// Whether the client's clock is behind or ahead.
         clock: Clock,
-        /// The difference.
+        /// Difference of the clocks.
         difference: Duration,
         /// The largest difference that is accepted.
         limit: Duration,
@@ -73,9 +73,9 @@ pub enum Refusal {
 /// The client's clock in relation to the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// It is behind, or the token was delayed.
+    /// The clock of the client is behind, or the token was delayed.
     Behind,
-    /// It is ahead.
+    /// The clock of the client is ahead.
     AheadOf,
 }
 

@@ -17,11 +17,11 @@ pub(crate) struct ReplayCache {
 /// The result of inserting a token.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// It is new and was inserted.
+    /// The token is new and was inserted.
     New,
-    /// It was accepted before.
+    /// The token was accepted before.
     Known,
-    /// It is new, but the cache is full with so many tokens.
+    /// The token is new, but the cache is full with this number of tokens.
     Full(usize),
 }
 

@@ -6,42 +6,42 @@ use session::{Introduction, Observer, Place, SessionError};
 
 use crate::search::Task;
 
-/// One step of a test at the client.
+/// An event of a test, as the client sees it.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A test begins: the server is about to be asked.
+    /// A test begins; the client connects to the server next.
     Begins(&'a Task),
-    /// Client and server know each other; no stream is open yet.
+    /// Client and server have exchanged the parameters; no stream is open yet.
     Introduced,
-    /// The server runs other tests first.
+    /// The test waits in the queue of the server.
     Waiting {
-        /// The server.
+        /// Address and software of the server.
         server: &'a Peer,
-        /// This test's place in the queue.
+        /// Position of the test in the queue.
         place: Place,
     },
-    /// Streams are being opened; sent now and then.
+    /// Streams are being opened; this event is sent from time to time.
     Opening {
-        /// Streams that are open.
+        /// Number of open streams.
         open: u32,
-        /// Streams of the test.
+        /// Number of streams of the test.
         of: u32,
     },
-    /// All streams are open.
+    /// All streams are open, with these settings in effect.
     Opened(&'a [StreamRecord]),
-    /// Traffic starts.
+    /// The streams start to send.
     Started(&'a TestPlan),
-    /// A sample was taken.
+    /// A sample of the counters was taken.
     Sampled(&'a Course<'a>),
-    /// The test gave a record, which is judged if the task asks for a result.
+    /// The test ended with a record, which is judged if the task asks for a result.
     Ended(&'a TestRecord),
-    /// The test gave no record.
+    /// The test failed without a record.
     Failed(&'a SessionError),
 }
 
-/// Receives the events of tests, in order.
+/// Receiver of the events of tests, e.g. a progress display.
 pub trait Monitor {
-    /// Receives one event.
+    /// Receives the next event.
     fn receive(&mut self, event: &Event<'_>);
 }
 
@@ -50,7 +50,7 @@ impl Monitor for () {
     fn receive(&mut self, _event: &Event<'_>) {}
 }
 
-/// Turns what a session reports into events.
+/// Converts the events of a session.
 pub(crate) struct Forward<'a>(pub(crate) &'a mut dyn Monitor);
 
 impl Observer for Forward<'_> {

@@ -2,14 +2,14 @@
 
 use measurement::{Attribution, BitRate, Profile, TestRecord};
 
-/// Judges `record` anew: its judgement accounts for every datagram, and holds the stamp and the verdict.
+/// Computes the judgement of `record` anew: account of the datagrams, stamp and verdict.
 pub fn judge(record: &mut TestRecord) {
     record.judgement = Some(analysis::judge(record));
 }
 
-/// Attributes CPU time by an imported profile. `architecture` is the machine's as uname(2) names
-/// it, if known; with the `rate` that was reached meanwhile the attribution has estimates without
-/// each kind of work.
+/// Attributes the CPU time of an imported `profile` to kinds of work. `architecture` is that of the
+/// machine (`uname -m`), if known. With the `rate` that was reached meanwhile the result contains
+/// estimates of the rate without each kind of work.
 pub fn attribute(
     profile: &Profile,
     architecture: Option<&str>,

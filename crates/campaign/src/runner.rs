@@ -19,33 +19,33 @@ pub use observed::ObservedHost;
 
 use self::probe::LatencyProbe;
 
-/// Runs tests against one server: with retries while it is still busy with the test before, with
-/// a probe of the round-trip time beside them, and with further hosts that are watched.
+/// Runs tests against one server. It retries while the server is busy with the previous test, runs
+/// probes of the round-trip time beside tests, and watches further hosts.
 pub struct Runner<'a> {
-    /// The server and how it is reached; the plan in it is replaced by that of each task.
+    /// Server and options of the connection; its plan is replaced by that of each task.
     pub request: Request,
-    /// Further hosts that are watched while results are measured.
+    /// Further hosts that are watched during tests whose result counts.
     pub observed: Vec<ObservedHost>,
-    /// Signals that end a test early.
+    /// Signals that end a test early; none: there are no such signals.
     pub interrupts: Option<&'a StopSignals>,
-    /// Receives what happens meanwhile.
+    /// Receiver of the events of all tests.
     pub monitor: &'a mut dyn Monitor,
 }
 
-/// The records of a search's results, and why it ended early.
+/// Records of a search, and the reason of an early end.
 #[derive(Debug)]
 pub struct Results {
-    /// The judged records, in the order in which they ran.
+    /// Judged records, in the order in which the tests ran.
     pub records: RecordSet,
-    /// The error of the test that ended the search; none: it ended as planned, or the last
-    /// record tells how it ended.
+    /// Error of the test that ended the search; none: the search was completed, or the last record
+    /// contains the reason.
     pub error: Option<SessionError>,
-    /// Titles of the tests that an early end left out.
+    /// Titles of the tests that were not run because of an early end.
     pub not_run: Vec<String>,
 }
 
 impl<'a> Runner<'a> {
-    /// A runner that tries each test with `request` and watches no further host.
+    /// A runner that uses `request` for each test and watches no further host.
     pub fn new(
         request: Request,
         interrupts: Option<&'a StopSignals>,
@@ -54,17 +54,17 @@ impl<'a> Runner<'a> {
         Self { request, observed: Vec::new(), interrupts, monitor }
     }
 
-    /// Runs one test. A result is judged; a trial is neither watched nor judged.
+    /// Runs one test. A test for a result is judged; a trial is neither watched nor judged.
     ///
     /// # Errors
-    /// Why the test, its probe, or the watching of a further host could not begin. A test that
-    /// began gives a record, whatever ended it; only an interrupted trial is
-    /// [`SessionError::Interrupted`].
+    /// An error that prevented the start of the test, of its probe, or of watching a further host.
+    /// A test that started gives a record however it ended, except for an interrupted trial, which
+    /// is [`SessionError::Interrupted`].
     pub fn run(&mut self, task: &Task) -> Result<TestRecord, SessionError> {
         self.run_patiently(task, TURNAROUND)
     }
 
-    /// Runs whatever `search` asks for, until it is done or cannot go on.
+    /// Runs the tests that `search` chooses, until it is complete or has to stop.
     pub fn search(&mut self, search: &mut dyn Search) -> Results {
         let (mut done, mut records) = (Vec::new(), Vec::new());
         let end = loop {
@@ -148,7 +148,7 @@ impl<'a> Runner<'a> {
 }
 
 impl Results {
-    /// No results yet.
+    /// Results without any record, e.g. to append others.
     pub fn none() -> Self {
         Self { records: RecordSet::new(Vec::new()), error: None, not_run: Vec::new() }
     }
@@ -159,7 +159,7 @@ impl Results {
         self.error.is_none() && self.records.records.iter().all(completed)
     }
 
-    /// Adds those of tests that ran after these.
+    /// Appends the results of tests that ran later.
     pub fn append(&mut self, later: Self) {
         self.records.records.extend(later.records.records);
         self.error = self.error.take().or(later.error);

@@ -16,86 +16,87 @@ mod repeat;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
 
-/// Decides which test is run next.
+/// A search: decides after each test which one to run next.
 pub trait Search {
-    /// The decision after the trials that are `done`: all that this search asked for, in order.
+    /// The next step, given the finished trials `done` of this search in order.
     fn next(&mut self, done: &[Trial]) -> Next;
 
-    /// The tasks that an early end after `done` leaves out, in the order in which they would
+    /// The tasks that are not run if the search ends after `done`, in the order in which they would
     /// have run.
     fn remaining(&self, _done: &[Trial]) -> Vec<Task> {
         Vec::new()
     }
 
-    /// Adds to the records of the results what only the search knows.
+    /// Adds summaries over all records of the search.
     fn conclude(&self, _records: &mut RecordSet) {}
 }
 
-/// The decision of a search.
+/// Next step of a search.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Next {
-    /// Run this test.
+    /// Run this task as the next test.
     Run(Task),
-    /// The search is complete.
+    /// End: the search is complete.
     Done,
-    /// The last test ended early, and the search cannot go on without it.
+    /// End: the search cannot continue, since the last test ended early.
     Stop,
 }
 
-/// One test that is to be run.
+/// A test to be run, and its purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
-    /// The test, and what is measured beside it.
+    /// Plan of the test, and what is measured beside it.
     pub row: Row,
-    /// Why it is run.
+    /// Whether the test gives a result or is a trial.
     pub purpose: Purpose,
 }
 
-/// One plan, and what is measured beside it.
+/// Plan of a test, and what is measured beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The test.
+    /// Plan of the test.
     pub plan: TestPlan,
-    /// Time from one probe of the round-trip time to the next; none: there is no probe.
+    /// Time from one probe of the round-trip time to the next; none: no probe runs beside the test.
     pub probe_every: Option<Duration>,
 }
 
-/// The purpose of a test.
+/// Purpose of a test: a result, or a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// A result: watched by all means that were asked for, judged, and kept as a record.
+    /// The test gives a result: it is watched, judged and kept as a record.
     Result {
-        /// Which of several runs of the same row, from 0.
+        /// Index of the run among repeated runs of the row, from 0.
         run: u32,
-        /// How many runs there are.
+        /// Number of runs of the row.
         of: u32,
     },
-    /// A trial that only helps a search to decide: not watched, not judged, not kept.
+    /// The test is a trial that helps a search to decide: it is neither watched nor judged nor
+    /// kept.
     Trial {
-        /// A few words for the progress bar, e.g. `trying engines`.
+        /// Description for the progress bar, e.g. `trying engines`.
         what: &'static str,
     },
 }
 
-/// One test that was run for a search.
+/// A test that was run for a search.
 #[derive(Debug)]
 pub struct Trial {
-    /// The task that was run.
+    /// The task of the test.
     pub task: Task,
-    /// The outcome, or why there is no record.
+    /// Result of the test, or the error for which there is none.
     pub result: Result<Outcome, SessionError>,
 }
 
 impl Row {
-    /// A plan without a probe beside it.
+    /// A row with this plan and without a probe.
     pub const fn of_plan(plan: TestPlan) -> Self {
         Self { plan, probe_every: None }
     }
 }
 
 impl Task {
-    /// A few words that name it: `TCP send 2/3`.
+    /// Title of the task: `TCP send 2/3`.
     pub fn title(&self) -> String {
         let title = self.row.plan.title();
         match self.purpose {
@@ -107,7 +108,7 @@ impl Task {
 }
 
 impl Trial {
-    /// Whether it ran to its planned end.
+    /// Whether the test ran to its planned end.
     pub fn is_complete(&self) -> bool {
         self.result.as_ref().is_ok_and(|outcome| outcome.ending == Ending::Completed)
     }

@@ -8,21 +8,21 @@ use measurement::outcome::Ending;
 use measurement::{Stamp, TestRecord};
 use session::SessionError;
 
-/// The run failed; one sentence says why.
+/// Exit code of a run that failed; standard error has the reason.
 pub(crate) const FAILED: u8 = 1;
-/// The command line makes no sense.
+/// Exit code for an invalid command line.
 pub(crate) const USAGE: u8 = 2;
-/// A result is INVALID.
+/// Exit code if a result has the stamp INVALID.
 pub(crate) const INVALID: u8 = 3;
-/// The server was busy.
+/// Exit code if the server was busy.
 pub(crate) const BUSY: u8 = 5;
-/// A signal ended the run.
+/// Exit code if a signal ended the run.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Rows that are named one by one.
 const MOST_NAMED: usize = 4;
 
-/// An error of the command line that clap cannot see.
+/// An error in the command line that clap does not detect.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 
@@ -53,13 +53,13 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
 fn sentence(error: &clap::Error) -> String {
     let text = error.to_string();
     let paragraphs = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>());
-    let told = paragraphs
+    let sentences = paragraphs
         .map(|words| words.join(" "))
         .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
-    told.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
+    sentences.collect::<Vec<_>>().join("; ").trim_start_matches("error: ").to_owned()
 }
 
-/// Says what went wrong, in one sentence on standard error.
+/// Prints an error as one sentence on standard error.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     // Standard error may be closed; the exit code is what is left then.
     _ = writeln!(anstream::stderr(), "linerate: {error:#}");
@@ -88,7 +88,7 @@ pub(crate) fn report_session(error: &SessionError) -> ExitCode {
     ExitCode::from(code_of_session(error))
 }
 
-/// Names the rows that an early end left out.
+/// Prints the rows that were not run because of an early end.
 pub(crate) fn say_not_run(rows: &[String]) {
     let named = rows.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = rows.len().saturating_sub(MOST_NAMED);
@@ -97,8 +97,7 @@ pub(crate) fn say_not_run(rows: &[String]) {
     _ = writeln!(anstream::stderr(), "linerate: ended early, not run: {named}{more}");
 }
 
-/// The code of tests that gave records: how the last one ended, else whether all of them are
-/// to be believed.
+/// Exit code of tests with records: by the end of the last one, else by the stamps of all.
 pub(crate) fn of_records(records: &[TestRecord]) -> ExitCode {
     match records.last() {
         Some(last) if last.outcome.ending != Ending::Completed => of_record(last),
@@ -111,7 +110,7 @@ fn is_invalid(record: &TestRecord) -> bool {
     record.judgement.as_ref().is_some_and(|judgement| judgement.stamp == Stamp::Invalid)
 }
 
-/// The code of a test that gave a record; why it failed stands on standard error too.
+/// Exit code of a test with a record; also prints the reason on standard error if it failed.
 pub(crate) fn of_record(record: &TestRecord) -> ExitCode {
     match &record.outcome.ending {
         Ending::Completed => ExitCode::SUCCESS,

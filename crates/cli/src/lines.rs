@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Lines on their way to standard output, written by a thread of their own. When they
-/// are not read, the newest are dropped and counted.
+/// Writer of lines to standard output on a thread of its own. If the output is not read, the newest
+/// lines are dropped and counted.
 pub(crate) struct Lines {
     queue: SyncSender<String>,
     dropped: AtomicU64,
 }
 
-/// Waits until everything is written.
+/// Handle to wait until all lines are written.
 pub(crate) struct Written(Receiver<()>);
 
 impl Lines {
@@ -33,7 +33,7 @@ impl Lines {
         Ok((Self { queue, dropped: AtomicU64::new(0) }, Written(written)))
     }
 
-    /// Writes a line, or counts it if too many wait.
+    /// Writes a line; if too many lines wait, it is dropped and counted.
     pub(crate) fn write(&self, line: String) {
         let dropped = self.dropped.swap(0, Relaxed);
         let line = match dropped {

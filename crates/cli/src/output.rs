@@ -46,13 +46,13 @@ fn whole(printed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Writes the records to a file that is never half there.
+/// Writes the records to a file, which is replaced atomically.
 pub(crate) fn write_file(records: &RecordSet, path: &Path) -> anyhow::Result<()> {
     write_whole(path, |out| Json.write(records, out))
 }
 
-/// Has `write` fill a file that is never half there; what is no file, such as a device or a
-/// pipe, is written into.
+/// Writes a file by `write`, and replaces it atomically; what is not a regular file, such as a
+/// device or pipe, is written to directly.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

@@ -13,17 +13,17 @@ use session::Place;
 /// How much is shown while a test runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Nothing.
+    /// No progress output.
     Quiet,
-    /// A bar, on a terminal.
+    /// A progress bar, if standard error is a terminal.
     Bar,
-    /// A line per interval as well.
+    /// A progress bar and a line for each interval.
     Intervals,
 }
 
 impl Detail {
     /// What `--quiet` and `--verbose` ask for.
-    pub(crate) const fn of(quiet: bool, verbose: bool) -> Self {
+    pub(crate) const fn from_flags(quiet: bool, verbose: bool) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
             (_, true) => Self::Intervals,

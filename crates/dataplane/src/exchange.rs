@@ -46,7 +46,7 @@ pub const MAX_PENDING_CONNECTIONS: usize = accept_responder::MAX_PENDING;
 pub struct RequesterConfig {
     /// The size, number and spacing of requests.
     pub exchange: Exchange,
-    /// The counters that it publishes: bytes of requests and responses; responses as blocks.
+    /// Counters that the stream publishes: bytes of requests and responses; responses as blocks.
     pub counters: Arc<Counters>,
     /// The round-trip times and losses, shared by all requesters of a test.
     pub statistics: Arc<RoundTripStatistics>,

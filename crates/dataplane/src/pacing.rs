@@ -79,35 +79,35 @@ struct Limits {
 /// The wait of a sender whose next block is not due yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacingWait {
-    /// It sleeps until about this time.
+    /// The sender sleeps until about this time.
     Until(Timestamp),
-    /// It sleeps until shortly before this time and spins for the rest.
+    /// The sender sleeps until shortly before this time, and spins for the rest.
     Exactly(Timestamp),
 }
 
 /// A batch that has begun, for the statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// How long after its time it began.
+    /// How much later than its scheduled time the batch began.
     pub lateness: Duration,
     /// The lateness if it was a stall, else zero. It is made up for by [`Pacing::Repay`] only.
     pub stalled: Duration,
     /// Time whose blocks were given up because the sender is too slow for the rate.
     pub forgone: Duration,
-    /// The batch before it, which has ended. None: it is the first.
+    /// The previous batch, which has ended. None: this is the first.
     pub before: Option<EndedBatch>,
 }
 
 /// A batch that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedBatch {
-    /// The number of its blocks.
+    /// Number of blocks in the batch.
     pub blocks: usize,
-    /// The bytes of its blocks.
+    /// Number of bytes in the batch.
     pub bytes: u64,
-    /// Time from its beginning to the beginning of the next batch.
+    /// Time from the beginning of the batch to that of the next one.
     pub took: Duration,
-    /// Time that it takes at the rate.
+    /// Time that the batch takes at the rate.
     pub ideal: Duration,
 }
 

@@ -13,20 +13,20 @@ use crate::scratch::Scratch;
 pub enum Step {
     /// None: it can go on after the other streams of the worker have had their turn.
     Again,
-    /// Its descriptor becomes readable.
+    /// The descriptor of the stream becomes readable.
     Readable,
-    /// Its descriptor becomes readable, or the time comes.
+    /// The descriptor of the stream becomes readable, or the time is reached.
     ReadableOr(Timestamp),
     /// None, but one more descriptor is to be registered: [`Stream::new_descriptor`].
     Watch,
-    /// Its socket becomes writable.
+    /// The socket of the stream becomes writable.
     Writable,
     /// The time comes; the worker sleeps until about then.
     Until(Timestamp),
     /// The time comes, to the microsecond: the worker sleeps until shortly before it, and
     /// spins for the rest.
     Exactly(Timestamp),
-    /// None: the stream has ended.
+    /// No condition: the stream has ended.
     Done,
 }
 

@@ -12,7 +12,8 @@ mod mask;
 
 use mask::Mask;
 
-/// A captured host: files and answers of the kernel.
+/// Capture of a host: files below `/proc` and `/sys`, and what the kernel reports by netlink and
+/// ethtool.
 #[derive(Clone, Debug)]
 pub struct Capture {
     entries: Vec<(String, Entry)>,
@@ -20,7 +21,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Reads this host, as the calling thread sees it. What cannot be read is left out.
+    /// Captures this host, as the calling thread sees it. What cannot be read is left out.
     pub fn take() -> Self {
         let tree = Tree::recording();
         let answers = inventory::kernel_answers(&tree);
@@ -28,7 +29,7 @@ impl Capture {
         _ = inventory::read_with(&tree, answers.clone());
         let interfaces = answers.interfaces.iter().map(|one| one.interface.name.clone());
         let subject = Subject { interfaces: interfaces.collect(), ..Subject::default() };
-        Watch::new(tree.clone(), subject).look(Timestamp::from_nanos(0));
+        Watch::new(tree.clone(), subject).sample(Timestamp::from_nanos(0));
         let mut entries = tree.recorded();
         for (path, entry) in &mut entries {
             if let (MOUNTS, Entry::File(bytes)) = (path.as_str(), entry) {
@@ -38,8 +39,8 @@ impl Capture {
         Self { entries, answers }
     }
 
-    /// Replaces what identifies the host: its name, network addresses, hardware addresses and the
-    /// boot id. An address has the same replacement everywhere.
+    /// A copy without what identifies the host: name, network addresses, hardware addresses and
+    /// boot id are replaced, each value by the same replacement everywhere.
     #[must_use]
     pub fn masked(mut self) -> Self {
         let mut mask = Mask::default();
@@ -50,16 +51,16 @@ impl Capture {
         self
     }
 
-    /// Number of files, the one with the answers of the kernel included.
+    /// Number of files, including the one with the kernel's reports.
     pub fn files(&self) -> usize {
         let is_file = |entry: &&(String, Entry)| matches!(entry.1, Entry::File(_));
         self.entries.iter().filter(is_file).count() + 1
     }
 
-    /// Writes the capture as a tar(5) archive; two writes of a capture give the same bytes.
+    /// Writes the capture as a tar(5) archive; equal captures give equal bytes.
     ///
     /// # Errors
-    /// The error of `out`.
+    /// An error of writing to `out`.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut archive = tar::Builder::new(out);
         for (path, entry) in &self.entries {

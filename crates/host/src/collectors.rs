@@ -32,37 +32,36 @@ use measurement::host::{Family, counter};
 
 use crate::{Reading, Subject, Tree};
 
-/// Reader of a family of counters and gauges.
+/// Collector of a family of counters and gauges.
 pub trait Collector: Send {
-    /// The family of its counters, which is the first part of their names, e.g.
-    /// [`Family::SOFTNET`].
+    /// Family of the counters, which is the first part of their names, e.g. [`Family::SOFTNET`].
     fn family(&self) -> Family;
 
-    /// Reads all counters and gauges of the family now, and records them in `into`.
+    /// Reads all counters and gauges of the family, and records them in `into`.
     ///
     /// # Errors
-    /// A gap with the reason if nothing could be read: the kernel does not have the source, it
-    /// refused, or no file of a captured tree has it.
+    /// A gap with the reason if nothing could be read: the kernel does not have the source or
+    /// refused access, or a captured tree does not contain the file.
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap>;
 
-    /// Reads the counters of these threads of this process too (gettid(2)). Collectors that read
-    /// nothing of threads ignore it.
+    /// Adds threads of this process whose counters are read (gettid(2)). Collectors without
+    /// counters of threads ignore it.
     fn follow_threads(&mut self, threads: &[i32]) {
         _ = threads;
     }
 }
 
-/// How complete a successful read of a collector was.
+/// Completeness of a successful read of a collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
     /// All of the family was read: a counter that was not recorded did not change.
     Complete,
-    /// There was nothing to read yet, e.g. no thread to follow.
+    /// There was nothing to read, e.g. no thread was added yet.
     Nothing,
 }
 
-/// Every collector, for a test with this `subject`. Counters of drops and of CPU time come first,
-/// as close to the time of the sample as can be; collectors that may sleep come last.
+/// All collectors for a test with this `subject`. Those of drops and CPU time come first, so that
+/// they are read close to the time of the sample; those that may sleep come last.
 pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(snmp::Snmp::default()),
@@ -91,8 +90,8 @@ pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
 /// Parser that records the counters and gauges in the text of a file.
 pub type Parser = fn(&str, &mut Reading);
 
-/// Every parser, with the path of a file that it reads, below the root: for tests that feed it
-/// other texts.
+/// All parsers, each with the path of a file that it parses, below the root: for tests with other
+/// texts.
 pub const PARSERS: [(&str, Parser); 14] = [
     ("proc/stat", |text, into| cpu::parse(text, 100, into)),
     ("proc/net/softnet_stat", |text, into| softnet::parse(text, &[1, 3], into)),

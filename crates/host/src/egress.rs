@@ -4,14 +4,15 @@ use std::net::IpAddr;
 
 use linux::netlink::{LinkEntry, RouteSocket};
 
-/// Name of the interface by which packets to `peer` leave, by the routes of the calling thread's
-/// network namespace (rtnetlink(7)); empty if there is no route or the kernel does not answer.
+/// Names of the interfaces through which packets to `peer` are sent, by the routes of the calling
+/// thread's network namespace (rtnetlink(7)); empty: there is no route, or the kernel does not
+/// answer.
 pub fn interfaces_towards(peer: IpAddr) -> Vec<String> {
     name_of_egress(peer).into_iter().collect()
 }
 
-/// Names of the interfaces of the calling thread's network namespace that are up, without
-/// loopback; empty if the kernel does not answer.
+/// Names of the interfaces of the calling thread's network namespace that are up, without loopback;
+/// empty: the kernel does not answer.
 pub fn interfaces_with_links() -> Vec<String> {
     let links = RouteSocket::open().and_then(|mut route| route.links()).unwrap_or_default();
     let carries = |link: &LinkEntry| link.is_up() && !link.is_loopback();

@@ -8,8 +8,8 @@ use measurement::host::Family;
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
 
-/// Reduces evidence to a size that can be sent in the results of a test: the profile keeps its 600
-/// largest rows, and no stacks.
+/// Limits the size of evidence that is sent in the results of a test: the profile keeps its 600
+/// largest rows, and no call chains.
 #[must_use]
 pub fn limit_size(mut evidence: HostEvidence) -> HostEvidence {
     evidence.profile = evidence.profile.map(|profile| Profile {
@@ -20,9 +20,8 @@ pub fn limit_size(mut evidence: HostEvidence) -> HostEvidence {
     evidence
 }
 
-/// Reduces evidence to what the peer of a test may learn: without the host's name,
-/// addresses and routes, with only those interfaces that carried the test, and without
-/// names of other processes.
+/// Limits evidence to what the peer of a test may see: no host name, addresses, routes or names of
+/// other processes, and only the interfaces that carried the test.
 #[must_use]
 pub fn limit_to_test(mut evidence: HostEvidence) -> HostEvidence {
     let carried = std::mem::take(&mut evidence.interfaces);

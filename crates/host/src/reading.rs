@@ -11,7 +11,7 @@ use std::sync::Arc;
 use measurement::host::{Counter, Gauge};
 use measurement::{Gap, Series};
 
-/// Counters and gauges that a collector read, at each sample.
+/// Values of counters and gauges that a collector read, for each sample.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     row: usize,
@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Begins the sample with the index `row`; indices grow.
+    /// Starts the sample with the index `row`, which is larger than those before.
     pub fn begin(&mut self, row: usize) {
         self.row = row;
         self.reads += 1;
@@ -32,8 +32,8 @@ impl Reading {
         self.gauges.next = 0;
     }
 
-    /// Records a counter, which only grows. The first value of a name in a sample counts; a second
-    /// one is ignored.
+    /// Records the value of a counter, which only grows. If a name occurs twice in a sample, the
+    /// first value counts.
     pub fn counter(&mut self, name: Counter<'_>, value: u64) {
         self.counter_since(name, value, value);
     }
@@ -53,21 +53,21 @@ impl Reading {
         self.counters.at(name, self.row, new, |counter, row| counter.put(row, value));
     }
 
-    /// Records a gauge, which grows and shrinks.
+    /// Records the value of a gauge, which grows and shrinks.
     pub fn gauge(&mut self, name: Gauge<'_>, value: i64) {
         let name = spell(&mut self.name, &name);
         let new = || Column::new(value);
         self.gauges.at(name, self.row, new, |column, row| column.put(row, value));
     }
 
-    /// Records a gap: something that could not be read while the rest was.
+    /// Records a gap: a source that could not be read while others could.
     pub fn gap(&mut self, gap: Gap) {
         if !self.gaps.contains(&gap) {
             self.gaps.push(gap);
         }
     }
 
-    /// Keeps only the samples whose indices are in `keep`, which is sorted and has none above the
+    /// Keeps only the samples with indices in `keep`, which is sorted and has no index above the
     /// last.
     pub fn thin(&mut self, keep: &[usize]) {
         for entry in &mut self.counters.all {
@@ -80,8 +80,8 @@ impl Reading {
         }
     }
 
-    /// Appends the counters that changed within `rows` samples, and all gauges, to `series`, and
-    /// what could not be read to `gaps`.
+    /// Appends counters that changed within `rows` samples, and all gauges, to `series`, and the
+    /// gaps to `gaps`.
     pub fn append_to(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
         for entry in self.counters.all {
             if let Some(values) = entry.column.column.whole(rows) {
@@ -96,22 +96,22 @@ impl Reading {
         gaps.extend(self.gaps);
     }
 
-    /// Names and last values of the counters, in the order in which they were read first.
+    /// Counters with their names and last values, in the order of their first occurrence.
     pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counters.all.iter().map(|entry| (&*entry.name, entry.column.raw))
     }
 
-    /// Names and last values of the gauges, in the order in which they were read first.
+    /// Gauges with their names and last values, in the order of their first occurrence.
     pub fn gauges(&self) -> impl Iterator<Item = (&str, i64)> {
         self.gauges.all.iter().map(|entry| (&*entry.name, entry.column.last))
     }
 
-    /// Whether any counter or gauge was read so far.
+    /// Whether any counter or gauge was read.
     pub fn has_any(&self) -> bool {
         !self.counters.all.is_empty() || !self.gauges.all.is_empty()
     }
 
-    /// Gaps so far: what could not be read while the rest was.
+    /// The recorded gaps: sources that could not be read while others could.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }

@@ -1,11 +1,11 @@
 //! The interfaces and threads of a test, for which a host is sampled.
 
-/// The interfaces and threads of a test, whose counters are read in addition to those of the host
-/// as a whole.
+/// Interfaces and threads of a test, whose counters are read in addition to those of the whole
+/// host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// Names of the interfaces that carry the test.
     pub interfaces: Vec<String>,
-    /// Threads of this process that run the test (gettid(2)).
+    /// Ids of the threads of this process that run the test (gettid(2)).
     pub threads: Vec<i32>,
 }

@@ -16,7 +16,7 @@ use measurement::host::is_shown;
 
 use recording::{MOST_FILE_BYTES, Recording};
 
-/// The files of a host: of this one, or of a captured one.
+/// Access to the files of a host: the running one, or a captured one.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: Root,
@@ -26,27 +26,28 @@ pub struct Tree {
 /// Where the files are.
 #[derive(Clone, Debug)]
 enum Root {
-    /// Below `/`.
+    /// The root directory of the running host.
     Live,
-    /// Below this folder, whose path has no links. A link in it leads nowhere else.
+    /// A directory with captured files, whose path has no symbolic links. Links that lead out
+    /// of it are not followed.
     Folder(PathBuf),
-    /// In memory.
+    /// An archive in memory.
     Archive(Arc<Archive>),
 }
 
 impl Tree {
-    /// The files of this host, as the calling thread sees them.
+    /// The files of the running host, as the calling thread sees them.
     pub fn live() -> Self {
         Self { root: Root::Live, recording: None }
     }
 
-    /// The files of this host, as the calling thread sees them. Everything that is read is also
-    /// kept, for [`Self::recorded`].
+    /// The files of the running host, as the calling thread sees them. All that is read is
+    /// recorded, for [`Self::recorded`].
     pub fn recording() -> Self {
         Self { recording: Some(Arc::default()), ..Self::live() }
     }
 
-    /// The files of a host that were captured below the folder `root`.
+    /// The files of a host that were captured below the directory `root`.
     pub fn captured(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self { root: Root::Folder(root), recording: None }
@@ -57,7 +58,7 @@ impl Tree {
         Self { root: Root::Archive(Arc::new(archive)), recording: None }
     }
 
-    /// Whether the files are of this host, so that its kernel can be queried too.
+    /// Whether the files are those of the running host, whose kernel can be queried too.
     pub fn is_live(&self) -> bool {
         matches!(self.root, Root::Live)
     }
@@ -127,10 +128,10 @@ impl Tree {
         self.value(path)?.parse().ok()
     }
 
-    /// The sorted names of the entries of a folder, by its path below the root.
+    /// Sorted names of the entries of a directory, by its path below the root.
     ///
     /// # Errors
-    /// `NotFound` if there is no such folder or its path leads out of the tree,
+    /// `NotFound` if there is no such directory or its path leads out of the tree,
     /// `PermissionDenied`, else the error of getdents(2).
     pub fn names(&self, path: &str) -> io::Result<Vec<String>> {
         let mut names = match &self.root {
@@ -146,7 +147,7 @@ impl Tree {
     }
 
     /// The last component of the target of a symbolic link, e.g. `r8169` for
-    /// `sys/class/net/eth0/device/driver`; none if there is no such link.
+    /// `sys/class/net/eth0/device/driver`; none: there is no such link.
     pub fn link(&self, path: &str) -> Option<String> {
         let target = match &self.root {
             Root::Live => fs::read_link(live(path)).ok()?,
@@ -162,7 +163,7 @@ impl Tree {
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// Everything that was read so far, sorted by path; empty unless the tree was made by
+    /// All files that were read so far, sorted by path; empty unless the tree was made by
     /// [`Self::recording`].
     pub fn recorded(&self) -> Vec<(String, Entry)> {
         self.recording.as_ref().map(|recording| recording.entries()).unwrap_or_default()

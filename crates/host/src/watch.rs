@@ -13,7 +13,7 @@ use scheduled::ScheduledCollector;
 
 /// Sampler of a host: collectors, profiler and inventory, whose result is [`HostEvidence`].
 ///
-/// Counters of a network namespace are those of the thread that calls [`Self::look`] first.
+/// Counters of a network namespace are those of the thread that calls [`Self::sample`] first.
 pub struct Watch {
     tree: Tree,
     collectors: Vec<ScheduledCollector>,
@@ -42,18 +42,18 @@ impl Watch {
         }
     }
 
-    /// Starts the profile; without a call of [`Self::prepare_profile`] nothing happens.
+    /// Starts the profile; without effect unless [`Self::prepare_profile`] was called.
     pub fn begin_profile(&mut self) {
         self.with_profiler(Profiler::begin);
     }
 
-    /// Reads the samples of the profile out of the ring buffers of the kernel. To be called
-    /// several times a second, so that they do not overflow.
+    /// Reads the samples of the profile from the ring buffers of the kernel. To be called several
+    /// times per second, so that the buffers do not overflow.
     pub fn gather_profile(&mut self) {
         self.with_profiler(Profiler::gather);
     }
 
-    /// Discards the samples of the profile so far.
+    /// Discards the samples that the profile has so far.
     pub fn restart_profile(&mut self) {
         self.with_profiler(Profiler::forget);
     }
@@ -66,36 +66,36 @@ impl Watch {
         }
     }
 
-    /// Stops the profile and resolves its symbols. The time that this takes is not part of the
-    /// cost of the evidence, since the test is over.
+    /// Stops the profile and resolves its symbols. This CPU time is not part of the cost of the
+    /// evidence, since the test is over.
     pub fn end_profile(&mut self) {
         if let Some(profiler) = &mut self.profiler {
             profiler.end();
         }
     }
 
-    /// Samples the CPU time of these threads of this process (gettid(2)) from now on too.
+    /// Adds threads of this process whose CPU time is sampled (gettid(2)).
     pub fn follow_threads(&mut self, threads: &[i32]) {
         for collector in &mut self.collectors {
             collector.follow_threads(threads);
         }
     }
 
-    /// Reads the collectors that are due, as the sample of the instant `now`.
+    /// Reads the collectors that are due, for the sample at the time `now`.
     ///
-    /// A collector that takes long is left out of some samples, so that it does not load the
-    /// host: its counters keep their last values there.
-    pub fn look(&mut self, now: Timestamp) {
-        self.look_if(now, ScheduledCollector::is_due);
+    /// A collector whose read takes long is left out of some samples, so that it does not load the
+    /// host; its counters keep their last values there.
+    pub fn sample(&mut self, now: Timestamp) {
+        self.sample_if(now, ScheduledCollector::is_due);
     }
 
-    /// Reads all collectors, also slow ones that are not due, as the sample of the instant
-    /// `now`: for the begin and the end of a test.
-    pub fn look_at_all(&mut self, now: Timestamp) {
-        self.look_if(now, |_, _| true);
+    /// Reads all collectors, also slow ones that are not due, for the sample at the time `now`: for
+    /// the begin and the end of a test.
+    pub fn sample_all(&mut self, now: Timestamp) {
+        self.sample_if(now, |_, _| true);
     }
 
-    fn look_if(
+    fn sample_if(
         &mut self,
         now: Timestamp,
         is_read: impl Fn(&ScheduledCollector, Timestamp) -> bool,
@@ -118,7 +118,7 @@ impl Watch {
         self.evidence.cost_seconds += cost_since(started);
     }
 
-    /// Instant of the last sample; none before the first.
+    /// Time of the last sample; none: there is no sample yet.
     pub fn last(&self) -> Option<Timestamp> {
         self.evidence.series.at.last().copied()
     }
@@ -128,7 +128,7 @@ impl Watch {
         self.evidence.series.at.len()
     }
 
-    /// Removes every second sample, but for the first, the last and those nearest to the instants
+    /// Removes every second sample, except the first, the last and those nearest to the times in
     /// `keep`.
     pub fn thin(&mut self, keep: &[Timestamp]) {
         let series = &self.evidence.series;
@@ -144,8 +144,8 @@ impl Watch {
         }
     }
 
-    /// The evidence of the host in its `role`: series, profile, inventory and gaps. To be called
-    /// right after the last sample: collectors that were not due then are read now.
+    /// The evidence on the host with this `role`: series, profile, inventory and gaps. To be called
+    /// right after the last sample, since collectors that were not due then are read now.
     pub fn finish(mut self, role: Role) -> HostEvidence {
         self.end_profile();
         let started = linux::clock::thread_cpu();

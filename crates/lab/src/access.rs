@@ -11,13 +11,13 @@ use crate::link_spec::LinkSpec;
 /// The rights of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    /// It has the capabilities; its network namespace is unchanged.
+    /// The process has the capabilities; its network namespace is unchanged.
     Privileged,
-    /// It has entered a user namespace and a network namespace with only loopback.
+    /// The process has entered a user namespace, and a network namespace with only loopback.
     UserNamespace,
-    /// It cannot create links; its network namespace is unchanged.
+    /// The process cannot create links; its network namespace is unchanged.
     Forbidden {
-        /// What was tried, what the system answered and what would help.
+        /// The failed attempt, the error of the system and a remedy.
         reason: String,
     },
 }

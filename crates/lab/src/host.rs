@@ -47,7 +47,7 @@ impl Host {
         self.scope_id
     }
 
-    /// The IPv4 address.
+    /// IPv4 address of the host.
     pub fn ipv4(&self) -> Ipv4Addr {
         self.addressing.ipv4
     }

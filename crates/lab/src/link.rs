@@ -15,9 +15,9 @@ use crate::link_spec::LinkSpec;
 /// drop, once no process or socket is left inside.
 #[derive(Debug)]
 pub struct Link {
-    /// The near end.
+    /// The host at the near end.
     pub near: Host,
-    /// The far end.
+    /// The host at the far end.
     pub far: Host,
 }
 

@@ -21,7 +21,7 @@ use direction::Direction;
 
 mod direction;
 
-/// What a relay does to the frames of one direction. The default does nothing.
+/// Impairment that a relay applies to the frames of one direction. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairment {
     /// One-way delay of each frame.
@@ -30,7 +30,7 @@ pub struct Impairment {
     pub loss: f64,
     /// Share of frames that are delayed further and overtaken, from 0 to 1.
     pub reorder: f64,
-    /// Further delay of those frames.
+    /// Further delay of reordered frames.
     pub reorder_delay: Duration,
     /// Share of frames that are duplicated, from 0 to 1.
     pub duplicate: f64,

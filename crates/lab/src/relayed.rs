@@ -19,9 +19,9 @@ use crate::relay::{Impairment, Relay, RelayCounters};
 /// [`Link`](crate::Link).
 #[derive(Debug)]
 pub struct Relayed {
-    /// The near end.
+    /// The host at the near end.
     pub near: Host,
-    /// The far end.
+    /// The host at the far end.
     pub far: Host,
     relay: Relay,
     /// Holds the interfaces of the relay.

@@ -15,13 +15,13 @@ use crate::link_spec::LinkSpec;
 /// [`Link`](crate::Link).
 #[derive(Debug)]
 pub struct Routed {
-    /// The near end.
+    /// The host at the near end.
     pub near: Host,
-    /// The router, with its interface to [`Self::near`].
+    /// The router, with the interface to [`Self::near`].
     pub router_near: Host,
-    /// The router again, with its interface to [`Self::far`].
+    /// The router, with the interface to [`Self::far`].
     pub router_far: Host,
-    /// The far end.
+    /// The host at the far end.
     pub far: Host,
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// `N` random bytes.
+/// `N` random bytes of the kernel's generator (getrandom(2)).
 ///
 /// # Errors
 /// The errors of getrandom(2); it does not fail once the system has booted.

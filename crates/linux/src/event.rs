@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// A descriptor that is not readable yet.
+    /// An event whose descriptor is not readable until [`Self::notify`] is called.
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (eventfd(2)).
@@ -28,7 +28,7 @@ impl EventFd {
         unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
-    /// Makes it unreadable until the next [`Self::notify`].
+    /// Resets the event, so that its descriptor is not readable until the next [`Self::notify`].
     pub fn clear(&self) {
         // An eventfd gives all its notifications at once.
         _ = read::<8>(&self.0);

@@ -81,10 +81,10 @@ pub fn pin_thread(cpu: usize) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// CPU time that this process has used since it began.
+/// CPU time that this process has used since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// In user space.
+    /// CPU time in user mode.
     pub user: Duration,
     /// In the kernel on behalf of this process.
     pub system: Duration,

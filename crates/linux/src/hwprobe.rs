@@ -23,13 +23,13 @@ pub struct HardwareProbe {
 pub enum Misaligned {
     /// The kernel does not know.
     Unknown,
-    /// By trap and emulation, always extremely slow.
+    /// Emulated after a trap: always extremely slow.
     Emulated,
     /// In hardware, slower than accesses of single bytes.
     Slow,
     /// In hardware, faster than accesses of single bytes.
     Fast,
-    /// They fault.
+    /// Not supported: misaligned accesses fault.
     Unsupported,
 }
 

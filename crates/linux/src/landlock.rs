@@ -13,11 +13,11 @@ use landlock::{
 /// How much of the requested restriction the kernel enforces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restriction {
-    /// All of it.
+    /// All requested restrictions are in effect.
     Full,
     /// The part that this kernel's Landlock supports.
     Partial,
-    /// Nothing.
+    /// No restriction is in effect.
     Absent {
         /// The reason, for a log.
         reason: String,

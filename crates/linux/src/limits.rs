@@ -9,9 +9,9 @@ use std::fs;
 /// (`net.ipv4.ip_local_port_range`, which applies to IPv6 too).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
-    /// The lowest port.
+    /// Lowest port of the range.
     pub first: u16,
-    /// The highest port.
+    /// Highest port of the range.
     pub last: u16,
 }
 

@@ -30,7 +30,7 @@ impl SealedPayload {
         Ok(Self { file, length: bytes.len() })
     }
 
-    /// Number of bytes.
+    /// Length of the payload in bytes.
     pub const fn length(&self) -> usize {
         self.length
     }

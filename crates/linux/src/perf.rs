@@ -29,7 +29,7 @@ impl SampleFrequency {
         if times >= 1 && times <= MOST_HERTZ { Some(Self(times)) } else { None }
     }
 
-    /// Samples per second.
+    /// The frequency in samples per second.
     pub const fn per_second(self) -> u32 {
         self.0
     }
@@ -53,7 +53,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The name that perf(1) gives it.
+    /// The name of the event in perf(1).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -65,7 +65,7 @@ impl Event {
 /// The set of threads that is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Everything that runs on the CPUs.
+    /// All tasks on all CPUs.
     Cpus,
     /// Threads of this process, in user space and in the kernel.
     Threads,
@@ -115,12 +115,12 @@ impl Sampler {
         Err(refused)
     }
 
-    /// The event in use.
+    /// The event that triggers samples.
     pub const fn event(&self) -> Event {
         self.event
     }
 
-    /// The scope in use.
+    /// The tasks and CPUs that are sampled.
     pub const fn scope(&self) -> Scope {
         self.scope
     }

@@ -23,7 +23,7 @@ impl Readiness {
     }
 }
 
-/// A descriptor and the events that it is watched for.
+/// A descriptor and the events to poll for.
 #[repr(transparent)]
 pub struct PollFd<'fd> {
     inner: libc::pollfd,
@@ -31,12 +31,12 @@ pub struct PollFd<'fd> {
 }
 
 impl<'fd> PollFd<'fd> {
-    /// Watches for readability.
+    /// Polls `fd` for readability (`POLLIN`).
     pub fn readable(fd: BorrowedFd<'fd>) -> Self {
         Self::new(fd, libc::POLLIN)
     }
 
-    /// Watches for writability.
+    /// Polls `fd` for writability (`POLLOUT`).
     pub fn writable(fd: BorrowedFd<'fd>) -> Self {
         Self::new(fd, libc::POLLOUT)
     }

@@ -55,7 +55,7 @@ impl User {
 /// The capabilities that a process keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptCapabilities {
-    /// None.
+    /// No privileges were dropped.
     None,
     /// `CAP_NET_BIND_SERVICE`: the right to bind ports below `ip_unprivileged_port_start`.
     BindService,

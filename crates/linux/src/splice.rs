@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// A non-blocking pipe.
+/// A non-blocking pipe for splice(2).
 #[derive(Debug)]
 pub struct Pipe {
     read: OwnedFd,
@@ -40,7 +40,7 @@ impl Pipe {
         Ok(Self { read, write, capacity })
     }
 
-    /// Number of bytes that it holds if they fill their pages (`F_GETPIPE_SZ`).
+    /// Capacity of the pipe in bytes, if each of its pages is full (`F_GETPIPE_SZ`).
     pub const fn capacity(&self) -> usize {
         self.capacity
     }

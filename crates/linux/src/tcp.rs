@@ -30,16 +30,16 @@ pub struct TcpOptions {
     pub multipath: bool,
     /// `SO_SNDBUF` and `SO_RCVBUF` in bytes (socket(7)).
     pub window: Option<usize>,
-    /// `TCP_MAXSEG` in bytes (tcp(7)).
+    /// Maximum segment size in bytes (`TCP_MAXSEG`, tcp(7)).
     pub mss: Option<u32>,
-    /// `TCP_CONGESTION` (tcp(7)).
+    /// Congestion control (`TCP_CONGESTION`, tcp(7)); none: the default of the host.
     pub congestion: Option<String>,
-    /// `TCP_NODELAY` (tcp(7)).
+    /// Whether Nagle's algorithm is off (`TCP_NODELAY`, tcp(7)).
     pub no_delay: bool,
     /// How long sent bytes may stay unacknowledged before the connection is closed
     /// (`TCP_USER_TIMEOUT`, tcp(7)).
     pub send_timeout: Option<Duration>,
-    /// Options that concern its packets.
+    /// Options of IP packets, e.g. the type of service.
     pub packets: PacketOptions,
 }
 
@@ -165,7 +165,7 @@ pub fn accept(listener: &TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
     Ok((stream, from))
 }
 
-/// Parameters by which a connection detects that its peer is gone (tcp(7)).
+/// Keepalive parameters of a TCP connection (tcp(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keepalive {
     /// Idle time before the first keepalive probe (`TCP_KEEPIDLE`).
@@ -265,7 +265,7 @@ pub struct TcpInfo {
     retransmits: u8,
     probes: u8,
     backoff: u8,
-    /// `TCPI_OPT_*`.
+    /// TCP options in use (`TCPI_OPT_*`).
     pub options: u8,
     window_scales: u8,
     /// `tcpi_delivery_rate_app_limited` is the lowest bit on little-endian machines, the
@@ -330,11 +330,11 @@ pub struct TcpInfo {
     pub delivered_ce: u32,
     /// Bytes sent, including retransmissions.
     pub bytes_sent: u64,
-    /// Bytes retransmitted.
+    /// Bytes that were retransmitted.
     pub bytes_retrans: u64,
     /// Duplicate SACKs received (RFC 2883).
     pub dsack_dups: u32,
-    /// Reordering events.
+    /// Number of reordering events.
     pub reord_seen: u32,
     rcv_ooopack: u32,
     /// The receiver's window in bytes.

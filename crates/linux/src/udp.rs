@@ -106,7 +106,7 @@ pub fn enable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
-/// Undoes [`enable_timestamps`], where the cost of time stamps outweighs their use.
+/// Disables the time stamps of [`enable_timestamps`], which cost CPU time.
 ///
 /// # Errors
 /// The errors of setsockopt(2); none is expected of an open socket.

@@ -14,56 +14,68 @@ use std::sync::Arc;
 use crate::memory::Region;
 use crate::udp::{Received, SendBatch};
 
-/// A ring that cannot be created on this machine.
+/// Stub of the ring for sending on TCP, which cannot be created on this architecture.
 pub struct SendRing(Infallible);
 
-/// A ring that cannot be created on this machine.
+/// Stub of the ring for receiving on TCP, which cannot be created on this architecture.
 pub struct ReceiveRing(Infallible);
 
-/// A ring that cannot be created on this machine.
+/// Stub of the ring for sending datagrams, which cannot be created on this architecture.
 pub struct DatagramSendRing(Infallible);
 
-/// A ring that cannot be created on this machine.
+/// Stub of the ring for receiving datagrams, which cannot be created on this architecture.
 pub struct DatagramReceiveRing(Infallible);
 
 impl SendRing {
+    /// Always fails.
+    ///
     /// # Errors
-    /// `Unsupported`.
+    /// `Unsupported`: io_uring(7) is not available on this architecture.
     pub fn new(_: Arc<Region>, _: SendMode) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn probe(&mut self, _: &TcpStream) -> io::Result<()> {
         match self.0 {}
     }
 
-    /// Never called.
+    /// Stub: there is no ring to call it on.
     pub const fn in_flight(&self) -> u32 {
         match self.0 {}
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn send(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
         match self.0 {}
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn send_copying(&mut self, _: &TcpStream, _: usize) -> io::Result<()> {
         match self.0 {}
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn reap(&mut self) -> io::Result<Option<SendCompletion>> {
         match self.0 {}
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn cancel(&mut self) -> io::Result<()> {
         match self.0 {}
     }
@@ -76,20 +88,26 @@ impl AsFd for SendRing {
 }
 
 impl ReceiveRing {
+    /// Always fails.
+    ///
     /// # Errors
-    /// `Unsupported`.
+    /// `Unsupported`: io_uring(7) is not available on this architecture.
     pub fn new(_: usize) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn arm(&mut self, _: &TcpStream) -> io::Result<()> {
         match self.0 {}
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn reap(&mut self) -> io::Result<Option<usize>> {
         match self.0 {}
     }
@@ -102,33 +120,41 @@ impl AsFd for ReceiveRing {
 }
 
 impl DatagramSendRing {
+    /// Always fails.
+    ///
     /// # Errors
-    /// `Unsupported`.
+    /// `Unsupported`: io_uring(7) is not available on this architecture.
     pub fn new(_: usize) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn send(&mut self, _: &mut SendBatch, _: &UdpSocket, _: usize) -> io::Result<usize> {
         match self.0 {}
     }
 }
 
 impl DatagramReceiveRing {
+    /// Always fails.
+    ///
     /// # Errors
-    /// `Unsupported`.
+    /// `Unsupported`: io_uring(7) is not available on this architecture.
     pub fn new(_: usize) -> io::Result<Self> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Stub: there is no ring to call it on.
+    ///
     /// # Errors
-    /// Never called.
+    /// None, since it cannot be called.
     pub fn receive(&mut self, _: &UdpSocket) -> io::Result<usize> {
         match self.0 {}
     }
 
-    /// Never called.
+    /// Stub: there is no ring to call it on.
     pub const fn get(&self, _: usize) -> Received<'_> {
         match self.0 {}
     }

@@ -103,20 +103,20 @@ impl Account {
     }
 }
 
-/// Time and turns of one MPU, since it started or between two readings.
+/// Time and turns of one MPU, since its start or between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utilisation {
-    /// Time in which it ran workloads or looked for them.
+    /// Time in which the MPU ran workloads or looked for ready ones.
     pub run: Duration,
-    /// Time in which it slept, since no workload was ready.
+    /// Time in which the MPU slept because no workload was ready.
     pub idle: Duration,
     /// Sum of the times that ready workloads waited for this MPU.
     pub ready_wait: Duration,
-    /// Part of `run` in which it spun until a deadline.
+    /// Part of `run` in which the MPU spun until a deadline.
     pub spun: Duration,
-    /// Number of turns: how often it ran a workload.
+    /// Number of turns: how often the MPU ran a workload.
     pub turns: u64,
-    /// Number of times that it slept.
+    /// How often the MPU slept.
     pub sleeps: u64,
     /// Time and turns of each kind of workload.
     pub kinds: Vec<KindUse>,
@@ -125,12 +125,12 @@ pub struct Utilisation {
 /// Time and turns that the workloads of one kind used of an MPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindUse {
-    /// The name of their module ([`crate::Module::NAME`]).
+    /// Name of the kind of workload ([`crate::Module::NAME`]).
     pub name: &'static str,
     /// Time in which they ran. Turns between two readings of the clock count for the kind
     /// of the last one.
     pub run: Duration,
-    /// Number of turns.
+    /// Number of turns of these workloads.
     pub turns: u64,
 }
 
@@ -141,7 +141,7 @@ impl Utilisation {
         if all > 0.0 { self.run.as_secs_f64() / all } else { 0.0 }
     }
 
-    /// The difference between an earlier reading and this one.
+    /// The difference to an `earlier` reading.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let kinds = self.kinds.iter().zip(&earlier.kinds).map(|(now, then)| KindUse {

@@ -100,12 +100,12 @@ impl Builder {
         self
     }
 
-    /// Starts the MPUs. When this returns, all have made their modules.
+    /// Starts the MPUs. It returns when each has created its modules.
     ///
     /// # Errors
-    /// `EMFILE` or `ENFILE` if too many files are open, `EAGAIN` if a thread cannot be
-    /// started, `EINVAL` for a CPU on which this process may not run, or the first error or
-    /// panic of a module.
+    /// `EMFILE` or `ENFILE` if too many files are open, `EAGAIN` if a thread cannot be started,
+    /// `EINVAL` for a CPU on which this process may not run, or the first error or panic of a
+    /// module.
     pub fn start(self) -> io::Result<Context> {
         let names: Vec<_> = self.modules.iter().map(|module| module.name).collect();
         let unit = || -> io::Result<Unit> {
@@ -242,7 +242,7 @@ impl Workloads {
         Self { shared }
     }
 
-    /// Number of MPUs.
+    /// Number of MPUs of the context.
     pub fn mpus(&self) -> usize {
         self.shared.units.len()
     }
@@ -275,7 +275,7 @@ impl Workloads {
         self.shared.schedule(id, priority, placement, state::ABANDONED);
     }
 
-    /// Time and turns of each MPU since it started.
+    /// Time and turns of each MPU since its start.
     pub fn utilisation(&self) -> Vec<Utilisation> {
         let now = Time::now();
         self.shared.units.iter().map(|unit| unit.account.read(now)).collect()

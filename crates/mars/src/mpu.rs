@@ -97,7 +97,7 @@ impl<M> Mpu<'_, M> {
         if self.core.is_fresh { self.core.now } else { self.core.read_clock() }
     }
 
-    /// Reads the clock.
+    /// Reads the monotonic clock.
     pub fn clock(&mut self) -> Time {
         self.core.read_clock()
     }

@@ -27,9 +27,9 @@ pub(crate) struct SleepState {
 /// The kernel object on which an MPU sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SleepOn {
-    /// The word of its state (futex(2)): the cheapest wake-up.
+    /// Sleeps on the futex of the state (futex(2)), the cheapest wake-up.
     Futex,
-    /// Its descriptors (epoll(7)).
+    /// Sleeps on the watched descriptors (epoll(7)).
     Epoll,
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct Time(u64);
 
 impl Time {
-    /// Reads the clock.
+    /// Reads the monotonic clock.
     pub fn now() -> Self {
         Self(nanos(linux::clock::monotonic()))
     }

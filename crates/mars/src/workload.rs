@@ -16,9 +16,9 @@ pub trait Workload: Any + Send {
     fn run(&mut self, mpu: &mut Mpu<'_, Self::Module>) -> Next;
 }
 
-/// What an MPU keeps for all workloads of one kind: buffers, caches.
+/// Data that an MPU keeps for all workloads of one kind: buffers, caches.
 ///
-/// Each MPU makes its own on its own thread, and it never leaves that thread.
+/// Each MPU creates its own on its own thread, and it never leaves that thread.
 pub trait Module: Any {
     /// Name of the kind in [`crate::KindUse`].
     const NAME: &'static str;
@@ -32,11 +32,11 @@ impl Module for () {
 /// The result of one turn of a workload.
 #[derive(Debug)]
 pub enum Next {
-    /// It is finished. It may be scheduled again.
+    /// The workload is finished. It may be scheduled again.
     Finished,
-    /// It can continue once the other ready workloads had their turn.
+    /// The workload can continue after the other ready workloads had their turn.
     Yield,
-    /// It waits.
+    /// The workload cannot continue before the event of this wait.
     Stalled(Wait),
 }
 
@@ -95,7 +95,7 @@ pub struct Priority(pub u8);
 impl Priority {
     /// The lowest priority.
     pub const LOWEST: Self = Self(0);
-    /// The default.
+    /// The default priority.
     pub const NORMAL: Self = Self(128);
     /// The highest priority.
     pub const HIGHEST: Self = Self(255);
@@ -120,10 +120,10 @@ pub enum Placement {
 /// How a workload ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It returned [`Next::Finished`].
+    /// The workload returned [`Next::Finished`].
     Finished,
-    /// It was unscheduled, or the context stopped.
+    /// The workload was unscheduled, or the context stopped.
     Unscheduled,
-    /// It panicked; the workload stays as it was then.
+    /// The workload panicked; it stays as it was then.
     Panicked,
 }

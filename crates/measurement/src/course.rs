@@ -8,12 +8,12 @@ use crate::sample::Sample;
 use crate::stream::{DirectionIntervals, StreamRecord};
 use crate::units::Timestamp;
 
-/// The measurement of one end so far.
+/// The measurement of one end of a running test so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
-    /// The plan of the test.
+    /// Plan of the test.
     pub plan: &'a TestPlan,
-    /// The streams, in the order in which they were opened.
+    /// Streams of the test, in the order in which they were opened.
     pub streams: &'a [StreamRecord],
     /// The counters over time, each sample in the order of the streams; the first is
     /// taken at the start.
@@ -26,7 +26,7 @@ pub struct Course<'a> {
     pub base: usize,
     /// When this end stopped sending; none: it still does.
     pub stopped: Option<Timestamp>,
-    /// CPU use of this process; zero before the test has ended.
+    /// CPU use of this process; zero before the end of the test.
     pub cpu: CpuUse,
 }
 

@@ -25,7 +25,7 @@ pub enum ArrivalClock {
     Reader,
 }
 
-/// The engines of one end.
+/// Engines that one end of a test used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Engines {
     /// The engine that sent. None: nothing was sent, or the engine is not known.
@@ -36,41 +36,41 @@ pub struct Engines {
     pub receive: Option<EngineUse>,
 }
 
-/// One engine, as it was used.
+/// Use of an engine by one end of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUse {
-    /// Its name, e.g. `write`.
+    /// Name of the engine, e.g. `write`.
     pub name: EngineName,
-    /// The engine that was asked for, if this end could not use it.
+    /// The requested engine, if this end could not use it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub instead_of: Option<Unusable>,
-    /// Reason for which it was used without being asked for.
+    /// Reason for which the engine was used without a request.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub because: Option<String>,
-    /// Counters of its zero-copy sends, if it made any.
+    /// Counters of zero-copy sends; none: the engine made no such sends.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub in_place: Option<InPlace>,
 }
 
-/// An engine that could not be used.
+/// A requested engine that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unusable {
-    /// Its name.
+    /// Name of the engine.
     pub name: EngineName,
-    /// The reason, in words.
+    /// Reason for which the engine could not be used, in words.
     pub reason: String,
 }
 
 /// Counters of sends that the kernel was asked not to copy (`MSG_ZEROCOPY`, `IORING_OP_SEND_ZC`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InPlace {
-    /// Zero-copy sends.
+    /// Number of zero-copy sends.
     pub sends: u64,
-    /// Zero-copy sends whose completion the kernel reported.
+    /// Number of zero-copy sends whose completion the kernel reported.
     pub completed: u64,
-    /// Completed sends whose bytes the kernel copied after all, as it does on loopback.
+    /// Number of completed sends whose bytes the kernel copied after all, as it does on loopback.
     pub copied: u64,
-    /// Sends that were copied because the kernel had no memory for their completion.
+    /// Number of sends that were copied because the kernel had no memory for their completion.
     #[serde(default)]
     pub written: u64,
 }
@@ -78,7 +78,7 @@ pub struct InPlace {
 /// A short test that compared engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineTrial {
-    /// The engines, by name.
+    /// Names of the compared engines.
     pub engines: Vec<EngineName>,
     /// The delivered rate. None: the test failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -104,9 +104,9 @@ impl From<&'static Engine> for EngineUse {
 }
 
 impl Engines {
-    /// Whether this is plausible in a report of a peer: counts up to `most`, names without control
-    /// characters.
-    pub fn can_be(&self, most: u64) -> bool {
+    /// Whether the values are plausible in a report of a peer: counts are at most `most`, names
+    /// have no control characters.
+    pub fn is_plausible(&self, most: u64) -> bool {
         let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
         [&self.send, &self.receive].into_iter().flatten().all(|one| {
             let reason = |other: &Unusable| is_text(&other.name) && is_text(&other.reason);
@@ -120,7 +120,7 @@ impl Engines {
     }
 }
 
-/// Bytes of a name or of a reason.
+/// Longest name or reason in bytes.
 const LONGEST: usize = 256;
 
 #[cfg(test)]
@@ -138,10 +138,10 @@ mod tests {
             }),
             receive: None,
         };
-        assert!(engine("write", 7).can_be(7));
-        assert!(!engine("write", 8).can_be(7));
-        assert!(!engine("wri\u{1b}te", 7).can_be(7));
-        assert!(!engine(&"w".repeat(257), 7).can_be(7));
+        assert!(engine("write", 7).is_plausible(7));
+        assert!(!engine("write", 8).is_plausible(7));
+        assert!(!engine("wri\u{1b}te", 7).is_plausible(7));
+        assert!(!engine(&"w".repeat(257), 7).is_plausible(7));
     }
 
     #[test]

@@ -5,35 +5,35 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The host that wrote the record, and when.
+/// The host that wrote a record, and the start of the test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// Node name, as of uname(2).
+    /// Node name (`nodename` of uname(2)).
     pub host: String,
-    /// Kernel release, as of uname(2).
+    /// Kernel release (`release` of uname(2)).
     pub kernel: String,
-    /// Machine, as of uname(2), e.g. `riscv64`.
+    /// Architecture (`machine` of uname(2)), e.g. `riscv64`.
     pub architecture: String,
-    /// CPUs that this process may use (`sched_getaffinity(2)`).
+    /// Number of CPUs that this process may use (sched_getaffinity(2)).
     pub cpus: u32,
     /// Start of the test in UTC, RFC 3339.
     pub started_at: String,
 }
 
-/// The other end.
+/// The peer of a test: software and addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Peer {
     /// The software of the peer: `linerate 0.1.0`, or `iperf3` if it did not report it.
     pub software: String,
-    /// Its end of the control connection.
+    /// Address and port of the peer on the control connection.
     pub address: SocketAddr,
-    /// Our end of the control connection.
+    /// Address and port of this end on the control connection.
     pub local_address: SocketAddr,
 }
 
 impl Peer {
-    /// Whether both ends of the control connection are on one host: they have one address, or
-    /// that of a loopback.
+    /// Whether both ends are on one host: the addresses of the control connection are equal, or
+    /// loopback addresses.
     pub fn is_on_this_host(&self) -> bool {
         let peer = self.address.ip();
         peer == self.local_address.ip() || peer.to_canonical().is_loopback()

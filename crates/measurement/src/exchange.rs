@@ -10,18 +10,18 @@ use crate::limits::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField};
 use crate::transport::Transport;
 use crate::units::ByteSize;
 
-/// How a request reaches the responder.
+/// How requests of an exchange reach the responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// On the stream, which stays open.
+    /// On the stream, whose connection or socket stays open.
     #[default]
     Stream,
-    /// On a TCP connection of its own, which ends with the response.
+    /// On a TCP connection for each request, which the responder closes after the response.
     Connection,
 }
 
-/// The requests and responses of each stream of a test, which replace bulk payload.
+/// Requests and responses on each stream of a test, in place of bulk payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
     /// How requests reach the responder.
@@ -38,13 +38,14 @@ pub struct Exchange {
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
     #[schemars(with = "Option<f64>")]
     pub every: Option<Duration>,
-    /// Both ends poll the kernel and do not sleep, so that times do not include wake-ups.
+    /// Whether both ends poll their sockets without sleeping, so that times do not include
+    /// wake-ups.
     #[serde(default)]
     pub busy: bool,
 }
 
 impl Default for Exchange {
-    /// One request of 64 bytes after another, with answers as long.
+    /// Requests of 64 bytes one after another, with responses of the same length.
     fn default() -> Self {
         let size = ByteSize::from_bytes(64);
         let way = Way::default();
@@ -53,18 +54,19 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// A probe that is sent beside other payload: one small request each `every`.
+    /// A probe of the round-trip time beside other traffic: a small request each `every`.
     pub fn probe(every: Duration) -> Self {
         Self { depth: MOST_DEPTH, every: Some(every), ..Self::default() }
     }
 
-    /// Whether it is small and rare enough to disturb no other test: a probe.
+    /// Whether the exchange is a probe: requests are so small and rare that they do not disturb
+    /// other tests.
     pub fn is_probe(&self) -> bool {
         self.every.is_some_and(|every| every >= LEAST_PAUSE_OF_A_PROBE)
             && self.request.max(self.response) <= LONGEST_OF_A_PROBE
     }
 
-    /// Checks every field.
+    /// Checks all fields.
     pub(crate) fn check(&self, transport: Transport) -> Result<(), PlanError> {
         let range = match transport {
             Transport::Tcp => 1..=MAX_TCP_BLOCK,
@@ -93,9 +95,9 @@ impl fmt::Display for Way {
     }
 }
 
-/// The least bytes of a request or response over UDP: its number, and a time.
+/// Least length of a request or response over UDP in bytes, for its number and a time.
 pub const MIN_MESSAGE: u64 = 16;
-/// The most requests of one stream that may wait for their responses.
+/// Most requests of one stream that may wait for their responses.
 pub const MOST_DEPTH: u16 = 1024;
 const LEAST_PAUSE: Duration = Duration::from_micros(100);
 /// Servers give up a test in which nothing moves for ten seconds.

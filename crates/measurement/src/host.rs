@@ -16,61 +16,62 @@ pub use inventory::{
 };
 pub use series::Series;
 
-/// One host of a test: what it has, and what it counted.
+/// Evidence on one host of a test: inventory, and counters during the test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostEvidence {
-    /// Which of the hosts.
+    /// Role of the host in the test.
     pub role: Role,
     /// The inventory of the host.
     pub inventory: Inventory,
-    /// The counters of the host during the test, on its own clock.
+    /// Counters of the host during the test, with times on its own clock.
     pub series: Series,
-    /// How its clock stands to that of the host that wrote the record; none: not known, or
-    /// the same clock.
+    /// Offset from the clock of the host to that of the host that wrote the record; none: not
+    /// known, or the same clock.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock: Option<ClockOffset>,
-    /// Interfaces that carried the test, e.g. `eth0`.
+    /// Names of the interfaces that carried the test, e.g. `eth0`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub interfaces: Vec<String>,
     /// CPU profile of the host. None: sampling, or reporting it, was not permitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<Profile>,
-    /// CPU time that the readings took, in seconds.
+    /// CPU time that reading the evidence took, in seconds.
     #[serde(default)]
     pub cost_seconds: f64,
-    /// For how long linerate there stood still while the streams went, in seconds: a thread that
-    /// sleeps for moments woke late, and did not wait for a CPU either.
+    /// Time for which the process of linerate on that host was stopped while streams ran, in
+    /// seconds: a thread woke late from a short sleep, but did not wait for a CPU.
     #[serde(default)]
     pub still_seconds: f64,
-    /// Parts that could not be read, and why.
+    /// What could not be read, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub gaps: Vec<Gap>,
 }
 
-/// Which host of a test.
+/// Role of a host in a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The one that wrote the record.
+    /// The host that wrote the record.
     #[default]
     Here,
-    /// The server.
+    /// The host of the server.
     Peer,
-    /// One that was watched, e.g. a router on the way, by the name that the user gave it.
+    /// A further host that was watched, e.g. a router on the path, by the name that the user gave
+    /// it.
     Observed(String),
 }
 
-/// Something that could not be read.
+/// A source of evidence that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
-    /// What, in the words of the field: `offloads of eth0`.
+    /// The source in words: `offloads of eth0`.
     pub what: String,
-    /// Why: `not permitted: run it as root`.
+    /// The reason, with a remedy if there is one: `not permitted: run it as root`.
     pub why: String,
 }
 
-/// Whether a letter shows as itself: it neither moves the cursor of a terminal, nor turns the
-/// direction of what follows, nor hides.
+/// Whether a character is safe to print: it is visible, does not move the cursor of a terminal, and
+/// does not change the direction of text.
 pub fn is_shown(letter: char) -> bool {
     // Format characters (Unicode, general category Cf) and separators of lines.
     let hides = matches!(letter,
@@ -80,12 +81,12 @@ pub fn is_shown(letter: char) -> bool {
     !hides && !letter.is_control()
 }
 
-/// Where another clock stands.
+/// Offset between the clocks of two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockOffset {
-    /// Nanoseconds to add to a time of that clock to get one of this.
+    /// Nanoseconds to add to a time of the other clock to get a time of this one.
     pub add_nanos: i64,
-    /// How much it may be beside that at most, in nanoseconds: half the time that question
-    /// and answer took.
+    /// Maximum error of the offset in nanoseconds: half of the round-trip time of the messages that
+    /// compared the clocks.
     pub error_nanos: u64,
 }

@@ -12,18 +12,18 @@ use crate::transport::Direction;
 use crate::units::BitRate;
 use crate::verdict::{Attribution, Verdict};
 
-/// Whether to believe a result.
+/// Stamp of a result: whether its numbers can be trusted.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Stamp {
-    /// The numbers mean what they say.
+    /// The numbers are what the test was to measure.
     #[default]
     Valid,
-    /// Something beside what was to be measured may be in them.
+    /// The numbers may be affected by something that the test was not to measure.
     Suspect,
-    /// They do not answer what was asked.
+    /// The numbers do not answer what the test was to measure.
     Invalid,
 }
 
@@ -37,134 +37,137 @@ impl Display for Stamp {
     }
 }
 
-/// The judgement on a record.
+/// Judgement on a record: stamp, accounts and verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
-    /// The worst of what its reasons ask for.
+    /// The worst stamp of the reasons.
     pub stamp: Stamp,
-    /// Why, and what else a reader must know; the gravest first.
+    /// Reasons for the stamp, and information on the result; the worst first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reasons: Vec<Reason>,
-    /// Checks that could not be made, and why.
+    /// Checks that could not be made, with the reasons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unchecked: Vec<Gap>,
-    /// The account of each direction, in the order of the outcome's.
+    /// Account of each direction, in the order of `outcome.directions`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub directions: Vec<DirectionAccount>,
-    /// CPU time by kind of work, of each host that reported a profile.
+    /// CPU time by kind of work, for each host that reported a profile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attributions: Vec<Attribution>,
-    /// The verdict. None: nothing was measured.
+    /// Verdict on what limited the test. None: nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub verdict: Option<Verdict>,
 }
 
-/// One thing that a reader must know.
+/// Reason for a stamp, or information on the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// The rule that found it, e.g. `run-delay`; `linerate explain` has its page.
+    /// The rule that found it, e.g. `run-delay`; `linerate explain` prints its manual page.
     pub rule: RuleId,
-    /// The stamp that it demands; [`Stamp::Valid`]: it is information only.
+    /// The stamp that the reason demands; [`Stamp::Valid`]: it is information only.
     pub stamp: Stamp,
-    /// Which host it is about; none: the test as a whole.
+    /// Host that the reason is about; none: the test as a whole.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<Role>,
-    /// One sentence: what is so, and what to do about it.
+    /// The finding and its remedy, in one sentence.
     pub text: String,
 }
 
-/// The account of one direction.
+/// Account of one direction: where its datagrams went, and what limited its TCP senders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionAccount {
-    /// [`Direction::Send`] or [`Direction::Receive`].
+    /// The direction: [`Direction::Send`] or [`Direction::Receive`].
     pub direction: Direction,
-    /// UDP: where every datagram went.
+    /// UDP: account of every datagram.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ledger: Option<Ledger>,
-    /// TCP: what the sender waited for, and what it sent again.
+    /// TCP: shares of the time and retransmissions of the senders.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<TcpAccount>,
-    /// When the rate was steady; none: the test was too short.
+    /// The part of the test in which the rate was steady; none: the test was too short.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub steady: Option<Steady>,
 }
 
-/// Where datagrams can go that do not arrive, in the order of their way.
+/// A place where datagrams can be dropped, in the order of the path.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// The sender's kernel took them and threw them away, before any queue.
+    /// The sender's kernel, before any queue.
     Sender,
     /// A queueing discipline of the sender.
     SenderQueue,
-    /// The sender's interface.
+    /// A network interface of the sender.
     SenderInterface,
-    /// A queueing discipline of a host on the way that was observed.
+    /// A queueing discipline of an observed host on the path.
     ObservedQueue,
-    /// An interface, or the backlog of a CPU, of a host on the way that was observed.
+    /// A network interface, or the backlog of a CPU (softnet), of an observed host on the path.
     ObservedInterface,
-    /// The receiver's interface.
+    /// A network interface of the receiver.
     ReceiverInterface,
-    /// The backlog of one of the receiver's CPUs (softnet).
+    /// The backlog of a CPU of the receiver (softnet).
     ReceiverBacklog,
-    /// The receiver's network layer: reassembly, checksums.
+    /// The receiver's IP layer: reassembly, checksums.
     ReceiverStack,
-    /// The receiver's own socket: it was not read in time.
+    /// The receiver's socket: its receive buffer was full.
     ReceiverSocket,
 }
 
-/// Datagrams that were lost in one place.
+/// Datagrams that were dropped in one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Drop {
-    /// Where.
+    /// Place of the drops.
     pub place: Place,
     /// The kernel's name of the counter, e.g. `qdisc tbf 8001: of eth0`.
     pub counter: String,
-    /// The value of the counter. One count may stand for many datagrams that went as one packet.
+    /// Growth of the counter during the test. One count may stand for several datagrams that were
+    /// one packet (GSO, GRO).
     pub counted: u64,
-    /// Datagrams of this test among them, at least.
+    /// Least number of datagrams of this test among the drops.
     pub least: u64,
-    /// Datagrams of this test among them, at most.
+    /// Greatest number of datagrams of this test among the drops.
     pub most: u64,
-    /// The share of the loss that it explains best; the shares and
+    /// Part of the lost datagrams that is attributed to this place; all parts and
     /// [`Ledger::remainder`] add up to the loss.
     pub datagrams: u64,
 }
 
-/// Where every datagram of one direction went. Sent = received + late + in flight + drops +
+/// Account of every datagram of one direction: sent = received + late + in flight + drops +
 /// remainder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
-    /// Sent.
+    /// Datagrams sent.
     pub sent: u64,
-    /// Received at least once.
+    /// Datagrams received at least once.
     pub received: u64,
-    /// Arrived too far behind to distinguish from duplicates.
+    /// Datagrams that arrived too late to distinguish them from duplicates.
     pub late: u64,
-    /// On their way when a plain iperf3 stopped counting: neither received nor lost.
+    /// Datagrams in flight when a plain iperf3 receiver stopped counting: neither received nor
+    /// lost.
     pub in_flight: u64,
-    /// Part of the lost that was sent after the last one that arrived; the drops below
-    /// have it too.
+    /// Lost datagrams that were sent after the last one that arrived; `drops` and `remainder`
+    /// include them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tail: Option<u64>,
-    /// Where hosts of the test dropped them, in the order of the way.
+    /// Drops on the hosts of the test, in the order of the path.
     pub drops: Vec<Drop>,
-    /// Datagrams that no counter explains: lost on the path, or on a host that reports nothing.
+    /// Lost datagrams that no counter explains: dropped on the path, or on a host that reports no
+    /// counters.
     pub remainder: u64,
-    /// The least value of `remainder`, where counters are not exact.
+    /// Least value of `remainder`, where counters are not exact.
     pub remainder_least: u64,
-    /// The greatest value of `remainder`, where counters are not exact.
+    /// Greatest value of `remainder`, where counters are not exact.
     pub remainder_most: u64,
-    /// Whether the receiver's own counters are known.
+    /// Whether the counters of the receiver's host are known.
     pub receiver_told: bool,
-    /// Whether the sender's own counters are known.
+    /// Whether the counters of the sender's host are known.
     pub sender_told: bool,
 }
 
 impl Ledger {
-    /// Sent, neither received nor late nor in flight.
+    /// Lost datagrams: sent, but neither received nor late nor in flight.
     pub const fn lost(&self) -> u64 {
         self.sent
             .saturating_sub(self.received)
@@ -173,63 +176,63 @@ impl Ledger {
     }
 }
 
-/// The time and the retransmissions of the TCP senders of one direction.
+/// Shares of the time, and retransmissions, of the TCP senders of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TcpAccount {
     /// Payload bytes that the peer's kernel acknowledged.
     pub acknowledged: u64,
-    /// Bytes sent again.
+    /// Payload bytes that were retransmitted.
     pub retransmitted: u64,
-    /// Part of the segments sent again that had arrived already (duplicate SACKs, RFC 2883).
+    /// Retransmitted segments that had arrived already (duplicate SACKs, RFC 2883).
     pub spurious_segments: u64,
-    /// Segments sent again.
+    /// Segments that were retransmitted.
     pub retransmitted_segments: u64,
-    /// How often the sender found that segments had only changed their order.
+    /// How often the sender detected reordered segments.
     pub reorderings: u64,
-    /// Where the time went; none if the sender does not report it.
+    /// Shares of the time by limit; none: the sender does not report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shares: Option<TimeShares>,
 }
 
-/// Shares of the time of a TCP sender, mean over its streams; they add up to 1.
+/// Shares of the time of a TCP sender by what limited it, mean over its streams; they add up to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeShares {
-    /// The application had nothing under way.
+    /// The application had no unacknowledged data (application-limited).
     pub application: f64,
-    /// The receiver's window was full.
+    /// The receive window of the peer was full (`rwnd_limited`).
     pub receive_window: f64,
-    /// The send buffer was full.
+    /// The send buffer was full (`sndbuf_limited`).
     pub send_buffer: f64,
-    /// The rest: the congestion window, and with it the path, or the sender's own speed.
+    /// The remaining time: the congestion window, and with it the path, or the speed of the sender.
     pub congestion_window: f64,
 }
 
-/// The part of a test in which its rate did not change.
+/// The part of a test in which its rate was steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
-    /// Begin, from the start of the test.
+    /// Begin of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub from: Duration,
-    /// End.
+    /// End of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub to: Duration,
-    /// The rate in it.
+    /// Rate in the steady part.
     pub rate: BitRate,
-    /// The rate with what is outside, omitted start and end of the sending left out.
+    /// Rate of the whole test, without the omitted start and the end of the sending.
     pub whole: BitRate,
 }
 
-/// The payload of one end and one direction in short steps of time.
+/// Payload of one direction at one end, in short intervals of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pulse {
     /// Whether that end sends.
     pub sender: bool,
-    /// Length of a step.
+    /// Length of an interval, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub every: Duration,
-    /// Payload bytes in each step, from the start of the test, the omitted start included.
+    /// Payload bytes in each interval since the start of the test, including the omitted start.
     pub bytes: Vec<u64>,
 }

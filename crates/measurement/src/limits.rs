@@ -7,36 +7,36 @@ use std::time::Duration;
 use crate::pacing::Pacing;
 use crate::units::{ByteSize, group_thousands, show_duration};
 
-/// A field of a plan that has a range.
+/// A field of a plan whose value has a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanField {
-    /// Parallel streams.
+    /// Number of parallel streams.
     Streams,
-    /// The omitted start.
+    /// Duration of the omitted start.
     Omit,
-    /// Time between samples.
+    /// Time between two samples.
     Interval,
-    /// Duration.
+    /// Duration of the test.
     Time,
-    /// Amount in bytes.
+    /// Amount of payload in bytes.
     Bytes,
-    /// Amount in blocks.
+    /// Amount of payload in blocks.
     Blocks,
-    /// Block or datagram length.
+    /// Length of a block or datagram.
     Length,
-    /// Socket buffer.
+    /// Size of the socket buffers.
     Window,
-    /// Segment size.
+    /// Maximum segment size of TCP.
     Mss,
-    /// Blocks at once.
+    /// Blocks that may be sent at once.
     Burst,
-    /// IPv6 flow label.
+    /// Flow label of IPv6.
     FlowLabel,
     /// Length of a request.
     Request,
     /// Length of a response.
     Response,
-    /// Requests without a response.
+    /// Requests that may wait for their responses.
     Depth,
     /// Time from one request to the next.
     Every,
@@ -50,8 +50,8 @@ impl PlanField {
         Err(PlanError::OutOfRange { field: self, value, least: *range.start(), most: *range.end() })
     }
 
-    /// The field's name and how its values read; times are in milliseconds, pauses in
-    /// microseconds.
+    /// Name of the field, and a function that formats its values; times are in milliseconds, times
+    /// between requests in microseconds.
     fn describe(self) -> (&'static str, fn(u64) -> String) {
         let time = |millis| show_duration(Duration::from_millis(millis));
         let bytes = |bytes| ByteSize::from_bytes(bytes).expanded();
@@ -75,28 +75,29 @@ impl PlanField {
     }
 }
 
-/// Why a draft is no plan.
+/// Reason for which a draft of a plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// A number is outside of what the protocol and the kernel take.
+    /// A number is outside the range that the protocol and the kernel accept.
     OutOfRange {
-        /// The field.
+        /// The field with the number.
         field: PlanField,
-        /// The value that was asked for.
+        /// The invalid value, in the unit of the field.
         value: u64,
-        /// The least allowed.
+        /// Least accepted value.
         least: u64,
-        /// The most allowed.
+        /// Greatest accepted value.
         most: u64,
     },
-    /// The protocol has whole seconds for the omitted start.
+    /// The omitted start is no multiple of a second, the unit of the protocol.
     OmittedFraction(Duration),
-    /// No kernel takes such a name (`TCP_CA_NAME_MAX` in `net/tcp.h`).
+    /// The name of the congestion control is empty, or longer than the kernel accepts
+    /// (`TCP_CA_NAME_MAX` in `net/tcp.h`).
     CongestionName(String),
-    /// Blocks that go as fast as they can are not spaced.
+    /// A pacing was chosen for streams without a rate.
     PacingWithoutRate(Pacing),
-    /// Requests go one way, for a time, without a rate; those with a connection each over TCP
-    /// and one at a time.
+    /// The exchange contradicts the rest of the plan: it needs one direction, a duration and no
+    /// rate; requests with a connection each need TCP and a depth of 1.
     NoSuchExchange,
 }
 
@@ -136,15 +137,15 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Between two linerates: as many as one address has ports.
+/// Most streams per direction between two linerates: the number of ports of one address.
 pub const MAX_STREAMS: u16 = u16::MAX;
-/// iperf3's limit of streams per direction, docs/protocol/iperf3.md.
+/// Most streams per direction of iperf3 (docs/protocol/iperf3.md).
 pub const IPERF3_STREAMS: u16 = 128;
-/// Largest UDP payload over IPv4: 65,535 less the IP and UDP headers.
+/// Largest payload of a UDP datagram over IPv4 in bytes: 65,535 less the IP and UDP headers.
 pub const MAX_DATAGRAM: u64 = 65_507;
-/// The datagram header with a 64-bit counter.
+/// Least payload of a datagram in bytes: the header with a 64-bit sequence number.
 pub const MIN_DATAGRAM: u64 = 16;
-/// iperf3's limit of a block.
+/// Largest block over TCP in bytes, the limit of iperf3.
 pub const MAX_TCP_BLOCK: u64 = 1024 * 1024;
 /// Up to here JSON's doubles are exact.
 pub(crate) const MAX_AMOUNT: u64 = 1 << 53;
@@ -154,7 +155,7 @@ pub(crate) const MAX_BURST: u64 = 1000;
 /// Twenty bits (RFC 6437).
 pub(crate) const MAX_FLOW_LABEL: u64 = 0xF_FFFF;
 pub(crate) const MAX_MSS: u64 = 32 * 1024 - 1;
-/// The longest time that a test can be asked for.
+/// Longest duration of a test.
 pub const MAX_TIME: Duration = Duration::from_secs(86_400);
 pub(crate) const MAX_OMIT: Duration = Duration::from_secs(600);
 pub(crate) const MAX_CONGESTION_NAME: usize = 15;

@@ -13,57 +13,57 @@ use crate::units::BitRate;
 
 pub mod join;
 
-/// An amount over a time.
+/// An amount of payload, the time that it took, and the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
-    /// Payload bytes.
+    /// Payload bytes that were moved.
     pub bytes: u64,
-    /// How long they took.
+    /// Time that the payload took, in seconds.
     #[serde(rename = "seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub span: Duration,
-    /// Their rate.
+    /// Average rate over that time.
     pub rate: BitRate,
 }
 
 impl Throughput {
-    /// `bytes` in `span`.
+    /// Throughput of `bytes` in the time `span`.
     pub fn over(bytes: u64, span: Duration) -> Self {
         Self { bytes, span, rate: BitRate::average(bytes, span) }
     }
 }
 
-/// The sent datagrams of one direction, by what became of them.
-///
-/// A plain iperf3 receiver does not report the optional ones.
+/// Account of the datagrams of one direction. A plain iperf3 receiver does not report the optional
+/// numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramLedger {
-    /// Sent, as of the sender's last sequence number.
+    /// Datagrams sent, by the sender's last sequence number.
     pub sent: u64,
-    /// Received at least once.
+    /// Datagrams received at least once.
     pub received: u64,
-    /// Sent and never received, the tail included.
+    /// Datagrams sent and never received.
     pub lost: u64,
-    /// Part of the lost: sent after the last one that arrived.
+    /// Lost datagrams that were sent after the last one that arrived.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tail: Option<u64>,
-    /// Neither received nor lost: a plain iperf3 receiver stops counting when it hears
-    /// of the end, while these were still on their way.
+    /// Datagrams neither received nor lost: in flight when a plain iperf3 receiver stopped counting
+    /// at the end of the test.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unaccounted: Option<u64>,
-    /// Received after a later one.
+    /// Datagrams received after one with a higher sequence number (RFC 4737).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reordered: Option<u64>,
-    /// Received again.
+    /// Datagrams received more than once.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duplicate: Option<u64>,
-    /// Received too far behind to distinguish from duplicates; counted as lost.
+    /// Datagrams that arrived too late to distinguish them from duplicates; they count as lost.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub late: Option<u64>,
 }
 
 impl DatagramLedger {
-    /// The datagrams in parts that add up to those sent, whatever a peer reported.
+    /// The datagrams in parts that add up to those sent, also if a peer's report contradicts
+    /// itself.
     pub fn parts(&self) -> DatagramParts {
         let received = self.received.min(self.sent);
         let missing = self.sent - received;
@@ -74,63 +74,65 @@ impl DatagramLedger {
         DatagramParts { received, in_flight, late, lost, tail }
     }
 
-    /// Lost ones as a share of those sent, 0 to 1.
+    /// Loss ratio: lost datagrams as a share of those sent, 0 to 1.
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
     }
 }
 
-/// The datagrams of one direction, each counted in one part.
+/// Datagrams of one direction, each counted in exactly one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramParts {
-    /// Received at least once, and in time.
+    /// Datagrams received at least once, and not late.
     pub received: u64,
-    /// Neither received nor lost when a plain iperf3 stopped counting.
+    /// Datagrams in flight when a plain iperf3 receiver stopped counting: neither received nor
+    /// lost.
     pub in_flight: u64,
-    /// Received too far behind to distinguish from duplicates.
+    /// Datagrams that arrived too late to distinguish them from duplicates.
     pub late: u64,
-    /// Sent and never received.
+    /// Datagrams sent and never received.
     pub lost: u64,
-    /// Part of the lost: sent after the last one that arrived, if the receiver reports it.
+    /// Lost datagrams that were sent after the last one that arrived; none: the receiver does not
+    /// report them.
     pub tail: Option<u64>,
 }
 
-/// CPU time of one end's process as a share of the time that the test ran.
+/// CPU time of the process of one end, as a share of the duration of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUse {
-    /// User and system together in percent of one CPU.
+    /// User and system time in percent of one CPU.
     pub total: f64,
-    /// User in percent of one CPU.
+    /// User time in percent of one CPU.
     pub user: f64,
-    /// System in percent of one CPU.
+    /// System time in percent of one CPU.
     pub system: f64,
 }
 
-/// How evenly the streams of one direction shared it.
+/// Fairness: how evenly the streams of one direction shared the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
-    /// Streams that were compared.
+    /// Number of compared streams.
     pub streams: u32,
-    /// Those of them on which nothing got through.
+    /// Number of streams without any payload.
     pub idle: u32,
-    /// Jain's index of their rates: 1 when all are alike, 1/n when one has everything
-    /// (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
+    /// Jain's fairness index of the rates: 1 if all are equal, 1/n if one of n streams has
+    /// everything (R. Jain, D. Chiu, W. Hawe: DEC Research Report TR-301, 1984).
     pub jain: f64,
-    /// Rate of the slowest.
+    /// Rate of the slowest stream.
     pub slowest: BitRate,
-    /// Rate of the one in the middle.
+    /// Median of the rates.
     pub median: BitRate,
-    /// Rate of the fastest.
+    /// Rate of the fastest stream.
     pub fastest: BitRate,
-    /// Whole blocks, or datagrams, that the one in the middle moved. Of a few, the index
-    /// shows how many fitted into the time, and not how evenly the streams shared.
+    /// Whole blocks, or datagrams, of the stream with the median rate. If they are few, the index
+    /// is affected by rounding to whole blocks.
     #[serde(default)]
     pub blocks: u64,
 }
 
 impl Fairness {
-    /// The fairness of streams that moved these `bytes` in `span`, in blocks of `block` bytes.
-    /// None: there are fewer than two.
+    /// Fairness of streams that moved these `bytes` in the time `span`, in blocks of `block` bytes.
+    /// None: there are fewer than two streams.
     pub fn from_bytes(mut bytes: Vec<u64>, span: Duration, block: u64) -> Option<Self> {
         if bytes.len() < 2 {
             return None;
@@ -149,55 +151,55 @@ impl Fairness {
         })
     }
 
-    /// Whether the streams moved enough to show how evenly they shared.
-    pub const fn is_telling(&self) -> bool {
-        self.blocks >= TELLING_BLOCKS
+    /// Whether the streams moved enough blocks for the index to be meaningful.
+    pub const fn is_meaningful(&self) -> bool {
+        self.blocks >= MEANINGFUL_BLOCKS
     }
 }
 
-/// The square of the sum over the sum of the squares, for each of them; of nothing but
-/// zeroes, which are all alike, 1.
+/// Jain's index: the square of the sum over n times the sum of the squares; 1 if all shares are
+/// zero.
 fn jain(shares: &[u64]) -> f64 {
     let sum: f64 = shares.iter().map(|share| *share as f64).sum();
     let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
     if squares > 0.0 { sum * sum / (shares.len() as f64 * squares) } else { 1.0 }
 }
 
-/// One direction's result. The headline is [`DirectionOutcome::delivered`].
+/// Result of one direction; [`DirectionOutcome::headline`] is the main number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionOutcome {
-    /// [`Direction::Send`] or [`Direction::Receive`].
+    /// The direction: [`Direction::Send`] or [`Direction::Receive`].
     pub direction: Direction,
-    /// Rate asked of all its streams together; none: unlimited.
+    /// Requested rate of all streams together; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub asked: Option<BitRate>,
-    /// Payload that the sender handed to its sockets.
+    /// Payload that the sender wrote to its sockets.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered: Option<Throughput>,
     /// TCP: payload that the receiver's kernel acknowledged. None: the sender did not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub acknowledged: Option<Throughput>,
-    /// Payload that the receiver's application got. None: the receiver did not report it.
+    /// Payload that the receiver's application read. None: the receiver did not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered: Option<Throughput>,
-    /// TCP: segments sent again; none if the sender does not report it.
+    /// TCP: retransmitted segments; none: the sender does not report them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmits: Option<u64>,
-    /// UDP: where the datagrams went.
+    /// UDP: account of the datagrams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub datagrams: Option<DatagramLedger>,
-    /// UDP: interarrival jitter at the receiver (RFC 3550), mean over streams, in seconds;
-    /// none: datagrams went or came many in one piece, which has but one time.
+    /// UDP: interarrival jitter at the receiver (RFC 3550), mean over the streams, in seconds;
+    /// none: several datagrams share one time of sending or arrival (GSO, GRO).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter_seconds: Option<f64>,
-    /// Several streams: how they shared what was delivered, as far as that is known.
+    /// Fairness of the delivered rates; none: there is one stream, or they are not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
-    /// How the sender kept the rate that was asked; none: none was, or the sender does not
-    /// tell.
+    /// Report on the pacing of the sender; none: no rate was requested, or the sender does not
+    /// report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pacing: Option<PacingReport>,
-    /// The engines that sent and received, as far as they are known.
+    /// Engines that sent and received, as far as known.
     #[serde(skip_serializing_if = "is_unknown", default)]
     pub engines: Engines,
 }
@@ -207,7 +209,7 @@ fn is_unknown(engines: &Engines) -> bool {
 }
 
 impl DirectionOutcome {
-    /// A direction of which nothing is known.
+    /// A direction without any result.
     pub fn unknown(direction: Direction) -> Self {
         Self {
             direction,
@@ -224,35 +226,36 @@ impl DirectionOutcome {
         }
     }
 
-    /// The delivered throughput, as the receiver reports it; else that which the sender knows.
+    /// The main number: the delivered throughput; if the receiver does not report it, what the
+    /// sender knows.
     pub fn headline(&self) -> Option<Throughput> {
         self.delivered.or(self.acknowledged).or(self.offered)
     }
 }
 
-/// How the run ended.
+/// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase", tag = "state")]
 pub enum Ending {
-    /// As planned.
+    /// The test ended as planned.
     Completed,
-    /// By a signal at this end; the numbers cover what ran.
+    /// A signal at this end stopped the test; the numbers cover the time until then.
     Interrupted,
-    /// By an error; the numbers cover what ran.
+    /// An error ended the test; the numbers cover the time until then.
     Failed {
-        /// One sentence.
+        /// The error, one sentence.
         error: String,
     },
 }
 
-/// The run as a whole.
+/// Result of a test, computed from the counters of both ends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the test ended.
     pub ending: Ending,
-    /// The result of each direction; empty if requests were answered instead.
+    /// Result of each direction; empty for an exchange of requests.
     pub directions: Vec<DirectionOutcome>,
-    /// Round-trip times of the requests, if the test made requests.
+    /// Round-trip times of an exchange of requests.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub round_trips: Option<RoundTrips>,
     /// Round-trip times of a probe beside the test.
@@ -261,19 +264,19 @@ pub struct Outcome {
     /// CPU use of this process during the test; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<CpuUse>,
-    /// CPU use that the peer reports of itself.
+    /// CPU use that the peer reports for its process; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer_cpu: Option<CpuUse>,
-    /// Why a stream ended early, e.g. `stream 1 broke: operation not permitted`.
+    /// Error for which a stream ended early, e.g. `stream 1 broke: operation not permitted`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub broken: Option<String>,
-    /// Doubts about the numbers, each one sentence.
+    /// Notes on what may affect the numbers, each one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
 
 impl Outcome {
-    /// A test that came to its end, of which nothing more is known.
+    /// A completed test without any result.
     pub const fn unknown() -> Self {
         Self {
             ending: Ending::Completed,
@@ -287,7 +290,7 @@ impl Outcome {
         }
     }
 
-    /// The delivered rate of both directions together. None: that of a direction is not known.
+    /// Delivered rate of all directions together. None: that of a direction is not known.
     pub fn rate(&self) -> Option<BitRate> {
         if self.directions.is_empty() {
             return None;
@@ -300,7 +303,7 @@ impl Outcome {
 }
 
 /// With ten blocks each, one block more or less is a tenth, and the index as high as 0.99.
-const TELLING_BLOCKS: u64 = 10;
+const MEANINGFUL_BLOCKS: u64 = 10;
 
 #[cfg(test)]
 mod tests {
@@ -328,8 +331,8 @@ mod tests {
     fn a_few_blocks_do_not_tell_how_streams_share() {
         let of = |bytes| Fairness::from_bytes(vec![bytes; 3], Duration::from_secs(1), 1_000);
         let (few, enough) = (of(9_999).expect("three"), of(10_000).expect("three"));
-        assert_eq!((few.blocks, few.is_telling()), (9, false));
-        assert_eq!((enough.blocks, enough.is_telling()), (10, true));
+        assert_eq!((few.blocks, few.is_meaningful()), (9, false));
+        assert_eq!((enough.blocks, enough.is_meaningful()), (10, true));
     }
 
     #[test]

@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
 
-/// How blocks are spaced to keep a rate.
+/// Pacing: how blocks are spaced to keep a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
-    /// A few at a time, never faster than 105 % of the rate. The blocks of a stall of more
-    /// than a millisecond are not sent later.
+    /// Small batches, never faster than 105 % of the rate. The blocks of a stall of more than a
+    /// millisecond are not sent later.
     #[default]
     Smooth,
-    /// UDP: one at a time, each at its own time; the sender spins where it cannot sleep.
+    /// UDP: each datagram at its own time; the sender spins where it cannot sleep.
     Even,
-    /// As [`Self::Smooth`], and the blocks of a stall are sent later, at 105 % of the rate.
+    /// Like [`Self::Smooth`], but the blocks of a stall are sent later, at 105 % of the rate.
     Repay,
 }
 
 impl Pacing {
-    /// Every value.
+    /// All values, the default first.
     pub const ALL: [Self; 3] = [Self::Smooth, Self::Even, Self::Repay];
 
-    /// Its name on the command line, on the wire and in records.
+    /// Name of the pacing on the command line, on the wire and in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Smooth => "smooth",
@@ -35,7 +35,7 @@ impl Pacing {
         }
     }
 
-    /// The value with this name.
+    /// The pacing with this name; none: no pacing has it.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pacing| pacing.name() == name)
     }
@@ -50,8 +50,8 @@ impl fmt::Display for Pacing {
 /// The mechanism that spaced the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PacingWay {
-    /// The sender hands out blocks in time, and the kernel spaces what becomes of them
-    /// (`SO_MAX_PACING_RATE`, socket(7)).
+    /// The kernel spaces the packets (`SO_MAX_PACING_RATE`, socket(7)); the sender writes blocks in
+    /// time.
     #[serde(rename = "kernel")]
     Kernel,
     /// The sender sleeps until a block is due.
@@ -75,11 +75,11 @@ impl fmt::Display for PacingWay {
 /// Quantiles of a distribution, to within an eighth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
-    /// Half of the values are no larger.
+    /// Median: half of the values are not larger.
     pub p50: u64,
-    /// 99 of 100 values are no larger.
+    /// 99th percentile: 99 of 100 values are not larger.
     pub p99: u64,
-    /// The largest, exactly.
+    /// The largest value, which is exact.
     pub max: u64,
 }
 
@@ -87,33 +87,33 @@ pub struct Quantiles {
 /// block on, the omitted start included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacingReport {
-    /// How the blocks were to be spaced.
+    /// Pacing that was requested for the test.
     pub pacing: Pacing,
     /// The mechanism that spaced the blocks.
     pub way: PacingWay,
-    /// The rate asked of all streams together, in bit/s of payload.
+    /// Requested rate of all streams together, in bit/s of payload.
     pub asked: BitRate,
-    /// The rate of all streams together at which blocks were handed to the sockets.
+    /// Rate at which blocks were written to the sockets, all streams together.
     pub achieved: BitRate,
-    /// The rate of all streams together in the time in which the sender was not stalled.
+    /// Rate of all streams together outside of stalls.
     pub achieved_outside_stalls: BitRate,
     /// Time from the first to the last batch, in seconds; with several streams their mean.
     #[serde(rename = "sending_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub sending: Duration,
-    /// Time, in seconds, in which a batch waited for the sender by more than a millisecond, or by
-    /// more than the batch takes at the rate if that is longer; with several streams their mean.
+    /// Time of stalls in seconds, mean over the streams: a batch was more than a millisecond late
+    /// because of the sender, or later than the batch takes at the rate if that is longer.
     #[serde(rename = "stalled_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub stalled: Duration,
-    /// Number of such stalls, on all streams together.
+    /// Number of stalls, on all streams together.
     pub stalls: u64,
-    /// Time, in seconds, whose blocks were given up because the sender, or its link, was too slow
-    /// all along; with several streams their mean.
+    /// Time whose blocks were given up because the sender or its link was too slow all the time, in
+    /// seconds, mean over the streams.
     #[serde(rename = "forgone_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub forgone: Duration,
-    /// Blocks or datagrams of a batch.
+    /// Blocks or datagrams per batch.
     pub batches: Quantiles,
     /// Difference between the time from one batch to the next and the time that it takes at the
     /// rate, in nanoseconds.
@@ -126,8 +126,8 @@ pub struct PacingReport {
 }
 
 impl PacingReport {
-    /// Whether all numbers are plausible in a report of a peer: none is above `most`.
-    pub fn can_be(&self, most: u64) -> bool {
+    /// Whether the numbers are plausible in a report of a peer: none is above `most`.
+    pub fn is_plausible(&self, most: u64) -> bool {
         let quantiles = [self.batches, self.gap_error_nanos];
         let numbers = quantiles.into_iter().flat_map(|q| [q.p50, q.p99, q.max]);
         let rates = [self.asked, self.achieved, self.achieved_outside_stalls];

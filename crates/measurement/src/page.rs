@@ -4,22 +4,21 @@ use serde::Serialize;
 
 use crate::rule::RuleId;
 
-/// A rule in words. Each part is one or more sentences; backticks mark names.
+/// Manual page of a rule. Each part is one or more sentences; backticks mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
-    /// The name of the rule.
+    /// Name of the rule.
     pub id: RuleId,
-    /// One line without a full stop.
+    /// Title: one line without a full stop.
     pub title: &'static str,
-    /// When it fires.
+    /// Condition under which the rule gives a finding.
     pub what: &'static str,
-    /// Why that limits, or misleads.
+    /// Reason for which the condition limits or misleads.
     pub why: &'static str,
-    /// The evidence that it reads.
+    /// Evidence that the rule evaluates.
     pub evidence: &'static str,
-    /// The change that helps.
+    /// Remedy: the change that removes the condition.
     pub remedy: &'static str,
-    /// The source: a manual page, a document of the kernel, an RFC; empty: the arithmetic stands
-    /// above.
+    /// Source: a manual page, kernel documentation or an RFC; empty: the text above is enough.
     pub source: &'static str,
 }

@@ -20,11 +20,11 @@ pub use crate::limits::{
 };
 pub use crate::transport::{Direction, Transport};
 
-/// The condition that ends a test.
+/// Condition that ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
-    /// After this long, not counting the omitted start.
+    /// After this time, not counting the omitted start.
     Time(
         #[serde(with = "crate::seconds")]
         #[schemars(with = "f64")]
@@ -34,76 +34,77 @@ pub enum End {
     Bytes(ByteSize),
     /// After this many blocks or datagrams, over all streams of a direction.
     Blocks(u64),
-    /// When it is interrupted.
+    /// When the test is interrupted.
     Open,
 }
 
 impl End {
-    /// Whether it is an amount that is to move, however long that takes.
+    /// Whether the test ends after an amount of payload, however long that takes.
     pub const fn is_amount(self) -> bool {
         matches!(self, Self::Bytes(_) | Self::Blocks(_))
     }
 }
 
-/// The options that all streams of a test share.
+/// Options of all streams of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
-    /// Bytes per write, or payload bytes per datagram; none: the default of
-    /// the transport (256 KiB, or what fits the path MTU).
+    /// Bytes per write, or payload bytes per datagram; none: the default of the transport (256 KiB,
+    /// or what fits the path MTU).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub block: Option<ByteSize>,
     /// Rate of each stream in bit/s of payload; none: unlimited.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate: Option<BitRate>,
-    /// How that rate is kept.
+    /// How the rate is kept.
     #[serde(skip_serializing_if = "is_default", default)]
     pub pacing: Pacing,
-    /// Socket buffer asked for (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
+    /// Requested size of the socket buffers (`SO_SNDBUF` and `SO_RCVBUF`, socket(7)).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub window: Option<ByteSize>,
-    /// `TCP_MAXSEG` in bytes (tcp(7)).
+    /// Requested maximum segment size in bytes (`TCP_MAXSEG`, tcp(7)).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mss: Option<u32>,
-    /// `TCP_CONGESTION`, e.g. `cubic` (tcp(7)).
+    /// Requested congestion control (`TCP_CONGESTION`, tcp(7)), e.g. `cubic`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion: Option<String>,
-    /// `TCP_NODELAY` (tcp(7)).
+    /// Whether Nagle's algorithm is off (`TCP_NODELAY`, tcp(7)).
     #[serde(default)]
     pub no_delay: bool,
-    /// Blocks or datagrams that go at once when the rate allows them; none: one.
+    /// Blocks or datagrams that are sent at once when the rate allows them; none: one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub burst: Option<u32>,
-    /// `SO_MAX_PACING_RATE` of each stream (socket(7)), asked in bit/s.
+    /// Rate to which the kernel paces each stream (`SO_MAX_PACING_RATE`, socket(7)), in bit/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub socket_rate: Option<BitRate>,
-    /// `IP_TOS` and `IPV6_TCLASS` (ip(7), ipv6(7)); 0: left alone.
+    /// Type of service (`IP_TOS`, ip(7)) or traffic class (`IPV6_TCLASS`, ipv6(7)); 0: not set.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub type_of_service: u8,
-    /// Flow label of IPv6 (RFC 6437); none: the kernel's choice.
+    /// Flow label of IPv6 (RFC 6437); none: the kernel chooses it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub flow_label: Option<u32>,
-    /// UDP over IPv4: sets "don't fragment" (`IP_MTU_DISCOVER`, ip(7)).
+    /// UDP over IPv4: whether packets have the "don't fragment" flag (`IP_MTU_DISCOVER`, ip(7)).
     #[serde(skip_serializing_if = "is_false", default)]
     pub dont_fragment: bool,
-    /// TCP: sends without copying, by sendfile(2).
+    /// TCP: whether the sender avoids copies by sendfile(2).
     #[serde(skip_serializing_if = "is_false", default)]
     pub zero_copy: bool,
-    /// TCP: receives without copying, by `MSG_TRUNC` (tcp(7)).
+    /// TCP: whether the receiver avoids copies by `MSG_TRUNC` (tcp(7)).
     #[serde(skip_serializing_if = "is_false", default)]
     pub skip_receive_copy: bool,
-    /// UDP: hands many datagrams to the kernel as one, and takes them so
-    /// (`UDP_SEGMENT` and `UDP_GRO`, udp(7)).
+    /// UDP: whether several datagrams are handed to and taken from the kernel as one (`UDP_SEGMENT`
+    /// and `UDP_GRO`, udp(7)).
     #[serde(skip_serializing_if = "is_false", default)]
     pub segmentation_offload: bool,
-    /// Engines in place of the usual ones, by name; which end and which transport each is for
-    /// lies in the name.
+    /// Names of the requested engines, each for one end and one transport; the others are the
+    /// defaults.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engines: Vec<EngineName>,
-    /// Sends a pattern that repeats, which a link may compress, not random bytes.
+    /// Whether the payload is a repeating pattern, which a link may compress, in place of random
+    /// bytes.
     #[serde(skip_serializing_if = "is_false", default)]
     pub repeating_payload: bool,
-    /// Multipath TCP (RFC 8684) in place of TCP.
+    /// Whether Multipath TCP (RFC 8684) is used in place of TCP.
     #[serde(skip_serializing_if = "is_false", default)]
     pub multipath: bool,
 }
@@ -123,28 +124,28 @@ const fn is_zero(number: &u8) -> bool {
     *number == 0
 }
 
-/// The fields of a plan before they were checked.
+/// Draft of a plan, whose fields have not been checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDraft {
     /// The transport protocol of the payload.
     pub transport: Transport,
-    /// Which way it goes.
+    /// Direction of the payload.
     pub direction: Direction,
-    /// Streams in each direction.
+    /// Number of streams in each direction.
     pub streams: u16,
-    /// The condition that ends the test.
+    /// Condition that ends the test.
     pub end: End,
-    /// Time at the start that is not part of the result.
+    /// Duration of the omitted start, which is not part of the result, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub omit: Duration,
-    /// Time between two samples; zero: none but the first and the last.
+    /// Time between two samples, in seconds; zero: only the first and the last sample are taken.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub interval: Duration,
-    /// The options that all streams share.
+    /// Options of all streams.
     pub options: StreamOptions,
-    /// Requests and responses in place of bulk payload. The client is then the requester.
+    /// Requests and responses in place of bulk payload, sent by the client; none: bulk payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub exchange: Option<Exchange>,
 }
@@ -164,10 +165,10 @@ impl PlanDraft {
         }
     }
 
-    /// Checks every field.
+    /// Checks all fields.
     ///
     /// # Errors
-    /// [`PlanError`] names the first field that is out of range, and the range.
+    /// [`PlanError`] names the first field that is invalid, and its range.
     pub fn check(self) -> Result<TestPlan, PlanError> {
         use PlanField::{Blocks, Bytes, Interval, Omit, Streams, Time};
         Streams.check(u64::from(self.streams), 1..=u64::from(MAX_STREAMS))?;
@@ -238,34 +239,34 @@ impl PlanDraft {
     }
 }
 
-/// A checked plan; its fields are those of [`PlanDraft`].
+/// A valid plan of a test; its fields are those of [`PlanDraft`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "PlanDraft", into = "PlanDraft")]
 pub struct TestPlan(PlanDraft);
 
 impl TestPlan {
-    /// Streams from client to server.
+    /// Number of streams from client to server.
     pub fn sending_streams(&self) -> u32 {
         if self.direction.sends() { self.streams.into() } else { 0 }
     }
 
-    /// Streams from server to client.
+    /// Number of streams from server to client.
     pub fn receiving_streams(&self) -> u32 {
         if self.direction.receives() { self.streams.into() } else { 0 }
     }
 
-    /// Streams of both directions together.
+    /// Number of streams of both directions together.
     pub fn streams_in_all(&self) -> u32 {
         self.sending_streams() + self.receiving_streams()
     }
 
-    /// Whether these are more streams than an iperf3 can have: only two linerates can do
-    /// that (docs/protocol/iperf3.md, clause 13.12).
+    /// Whether the plan has more streams than iperf3 supports; only two linerates can run it
+    /// (docs/protocol/iperf3.md, clause 13.12).
     pub fn has_many_streams(&self) -> bool {
         self.streams > IPERF3_STREAMS
     }
 
-    /// The rate asked of all streams of one direction together.
+    /// Requested rate of all streams of one direction together; none: unlimited.
     pub fn asked(&self) -> Option<BitRate> {
         self.options.rate.map(|rate| rate.times(u64::from(self.streams)))
     }

@@ -5,31 +5,31 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Samples of a host's CPUs, in the names of its kernel.
+/// CPU profile of a host: samples by function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Profile {
-    /// The origin of the samples.
+    /// Origin of the samples.
     pub source: ProfileSource,
-    /// The event that triggered samples, in the words of perf: `cpu-clock`, `cycles`.
+    /// Event that triggered the samples, by its name in perf: `cpu-clock`, `cycles`.
     pub event: String,
-    /// Samples a second of each CPU that were asked; 0: not known.
+    /// Requested samples per second and CPU; 0: not known.
     pub hertz: u32,
     /// Time in which samples were taken, in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub span: Duration,
-    /// All samples, those of idle CPUs too; of an import the weights that were shared out.
-    /// Fewer than `hertz` times `span` for each CPU: some kernels give none of CPUs that sleep,
-    /// and none was lost.
+    /// Number of samples, including those of idle CPUs; for an import the sum of the weights. Some
+    /// kernels take no samples of sleeping CPUs, so there may be fewer than `hertz` times `span`
+    /// for each CPU.
     pub samples: u64,
     /// Samples that were lost because the ring buffer of the kernel was full.
     #[serde(skip_serializing_if = "is_default")]
     pub lost: u64,
-    /// Where they were found, the most first. Those that are in no row were too few to keep.
+    /// Samples by function, the most frequent first. Rare functions are left out.
     pub rows: Vec<ProfileRow>,
-    /// Chains of calls for flame graphs, the most first; empty: none were taken, or they did
-    /// not travel.
+    /// Call chains, the most frequent first; empty: none were recorded, or they were not sent by
+    /// the peer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<FoldedStack>,
 }
@@ -38,44 +38,44 @@ pub struct Profile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileSource {
-    /// linerate, by perf_event_open(2).
+    /// linerate took the samples, by perf_event_open(2).
     #[default]
     Sampled,
-    /// Read from the text of another program: `perf report`.
+    /// The text output of another program was imported: `perf report`.
     Imported(String),
-    /// Stated in a text, e.g. a sentence in an article, without a measurement at hand.
+    /// A text states the shares, e.g. an article, without a measurement that could be imported.
     Stated(String),
 }
 
-/// Samples that were found in one place.
+/// Samples of one function.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(default)]
 pub struct ProfileRow {
-    /// The number of the CPU. None: not known.
+    /// Number of the CPU. None: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// On whose behalf the CPU ran.
+    /// Kind of task that was running.
     pub task: Task,
-    /// Whose code it ran.
+    /// Whether the CPU ran the kernel or a program.
     #[serde(skip_serializing_if = "Mode::is_kernel")]
     pub mode: Mode,
-    /// The function, without what a compiler added (`.isra.0`).
+    /// Name of the function, without suffixes that a compiler added (`.isra.0`).
     pub symbol: String,
-    /// The module or file that it is of, where it is not the kernel itself: `stmmac`,
-    /// `libc.so.6`.
+    /// Kernel module, or executable file, that contains the function: `stmmac`, `libc.so.6`. None:
+    /// the kernel itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// The nearest caller that has a meaning of its own, where the function has none
-    /// (`memcpy`, `memset`, locks); none: not known, or not needed.
+    /// For a generic function (`memcpy`, `memset`, locks): the nearest caller that is not generic;
+    /// none: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// Samples.
+    /// Number of samples in the function.
     pub count: u64,
 }
 
-/// Whose code a CPU ran.
+/// Mode of a CPU: kernel or user.
 #[derive(
     Clone,
     Copy,
@@ -92,10 +92,10 @@ pub struct ProfileRow {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// The kernel's, or a module's of it.
+    /// Kernel mode: code of the kernel or of a module.
     #[default]
     Kernel,
-    /// A program's, or a library's of it.
+    /// User mode: code of a program or library.
     User,
 }
 
@@ -106,7 +106,7 @@ impl Mode {
     }
 }
 
-/// On whose behalf a CPU ran.
+/// Kind of task that a CPU was running.
 #[derive(
     Clone,
     Copy,
@@ -123,30 +123,30 @@ impl Mode {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Not known.
+    /// The task is not known.
     #[default]
     Unknown,
-    /// linerate's own threads; with them softirqs that interrupted them.
+    /// A thread of linerate, including softirqs that interrupted it.
     Own,
-    /// Another process.
+    /// A thread of another process.
     Other,
-    /// A thread of the kernel: `ksoftirqd/0`.
+    /// A kernel thread: `ksoftirqd/0`.
     Kernel,
-    /// No task: the idle task, or a softirq that interrupted it.
+    /// The idle task, including softirqs that interrupted it.
     Idle,
 }
 
-/// A chain of calls, as flame graphs have it.
+/// A call chain in the format of flame graphs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoldedStack {
-    /// Process and functions, the outermost first, between semicolons.
+    /// Process and functions, the outermost first, separated by semicolons.
     pub frames: String,
-    /// Samples.
+    /// Number of samples with this call chain.
     pub count: u64,
 }
 
-/// Whether a function of the kernel means nothing without its caller: plain copies, sums and
-/// locks.
+/// Whether a kernel function is generic, so that only its caller shows the kind of work: copies,
+/// checksums and locks.
 pub fn is_generic(symbol: &str) -> bool {
     let plain = symbol.trim_start_matches('_');
     let plain = plain.strip_prefix("pi_").unwrap_or(plain).trim_start_matches('_');

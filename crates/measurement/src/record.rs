@@ -22,26 +22,25 @@ use crate::units::{BitRate, Timestamp};
 pub use crate::engine::ArrivalClock;
 pub use crate::stream::{DirectionIntervals, PeerStream, StreamRecord};
 
-/// Name and version of one record's JSON.
+/// Format version of the JSON of one record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RecordSchema {
-    /// The first version, in which every record was measured by a linerate; still read.
+    /// The first version, in which all records were measured by linerate; it can still be read.
     #[serde(rename = "linerate/record/1")]
     V1,
-    /// The version that is written: what a record does not know is left out.
+    /// The current version, in which unknown values are left out.
     #[serde(rename = "linerate/record/2")]
     V2,
 }
 
-/// Where the numbers of a record come from.
+/// Origin of the numbers of a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// A linerate ran the test and wrote the record.
+    /// linerate ran the test and wrote the record.
     #[default]
     Measured,
-    /// Another program ran the test, and this is what it left, in words: `the log of iperf3
-    /// 3.16`.
+    /// Another program ran the test; the text describes its output, e.g. `the log of iperf3 3.16`.
     Imported(String),
 }
 
@@ -51,130 +50,131 @@ impl Source {
     }
 }
 
-/// Name and version of the JSON of several records.
+/// Format version of the JSON of several records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RecordSetSchema {
-    /// The first version.
+    /// The first and current version.
     #[serde(rename = "linerate/records/1")]
     V1,
 }
 
-/// Tests of one other client that the server ran at the same time.
+/// Concurrent tests of another client on the same server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Neighbour {
-    /// The client; none: the server does not tell, or these are several.
+    /// Address of the client; none: the server does not report it, or these are several clients.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<IpAddr>,
-    /// How many tests.
+    /// Number of concurrent tests.
     pub tests: u32,
-    /// Payload bytes that they moved during this test, both directions together.
+    /// Payload bytes of these tests during this test, both directions together.
     pub bytes: u64,
 }
 
-/// The format of a record, and where its numbers come from.
+/// Format of a record, and origin of its numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// Name and version of this format.
+    /// Version of the format.
     pub schema: RecordSchema,
-    /// Version of the linerate that wrote it.
+    /// Version of the linerate that wrote the record.
     pub linerate: String,
-    /// Where its numbers come from.
+    /// Origin of the numbers.
     #[serde(skip_serializing_if = "Source::is_measured", default)]
     pub source: Source,
 }
 
 impl Origin {
-    /// The origin of a record that this linerate writes in the newest format.
+    /// The origin of a record that this version of linerate writes.
     pub fn new(source: Source) -> Self {
         Self { schema: RecordSchema::V2, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
     }
 }
 
-/// What the peer reported of a test at its end; empty: nothing.
+/// Report of the peer at the end of a test; empty: there is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerReport {
-    /// The counters that the peer reported at the end.
+    /// Counters of each stream at the peer.
     #[serde(rename = "peer_streams")]
     pub streams: Vec<PeerStream>,
-    /// Congestion control of the peer's TCP streams, if it told.
+    /// Congestion control of the peer's TCP streams; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[serde(rename = "peer_congestion")]
     pub congestion: Option<String>,
-    /// Tests of other clients that the server ran at the same time, if it reported them.
+    /// Concurrent tests of other clients on the server; none listed: not reported, or there were
+    /// none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
-    /// The use of the peer's workers (threads), if it reported it.
+    /// Use of the peer's worker threads; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[serde(rename = "peer_runtime")]
     pub runtime: Option<Runtime>,
-    /// Payload that the server moved in short steps of time, if it reported it.
+    /// Payload at the server in short intervals; empty: not reported.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     #[serde(rename = "peer_pulses")]
     pub pulses: Vec<Pulse>,
 }
 
-/// One test.
+/// Record of one test: plan, counters of both ends, evidence on the hosts, and result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestRecord {
-    /// The format, and where the numbers come from.
+    /// Format of the record, and origin of its numbers.
     #[serde(flatten)]
     pub origin: Origin,
-    /// Labels given by the user.
+    /// Labels that the user gave (`--tag`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub tags: BTreeMap<String, String>,
-    /// Where and when; none: not known.
+    /// Host that wrote the record, and start of the test; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub environment: Option<Environment>,
-    /// The other end; none: not known.
+    /// The peer of the test; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<Peer>,
-    /// The plan of the test.
+    /// Plan of the test.
     pub plan: TestPlan,
-    /// The streams as they were; empty: not known.
+    /// Streams with their settings in effect; empty: not known.
     pub streams: Vec<StreamRecord>,
-    /// When the test began, on this host's clock; none: not known.
+    /// Start of the test, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start: Option<Timestamp>,
-    /// This end's counters over time; the first is taken at the start. Of more streams
-    /// than an iperf3 can have only this one, that of `base` and the last are kept. Empty: not
-    /// known.
+    /// Counters of this end over time; the first sample is taken at the start. If there are more
+    /// streams than iperf3 supports, only the first, that of `base` and the last are kept. Empty:
+    /// not known.
     pub samples: Vec<Sample>,
-    /// Index of the sample from which the result counts: the end of the omitted start.
+    /// Index of the sample at the end of the omitted start, from which the result counts.
     pub base: usize,
-    /// When this end stopped sending, on the same clock; none: not known.
+    /// When this end stopped sending, on this host's clock; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stopped: Option<Timestamp>,
-    /// The intervals between the samples, for each direction.
+    /// Intervals between the samples, for each direction.
     pub intervals: Vec<DirectionIntervals>,
-    /// What the peer reported at the end.
+    /// Report of the peer at the end of the test.
     #[serde(flatten)]
     pub reported: PeerReport,
-    /// How this end's workers (threads) served the streams.
+    /// Use of this end's worker threads; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runtime: Option<Runtime>,
-    /// How its engines were chosen, if short tests before it did.
+    /// Trials of engines before the test, which chose the engines; empty: there were none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub engine_trials: Vec<EngineTrial>,
-    /// Requests that were sent at their times, by the test or beside it, in that order.
+    /// Requests that were sent at fixed times, by the test or by a probe beside it, in the order of
+    /// sending.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub probes: Vec<Probe>,
-    /// Payload that this end moved in short steps of time.
+    /// Payload at this end in short intervals.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub pulses: Vec<Pulse>,
-    /// Inventory and counters of the hosts, this one first.
+    /// Evidence on the hosts of the test, this one first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hosts: Vec<HostEvidence>,
-    /// The result of the test.
+    /// Result of the test: throughput, loss and round-trip times.
     pub outcome: Outcome,
-    /// Where everything went, and whether to believe it; none: nobody judged.
+    /// Judgement on the result; none: the record was not judged.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub judgement: Option<Judgement>,
 }
 
 impl TestRecord {
-    /// A test that another program ran, of which nothing is known yet but what was asked: an
-    /// importer puts in what its source has, and leaves out what it does not. `source` says
-    /// what that is, e.g. `the log of iperf3 3.16`.
+    /// A record of a test that another program ran, with the plan only; an importer adds what its
+    /// source contains. `source` describes it, e.g. `the log of iperf3 3.16`.
     pub fn imported(plan: TestPlan, source: impl Into<String>) -> Self {
         Self {
             origin: Origin::new(Source::Imported(source.into())),
@@ -199,13 +199,13 @@ impl TestRecord {
         }
     }
 
-    /// How long this end measured what counts, from the end of the omitted start to when it
-    /// stopped sending; none: not known.
+    /// Time that the result covers at this end: from the end of the omitted start until it stopped
+    /// sending; none: not known.
     pub fn result_span(&self) -> Option<Duration> {
         Some(self.stopped?.since(self.samples.get(self.base)?.at))
     }
 
-    /// The measurement of this end.
+    /// The measurement of this end, for output in iperf3's format.
     pub fn course(&self) -> Course<'_> {
         Course {
             plan: &self.plan,
@@ -219,39 +219,39 @@ impl TestRecord {
     }
 }
 
-/// Several records, e.g. the four rows of one `test`.
+/// A set of records, e.g. the four rows of one `linerate test`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordSet {
-    /// Name and version of this format.
+    /// Version of the format.
     pub schema: RecordSetSchema,
-    /// In the order in which they ran.
+    /// Records in the order in which the tests ran.
     pub records: Vec<TestRecord>,
-    /// With several runs of each row: their spread.
+    /// For repeated tests: spread of the rates of each row.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub summaries: Vec<RepeatSummary>,
 }
 
 impl RecordSet {
-    /// Wraps records that ran one after another.
+    /// The set of these records, which are in the order in which the tests ran.
     pub fn new(records: Vec<TestRecord>) -> Self {
         Self { schema: RecordSetSchema::V1, records, summaries: Vec::new() }
     }
 }
 
-/// Several runs of the same row.
+/// Spread of the rates of repeated runs of one row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatSummary {
     /// The repeated row, e.g. `TCP send, 3 streams`.
     pub row: String,
-    /// How many runs gave a number.
+    /// Number of runs with a rate.
     pub runs: u32,
     /// Median of the delivered rates.
     pub median: BitRate,
-    /// That of the slowest run.
+    /// Delivered rate of the slowest run.
     pub slowest: BitRate,
-    /// That of the fastest run.
+    /// Delivered rate of the fastest run.
     pub fastest: BitRate,
-    /// Why these are not runs of one thing; none: they agree.
+    /// Warning that the runs differ too much to be compared; none: they agree.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub spread: Option<Reason>,
 }

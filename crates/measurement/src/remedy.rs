@@ -17,19 +17,19 @@ pub use command::NoCommand;
 pub use cpu_mask::CpuMask;
 pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
 
-/// The remedy of a finding.
+/// Remedy of a finding: advice, and settings that follow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
-    /// Advice without a full stop.
+    /// The advice, without a full stop.
     pub sentence: String,
-    /// Settings that follow the advice, in the order in which they are to be made; empty where
-    /// no value is known.
+    /// Settings that follow the advice, in the order in which they are to be made; empty: no value
+    /// is known.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<Change>,
 }
 
 impl Remedy {
-    /// Adds a setting that follows the advice.
+    /// A copy with a further setting.
     #[must_use]
     pub fn with(mut self, change: Change) -> Self {
         self.changes.push(change);
@@ -50,8 +50,8 @@ impl From<String> for Remedy {
 }
 
 impl Display for Remedy {
-    /// The sentence, and the commands that make its changes:
-    /// `enlarge the ring: ethtool -G eth0 rx 4096`.
+    /// The advice and the shell commands of its settings: `enlarge the ring: ethtool -G eth0 rx
+    /// 4096`.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence)?;
         for (number, change) in self.changes.iter().enumerate() {
@@ -82,26 +82,26 @@ impl<'de> Deserialize<'de> for Remedy {
     }
 }
 
-/// One setting of one host, and the value that it should have.
+/// A change of one setting on one host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The host on which the setting is to be made.
     pub host: Role,
-    /// The value that it has there now, as the kernel shows it; none: not known.
+    /// Current value of the setting, as the kernel shows it; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub from: Option<String>,
-    /// The setting with its new value: the shell command that makes it.
+    /// The setting with its new value; in JSON the shell command that makes the change.
     #[serde(rename = "command")]
     pub setting: Setting,
 }
 
 impl Change {
-    /// A setting to be made on `host`.
+    /// A change of `setting` on `host`, whose current value is not known.
     pub fn new(host: &Role, setting: Setting) -> Self {
         Self { host: host.clone(), from: None, setting }
     }
 
-    /// Names the value that the setting has now.
+    /// Adds the current value of the setting.
     #[must_use]
     pub fn replacing(mut self, current: impl Display) -> Self {
         self.from = Some(current.to_string());
@@ -109,7 +109,7 @@ impl Change {
     }
 
     /// The shell command that makes the change on [`Change::host`], as root; for
-    /// [`Setting::is_option`] the option of `linerate test` that does.
+    /// [`Setting::is_option`] the option of `linerate test`.
     pub fn command(&self) -> String {
         self.setting.to_string()
     }

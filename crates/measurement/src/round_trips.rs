@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Timestamp;
 
-/// The round trips of one test, or of a part of its time.
+/// Round-trip times of a test, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrips {
-    /// Responses that arrived in time.
+    /// Number of responses that arrived in time.
     pub count: u64,
-    /// Requests whose response did not arrive in time; zero over TCP.
+    /// Number of requests whose response did not arrive in time; zero over TCP.
     pub lost: u64,
-    /// Requests that could not be sent at their times, as this end was too slow or too many waited;
-    /// none of them was sent later.
+    /// Number of requests that were not sent, because this end was too slow or too many responses
+    /// were outstanding.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub unsent: u64,
     /// Time in which requests were sent, in seconds.
@@ -24,11 +24,11 @@ pub struct RoundTrips {
     pub span: Duration,
     /// Responses per second.
     pub rate: f64,
-    /// The distribution of the round-trip times.
+    /// Distribution of the round-trip times.
     #[serde(flatten)]
     pub times: Spread,
-    /// A histogram of the round-trip times: for each bucket that is not empty its upper end in
-    /// nanoseconds, and the number of times in it.
+    /// Histogram of the round-trip times: for each bucket that is not empty, its upper limit in
+    /// nanoseconds and the number of times in it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub histogram: Vec<(u64, u64)>,
 }
@@ -41,47 +41,49 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Quantiles of times, in seconds; zeroes if there are no times.
+/// Distribution of times in seconds: minimum, mean, quantiles and maximum; all zero if there are no
+/// times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
-    /// The shortest, in seconds.
+    /// Shortest time in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub min: Duration,
-    /// Their mean, in seconds.
+    /// Mean time in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub mean: Duration,
-    /// Half of them are no longer, in seconds.
+    /// Median in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p50: Duration,
-    /// 90 of 100 are no longer, in seconds.
+    /// 90th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p90: Duration,
-    /// 99 of 100 are no longer, in seconds.
+    /// 99th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p99: Duration,
-    /// 999 of 1000 are no longer, in seconds.
+    /// 99.9th percentile in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub p999: Duration,
-    /// The longest, in seconds.
+    /// Longest time in seconds.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub max: Duration,
 }
 
 impl RoundTrips {
-    /// Round trips of which only the number of responses, of losses and the time are known.
+    /// Round trips without times: only the number of responses and of losses and the duration are
+    /// known.
     pub fn counted(count: u64, lost: u64, span: Duration) -> Self {
         let rate = if span.is_zero() { 0.0 } else { count as f64 / span.as_secs_f64() };
         Self { count, lost, span, rate, ..Self::default() }
     }
 
-    /// The round trips of probes that were sent in `span`.
+    /// Round-trip times of probes that were sent within `span`.
     pub fn from_probes(probes: &[Probe], span: Duration) -> Self {
         let times: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
         let lost = (probes.len() - times.len()) as u64;
@@ -90,7 +92,7 @@ impl RoundTrips {
 }
 
 impl Spread {
-    /// The exact quantiles of `times`.
+    /// Distribution of `times`, with exact quantiles.
     pub fn from_times(times: &[Duration]) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
@@ -112,7 +114,7 @@ impl Spread {
     }
 }
 
-/// One request that was sent by the clock, independent of earlier requests.
+/// A request that was sent at a fixed time, independent of earlier responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Probe {
     /// Time of sending, on the clock of the requester, in nanoseconds.
@@ -130,34 +132,34 @@ pub struct Probe {
 /// The round-trip times of a probe beside a test: on the idle path before it, and under its load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Loaded {
-    /// Time from one request to the next.
+    /// Time from one request to the next, in seconds.
     #[serde(rename = "every_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub every: Duration,
-    /// Round trips before the test.
+    /// Round-trip times before the test.
     pub idle: RoundTrips,
-    /// Round trips during the test, without the omitted start.
+    /// Round-trip times during the test, without the omitted start.
     pub loaded: RoundTrips,
-    /// One-way delays. None: the clocks could not be compared.
+    /// One-way delays. None: the offset of the clocks is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way: Option<OneWay>,
 }
 
-/// One-way delays, by clocks that were compared.
+/// One-way delays before and during a test.
 ///
-/// The difference of the clocks is taken from the shortest round trips, as NTP does (RFC 5905,
-/// section 8), which takes both ways for equal: what is unequal on an idle path is not seen.
+/// The offset of the clocks is estimated from the shortest round trips, as NTP does (RFC 5905,
+/// section 8), which assumes that both directions of the idle path have the same delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneWay {
-    /// Delays of requests before the test.
+    /// Delay of requests before the test.
     pub idle_there: Spread,
-    /// Delays of responses before the test.
+    /// Delay of responses before the test.
     pub idle_back: Spread,
-    /// Delays of requests during the test.
+    /// Delay of requests during the test.
     pub loaded_there: Spread,
-    /// Delays of responses during the test.
+    /// Delay of responses during the test.
     pub loaded_back: Spread,
-    /// Uncertainty of these delays in seconds: half of the shortest round trip, and the drift
+    /// Maximum error of the delays in seconds: half of the shortest round trip, plus the drift
     /// between the clocks.
     #[serde(rename = "clock_error_seconds", with = "crate::seconds")]
     #[schemars(with = "f64")]

@@ -4,7 +4,7 @@ use crate::plan::{Direction, TestPlan};
 use crate::units::group_thousands;
 
 impl TestPlan {
-    /// Transport and direction, or the kind of exchange: `TCP send`.
+    /// Title of the plan: transport and direction, or the kind of exchange: `TCP send`.
     pub fn title(&self) -> String {
         match self.exchange {
             Some(exchange) => format!("{} {}", self.transport, exchange.way),
@@ -12,12 +12,13 @@ impl TestPlan {
         }
     }
 
-    /// The title with the number of streams, if there are several: `TCP send, 3 streams`.
+    /// Title of the plan, with the number of streams if there are several: `TCP send, 3 streams`.
     pub fn row(&self) -> String {
         self.title() + &self.several_streams()
     }
 
-    /// The row of one of the plan's directions: `TCP receive (both ways), 3 streams`.
+    /// Title of one of the plan's directions, with the number of streams if there are several: `TCP
+    /// receive (both ways), 3 streams`.
     pub fn row_of_direction(&self, direction: Direction) -> String {
         let both = if self.direction == Direction::Both { " (both ways)" } else { "" };
         format!("{} {direction}{both}{}", self.transport, self.several_streams())

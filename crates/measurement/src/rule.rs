@@ -11,27 +11,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Makes [`RuleId`] from lines of `Variant = "slug" | "old name",`.
 macro_rules! rules {
     ($($rule:ident = $slug:literal $(| $old:literal)?,)*) => {
-        /// The name of a rule of analysis.
+        /// Identifier of a rule of the analysis.
         ///
-        /// People, reports and records have the slug (`udp-receive-buffer`). The oldest records
-        /// have a letter and a number instead (`U1`), which are still read.
+        /// It is written as a slug (`udp-receive-buffer`). The oldest records have a letter and a
+        /// number instead (`U1`), which can still be read.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum RuleId {
             $(#[doc = concat!("`", $slug, "`")] $rule,)*
         }
 
         impl RuleId {
-            /// Every rule, in the order of the way of a packet.
+            /// All rules, in the order of a packet's path.
             pub const ALL: &[Self] = &[$(Self::$rule),*];
 
-            /// The name that people see: kebab case, stable.
+            /// The slug of the rule: kebab case, never changed.
             pub const fn slug(self) -> &'static str {
                 match self {
                     $(Self::$rule => $slug,)*
                 }
             }
 
-            /// The name that the rule had before slugs, such as `U1`; newer rules have none.
+            /// The identifier that old records have for the rule, such as `U1`; none: the rule is
+            /// newer.
             pub const fn old_name(self) -> Option<&'static str> {
                 let names: &[&'static str] = match self {
                     $(Self::$rule => &[$($old)?],)*
@@ -171,7 +172,7 @@ impl Display for RuleId {
     }
 }
 
-/// A text that names no rule.
+/// Error of parsing a [`RuleId`]: the text is no identifier of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownRule(String);
 

@@ -4,59 +4,60 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The use of the worker threads of one end during a test.
+/// Use of the worker threads of one end during a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Runtime {
-    /// The use of each worker, by its number from 0.
+    /// Use of each worker, by its number from 0.
     pub mpus: Vec<MpuUse>,
-    /// Workers that had next to no time left (utilisation above 0.9): what was measured may
-    /// be the limit of the tool, and not of the network.
+    /// Numbers of the workers with a utilisation above 0.9: linerate may be what limits the result,
+    /// and not the network.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub saturated: Vec<u32>,
-    /// From the moment when the first stream was let go to that of the last one, in seconds.
+    /// Time from the start of the first stream to that of the last one, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_skew_seconds: Option<f64>,
-    /// From the moment when the first stream was let go to the first byte of the sender that
-    /// came last, in seconds.
+    /// Time from the start of the first stream to the first byte of the last sending stream, in
+    /// seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub first_bytes_seconds: Option<f64>,
-    /// From the worker that stopped sending first to the one that did last, in seconds.
+    /// Time from the first worker that stopped sending to the last one, in seconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub stop_skew_seconds: Option<f64>,
-    /// Reports of counters that a worker did not deliver in time.
+    /// Number of counter reports that workers did not deliver in time.
     #[serde(default)]
     pub late_reports: u64,
 }
 
-/// Where the time of one worker (a thread that runs streams) went between start and stop.
+/// Use of one worker, a thread that runs streams, between start and stop of a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MpuUse {
-    /// CPU that it was pinned to.
+    /// CPU to which the worker was pinned; none: it was not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<u32>,
-    /// How many streams it ran.
+    /// Number of streams of the worker.
     pub streams: u32,
-    /// Share of the time in which it ran, 0 to 1, without the time in which it spun: a
-    /// stream that became ready would have been run instead.
+    /// Share of the time in which the worker ran streams, 0 to 1. Time in which it spun for a
+    /// datagram to be due does not count, since another ready stream would have been run.
     #[serde(default)]
     pub utilisation: f64,
-    /// Time in which it ran streams, or looked for ready ones, in seconds.
+    /// Time in which the worker ran streams or looked for ready ones, in seconds.
     pub run_seconds: f64,
-    /// Time in which it slept because no stream was ready, in seconds.
+    /// Time in which the worker slept because no stream was ready, in seconds.
     pub idle_seconds: f64,
-    /// Time in which its streams were ready and waited for it, summed over streams, in seconds.
+    /// Time in which streams were ready and waited for the worker, summed over the streams, in
+    /// seconds.
     pub ready_wait_seconds: f64,
-    /// Part of the running in which it spun until a datagram was due, in seconds.
+    /// Part of `run_seconds` in which the worker spun until a datagram was due, in seconds.
     #[serde(default)]
     pub spun_seconds: f64,
-    /// How often it ran a stream.
+    /// How often the worker ran a stream.
     pub turns: u64,
-    /// How often it slept.
+    /// How often the worker slept.
     pub sleeps: u64,
 }
 
 impl MpuUse {
-    /// Returns the use with `utilisation` computed from its times.
+    /// A copy with `utilisation` computed from the times.
     #[must_use]
     pub fn rated(mut self) -> Self {
         let all = self.run_seconds + self.idle_seconds;
@@ -67,7 +68,7 @@ impl MpuUse {
 }
 
 impl Runtime {
-    /// The runtime of these workers, with their utilisation, and with the saturated ones listed.
+    /// The use of these workers, with their utilisation computed and the saturated ones listed.
     pub fn new(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
         let mpus: Vec<_> = mpus.into_iter().map(MpuUse::rated).collect();
         let busy = (0..).zip(&mpus).filter(|(_, mpu)| mpu.utilisation > SATURATED);
@@ -77,20 +78,20 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Whether all numbers are plausible in a report of a peer: no count is above `most`.
-    pub fn can_be(&self, most: u64) -> bool {
+    /// Whether the numbers are plausible in a report of a peer: no count is above `most`.
+    pub fn is_plausible(&self, most: u64) -> bool {
         let skews = [self.start_skew_seconds, self.first_bytes_seconds, self.stop_skew_seconds];
         self.mpus.len() <= MOST_MPUS
             && self.saturated.iter().all(|index| (*index as usize) < self.mpus.len())
             && self.saturated.len() <= self.mpus.len()
             && skews.into_iter().flatten().all(is_a_span)
             && self.late_reports <= most
-            && self.mpus.iter().all(|mpu| mpu.can_be(most))
+            && self.mpus.iter().all(|mpu| mpu.is_plausible(most))
     }
 }
 
 impl MpuUse {
-    fn can_be(&self, most: u64) -> bool {
+    fn is_plausible(&self, most: u64) -> bool {
         let spans =
             [self.run_seconds, self.idle_seconds, self.ready_wait_seconds, self.spun_seconds];
         spans.into_iter().all(is_a_span)

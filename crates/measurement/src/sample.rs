@@ -25,37 +25,37 @@ use crate::units::{BitRate, Timestamp};
 pub use counters::{CounterKind, StreamCounter, StreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};
 
-/// The memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
+/// Memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UdpSample {
-    /// Packets that the kernel dropped since the socket was opened, as it was full or they
-    /// were damaged. Datagrams that it had put together (`UDP_GRO`) count as one.
+    /// Packets that the kernel dropped since the socket was opened, because its buffer was full or
+    /// their checksum was wrong. Datagrams that were coalesced (`UDP_GRO`) count as one.
     pub drops: u64,
-    /// Bytes of memory that wait to be read, with what the kernel adds to each datagram.
+    /// Memory of the receive queue in bytes, including the kernel's overhead for each datagram.
     pub receive_queue: u64,
-    /// Bytes of memory that wait to be sent.
+    /// Memory of the send queue in bytes, including the kernel's overhead for each datagram.
     pub send_queue: u64,
 }
 
-/// One stream at one instant.
+/// Counters and socket state of one stream at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamSample {
-    /// The stream's id on the wire.
+    /// Id of the stream on the wire.
     pub id: u32,
-    /// Its counters.
+    /// Counters of the stream.
     pub counters: StreamCounters,
-    /// The state of the TCP connection (`TCP_INFO`). None: the stream is UDP.
+    /// State of the TCP connection (`TCP_INFO`). None: the stream is UDP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tcp: Option<TcpSample>,
-    /// The memory of the UDP socket. None: the stream is TCP, or the kernel does not report it.
+    /// Memory of the UDP socket. None: the stream is TCP, or the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub udp: Option<UdpSample>,
 }
 
 impl StreamSample {
-    /// Bytes that moved: acknowledged ones at a TCP sender, else those counted.
+    /// Bytes that were moved: acknowledged bytes of a TCP sender, otherwise those written or read.
     ///
-    /// What write(2) took may still lie in a socket buffer, so it is no progress.
+    /// Bytes that a TCP sender wrote may still be in the socket buffer.
     pub fn moved(&self, sender: bool) -> u64 {
         match self.tcp {
             Some(tcp) if sender => tcp.acknowledged,
@@ -63,8 +63,8 @@ impl StreamSample {
         }
     }
 
-    /// The difference to an earlier sample of the same stream. States, such as the round-trip time
-    /// or the jitter, are those of this sample.
+    /// The difference to an earlier sample of the stream. Values that do not only grow, such as the
+    /// round-trip time or the jitter, are those of this sample.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let counters = self.counters.since(&earlier.counters);
@@ -77,43 +77,43 @@ impl StreamSample {
     }
 }
 
-/// All streams at one instant.
+/// Sample of all streams at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
-    /// When, on the clock of the host that took it.
+    /// Time of the sample, on the clock of the host that took it.
     pub at: Timestamp,
-    /// Every stream, in the order of the record's streams.
+    /// Samples of the streams, in the order of the `streams` of the record.
     pub streams: Vec<StreamSample>,
 }
 
-/// The traffic of one direction at one end, between two samples.
+/// Traffic of one direction at one end, between two samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// Begin, from the start of the test.
+    /// Begin of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub from: Duration,
-    /// End, from the start of the test.
+    /// End of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
     #[schemars(with = "f64")]
     pub to: Duration,
-    /// Bytes that moved: acknowledged ones at a TCP sender, else those sent or read.
+    /// Bytes that were moved: acknowledged bytes of a TCP sender, otherwise those written or read.
     pub bytes: u64,
-    /// Their rate over the real length of the interval.
+    /// Average rate in the interval.
     pub rate: BitRate,
     /// TCP sender: segments retransmitted; else zero.
     pub retransmits: u64,
-    /// UDP receiver: change of the number of missing datagrams.
+    /// UDP receiver: change of the number of missing datagrams; negative if late ones arrived.
     pub missing: i64,
-    /// Blocks written or read; for UDP: datagrams sent or received.
+    /// Blocks written or read; UDP: datagrams sent or received.
     pub blocks: u64,
-    /// Whether it lies in the omitted start.
+    /// Whether the interval lies in the omitted start.
     pub omitted: bool,
 }
 
 impl Interval {
-    /// The interval `span` of a test that began at `start`, over `pairs` of samples of the
-    /// same streams at its two ends; `sender` says which role they have.
+    /// The interval `span` of a test that began at `start`, computed from `pairs` of samples of
+    /// each stream at its begin and end; `sender` says whether this end sends.
     pub fn over<'a>(
         pairs: impl Iterator<Item = (&'a StreamSample, &'a StreamSample)>,
         span: (Timestamp, Timestamp),

@@ -2,12 +2,12 @@
 
 use crate::record::{RecordSet, TestRecord};
 
-/// JSON Schema of [`TestRecord`].
+/// The JSON Schema of [`TestRecord`].
 pub fn record() -> serde_json::Value {
     schemars::schema_for!(TestRecord).to_value()
 }
 
-/// JSON Schema of [`RecordSet`].
+/// The JSON Schema of [`RecordSet`].
 pub fn record_set() -> serde_json::Value {
     schemars::schema_for!(RecordSet).to_value()
 }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// Writes seconds.
+/// Writes a duration as a number of seconds.
 pub(crate) fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(span.as_secs_f64())
 }
 
-/// Reads seconds; negative or endless ones are refused.
+/// Reads a number of seconds; negative and infinite numbers are an error.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {
@@ -17,7 +17,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
 }
 
-/// An optional [`Duration`] as a JSON number of seconds, or null.
+/// Serialization of an optional [`Duration`] as a JSON number of seconds, or null.
 pub(crate) mod optional {
     use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) mod optional {
     #[derive(Serialize, Deserialize)]
     struct Seconds(#[serde(with = "super")] Duration);
 
-    /// Writes seconds, or null.
+    /// Writes a duration as a number of seconds, or null.
     #[expect(clippy::ref_option, reason = "serde hands in a reference")]
     pub(crate) fn serialize<S: Serializer>(
         span: &Option<Duration>,
@@ -35,7 +35,7 @@ pub(crate) mod optional {
         span.map(Seconds).serialize(serializer)
     }
 
-    /// Reads them.
+    /// Reads a number of seconds, or null.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {

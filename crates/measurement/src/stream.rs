@@ -9,20 +9,20 @@ use crate::engine::{ArrivalClock, EngineName};
 use crate::sample::{Interval, Sample, StreamSample};
 use crate::units::{ByteSize, Timestamp};
 
-/// One stream as it really was: every setting is read back.
+/// One stream of a test, with its settings in effect, as read back from the socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamRecord {
-    /// Its id on the wire.
+    /// Id of the stream on the wire.
     pub id: u32,
-    /// Whether this end sends on it.
+    /// Whether this end sends.
     pub sender: bool,
-    /// File descriptor of its socket in this process; none: not known.
+    /// File descriptor of the socket in this process; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub socket: Option<u32>,
-    /// Our address; none: not known.
+    /// Local address and port; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub local: Option<SocketAddr>,
-    /// The peer's address; none: not known.
+    /// Address and port of the peer; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub peer: Option<SocketAddr>,
     /// Bytes per write, or payload bytes per datagram.
@@ -33,28 +33,29 @@ pub struct StreamRecord {
     /// Receive buffer in effect (`SO_RCVBUF`); none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receive_buffer: Option<ByteSize>,
-    /// TCP: segment size in effect (`TCP_MAXSEG`).
+    /// TCP: maximum segment size in effect, in bytes (`TCP_MAXSEG`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mss: Option<u32>,
-    /// TCP: congestion control in effect.
+    /// TCP: congestion control in effect (`TCP_CONGESTION`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion: Option<String>,
-    /// UDP receiver: which clock gave the arrival times that jitter is made of.
+    /// UDP receiver: clock of the arrival times from which the jitter is computed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrivals: Option<ArrivalClock>,
-    /// Engine that moved the payload; none: not known.
+    /// Engine that sent or received the payload; none: not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub engine: Option<EngineName>,
-    /// Worker (thread) that ran it, from 0: its place in `runtime.mpus`; none: not known.
+    /// Number of the worker thread that ran the stream, from 0: its index in `runtime.mpus`; none:
+    /// not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub worker: Option<u32>,
-    /// CPU that the worker was pinned to.
+    /// CPU to which the worker was pinned; none: it was not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<u32>,
 }
 
 impl StreamRecord {
-    /// A stream of which only its id, its direction and the length of its blocks are known.
+    /// A stream of which only id, direction and block length are known.
     pub fn imported(id: u32, sender: bool, block: ByteSize) -> Self {
         Self {
             id,
@@ -75,47 +76,49 @@ impl StreamRecord {
     }
 }
 
-/// The counters of one stream that the peer reports at the end.
+/// Counters of one stream that the peer reported at the end of a test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerStream {
-    /// Its id on the wire.
+    /// Id of the stream on the wire.
     pub id: u32,
     /// Payload bytes that the peer sent or received, without the omitted start.
     pub bytes: u64,
-    /// Length of the peer's measurement in seconds; zero if it did not report it.
+    /// Duration of the peer's measurement in seconds; zero: not reported.
     pub seconds: f64,
-    /// Segments retransmitted; none if the peer does not send or does not report it.
+    /// TCP sender: retransmitted segments; none: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmits: Option<u64>,
-    /// UDP: last sequence number sent or highest received, from the very start.
+    /// UDP: last sequence number sent, or highest received, including the omitted start.
     pub datagrams: u64,
-    /// UDP: part of them in the omitted start; none if the peer is too old to report it.
+    /// UDP: the value of `datagrams` at the end of the omitted start; none: the peer is too old to
+    /// report it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub omitted_datagrams: Option<u64>,
-    /// UDP: datagrams that the peer missed, from the very start.
+    /// UDP receiver: missing datagrams, including the omitted start.
     pub lost: u64,
-    /// UDP: part of them in the omitted start; none if the peer is too old to report it.
+    /// UDP receiver: missing datagrams of the omitted start; none: the peer is too old to report
+    /// them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub omitted_lost: Option<u64>,
-    /// UDP: jitter in seconds.
+    /// UDP receiver: interarrival jitter in seconds (RFC 3550).
     pub jitter_seconds: f64,
     /// Counters that only a linerate reports, without the omitted start.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub counted: Option<StreamSample>,
 }
 
-/// This end's intervals of one direction.
+/// Intervals of one direction at this end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionIntervals {
     /// Whether this end sends.
     pub sender: bool,
-    /// In order of time.
+    /// Intervals in the order of time.
     pub intervals: Vec<Interval>,
 }
 
 impl DirectionIntervals {
     /// The intervals between each of `samples` and the next one, for the directions of `streams`;
-    /// those before `base` are omitted ones.
+    /// those before the sample `base` are in the omitted start.
     pub fn between(streams: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<Self> {
         let mut directions = Self::none_yet(streams);
         for (index, pair) in samples.windows(2).enumerate() {
@@ -127,14 +130,14 @@ impl DirectionIntervals {
         directions
     }
 
-    /// The directions that `streams` have, without intervals.
+    /// An entry for each direction of `streams`, without intervals.
     pub fn none_yet(streams: &[StreamRecord]) -> Vec<Self> {
         let takes_part = |sender| streams.iter().any(|stream| stream.sender == sender);
         let directions = [true, false].into_iter().filter(|sender| takes_part(*sender));
         directions.map(|sender| Self { sender, intervals: Vec::new() }).collect()
     }
 
-    /// Adds what lies between two samples of a test that began at `start`.
+    /// Adds the interval between two samples of a test that began at `start`.
     pub fn add(
         &mut self,
         streams: &[StreamRecord],

@@ -24,25 +24,25 @@ impl fmt::Display for Transport {
     }
 }
 
-/// Which way the payload goes, seen from the client.
+/// Direction of the payload, as seen from the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Client to server.
+    /// From the client to the server.
     Send,
-    /// Server to client (iperf3's reverse).
+    /// From the server to the client (`--reverse` of iperf3).
     Receive,
-    /// Both at once (iperf3's bidirectional).
+    /// Both directions at the same time (`--bidir` of iperf3).
     Both,
 }
 
 impl Direction {
-    /// Whether the client sends.
+    /// Whether the client sends payload.
     pub const fn sends(self) -> bool {
         matches!(self, Self::Send | Self::Both)
     }
 
-    /// Whether the client receives.
+    /// Whether the client receives payload.
     pub const fn receives(self) -> bool {
         matches!(self, Self::Receive | Self::Both)
     }

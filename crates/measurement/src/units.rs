@@ -23,7 +23,7 @@ impl BitRate {
         Self(bits)
     }
 
-    /// The rate at which `bytes` move in `span`; zero if the span is empty.
+    /// The average rate of `bytes` in the time `span`; zero if the time is zero.
     pub fn average(bytes: u64, span: Duration) -> Self {
         let nanos = span.as_nanos();
         if nanos == 0 {
@@ -33,18 +33,18 @@ impl BitRate {
         Self(u64::try_from(bits).unwrap_or(u64::MAX))
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// This rate `count` times, e.g. of one stream for all of them.
+    /// The rate of `count` streams that have this rate each.
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
 
-    /// How long `bytes` take at this rate; zero at rate zero (unlimited).
+    /// The time that `bytes` take at this rate; zero if the rate is zero (unlimited).
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::ZERO;
@@ -53,7 +53,7 @@ impl BitRate {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// All digits, e.g. `100,000,000 bit/s`: what was understood of a suffix.
+    /// The rate with all digits, e.g. `100,000,000 bit/s`, to show how a suffix was understood.
     pub fn expanded(self) -> String {
         format!("{} bit/s", group_thousands(self.0))
     }
@@ -86,17 +86,17 @@ impl FromStr for BitRate {
 pub struct ByteSize(u64);
 
 impl ByteSize {
-    /// `bytes` bytes.
+    /// A size of `bytes` bytes.
     pub const fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Bytes.
+    /// The size in bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
 
-    /// All digits, e.g. `131,072 bytes`: what was understood of a suffix.
+    /// The size with all digits, e.g. `131,072 bytes`, to show how a suffix was understood.
     pub fn expanded(self) -> String {
         let unit = if self.0 == 1 { "byte" } else { "bytes" };
         format!("{} {unit}", group_thousands(self.0))
@@ -146,14 +146,14 @@ impl Timestamp {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The instant `span` later.
+    /// The instant that is `span` later.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
     }
 }
 
-/// A duration as people type it: `10`, `10s`, `500ms`, `2m`, `1h`.
+/// Parses a duration: `10`, `10s`, `500ms`, `2m`, `1h`.
 ///
 /// # Errors
 /// [`UnitError`] if the text is not a number with one of these suffixes.
@@ -170,7 +170,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| UnitError::duration(text))
 }
 
-/// A duration as people read it: `10s`, `500ms`, `1.25s`.
+/// Formats a duration: `10s`, `500ms`, `1.25s`.
 pub fn show_duration(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if seconds >= 1.0 || span.is_zero() {
@@ -182,7 +182,7 @@ pub fn show_duration(span: Duration) -> String {
     }
 }
 
-/// Text that is no quantity of the expected kind.
+/// Error of parsing a quantity: the text is not one of the expected unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -215,7 +215,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Digits in groups of three: `131,072`.
+/// Formats a number with its digits in groups of three: `131,072`.
 pub fn group_thousands(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

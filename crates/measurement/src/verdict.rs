@@ -13,71 +13,73 @@ use crate::rule::RuleId;
 use crate::transport::Direction;
 use crate::units::BitRate;
 
-/// The verdict on a test: what limits it, and what to change.
+/// Verdict on a test: what limited it, and what to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The conclusion.
+    /// Whether a limit was found.
     pub conclusion: Conclusion,
-    /// One sentence.
+    /// The verdict in one sentence.
     pub sentence: String,
-    /// The evidence for it, the headline's first where something limits; at most three more.
+    /// Findings that support the verdict; if something limits, its finding comes first. At most
+    /// three more follow.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub findings: Vec<Finding>,
-    /// The one measurement that would decide, where this evidence does not.
+    /// The measurement that would decide, if the evidence does not.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub would_decide: Option<String>,
 }
 
-/// The conclusion of a verdict.
+/// Whether the evidence shows what limited a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
-    /// All that was asked was sent and arrived: nothing limited it.
+    /// Everything that was requested was sent and delivered: nothing limited the test.
     Delivered,
-    /// The first finding is what limits.
+    /// The first finding is the limit.
     Limited,
-    /// This evidence does not decide it.
+    /// The evidence does not show what limited the test.
     Undecided,
 }
 
-/// One thing that limits, could limit, or is to be known.
+/// Something that limits the test, could limit it, or would do so under other conditions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The rule that found it, e.g. `udp-receive-buffer`; `linerate explain` has its page.
+    /// The rule that found it, e.g. `udp-receive-buffer`; `linerate explain` prints its manual
+    /// page.
     pub rule: RuleId,
-    /// How sure that is.
+    /// Certainty that the finding limits the test.
     pub certainty: Certainty,
-    /// How much of what is missing it explains, from 0 to 1, by the arithmetic of its rule.
+    /// Part of the missing rate that the finding explains, from 0 to 1, as computed by its rule.
     pub share: f64,
-    /// On which host; none: between them.
+    /// Host of the finding; none: the path between the hosts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<Role>,
-    /// In which direction; none: in each.
+    /// Direction of the finding; none: all directions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub direction: Option<Direction>,
-    /// The limit, as a sentence without a full stop.
+    /// The finding, without a full stop.
     pub text: String,
-    /// The evidence: counters, settings and their values.
+    /// Evidence for the finding: counters and settings with their values.
     pub evidence: Vec<String>,
-    /// The change that removes the limit.
+    /// Remedy of the finding.
     pub remedy: Remedy,
 }
 
-/// How sure it is that a finding limits.
+/// Certainty that a finding limits the test.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
-    /// To be known; it would limit at another rate, or costs little.
+    /// Information: it would limit at another rate, or costs little.
     Note,
-    /// It could be what limits; the evidence does not show that it is.
+    /// It could limit the test, but the evidence does not show that it does.
     Candidate,
-    /// The evidence shows that it limits.
+    /// The evidence shows that it limits the test.
     Limit,
 }
 
-/// A kind of work of CPUs.
+/// Kind of work on which CPU time is spent.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -90,41 +92,41 @@ pub enum Work {
     CopyIterator,
     /// Copies within the kernel: `memcpy`, `memset`, pages, bounce buffers.
     CopyMemory,
-    /// Checks beside copies: hardened usercopy, bounds of iterators.
+    /// Checks of copies: hardened usercopy, bounds of iterators.
     CopyChecks,
-    /// Internet checksums.
+    /// Computation of Internet checksums (RFC 1071).
     Checksum,
-    /// Packets and pages made and given back.
+    /// Allocation and release of packets (`sk_buff`) and pages.
     Allocation,
-    /// Into the kernel and out of it.
+    /// Entry into system calls and return from them.
     SystemCall,
-    /// Waiting for sockets, waking who waits.
+    /// Waiting for sockets, and waking threads that wait.
     Wakeup,
-    /// Receiving up to the socket: softirq, NAPI, GRO, IP, TCP, UDP.
+    /// Receive path up to the socket: softirq, NAPI, GRO, IP, TCP, UDP.
     Receive,
-    /// Sending: TCP, UDP, IP, queueing disciplines; and the sockets' own work.
+    /// Transmit path: sockets, TCP, UDP, IP, queueing disciplines.
     Transmit,
-    /// Drivers, and keeping memory coherent for their devices.
+    /// Drivers of network devices, including DMA mapping and cache maintenance.
     Driver,
-    /// BPF, security modules, netfilter, tracing.
+    /// Packet filters and hooks: BPF, security modules, netfilter, tracing.
     Filters,
-    /// Waiting for locks that others hold.
+    /// Waiting for contended locks.
     Locking,
-    /// Scheduler, timers and clocks; locks that were free, and the moment in which interrupts
-    /// become possible again: a sample that was due before is taken there.
+    /// Scheduler, timers and clocks; also uncontended locks and the end of sections without
+    /// interrupts, where a delayed sample is taken.
     Scheduler,
-    /// Instructions that a trap handler executes: misaligned accesses.
+    /// Emulation of instructions by a trap handler: misaligned accesses.
     TrapEmulation,
-    /// Programs themselves.
+    /// Code of programs in user mode.
     User,
-    /// Nothing.
+    /// Idle: no work.
     Idle,
-    /// Functions that no table knows.
+    /// Functions that are not classified.
     Other,
 }
 
 impl Work {
-    /// Whether it moves bytes in memory.
+    /// Whether the work copies bytes in memory.
     pub const fn is_copy(self) -> bool {
         matches!(self, Self::CopyUser | Self::CopyIterator | Self::CopyMemory | Self::CopyChecks)
     }
@@ -155,57 +157,56 @@ impl Display for Work {
     }
 }
 
-/// Where the CPU time of a host went.
+/// CPU time of a host by kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
-    /// The host.
+    /// Host of the profile.
     pub host: Role,
-    /// The origin of the samples.
+    /// Origin of the samples.
     pub source: ProfileSource,
-    /// Samples that were not idle.
+    /// Number of samples that were not idle.
     pub samples: u64,
-    /// Share of those that a table knows, from 0 to 1.
+    /// Share of these samples whose function is classified, from 0 to 1.
     pub labelled: f64,
-    /// The work of all busy CPUs together.
+    /// Cost of each kind of work, over all busy CPUs.
     pub work: BTreeMap<Work, Cost>,
-    /// The work of each CPU; empty: not reported.
+    /// CPU time of each CPU by kind of work; empty: not reported.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub cpus: Vec<CpuWork>,
-    /// The rates that would be reached if some work cost nothing; empty: the rate is not known, or
-    /// no CPU was full.
+    /// Estimated rates if some work cost nothing; empty: the rate is not known, or no CPU was fully
+    /// used.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub what_if: Vec<WhatIf>,
 }
 
-/// The cost of one kind of work.
+/// Cost of one kind of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Share of the time in which CPUs were not idle, from 0 to 1.
     pub share: f64,
-    /// CPU time in nanoseconds for each 1,024 bytes of payload; none: what was moved, or the
-    /// time, is not known.
+    /// CPU time per KiB of payload, in nanoseconds; none: the amount or the time is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nanos_per_kib: Option<f64>,
 }
 
-/// The work of one CPU.
+/// CPU time of one CPU by kind of work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuWork {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: u32,
-    /// Share of its time in which it was not idle, from 0 to 1.
+    /// Share of the time in which the CPU was not idle, from 0 to 1.
     pub busy: f64,
-    /// Its work as shares of its busy time.
+    /// Share of each kind of work in the busy time, from 0 to 1.
     pub work: BTreeMap<Work, f64>,
 }
 
-/// The rate that would be reached if some work cost nothing (Amdahl's law).
+/// Estimated rate if some work cost nothing (Amdahl's law).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
-    /// Which work, in words: `copies to and from processes`.
+    /// The work in words: `copies to and from processes`.
     pub without: String,
-    /// The rate that was measured.
+    /// Rate that the test reached.
     pub from: BitRate,
-    /// At most so much, where that CPU is what limits.
+    /// Estimated rate: an upper bound, if this CPU is what limits.
     pub at_most: BitRate,
 }

@@ -30,11 +30,12 @@ pub use results::{ClockReading, PeerEvidence, Results, ServerOutput, StreamResul
 pub use server::{Phase as ServerPhase, Server, ServerEvent};
 pub use state::State;
 
-/// The port of the control connection and of the streams (clause 2.1).
+/// The port on which iperf3 servers listen by default, for the control connection and the streams
+/// (clause 2.1).
 pub const DEFAULT_PORT: u16 = 5201;
 
-/// The id of the stream that was opened as number `index`, from 0: iperf3
-/// numbers 1, 3, 4, 5, … (clause 7.6).
+/// The id on the wire of the stream that was opened as number `index`, from 0: iperf3 numbers
+/// streams 1, 3, 4, 5, … (clause 7.6).
 pub const fn stream_id(index: u32) -> u32 {
     if index == 0 { 1 } else { index + 2 }
 }

@@ -2,22 +2,22 @@
 
 use std::io::{self, Write};
 
-/// How a cell stands out on a terminal.
+/// Emphasis of a cell on a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Emphasis {
-    /// Not at all.
+    /// Normal text.
     #[default]
     None,
-    /// The headline.
+    /// Bold, for the main result.
     Strong,
-    /// Less important than the rest.
+    /// Faint, for what is less important than the rest.
     Faint,
-    /// Worth a doubt.
+    /// Yellow, for a value that may be wrong or that shows a problem.
     Warning,
 }
 
 impl Emphasis {
-    /// Escape sequence to begin it (ECMA-48, SGR).
+    /// Escape sequence that starts the emphasis (ECMA-48, SGR).
     const fn begin(self) -> &'static str {
         match self {
             Self::None => "",
@@ -32,7 +32,7 @@ impl Emphasis {
     }
 }
 
-/// One piece of text.
+/// A cell of a table: text with emphasis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -40,7 +40,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text with emphasis.
+    /// A cell with this text and emphasis.
     pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
         let text = text.into();
         // Nothing cannot stand out.
@@ -59,27 +59,28 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Rows of cells; the first column is aligned to the left, the others to the right.
+/// A table of text; the first column is aligned to the left, the others to the right.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     rows: Vec<Vec<Cell>>,
 }
 
 impl Columns {
-    /// Adds a row. Columns that are empty in every row are left out.
+    /// Adds a row; the first one is the head. Columns that are empty in all rows below it are not
+    /// printed.
     pub fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
 
-    /// Whether there is more than the head.
+    /// Whether there are rows besides the head.
     pub const fn has_rows(&self) -> bool {
         self.rows.len() > 1
     }
 
-    /// Writes all rows, each line behind `indent` spaces.
+    /// Writes all rows, each line after `indent` spaces.
     ///
     /// # Errors
-    /// Errors of writing to `out`.
+    /// An error of writing to `out`.
     pub fn write(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
         let widths = self.widths();
         for row in &self.rows {
@@ -93,7 +94,7 @@ impl Columns {
         Ok(())
     }
 
-    /// The width of each column; 0: nothing below its head.
+    /// Width of each column; 0: all of its cells below the head are empty.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |row: &Vec<Cell>, column| row.get(column).map_or(0, Cell::width);

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use crate::{host, terminal, verdict};
 
-/// Writes what would limit a host.
+/// Writes findings on what would limit tests of a host, and what could not be read, for people.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write(
     inventory: &Inventory,
     findings: &[Finding],
@@ -26,10 +26,11 @@ pub fn write(
     host::write_gaps(gaps, out)
 }
 
-/// The same as one object.
+/// Writes findings on what would limit tests of a host, its inventory, and what could not be
+/// read, as one JSON object.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_json(
     inventory: &Inventory,
     findings: &[Finding],
@@ -43,10 +44,10 @@ pub fn write_json(
     writeln!(out)
 }
 
-/// Writes the table of tests and what limited each, with all of the evidence.
+/// Writes the table of tests, and the verdict on each with its whole evidence.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_records(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     terminal::write_measured(records, out)?;
     for record in &records.records {

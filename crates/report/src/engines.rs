@@ -3,7 +3,8 @@
 use measurement::engine::{EngineName, EngineTrial, RECVMMSG, SENDMMSG};
 use measurement::{Direction, DirectionOutcome, EngineUse, TestRecord, Transport};
 
-/// Which ran where others had been asked for.
+/// Notes on engines: which one replaced a requested engine, and which one was chosen without a
+/// request.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     record.outcome.directions.iter().flat_map(|outcome| notes_on(record, outcome)).collect()
 }
@@ -36,7 +37,8 @@ fn notes_on(record: &TestRecord, outcome: &DirectionOutcome) -> Vec<String> {
     notes
 }
 
-/// What ran though nobody asked for it, why, and what to say against it.
+/// Note on an engine that was chosen without a request, with the reason and the option that
+/// prevents it.
 fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<String> {
     let chosen = |engine: Option<&EngineUse>, verb| {
         engine.and_then(|one| Some((format!("{verb} by {}", one.name), one.because.clone()?)))
@@ -51,7 +53,7 @@ fn unasked(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<Stri
     ))
 }
 
-/// Why jitter is not available.
+/// Reason why there is no jitter.
 fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Option<String> {
     let why = |engine: Option<&EngineUse>, verb: &str, time: &str| {
         let name = &engine.filter(|engine| engine.name.may_be_batched())?.name;
@@ -66,7 +68,7 @@ fn lack_of_jitter(send: Option<&EngineUse>, receive: Option<&EngineUse>) -> Opti
     why.map(|why| format!("no jitter: {why}"))
 }
 
-/// Why the `chosen` engines ran: what their best trial reached, and what the first one did.
+/// Reason for the `chosen` engines: the rate of their best trial, and that of the first trial.
 fn choice(trials: &[EngineTrial], chosen: &[EngineName]) -> Option<String> {
     let reached = |trial: &&EngineTrial| trial.delivered;
     let own = trials.iter().filter(|trial| trial.engines == chosen);

@@ -16,34 +16,35 @@ pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use table::Table;
 
-/// A format in which records are written.
+/// An output format for records of tests.
 pub trait Export: Sync {
-    /// The format's name on the command line, e.g. `json`.
+    /// Name of the format on the command line, e.g. `json`.
     fn name(&self) -> &'static str;
 
-    /// A few words on what it shows, for `--help`.
+    /// Short description of the format for `--help`.
     fn summary(&self) -> &'static str;
 
-    /// Whether people or programs read it.
+    /// Whether the format is for people or for programs.
     fn audience(&self) -> Audience;
 
-    /// Writes `records` whole, with a newline at the end.
+    /// Writes `records` completely, with a newline at the end.
     ///
     /// # Errors
-    /// Errors of writing to `out`.
+    /// An error of writing to `out`.
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// The kind of reader that a format is meant for.
+/// Kind of reader for which a format is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// People at a terminal: it may have colours, and remarks may stand around it.
+    /// People at a terminal: the output may have colours, and other messages may be printed around
+    /// it.
     People,
-    /// Programs: nothing but the records stands in the output.
+    /// Programs: nothing but the records is written to standard output.
     Programs,
 }
 
-/// The format of this name.
+/// The format with this name; none: there is no such format.
 pub fn by_name(name: &str) -> Option<&'static dyn Export> {
     ALL.into_iter().find(|format| format.name() == name)
 }

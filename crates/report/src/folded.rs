@@ -5,10 +5,11 @@ use std::io::{self, Write};
 
 use measurement::{Profile, ProfileRow};
 
-/// Writes the stacks of a profile; one that has none gives a line for each row.
+/// Writes the call chains of a profile as folded stacks, the input format of flame graphs: one line
+/// each, `frame;frame;frame count`. A profile without call chains gives a line for each row.
 ///
 /// # Errors
-/// Errors of writing to `out`.
+/// An error of writing to `out`.
 pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     for stack in &profile.stacks {
         writeln!(out, "{} {}", stack.frames, stack.count)?;

@@ -6,17 +6,18 @@ use measurement::{Attribution, Work};
 
 use crate::verdict::write_attribution;
 
-/// Writes what limits in a sentence, and all kinds of work below it.
+/// Writes which kind of work limits, in a sentence, and then the CPU time of all kinds of work.
 ///
 /// # Errors
-/// Errors of writing to `out`.
+/// An error of writing to `out`.
 pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", sentence(attribution))?;
     write_attribution(attribution, out)
 }
 
-/// `copying limits: 73 % of the busy time`, and what would limit after it. A profile does not
-/// tell whether its CPU was full, so that the reader has to.
+/// A sentence on the kind of work that takes most CPU time, and on the one that would follow:
+/// `copying limits: 73 % of the busy time`. A profile does not show whether its CPU was fully used,
+/// so the sentence leaves that open.
 pub fn sentence(attribution: &Attribution) -> String {
     let Some(first) = Group::largest(attribution) else {
         return "what limits is not known: no table knows a function of this text".to_owned();
@@ -45,8 +46,8 @@ impl Group {
         groups.max_by(|a, b| a.share(attribution).total_cmp(&b.share(attribution)))
     }
 
-    /// Of copies those of processes can be made faster first; a driver's or a protocol's are
-    /// there for other reasons.
+    /// The part that can be improved first: copies to and from processes, before those within
+    /// drivers and protocols.
     fn to_improve(self, attribution: &Attribution) -> Self {
         let of_processes = Self::CopiesOfProcesses;
         let has_some = self == Self::Copies && of_processes.share(attribution) > 0.0;
@@ -76,7 +77,7 @@ impl Group {
     }
 }
 
-/// The largest kind of work that remains, and its share of what remains.
+/// The largest kind of work that remains without a group, and its share of the remaining time.
 fn next(attribution: &Attribution, gone: Group) -> Option<(Work, f64)> {
     let rest = 1.0 - gone.share(attribution);
     let others = attribution.work.iter().filter(|(work, _)| is_known(**work) && !gone.has(**work));
@@ -95,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    fn told(work: &[(Work, f64)]) -> String {
+    fn sentence_for(work: &[(Work, f64)]) -> String {
         let cost = |share| Cost { share, nanos_per_kib: None };
         sentence(&Attribution {
             host: Role::Here,
@@ -112,7 +113,7 @@ mod tests {
     fn copies_count_together_and_those_of_processes_go_first() {
         let work = [(Work::CopyUser, 0.33), (Work::CopyMemory, 0.40), (Work::Other, 0.27)];
         assert_eq!(
-            told(&work),
+            sentence_for(&work),
             "copying limits: 73 % of the busy time; without copies to and from processes: copy \
              within the kernel, 60 % of the rest (if the CPU was full)"
         );
@@ -121,8 +122,8 @@ mod tests {
     #[test]
     fn what_is_not_known_is_no_headline() {
         let work = [(Work::Other, 0.6), (Work::Driver, 0.3), (Work::Receive, 0.1)];
-        let sentence = told(&work);
+        let sentence = sentence_for(&work);
         assert!(sentence.starts_with("driver limits: 30 % of the busy time; without driver: "));
-        assert!(told(&[(Work::Other, 1.0)]).contains("not known"), "{sentence}");
+        assert!(sentence_for(&[(Work::Other, 1.0)]).contains("not known"), "{sentence}");
     }
 }

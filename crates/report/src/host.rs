@@ -12,20 +12,21 @@ use crate::columns::{Cell, Columns, Emphasis};
 mod interfaces;
 mod settings;
 
-/// Writes one object: the inventory as it is, and what could not be read.
+/// Writes the inventory of a host, and what could not be read, as one JSON object.
 ///
 /// # Errors
-/// Errors of writing to `out`.
+/// An error of writing to `out`.
 pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
     let object = json!({ "schema": SCHEMA, "inventory": inventory, "gaps": gaps });
     serde_json::to_writer_pretty(&mut *out, &object)?;
     writeln!(out)
 }
 
-/// Writes what a reader wants to know of a host first.
+/// Writes the inventory of a host for people: the parts that matter for network performance, and
+/// what could not be read.
 ///
 /// # Errors
-/// Errors of writing to `out`.
+/// An error of writing to `out`.
 pub fn write(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", heading(inventory))?;
     write_columns(&cpus(&inventory.cpus), out)?;
@@ -129,15 +130,15 @@ fn irqs(irqs: &[Irq]) -> Columns {
     columns
 }
 
-/// The CPUs that an interrupt came to most often.
+/// The CPUs that took most interrupts of an IRQ.
 fn went_to(irq: &Irq) -> String {
     let mut counts: Vec<_> = irq.counts.iter().filter(|(_, count)| **count > 0).collect();
     counts.sort_by_key(|(cpu, count)| (std::cmp::Reverse(**count), **cpu));
     let more = counts.len().saturating_sub(MOST_CPUS);
-    let told = counts.iter().take(MOST_CPUS);
-    let told = told.map(|(cpu, count)| format!("CPU {cpu}: {}", group_thousands(**count)));
+    let shown = counts.iter().take(MOST_CPUS);
+    let shown = shown.map(|(cpu, count)| format!("CPU {cpu}: {}", group_thousands(**count)));
     let more = (more > 0).then(|| format!("{more} more"));
-    told.chain(more).collect::<Vec<_>>().join(", ")
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 fn routes(routes: &[Route]) -> Columns {

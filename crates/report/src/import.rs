@@ -19,65 +19,66 @@ use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
 use self::record::{Record, RecordError};
 
-/// A format that can be read.
+/// A format of files that can be imported.
 pub trait Import: Sync {
-    /// The format's name, as in "it is no ...".
+    /// Name of the format for error messages, e.g. `output of perf script`.
     fn name(&self) -> &'static str;
 
-    /// The kind of data that a text in this format holds.
+    /// Kind of data that texts in this format contain.
     fn content(&self) -> Content;
 
-    /// Whether `bytes` begin like this format; it is asked in the order of [`ALL`].
+    /// Whether a file that starts with `bytes` may have this format; the formats are tried in the
+    /// order of [`ALL`].
     fn recognises(&self, bytes: &[u8]) -> bool;
 
-    /// Reads the whole.
+    /// Parses a whole file.
     ///
     /// # Errors
-    /// [`ImportError::Record`] for a record that cannot be read, [`ImportError::Unrecognised`] for a
-    /// text without a sample.
+    /// [`ImportError::Record`] for a record that cannot be parsed, [`ImportError::Unrecognised`]
+    /// for a text without any sample.
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError>;
 }
 
-/// A kind of data.
+/// Kind of data that a format contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Records of tests.
     Records,
-    /// Samples of CPUs.
+    /// A CPU profile.
     Profile,
 }
 
-/// Imported data.
+/// Content of an imported file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Imported {
-    /// Records of tests.
+    /// Records of tests, at least one.
     Records(RecordSet),
-    /// Samples of CPUs.
+    /// A CPU profile.
     Profile(Profile),
 }
 
-/// Why nothing could be imported.
+/// Reason for which a file cannot be imported.
 #[derive(Debug)]
 pub enum ImportError {
-    /// The reader failed.
+    /// The input could not be read.
     Read(io::Error),
-    /// There are more than [`MOST_BYTES`].
+    /// The input is longer than [`MOST_BYTES`].
     TooLong,
-    /// No importer recognises the text.
+    /// No importer recognises the input.
     Unrecognised,
-    /// It is a record that cannot be read.
+    /// The input is a record that cannot be parsed.
     Record(RecordError),
 }
 
-/// The importer that recognises `bytes`.
+/// The importer for input that starts with `bytes`.
 ///
 /// # Errors
-/// [`ImportError::Unrecognised`] if none does.
+/// [`ImportError::Unrecognised`] if no importer recognises it.
 pub fn importer(bytes: &[u8]) -> Result<&'static dyn Import, ImportError> {
     ALL.into_iter().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
 }
 
-/// Takes all bytes of `reader`, but not more than any text of linerate or perf has to have.
+/// Reads all of `reader`, up to the longest input that is accepted.
 ///
 /// # Errors
 /// [`ImportError::TooLong`] beyond [`MOST_BYTES`], [`ImportError::Read`] if the reader fails.
@@ -120,10 +121,10 @@ fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
     profile.map(Imported::Profile).ok_or(ImportError::Unrecognised)
 }
 
-/// All formats that can be read, in the order in which they are tried.
+/// All input formats, in the order in which they are tried.
 pub const ALL: [&dyn Import; 4] = [&Record, &PerfTable, &PerfScript, &Folded];
 
-/// The record of 100,000 streams is shorter.
+/// The longest input that is accepted, in bytes; the record of 100,000 streams is shorter.
 pub const MOST_BYTES: u64 = 512 << 20;
 
 /// Longer than the comments above a table of perf.

@@ -36,9 +36,9 @@ pub const VERSION: &str = concat!("iperf 3.21 (linerate ", env!("CARGO_PKG_VERSI
 /// The end of the control connection that reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The end that requested the test.
+    /// The client, which requested the test.
     Client,
-    /// The end that accepted the test.
+    /// The server, which accepted the test.
     Server,
 }
 
@@ -63,7 +63,7 @@ pub struct Contact<'a> {
 
 /// The results that the peer sent at the end of a test.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PeerWord<'a> {
+pub struct PeerResults<'a> {
     /// Results of each stream; empty: the peer sent none.
     pub streams: &'a [PeerStream],
     /// CPU use of the peer; none: not sent.
@@ -74,8 +74,8 @@ pub struct PeerWord<'a> {
 
 /// The output of a server, which it sends to a client with `--get-server-output`.
 #[derive(Clone, Copy, Debug)]
-pub enum ServerSaid<'a> {
-    /// Lines of text.
+pub enum ServerOutput<'a> {
+    /// Lines of text, as the server prints them without `--json`.
     Text(&'a str),
     /// The JSON object, of a server with `--json`.
     Json(&'a serde_json::Value),

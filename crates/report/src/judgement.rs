@@ -6,7 +6,7 @@ use measurement::{DirectionAccount, Ledger, Reason, Stamp, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
 
-/// The stamp of a record, as a cell of the table; empty if it was not judged.
+/// The stamp of a record as a cell of the table; empty if the record was not judged.
 pub(crate) fn stamp(record: &TestRecord) -> Cell {
     let Some(judgement) = &record.judgement else { return Cell::default() };
     let emphasis = match judgement.stamp {
@@ -16,19 +16,19 @@ pub(crate) fn stamp(record: &TestRecord) -> Cell {
     Cell::new(judgement.stamp.to_string(), emphasis)
 }
 
-/// Why a result is not to be believed, or not wholly: `SUSPECT: …`.
+/// Reasons for a stamp of SUSPECT or INVALID, each with its stamp.
 pub(crate) fn doubts(record: &TestRecord) -> Vec<(Stamp, String)> {
     let doubts = reasons(record).filter(|reason| reason.stamp != Stamp::Valid);
     doubts.map(|reason| (reason.stamp, reason.text.clone())).collect()
 }
 
-/// Reasons that only inform.
+/// Reasons that are information only.
 pub(crate) fn notes(record: &TestRecord) -> Vec<String> {
     let notes = reasons(record).filter(|reason| reason.stamp == Stamp::Valid);
     notes.map(|reason| reason.text.clone()).collect()
 }
 
-/// What could not be checked and why: checks that lack one thing share a line.
+/// Checks that could not be made, with the reasons; those with one reason share a line.
 pub(crate) fn unchecked(record: &TestRecord) -> Vec<String> {
     let gaps = record.judgement.iter().flat_map(|judgement| &judgement.unchecked);
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -45,7 +45,7 @@ fn reasons(record: &TestRecord) -> impl Iterator<Item = &Reason> {
     record.judgement.iter().flat_map(|judgement| &judgement.reasons)
 }
 
-/// Where the datagrams of a direction went, or what its TCP senders waited for.
+/// Lines on a direction: where its datagrams were dropped, or what its TCP senders waited for.
 pub(crate) fn lines(account: &DirectionAccount) -> Vec<(&'static str, String)> {
     let ledger = account.ledger.as_ref().map(|ledger| ("ledger", self::ledger(ledger)));
     let time = account.tcp.as_ref().and_then(tcp).map(|line| ("time", line));
@@ -134,8 +134,9 @@ fn time(shares: &TimeShares) -> String {
         (shares.send_buffer, "send buffer"),
         (shares.application, "application"),
     ];
-    let told = all.into_iter().filter(|(share, _)| *share >= LEAST_SHARE);
-    told.map(|(share, what)| format!("{:.1} % {what}", 100.0 * share))
+    let shown = all.into_iter().filter(|(share, _)| *share >= LEAST_SHARE);
+    shown
+        .map(|(share, what)| format!("{:.1} % {what}", 100.0 * share))
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -89,8 +89,10 @@ fn unjudged_ending(record: &TestRecord) -> Option<String> {
 /// The note on a table without fairness: the test was too short for it.
 fn fairness_note(record: &TestRecord) -> Option<String> {
     let shares = record.outcome.directions.iter().filter_map(|outcome| outcome.fairness);
-    let few =
-        shares.filter(|fairness| !fairness.is_telling()).map(|fairness| fairness.blocks).min()?;
+    let few = shares
+        .filter(|fairness| !fairness.is_meaningful())
+        .map(|fairness| fairness.blocks)
+        .min()?;
     let block = record.streams.first()?.block;
     let piece = match record.plan.transport {
         Transport::Tcp => "block",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use measurement::units::group_thousands;
 use measurement::{Pacing, PacingReport, PacingWay};
 
-/// One line on pacing: that the rate was kept, or why it was not.
+/// One line on the pacing of a direction: that the rate was kept, or why it was not.
 pub(crate) fn line(report: &PacingReport) -> String {
     let mut parts = vec![format!(
         "{} of {} ({}, {})",
@@ -23,7 +23,7 @@ fn batches(report: &PacingReport) -> Option<String> {
     (batches.max > 1).then(|| format!("up to {} at once", batches.p99))
 }
 
-/// As a share of the time: the sum over thousands of streams says nothing.
+/// The time of stalls as a share: a sum over thousands of streams would not be understood.
 fn stalls(report: &PacingReport) -> Option<String> {
     let (count, outside) = (report.stalls, report.achieved_outside_stalls);
     let stalls = if count == 1 { "1 stall" } else { &format!("{} stalls", group_thousands(count)) };
@@ -54,6 +54,6 @@ fn share(part: Duration, whole: Duration) -> String {
 
 fn spinning(report: &PacingReport) -> Option<String> {
     let percent = report.spin_share * 100.0;
-    let told = report.way == PacingWay::TimerAndSpin || percent >= 10.0;
-    told.then(|| format!("spun {percent:.0} % of the time"))
+    let is_shown = report.way == PacingWay::TimerAndSpin || percent >= 10.0;
+    is_shown.then(|| format!("spun {percent:.0} % of the time"))
 }

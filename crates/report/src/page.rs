@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use measurement::Page;
 
-/// Writes a rule for people at a terminal.
+/// Writes the manual page of a rule for a terminal.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", name(page), page.title)?;
     for (name, text) in parts(page) {
@@ -20,25 +20,25 @@ pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a line for each rule.
+/// Writes the list of rules, one line each.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     let widest = pages.iter().map(|page| page.id.slug().len()).max().unwrap_or(0);
     pages.iter().try_for_each(|page| writeln!(out, "  {:<widest$}  {}", page.id, page.title))
 }
 
-/// Writes them as one array.
+/// Writes the manual pages of rules as a JSON array.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_json(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, pages)?;
     writeln!(out)
 }
 
-/// The rule as a page.
+/// The manual page of a rule in Markdown.
 pub fn markdown(page: &Page) -> String {
     let heading = format!("# {}: {}\n", name(page), page.title);
     let part = |(name, text)| format!("\n**{}.** {text}\n", capitalised(name));
@@ -51,7 +51,7 @@ fn capitalised(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// The list of all pages, with a link to each.
+/// The list of rules in Markdown, with a link to each page.
 pub fn markdown_list(pages: &[&Page]) -> String {
     let line = |page: &&Page| {
         let old = page.id.old_name().map(|old| format!(" ({old})")).unwrap_or_default();
@@ -80,7 +80,7 @@ fn parts(page: &Page) -> impl Iterator<Item = (&'static str, &'static str)> {
     parts.into_iter().filter(|(_, text)| !text.is_empty())
 }
 
-/// Lines of at most so many letters, broken at spaces.
+/// Breaks a text at spaces into lines of at most `width` characters.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

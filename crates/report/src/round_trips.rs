@@ -7,7 +7,7 @@ use measurement::{Loaded, OneWay, RoundTrips, Spread, TestRecord};
 
 use crate::columns::{Cell, Emphasis};
 
-/// Titles of the columns.
+/// Head of the table of round-trip times.
 pub(crate) fn head() -> Vec<Cell> {
     let head = [
         "round trips",
@@ -25,7 +25,7 @@ pub(crate) fn head() -> Vec<Cell> {
     head.into_iter().map(|text| Cell::new(text, Emphasis::Faint)).collect()
 }
 
-/// The rows of a record, whose own row is called `title`.
+/// Rows of a record in the table of round-trip times; `title` is that of the record.
 pub(crate) fn rows(record: &TestRecord, title: &str) -> Vec<Vec<Cell>> {
     let own = record.outcome.round_trips.iter().map(|trips| row(title.to_owned(), trips));
     let probed = record.outcome.latency.iter().flat_map(|latency| {
@@ -86,7 +86,7 @@ fn added(latency: &Loaded) -> Option<String> {
     }
     let (before, during) = (idle.times.p50, loaded.times.p50);
     // What a CPU that sleeps, or does not, makes of a round trip is not the load's work.
-    if during < before + before / 2 || during < before + LEAST_TOLD {
+    if during < before + before / 2 || during < before + LEAST_SHOWN {
         return None;
     }
     let more = time(during.saturating_sub(before));
@@ -95,13 +95,13 @@ fn added(latency: &Loaded) -> Option<String> {
     Some(format!("under load the median round trip took {more} longer{ways}"))
 }
 
-/// The one-way delays, if they are larger than the error of the clocks.
+/// Note on the one-way delays, if they are larger than the error of the clocks.
 fn ways(ways: &OneWay) -> Option<String> {
     let error = ways.clock_error;
     let there = (ways.idle_there.p50, ways.loaded_there.p50);
     let back = (ways.idle_back.p50, ways.loaded_back.p50);
-    let is_told = [there, back].iter().any(|(idle, loaded)| idle.abs_diff(*loaded) > 2 * error);
-    is_told.then(|| {
+    let is_shown = [there, back].iter().any(|(idle, loaded)| idle.abs_diff(*loaded) > 2 * error);
+    is_shown.then(|| {
         let way = |(idle, loaded): (Duration, Duration)| {
             let more = loaded.saturating_sub(idle);
             if more > 2 * error { format!("{} of it", time(more)) } else { "nothing".to_owned() }
@@ -125,7 +125,7 @@ pub(crate) fn time(span: Duration) -> String {
 }
 
 /// What a host's own doings add and take away.
-const LEAST_TOLD: Duration = Duration::from_micros(200);
+const LEAST_SHOWN: Duration = Duration::from_micros(200);
 
 #[cfg(test)]
 mod tests {
@@ -139,18 +139,18 @@ mod tests {
     }
 
     #[test]
-    fn a_way_is_told_if_the_clocks_can_tell() {
+    fn one_way_delays_are_shown_if_the_clocks_are_precise_enough() {
         let at = |micros| Spread { p50: Duration::from_micros(micros), ..Spread::default() };
-        let told = OneWay {
+        let precise = OneWay {
             idle_there: at(50),
             idle_back: at(50),
             loaded_there: at(9_050),
             loaded_back: at(60),
             clock_error: Duration::from_micros(50),
         };
-        let text = ways(&told).expect("told");
+        let text = ways(&precise).expect("shown");
         assert!(text.contains("9.00 ms of it on the way there, nothing on the way back"), "{text}");
-        let vague = OneWay { clock_error: Duration::from_millis(5), ..told };
+        let vague = OneWay { clock_error: Duration::from_millis(5), ..precise };
         assert_eq!(ways(&vague), None);
     }
 }

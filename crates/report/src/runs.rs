@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use measurement::TestRecord;
 
-/// A record and which of several runs of the same plan it is: ` 2/3`, or nothing.
+/// A record, and its number among runs of the same plan: ` 2/3`; empty if it is the only run.
 pub(crate) type Run<'a> = (&'a TestRecord, String);
 
-/// Each record with its number among the runs of the same plan.
+/// Records, each with its number among the runs of the same plan.
 pub(crate) fn numbered<'a>(records: &'a [TestRecord]) -> Vec<Run<'a>> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut number = |record: &TestRecord| {

@@ -15,10 +15,10 @@ use crate::columns::{Cell, Columns, Emphasis};
 use crate::runs::{Run, numbered};
 use crate::{judgement, notes, pacing, round_trips, verdict};
 
-/// Writes one row per record and direction, then what a reader must know.
+/// Writes the table of results, one row for each record and direction, then the verdicts and notes.
 ///
 /// # Errors
-/// Errors of writing to `out`.
+/// An error of writing to `out`.
 pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     if records.records.is_empty() {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn write(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     write_notes(records, out)
 }
 
-/// Writes the tables.
+/// Writes the table of results, and the tables of fairness and round-trip times.
 pub(crate) fn write_measured(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = records.records.first() else { return Ok(()) };
     writeln!(out, "{}", origin(first))?;
@@ -41,7 +41,7 @@ pub(crate) fn write_measured(records: &RecordSet, out: &mut dyn Write) -> io::Re
     write_summaries(records, out)
 }
 
-/// Writes what a reader must know.
+/// Writes the verdicts and notes.
 pub(crate) fn write_notes(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     notes::write(&numbered(&records.records), out)
 }
@@ -74,7 +74,7 @@ fn write_round_trips(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     columns.write(out, 2)
 }
 
-/// Who measured against whom, as far as is known, or what the record was made of.
+/// The ends of the test, as far as known, or the source of an imported record.
 fn origin(record: &TestRecord) -> String {
     let version = &record.origin.linerate;
     match (&record.peer, &record.origin.source) {
@@ -84,7 +84,7 @@ fn origin(record: &TestRecord) -> String {
     }
 }
 
-/// Version, addresses of both ends, and the peer's software.
+/// Line above a table: `version` of linerate, addresses of both ends, software of the peer.
 pub fn heading(version: &str, peer: &Peer) -> String {
     format!(
         "linerate {version}: {} -> {} ({})",
@@ -133,7 +133,7 @@ fn row(record: &TestRecord, run: &str, outcome: &DirectionOutcome) -> Vec<Cell> 
     ]
 }
 
-/// The asked rate or amount, or `unlimited`.
+/// The requested rate or amount, or `unlimited`.
 fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
     let amount = match (plan.end, plan.transport) {
         (End::Time(_) | End::Open, _) => None,
@@ -149,7 +149,7 @@ fn asked(plan: &TestPlan, outcome: &DirectionOutcome) -> Cell {
     }
 }
 
-/// A rate, marked if it is not what it should be.
+/// A rate, marked if it differs from the expected one.
 fn rate(throughput: Option<Throughput>, marked: bool, emphasis: Emphasis) -> Cell {
     let (emphasis, mark) = if marked { (Emphasis::Warning, " !") } else { (emphasis, "") };
     throughput.map_or_else(
@@ -158,15 +158,15 @@ fn rate(throughput: Option<Throughput>, marked: bool, emphasis: Emphasis) -> Cel
     )
 }
 
-/// Whether a rate is more than 2 % beside the one asked.
+/// Whether a rate differs from the requested one by more than 2 %.
 fn misses(got: Option<Throughput>, asked: Option<BitRate>) -> bool {
     let (Some(got), Some(asked)) = (got, asked) else { return false };
     let (got, asked) = (got.rate.bits_per_second().into(), asked.bits_per_second().into());
     is_short(got, asked) || is_short(asked, got)
 }
 
-/// Whether more than 2 % of what was sent did not arrive. The bytes tell: each end has a time
-/// of its own.
+/// Whether more than 2 % of the sent bytes did not arrive. Bytes are compared, since each end
+/// measures its own time.
 fn falls_short(got: Option<Throughput>, sent: Option<Throughput>) -> bool {
     got.zip(sent).is_some_and(|(got, sent)| is_short(got.bytes.into(), sent.bytes.into()))
 }
@@ -181,13 +181,13 @@ fn lost(outcome: &DirectionOutcome) -> Cell {
     Cell::new(format!("{} ({:.3} %)", datagrams.lost, 100.0 * datagrams.loss()), emphasis)
 }
 
-/// Shown only if there is something to show.
+/// Number of reordered datagrams; empty if it is zero.
 fn reordered(outcome: &DirectionOutcome) -> String {
     let count = outcome.datagrams.and_then(|datagrams| datagrams.reordered);
     count.filter(|count| *count > 0).map_or_else(String::new, |count| count.to_string())
 }
 
-/// Nothing for TCP; not available where the receiver's word is missing, or had no times.
+/// Jitter; empty for TCP, `n/a` if the receiver did not report it or had no time of each datagram.
 fn jitter(outcome: &DirectionOutcome) -> String {
     match (outcome.jitter_seconds, outcome.datagrams) {
         (Some(seconds), _) => milliseconds(seconds),
@@ -200,7 +200,7 @@ fn milliseconds(seconds: f64) -> String {
     format!("{:.3} ms", seconds * 1e3)
 }
 
-/// How the streams of each row shared it.
+/// Writes how evenly the streams of each row shared the rate.
 fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let mut columns = Columns::default();
     let head = ["each stream", "slowest", "median", "fastest", "Jain's index", "idle"];
@@ -224,7 +224,7 @@ fn write_fairness(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 
 fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
     let jain = match fairness.jain {
-        _ if !fairness.is_telling() => Cell::new("too short", Emphasis::Faint),
+        _ if !fairness.is_meaningful() => Cell::new("too short", Emphasis::Faint),
         jain if jain < EVEN => Cell::new(format!("{jain:.3} !"), Emphasis::Warning),
         jain => Cell::from(format!("{jain:.3}")),
     };
@@ -240,7 +240,8 @@ fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
     ]
 }
 
-/// Which worker ran which streams on which CPU, a line for each worker.
+/// Placement of streams: a line for each worker, with its streams and the CPU to which it is
+/// pinned.
 pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
     let mut workers: BTreeMap<u32, (Vec<usize>, Option<u32>)> = BTreeMap::new();
     let known = streams.iter().enumerate();
@@ -257,7 +258,7 @@ pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
     workers.into_iter().map(line).collect()
 }
 
-/// How busy each worker was that had streams, a line for each.
+/// Load of the workers: a line for each worker that had streams, with its utilisation.
 pub fn load(runtime: &Runtime) -> Vec<String> {
     let workers = (0..).zip(&runtime.mpus).filter(|(_, mpu)| mpu.streams > 0);
     let line = |(number, mpu): (u32, &MpuUse)| {
@@ -320,7 +321,8 @@ fn write_summaries(records: &RecordSet, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How each rate that was asked was kept, where datagrams went, and what TCP waited for.
+/// Writes how well requested rates were kept, where datagrams were dropped, and what TCP waited
+/// for.
 fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     let (mut lines, mut accounts) = (Vec::new(), Vec::new());
     for (record, run) in rows {
@@ -330,8 +332,8 @@ fn write_accounts(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
             lines.extend(line.map(|line| format!("  pacing: {title}: {line}")));
             let judged = record.judgement.as_ref();
             let account = judged.and_then(|judged| judged.directions.get(index));
-            let told = account.map(judgement::lines).unwrap_or_default();
-            accounts.extend(told.iter().map(|(what, line)| format!("  {what}: {title}: {line}")));
+            let lines = account.map(judgement::lines).unwrap_or_default();
+            accounts.extend(lines.iter().map(|(what, line)| format!("  {what}: {title}: {line}")));
         }
     }
     lines.append(&mut accounts);

@@ -13,21 +13,21 @@ use crate::columns::{Cell, Columns, Emphasis};
 use crate::page::wrap;
 use crate::runs::Run;
 
-/// Writes the sentence of each row with what shows it; rows of one verdict together.
+/// Writes the verdict of each row with its evidence; equal verdicts are written once.
 pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
-    let mut told: Vec<(Vec<String>, &Verdict)> = Vec::new();
+    let mut verdicts: Vec<(Vec<String>, &Verdict)> = Vec::new();
     for (record, run) in rows {
-        let Some(verdict) = of(record) else { continue };
+        let Some(verdict) = verdict(record) else { continue };
         let title = record.plan.title() + run;
-        match told.iter_mut().find(|(_, other)| is_alike(other, verdict)) {
+        match verdicts.iter_mut().find(|(_, other)| is_alike(other, verdict)) {
             Some((titles, _)) => titles.push(title),
-            None => told.push((vec![title], verdict)),
+            None => verdicts.push((vec![title], verdict)),
         }
     }
-    if !told.is_empty() {
+    if !verdicts.is_empty() {
         writeln!(out)?;
     }
-    for (titles, verdict) in told {
+    for (titles, verdict) in verdicts {
         let whose = if rows.len() > 1 && titles.len() == rows.len() {
             "every row".to_owned()
         } else {
@@ -38,11 +38,11 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes all that is known of what limits `record`: each finding with its evidence and its
-/// remedy, what would decide, and where CPU time went.
+/// Writes the verdict on `record` with all details: findings with evidence and remedy, the
+/// measurement that would decide, and the CPU time by kind of work.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
     if let Some(verdict) = &judgement.verdict {
@@ -59,7 +59,7 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
 /// Writes findings, each with its evidence and its remedy.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     for finding in findings {
         let Finding { rule, text, .. } = finding;
@@ -90,10 +90,10 @@ fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes where the CPU time of a host went.
+/// Writes the CPU time of a host by kind of work.
 ///
 /// # Errors
-/// What the writer reports.
+/// An error of writing to `out`.
 pub fn write_attribution(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n  {}", heading(attribution))?;
     work(attribution).write(out, 4)?;
@@ -103,11 +103,11 @@ pub fn write_attribution(attribution: &Attribution, out: &mut dyn Write) -> io::
     attribution.what_if.iter().try_for_each(|one| writeln!(out, "    {}", what_if(one)))
 }
 
-fn of(record: &TestRecord) -> Option<&Verdict> {
+fn verdict(record: &TestRecord) -> Option<&Verdict> {
     record.judgement.as_ref()?.verdict.as_ref()
 }
 
-/// Whether one sentence says both.
+/// Whether two verdicts can be written as one.
 fn is_alike(one: &Verdict, other: &Verdict) -> bool {
     let evidence = |verdict: &Verdict| verdict.findings.first().map(|one| one.evidence.clone());
     one.sentence == other.sentence

@@ -11,10 +11,10 @@ use crate::observer::Observer;
 
 pub use crate::request::{Batching, ClientOptions, DatagramDefault, Request, Watching};
 
-/// Runs one test. A test that began gives a record, whatever ended it.
+/// Runs one test as a client. A test that started gives a record, however it ended.
 ///
 /// # Errors
-/// Why it could not begin: see [`SessionError`].
+/// The reason for which the test could not start, see [`SessionError`].
 pub fn run(
     request: &Request,
     observer: &mut dyn Observer,

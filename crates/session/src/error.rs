@@ -11,158 +11,158 @@ use protocol::iperf3::ProtocolError;
 
 use crate::preflight::Shortage;
 
-/// What failed, on what; the text says what to do.
+/// Error of a session. Its text says what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The name has no address.
+    /// The name of a host cannot be resolved to an address.
     #[error("cannot find host '{host}': {why}; check the name or give an address")]
     Resolve {
-        /// The name.
+        /// Name of the host, as given.
         host: String,
-        /// The resolver's words.
+        /// Error message of the resolver (`getaddrinfo(3)`).
         why: String,
     },
-    /// No address of the server is of the family of the address to send from.
+    /// The server has no address of the family of the local address to bind to.
     #[error("'{host}' has no address of the family of the one given with --bind; choose another")]
     BindFamily {
-        /// The server.
+        /// Name or address of the server.
         host: String,
     },
-    /// No address of the server answered.
+    /// The control connection to the server cannot be opened.
     #[error("cannot connect to {to}: {}; {}", reason(.error), connect_hint(.error))]
     Connect {
-        /// The last address that was tried.
+        /// The last address to which a connection was tried.
         to: SocketAddr,
-        /// Why it failed.
+        /// Error of connect(2).
         error: io::Error,
     },
     /// The server cannot listen.
     #[error("cannot listen on {on}: {}; {}", reason(.error), listen_hint(.error))]
     Listen {
-        /// The address.
+        /// Address and port to listen on.
         on: SocketAddr,
-        /// Why it failed.
+        /// Error of bind(2) or listen(2).
         error: io::Error,
     },
-    /// There are too few descriptors for a server.
+    /// The limit of file descriptors is too low for a server (`RLIMIT_NOFILE`).
     #[error("the limit of {limit} open files is too low to serve: raise it (ulimit -n)")]
     FewDescriptors {
-        /// The limit.
+        /// Limit of the process.
         limit: usize,
     },
-    /// This host has too little of what so many streams need.
+    /// This host lacks resources for the number of streams.
     #[error("{0}")]
     Shortage(Shortage),
     /// A stream could not be opened.
     #[error("cannot open stream {id}: {}; {}", reason(.error), stream_hint(.error))]
     OpenStream {
-        /// Its id on the wire.
+        /// Id of the stream on the wire.
         id: u32,
-        /// Why it failed.
+        /// Error of the system call.
         error: io::Error,
     },
-    /// The kernel does not give a stream the congestion control that was asked for.
+    /// The kernel refuses the requested congestion control.
     #[error("cannot use congestion control '{name}': {}", congestion_hint(.error))]
     Congestion {
-        /// Its name.
+        /// Name of the congestion control.
         name: String,
-        /// Why it failed.
+        /// Error of setsockopt(2).
         error: io::Error,
     },
-    /// An engine that was asked for cannot be used.
+    /// A requested engine cannot be used.
     #[error("cannot use engine '{name}': {reason}; choose another with --engine")]
     Engine {
-        /// Its name.
+        /// Name of the engine.
         name: EngineName,
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
-    /// The server is an iperf3, or a linerate that is too old.
+    /// The server does not answer requests: it is an iperf3, or a linerate of an earlier version.
     #[error(
         "{to} runs {software}, which answers no requests: latency needs \"linerate serve\" there, \
          of the same version"
     )]
     NoAnswers {
-        /// The server.
+        /// Address and port of the server.
         to: SocketAddr,
-        /// What it runs.
+        /// Software of the server, e.g. `iperf3`.
         software: String,
     },
-    /// A further host that was to be watched cannot be.
+    /// A further host cannot be watched.
     #[error(
         "cannot observe {host}: {reason}; does \"linerate serve --observe\" run there? Leave \
          --observe out to test without"
     )]
     Unobserved {
-        /// The host.
+        /// Name or address of the host.
         host: String,
-        /// Why.
+        /// Reason in words.
         reason: String,
     },
-    /// The server could not open a port to be called at.
+    /// The server could not open a further port for connections of requests.
     #[error("{to} has no further port to be called at; see its log")]
     NoPort {
-        /// The server.
+        /// Address and port of the server.
         to: SocketAddr,
     },
-    /// The payload's file cannot be used.
+    /// The file for the payload cannot be used.
     #[error("cannot {doing} file '{}': {}; {}", path.display(), reason(.error), file_hint(.error))]
     File {
-        /// What was to be done with it.
+        /// The failed action, e.g. `open`.
         doing: &'static str,
-        /// Its name.
+        /// Path of the file.
         path: PathBuf,
-        /// Why it failed.
+        /// Error of the system call.
         error: io::Error,
     },
-    /// No answer to any hello of a UDP stream.
+    /// No hello of a UDP stream was answered.
     #[error(
         "no answer over UDP from {to}; does a firewall between the hosts drop UDP to that port?"
     )]
     NoReply {
-        /// The server.
+        /// Address and port of the server.
         to: SocketAddr,
     },
-    /// The control connection went wrong.
+    /// The control connection failed.
     #[error("the test with {peer} failed: {error}")]
     Protocol {
-        /// The other end.
+        /// Address and port of the peer.
         peer: SocketAddr,
-        /// What went wrong.
+        /// Error of the protocol.
         error: ProtocolError,
     },
-    /// The kernel gives smaller socket buffers than asked.
+    /// The kernel set smaller socket buffers than requested.
     #[error(
         "asked for a socket buffer of {}, the kernel gave {}: raise net.core.rmem_max and wmem_max",
         asked.expanded(),
         got.expanded()
     )]
     Window {
-        /// What was asked.
+        /// Requested size.
         asked: ByteSize,
-        /// The kernel's error.
+        /// Size that the kernel set.
         got: ByteSize,
     },
-    /// The server, which was to send, sent nothing.
+    /// The server sent no payload within the time limit.
     #[error(
         "nothing came from {peer} for {}; is it stopped, or the path broken?",
         show_duration(*patience)
     )]
     NothingReceived {
-        /// The other end.
+        /// Address and port of the server.
         peer: SocketAddr,
-        /// For how long.
+        /// The time limit.
         patience: Duration,
     },
-    /// The user stopped it before there was anything to report.
+    /// The user interrupted the test before it began.
     #[error("interrupted before the test began")]
     Interrupted,
-    /// The kernel refused something that it normally gives.
+    /// The kernel refused a request that rarely fails, for lack of resources or permission.
     #[error("the system refused {what}: {}", reason(.error))]
     System {
-        /// What was asked.
+        /// The request in words.
         what: &'static str,
-        /// Why it failed.
+        /// Error of the system call.
         error: io::Error,
     },
 }

@@ -43,7 +43,7 @@ impl SampledTest {
 pub(crate) enum Interest {
     /// The one by which packets to the test's peer leave.
     Towards(IpAddr),
-    /// All of them: the test goes through this host, and not to it.
+    /// All interfaces: the test passes through this host and does not end at it.
     All,
 }
 
@@ -72,9 +72,9 @@ pub(crate) struct HostSamples {
 enum Order {
     /// Look now, and answer when that is done.
     Look(Sender<()>),
-    /// The streams go.
+    /// The streams start to send.
     Start(Timestamp),
-    /// No stream sends any more.
+    /// All streams have stopped sending.
     Stop(Timestamp),
     End,
 }
@@ -181,7 +181,7 @@ impl SamplerThread {
                 Ok(Order::Look(done)) => {
                     // At the end of the omitted start; before, nothing was sampled.
                     self.watch.restart_profile();
-                    self.look(Watch::look_at_all);
+                    self.look(Watch::sample_all);
                     self.marks.extend(self.watch.last());
                     // The sender of the command waits for it.
                     _ = done.send(());
@@ -190,7 +190,7 @@ impl SamplerThread {
                 Ok(Order::Stop(stop)) => {
                     self.end_pulses(stop);
                     self.still = self.stalls.take().map_or(Duration::ZERO, StallDetector::still);
-                    self.look(Watch::look_at_all);
+                    self.look(Watch::sample_all);
                     self.marks.extend(self.watch.last());
                     // While the ends exchange that they have stopped.
                     self.watch.end_profile();
@@ -213,7 +213,7 @@ impl SamplerThread {
             self.beat(now);
         }
         if now >= self.next_look {
-            self.look(Watch::look);
+            self.look(Watch::sample);
         }
     }
 
@@ -283,7 +283,7 @@ impl SamplerThread {
     }
 
     fn conclude(mut self) -> HostSamples {
-        self.look(Watch::look_at_all);
+        self.look(Watch::sample_all);
         let used = |beat: &PulseCounter| {
             self.streams.iter().any(|(sender, _)| *sender == beat.pulse.sender)
         };

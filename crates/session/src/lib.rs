@@ -41,11 +41,11 @@ pub use observer::{Introduction, Observer};
 pub use preflight::Shortage;
 pub use resolve::{Family, resolve_ip};
 
-/// What clients and servers can exchange beside the plan.
+/// Types of the protocol that options of clients and servers contain.
 pub use protocol::iperf3::{
     Cookie, CounterWidth, ErrorCode, OptionalParameters, Parameters, Place, ProtocolError,
     ServerOutput, Token,
 };
 
-/// The port that servers listen on by default.
+/// The port on which servers listen by default.
 pub use protocol::iperf3::DEFAULT_PORT;

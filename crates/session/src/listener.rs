@@ -22,7 +22,7 @@ use crate::resolve::Family;
 use crate::server::capacity::Capacity;
 use crate::server::{Log, ServerMetrics, ServerOptions};
 
-/// A server that listens.
+/// A server that listens on its port.
 pub struct Server {
     options: ServerOptions,
     tcp: TcpListener,
@@ -32,7 +32,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens both listeners.
+    /// Opens the TCP and the UDP socket of the server.
     ///
     /// # Errors
     /// [`SessionError::Listen`], e.g. if the port is in use.
@@ -51,20 +51,21 @@ impl Server {
         Ok(Self { options, tcp, udp, address, metrics: Arc::default() })
     }
 
-    /// Where it listens.
+    /// Address and port on which the server listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it counts, from now on and while it runs.
+    /// Counters of the server, which are updated while it runs.
     pub fn metrics(&self) -> Arc<ServerMetrics> {
         Arc::clone(&self.metrics)
     }
 
-    /// Serves until a signal comes, or one test has run if that was asked.
+    /// Accepts clients until a signal arrives, or until one test has run if
+    /// [`ServerOptions::one_off`] is set.
     ///
     /// # Errors
-    /// What the kernel refuses to the acceptor itself.
+    /// An error of the kernel for which no further client can be accepted.
     pub fn run(
         self,
         log: Arc<dyn Log>,

@@ -7,44 +7,45 @@ use protocol::iperf3::{Parameters, Place, ServerOutput};
 
 use crate::error::SessionError;
 
-/// Both ends know each other and what is to be done; no stream is open yet.
+/// Parties and parameters of a test, when both ends have agreed on it and no stream is open.
 #[derive(Clone, Copy, Debug)]
 pub struct Introduction<'a> {
-    /// The other end.
+    /// Address and software of the peer.
     pub peer: &'a Peer,
-    /// The name of the test, as it travels.
+    /// The cookie of the test, as the client sent it.
     pub cookie: &'a str,
-    /// What the client asks for.
+    /// Parameters that the client requests.
     pub parameters: &'a Parameters,
-    /// Segment size of the control connection in bytes, if the kernel reports it.
+    /// Segment size of the control connection in bytes (`TCP_MAXSEG`); none: not known.
     pub segment: Option<u32>,
 }
 
-/// Receives the progress of a test, at either end.
+/// Receiver of the events of a test, at either end.
 pub trait Observer {
-    /// The ends know each other.
+    /// Both ends have agreed on the test.
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}
-    /// At a client: the server runs other tests first.
+    /// At a client: the test waits in the queue of the server.
     fn waiting(&mut self, _server: &Peer, _place: Place) {}
-    /// At a client: so many streams are open, of so many. Called now and then.
+    /// At a client: the number of open streams, and that of all streams. Called from time to time.
     fn opening(&mut self, _open: u32, _of: u32) {}
     /// All streams are open.
     fn opened(&mut self, _streams: &[StreamRecord]) {}
-    /// The test runs.
+    /// The streams start to send.
     fn started(&mut self, _peer: &Peer, _plan: &TestPlan) {}
     /// A sample was taken.
     fn sampled(&mut self, _course: &Course<'_>) {}
-    /// At a client: the server sent what it printed of the test.
+    /// At a client: the server sent the output that it printed of the test.
     fn answered(&mut self, _output: &ServerOutput) {}
-    /// At a server, before it answers with its results: what it has to show of the test.
+    /// At a server, before it sends its results: returns its output for the client, if the client
+    /// requested it.
     fn concluded(&mut self, _course: &Course<'_>) -> Option<ServerOutput> {
         None
     }
-    /// The test that was begun, or asked for, cannot go on.
+    /// The test failed, or could not start.
     fn failed(&mut self, _error: &SessionError) {}
-    /// At a server, at the very end: how it ended.
+    /// At a server: the test ended; no event follows.
     fn ended(&mut self, _ending: &Ending) {}
 }
 
-/// Drops all reports.
+/// Ignores all events.
 impl Observer for () {}

@@ -19,37 +19,37 @@ pub(crate) struct Host {
     memory: Option<u64>,
 }
 
-/// What there is too little of, and how to have more.
+/// A resource that is too scarce for a test, and how to get more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
-    /// Descriptors.
+    /// File descriptors (`RLIMIT_NOFILE`).
     Files {
-        /// What is needed.
+        /// Number of descriptors that the test needs.
         need: u64,
-        /// The limit.
+        /// Limit of the process.
         limit: u64,
     },
-    /// Ports to send from.
+    /// Local ports (`net.ipv4.ip_local_port_range`).
     Ports {
-        /// What is needed.
+        /// Number of ports that the test needs.
         need: u64,
-        /// What there is.
+        /// Range of the local ports.
         range: PortRange,
     },
-    /// The kernel's memory for socket buffers.
+    /// Memory of the kernel for socket buffers.
     SocketBuffers {
-        /// Whose.
+        /// Transport of the sockets.
         transport: Transport,
-        /// What is needed, in bytes.
+        /// Bytes that the test needs.
         need: u64,
-        /// The limit, in bytes.
+        /// Limit of the kernel in bytes (`net.ipv4.tcp_mem`, `net.ipv4.udp_mem`).
         limit: u64,
     },
-    /// Memory.
+    /// Free memory of the host.
     Memory {
-        /// What is needed, in bytes.
+        /// Bytes that the test needs.
         need: u64,
-        /// What is free, in bytes.
+        /// Bytes that are available.
         free: u64,
     },
 }

@@ -12,57 +12,58 @@ use protocol::iperf3::{CounterWidth, OptionalParameters};
 
 use crate::resolve::Family;
 
-/// What to run, and against whom.
+/// A test to be run by a client: server, plan and options.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Name or address of the server.
     pub host: String,
-    /// Its port.
+    /// Port of the server.
     pub port: u16,
-    /// Which of its addresses may be used.
+    /// Family of the addresses that may be used.
     pub family: Family,
-    /// Address to send from.
+    /// Local address to bind to; none: the kernel chooses it.
     pub bind: Option<IpAddr>,
-    /// How long one connect may take.
+    /// Time limit for a connection to be opened.
     pub connect_timeout: Duration,
-    /// CPUs to pin the workers to; empty: not pinned.
+    /// CPUs to which the workers are pinned; empty: they are not pinned.
     pub cpus: Vec<usize>,
-    /// Labels for the record.
+    /// Labels that are added to the record.
     pub tags: BTreeMap<String, String>,
-    /// What to do.
+    /// Plan of the test.
     pub plan: TestPlan,
-    /// How it differs from what a linerate does on its own.
+    /// Further options, e.g. for compatibility with iperf3.
     pub options: ClientOptions,
 }
 
-/// How a client differs from the defaults of linerate.
+/// Options of a client. The defaults are those of linerate.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// What the server is asked for beside the plan.
+    /// Parameters that are sent to the server beside the plan.
     pub optional: OptionalParameters,
-    /// Width of the datagrams' sequence numbers.
+    /// Width of the sequence numbers of datagrams.
     pub counter_width: CounterWidth,
-    /// Where the length of a datagram comes from if the plan has none.
+    /// Length of datagrams if the plan has none.
     pub datagram: DatagramDefault,
-    /// Whether datagrams go many in one piece though no engine was named.
+    /// Whether GSO and GRO are used if no engine was requested.
     pub batching: Batching,
-    /// A test in which nothing is received for so long has failed.
+    /// Time without received payload after which the test fails.
     pub receive_timeout: Duration,
     /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
     pub device: Option<String>,
-    /// Port from which the first stream is sent; the next ones follow (clause 2.7).
+    /// Local port of the first stream; the next streams use the next ports (clause 2.7).
     pub client_port: Option<u16>,
     /// `TCP_USER_TIMEOUT` of all connections (tcp(7)).
     pub send_timeout: Option<Duration>,
-    /// How the control connection finds out that the server is gone.
+    /// Keepalive parameters of the control connection.
     pub keepalive: Keepalive,
-    /// A test whose socket buffers are smaller than asked has failed, as with iperf3.
+    /// Whether the test fails if the kernel sets smaller socket buffers than requested, as in
+    /// iperf3.
     pub exact_window: bool,
-    /// Payload comes from this file, or goes to it.
+    /// File with the payload to send, or for the received payload; none: generated payload.
     pub file: Option<PathBuf>,
-    /// Whether hosts are watched while the test runs.
+    /// Hosts that are watched during the test.
     pub watching: Watching,
-    /// How often this host's CPUs are sampled meanwhile, if it is watched; none: not at all.
+    /// Sampling frequency of the CPU profile of this host, if it is watched; none: no profile.
     pub profile: Option<SampleFrequency>,
 }
 
@@ -86,32 +87,32 @@ impl Default for ClientOptions {
     }
 }
 
-/// Whether datagrams go many in one piece though no engine was named.
+/// Whether GSO and GRO are used if no engine was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batching {
-    /// Where each on its own would be the limit, and the peer is a linerate.
+    /// If single datagrams would limit the rate, and the peer is a linerate.
     WhereFaster,
-    /// Only if the plan says so, as with iperf3.
+    /// Only if the plan requests it, as in iperf3.
     IfAsked,
 }
 
-/// Whether hosts are watched while a test runs: what they count, and how busy they are.
+/// Hosts that are watched during a test: counters and CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watching {
-    /// This one, and the server if it reports its host.
+    /// This host, and the server if it reports its host.
     Hosts,
-    /// The server alone, if it reports its host.
+    /// The server only, if it reports its host.
     Peer,
-    /// None: the result is not judged.
+    /// No host; the result is not judged.
     Nothing,
 }
 
-/// Where the length of a datagram comes from if the plan has none.
+/// Length of datagrams if the plan has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramDefault {
-    /// What fits the path MTU.
+    /// The largest payload that fits the path MTU.
     PathMtu,
-    /// The segment size of the control connection, as with iperf3 (clause 6.5).
+    /// The segment size of the control connection, as in iperf3 (clause 6.5).
     ControlSegment,
 }
 

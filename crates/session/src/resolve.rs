@@ -4,15 +4,15 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::error::SessionError;
 
-/// Which addresses may be used.
+/// Address family that may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
     /// IPv4 and IPv6, in the order of the resolver (RFC 6724).
     #[default]
     Any,
-    /// IPv4 only.
+    /// IPv4 addresses only.
     V4,
-    /// IPv6 only.
+    /// IPv6 addresses only.
     V6,
 }
 
@@ -48,10 +48,10 @@ pub(crate) fn resolve(
     Ok(addresses)
 }
 
-/// The first address of `host` that may be used.
+/// The first address of `host` in the family.
 ///
 /// # Errors
-/// [`SessionError::Resolve`].
+/// [`SessionError::Resolve`] if the host has no such address.
 pub fn resolve_ip(host: &str, family: Family) -> Result<IpAddr, SessionError> {
     let addresses = resolve(host, 0, family)?;
     let none = || SessionError::Resolve { host: host.to_owned(), why: "it has none".to_owned() };

@@ -42,7 +42,7 @@ pub(crate) struct Setting {
 pub(crate) enum Calls {
     /// The server's, and what is set on each connection.
     To(SocketAddr, TcpOptions),
-    /// This server's.
+    /// The listener of this server for connections of requests.
     At(Arc<TcpListener>),
 }
 
@@ -60,6 +60,7 @@ pub(crate) enum Amounts {
 pub(crate) enum FallbackPolicy {
     /// It fails: the user of this end named them.
     Fail,
-    /// Others run, and the record says so: they were the client's wish, or chosen by default.
+    /// Other engines are used, and the record says so: the client requested them, or they are
+    /// defaults.
     Substitute,
 }

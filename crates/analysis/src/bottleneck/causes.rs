@@ -227,11 +227,11 @@ pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
 /// The kind of finding that a rule makes, from what every test has to what should not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Where a limit shows, and not why.
+    /// It shows where the limit is, but not its cause.
     Location,
-    /// Work that every test has.
+    /// It is work that every test has.
     Usual,
-    /// Something that could be otherwise.
+    /// It is a condition that could be changed.
     Particular,
 }
 

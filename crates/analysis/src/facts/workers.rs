@@ -48,7 +48,7 @@ fn busiest<'a>(workers: impl Iterator<Item = (u32, &'a MpuUse)>) -> Option<(u32,
 /// What the workers of one end do.
 #[derive(Clone, Copy)]
 enum Duty {
-    /// Nothing but send as much as goes.
+    /// It only sends, as fast as possible.
     SendFreely,
     /// Receive, or keep a rate.
     Other,

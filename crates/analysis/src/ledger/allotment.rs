@@ -16,18 +16,18 @@ pub(super) struct Candidate {
     pub(super) likely: u64,
     /// At most.
     pub(super) most: u64,
-    pub(super) whose: Whose,
+    pub(super) scope: CounterScope,
 }
 
-/// Whose datagrams a counter counts; the order in which counters are believed.
+/// Traffic that a counter includes, in the order in which counters are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Whose {
-    /// The test's alone.
-    Ours,
-    /// The host's, on which nothing else moved.
-    Nobodys,
-    /// The host's, others' too.
-    Everybodys,
+pub(super) enum CounterScope {
+    /// Drops of the datagrams of this test only.
+    Test,
+    /// Drops of all traffic of the host, which had no other traffic.
+    IdleHost,
+    /// Drops of all traffic of the host.
+    Host,
 }
 
 /// How a loss was shared.
@@ -45,7 +45,7 @@ pub(super) struct Allotment {
 /// is likely, while there is something left.
 pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
     candidates.retain(|candidate| candidate.counted > 0 && candidate.most > 0);
-    candidates.sort_by_key(|candidate| candidate.whose);
+    candidates.sort_by_key(|candidate| candidate.scope);
     let mut left = lost;
     let mut drops: Vec<_> = candidates.iter().map(|one| certain(one, lost, &mut left)).collect();
     let most = left;

@@ -3,7 +3,7 @@
 use measurement::host::{Counter, counter};
 use measurement::judgement::Place;
 
-use super::allotment::{Candidate, Whose};
+use super::allotment::{Candidate, CounterScope};
 use super::{DirectionEvidence, pieces, socket};
 use crate::evidence::{Flowing, HostView, Traffic};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
@@ -70,7 +70,7 @@ impl DropCounter {
             least: if alone { self.inside } else { 0 },
             likely: if alone { most } else { part(most, ours) },
             most,
-            whose: if alone { Whose::Nobodys } else { Whose::Everybodys },
+            scope: if alone { CounterScope::IdleHost } else { CounterScope::Host },
         }
     }
 }

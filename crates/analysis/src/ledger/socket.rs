@@ -3,7 +3,7 @@
 use measurement::judgement::Place;
 use measurement::{Role, StreamSample};
 
-use super::allotment::{Candidate, Whose};
+use super::allotment::{Candidate, CounterScope};
 use super::{DirectionEvidence, pieces};
 use crate::evidence::{receiver, streams};
 
@@ -39,6 +39,6 @@ pub(super) fn candidate(ends: &DirectionEvidence<'_>) -> Option<Candidate> {
         least: counted,
         likely: most,
         most,
-        whose: Whose::Ours,
+        scope: CounterScope::Test,
     })
 }

@@ -42,9 +42,9 @@ fn finding(test: &Test<'_>, flow: &Flow<'_>) -> Option<Finding> {
 enum Cause {
     /// A worker was busy for this share of the time.
     Worker(f64),
-    /// It waited for a CPU for this share.
+    /// The sender waited for a CPU, for this share of the time.
     Cpu(f64),
-    /// Its batches came late for this share.
+    /// The batches of the sender were late, for this share of the time.
     Stalls(f64),
     /// A stream ended before its time.
     Broken,

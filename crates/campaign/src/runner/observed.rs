@@ -12,12 +12,12 @@ use session::client::{Request, Watching};
 
 use super::companion::{self, Companion, Together};
 
-/// A further host that is watched while a test runs.
+/// A further host that is watched while a test runs, such as a router on the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedHost {
-    /// Its name or address, as it stands in the record.
+    /// Name or address of the host, as the record contains it.
     pub host: String,
-    /// Port of the linerate there.
+    /// Port of the linerate server on the host.
     pub port: u16,
 }
 
@@ -56,7 +56,7 @@ fn add_evidence(record: &mut TestRecord, name: &str, beside: Result<TestRecord, 
             record.hosts.push(HostEvidence { role: Role::Observed(name.to_owned()), ..host });
         }
         Ok(None) => record.outcome.notes.push(format!(
-            "{name} tells nothing of itself; does \"linerate serve --observe\" run there?"
+            "{name} reports no counters; does \"linerate serve --observe\" run there?"
         )),
         Err(error) => {
             record.outcome.notes.push(format!("{name} could not be observed: {error}"));

@@ -5,7 +5,8 @@ use measurement::RecordSet;
 use super::engines::EngineChoice;
 use super::{Next, Repeat, Row, Search, Task, Trial};
 
-/// First chooses the engines of every row, then runs the rows like [`Repeat`].
+/// A search that first finds the fastest engines for each row by short trials, then runs the rows
+/// as [`Repeat`] does.
 #[derive(Clone, Debug)]
 pub struct Fastest {
     choices: Vec<EngineChoice>,
@@ -20,7 +21,7 @@ pub struct Fastest {
 }
 
 impl Fastest {
-    /// Runs each of `rows` so many `times`, by the engines that trials before find.
+    /// A search that runs each of `rows` this number of `times` with its fastest engines.
     pub fn new(rows: Vec<Row>, times: u32) -> Self {
         let choices = rows.iter().map(|row| EngineChoice::for_plan(&row.plan)).collect();
         Self { choices, made: 0, tried: 0, rows, times, then: None }

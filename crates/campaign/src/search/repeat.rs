@@ -6,7 +6,8 @@ use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
 
-/// Runs every row the same number of times, round by round. A test that ends early ends all.
+/// A search that runs all rows the same number of times, round by round. It ends when a test ends
+/// early.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     rows: Vec<Row>,
@@ -14,12 +15,12 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Runs each of `rows` so many `times`.
+    /// A search that runs each of `rows` this number of `times`.
     pub const fn new(rows: Vec<Row>, times: u32) -> Self {
         Self { rows, times }
     }
 
-    /// Runs each of `rows` once.
+    /// A search that runs each of `rows` once.
     pub const fn once(rows: Vec<Row>) -> Self {
         Self::new(rows, 1)
     }

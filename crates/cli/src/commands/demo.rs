@@ -179,7 +179,7 @@ fn measure(
         options: ClientOptions::default(),
         plan: first.clone(),
     };
-    let mut progress = Progress::new(Detail::of(flags.quiet, false));
+    let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
     let mut runner = Runner::new(request, Some(interrupts), &mut progress);
     let rows = plans.iter().cloned().map(Row::of_plan).collect();
     Ok(runner.search(&mut Repeat::once(rows)))

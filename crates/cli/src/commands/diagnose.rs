@@ -49,7 +49,7 @@ fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     let rows: Vec<_> = plans(flags)?.into_iter().map(Row::of_plan).collect();
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::of(flags.quiet, false));
+    let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
     let request = request(flags, host, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));

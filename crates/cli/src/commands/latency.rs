@@ -22,7 +22,7 @@ pub(crate) fn run(flags: &LatencyFlags) -> anyhow::Result<ExitCode> {
     let rows = rows(flags)?;
     let Some(first) = rows.first() else { return Ok(ExitCode::SUCCESS) };
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::of(flags.output.quiet, flags.output.verbose));
+    let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
     let request = request(flags, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
     let results = runner.search(&mut Repeat::once(rows));

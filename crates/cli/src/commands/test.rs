@@ -21,7 +21,7 @@ pub(crate) fn run(flags: &TestFlags) -> anyhow::Result<ExitCode> {
     let most = plans.iter().map(TestPlan::streams_in_all).max().unwrap_or(0);
     linux::host::raise_file_limit_to(usize::try_from(most).unwrap_or(usize::MAX) + OWN_FILES);
     let interrupts = StopSignals::open().context("cannot handle signals")?;
-    let mut progress = Progress::new(Detail::of(flags.output.quiet, flags.output.verbose));
+    let mut progress = Progress::new(Detail::from_flags(flags.output.quiet, flags.output.verbose));
     let mut runner = Runner::new(request(flags, first), Some(&interrupts), &mut progress);
     runner.observed.clone_from(&flags.rows.observe);
     let results = runner.search(&mut *search(flags, plans));

@@ -46,11 +46,11 @@ pub struct SendEngine {
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
-    /// The counters that it publishes.
+    /// Counters that the sender publishes.
     pub counters: Arc<Counters>,
-    /// The bytes that it may send. None: it sends without end.
+    /// Bytes that the sender may send. None: no limit.
     pub budget: Option<Arc<Budget>>,
-    /// The pacer of its blocks. None: it sends as fast as it can.
+    /// Pacer of the blocks. None: the sender sends as fast as possible.
     pub pacer: Option<Pacer>,
 }
 
@@ -107,9 +107,9 @@ pub struct ReceiveEngine {
 pub struct Incoming {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
-    /// The counters that it publishes.
+    /// Counters that the receiver publishes.
     pub counters: Arc<Counters>,
-    /// The goal that it adds its bytes to. None: there is no goal.
+    /// Goal to which the receiver adds its bytes. None: there is no goal.
     pub goal: Option<Arc<Goal>>,
 }
 

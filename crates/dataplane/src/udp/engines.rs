@@ -26,13 +26,13 @@ pub struct SendEngine {
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,
-    /// The width of its sequence numbers.
+    /// Width of the sequence numbers.
     pub width: SequenceWidth,
-    /// The counters that it publishes.
+    /// Counters that the sender publishes.
     pub counters: Arc<Counters>,
-    /// The datagrams that it may send. None: it sends without end.
+    /// Datagrams that the sender may send. None: no limit.
     pub budget: Option<Arc<Budget>>,
-    /// The pacer of its datagrams. None: it sends as fast as it can.
+    /// Pacer of the datagrams. None: the sender sends as fast as possible.
     pub pacer: Option<Pacer>,
 }
 
@@ -76,9 +76,9 @@ pub struct Incoming {
     pub socket: Arc<UdpSocket>,
     /// The width of the sequence numbers.
     pub width: SequenceWidth,
-    /// The counters that it publishes.
+    /// Counters that the receiver publishes.
     pub counters: Arc<Counters>,
-    /// The goal that it adds its bytes to. None: there is no goal.
+    /// Goal to which the receiver adds its bytes. None: there is no goal.
     pub goal: Option<Arc<Goal>>,
 }
 

@@ -11,15 +11,16 @@ pub struct Sequence {
 /// The class of one datagram, by its sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Its number is higher than all before.
+    /// The sequence number is higher than all before.
     New,
-    /// Its number was not seen before, but a higher one was (RFC 4737, section 3).
+    /// The sequence number was not seen before, but a higher one was (RFC 4737, section 3).
     Reordered,
-    /// Its number was seen before.
+    /// The sequence number was seen before.
     Duplicate,
-    /// Its number lies behind the window: it may be reordered or a duplicate.
+    /// The sequence number lies behind the window: the datagram is reordered or a duplicate.
     Late,
-    /// Its number is so far ahead that no sender can have reached it: the header is damaged.
+    /// The sequence number is so far ahead that no sender can have reached it: the header is
+    /// damaged.
     Absurd,
 }
 

@@ -31,7 +31,7 @@ impl Collector for Conntrack {
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         let absent = "no connections are tracked (nf_conntrack is not loaded), or the kernel \
-                      does not tell (CONFIG_NF_CONNTRACK_PROCFS)";
+                      does not report them (CONFIG_NF_CONNTRACK_PROCFS)";
         let text = self.source.text_or_gap(tree, "tracking of connections", absent)?;
         parse(&text, into);
         Ok(ReadOutcome::Complete)

@@ -25,7 +25,8 @@ impl Collector for Frequency {
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
-        let absent = "no driver tells (cpufreq): as in a virtual machine, or where it is fixed";
+        let absent =
+            "no driver reports it (cpufreq): as in a virtual machine, or where it is fixed";
         self.files.each(tree, ("frequencies of the CPUs", absent), |cpu, khz| {
             into.gauge(counter::FREQUENCY_KHZ.on(cpu), khz);
         })

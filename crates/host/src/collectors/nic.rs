@@ -41,7 +41,7 @@ impl Collector for Nic {
         for interface in &mut self.interfaces {
             let what = format!("what the driver of {} counts", interface.name);
             if !tree.is_live() {
-                into.gap(Gap { what, why: "no file tells of it".to_owned() });
+                into.gap(Gap { what, why: "no file has its counters".to_owned() });
                 continue;
             }
             match interface.read(into) {

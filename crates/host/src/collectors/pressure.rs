@@ -57,7 +57,8 @@ pub(super) fn parse(text: &str, stalls: Stalls, into: &mut Reading) {
 
 /// In the order of the sources.
 const STALLS: [Stalls; 3] = [counter::PRESSURE_CPU, counter::PRESSURE_MEMORY, counter::PRESSURE_IO];
-const ABSENT: &str = "this kernel does not tell (CONFIG_PSI), or it is off (psi=1 turns it on)";
+const ABSENT: &str =
+    "this kernel does not report it (CONFIG_PSI), or it is off (psi=1 turns it on)";
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ impl Collector for Disciplines {
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
         if !tree.is_live() {
-            let why = "no file tells of them".to_owned();
+            let why = "no file has their counters".to_owned();
             return Err(Gap { what: WHAT.to_owned(), why });
         }
         let found = self.ask().map_err(|error| gap(WHAT, &error, "there is no netlink"))?;

@@ -73,7 +73,8 @@ pub(super) fn parse(text: &str, thread: i32, into: &mut Reading) {
     }
 }
 
-const ABSENT: &str = "the threads have ended, or this kernel does not tell (CONFIG_SCHED_INFO)";
+const ABSENT: &str =
+    "the threads have ended, or this kernel does not report it (CONFIG_SCHED_INFO)";
 
 #[cfg(test)]
 mod tests {

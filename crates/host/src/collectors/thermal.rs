@@ -24,7 +24,7 @@ impl Collector for Thermal {
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
-        let absent = "no driver tells (thermal), as in a virtual machine";
+        let absent = "no driver reports it (thermal), as in a virtual machine";
         self.files.each(tree, ("temperatures", absent), |number, value| {
             into.gauge(counter::THERMAL_MILLICELSIUS.on(number), value);
         })

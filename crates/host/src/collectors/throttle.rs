@@ -31,7 +31,7 @@ impl Collector for Throttle {
     }
 
     fn read(&mut self, tree: &Tree, into: &mut Reading) -> Result<ReadOutcome, Gap> {
-        let absent = "only x86 processors tell, and those of virtual machines do not";
+        let absent = "only x86 processors report it, and those of virtual machines do not";
         self.files.each(tree, ("throttling of the CPUs", absent), |number, value| {
             let count = u64::try_from(value).unwrap_or_default();
             into.counter(counter::THROTTLE_CORE.on(number), count);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Tree;
 
-/// Facts of a host that the kernel reports by system calls only: uname(2), rtnetlink(7) and
-/// ethtool(8), for the network namespace of the thread that asked.
+/// Facts on a host that the kernel reports by system calls only: uname(2), rtnetlink(7) and
+/// ethtool(8), for the network namespace of the calling thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KernelAnswers {
@@ -20,33 +20,33 @@ pub struct KernelAnswers {
     pub kernel: String,
     /// Architecture (`machine` of uname(2)); empty: not known.
     pub architecture: String,
-    /// Interfaces, as netlink and ethtool report them.
+    /// Network interfaces, as netlink and ethtool report them.
     pub interfaces: Vec<InterfaceAnswers>,
-    /// Unicast routes of the main table, as rtnetlink(7) reports them, at most 64; of a captured
-    /// tree without answers all of IPv4.
+    /// Unicast routes of the main table (rtnetlink(7)), at most 64; for a captured tree without
+    /// such a report all routes of IPv4.
     pub routes: Vec<Route>,
-    /// Speed of misaligned accesses by CPU number, on RISC-V only
+    /// RISC-V only: speed of misaligned memory accesses by CPU number
     /// (Documentation/arch/riscv/hwprobe.rst).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub misaligned: BTreeMap<u32, String>,
-    /// Requests that the kernel refused, with the reasons.
+    /// Queries that the kernel refused, with the reasons.
     pub gaps: Vec<Gap>,
 }
 
-/// One interface, as netlink and ethtool report it.
+/// A network interface, as netlink and ethtool report it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InterfaceAnswers {
     /// Link-layer address, as sysfs writes it: `02:00:00:00:00:01`.
     pub hardware: String,
-    /// Everything else that is reported of the interface.
+    /// All other attributes of the interface.
     #[serde(flatten)]
     pub interface: Interface,
 }
 
 impl KernelAnswers {
-    /// Reads the file at [`PATH`] of a captured tree, or what its other files have of the answers
-    /// if that one is missing or damaged.
+    /// Reads the file at [`PATH`] of a captured tree; if it is missing or damaged, what other files
+    /// contain of it.
     pub fn from_capture(tree: &Tree) -> Self {
         let text = tree.text(PATH);
         // Nothing that a capture writes has such letters; they would reach a terminal.
@@ -63,7 +63,7 @@ impl KernelAnswers {
 
 /// The part of the answers that files of the tree have too.
 fn from_files(tree: &Tree, why: String) -> KernelAnswers {
-    let gap = Gap { what: "what only netlink and ethtool tell of interfaces".to_owned(), why };
+    let gap = Gap { what: "what only netlink and ethtool report of interfaces".to_owned(), why };
     let value = |name| tree.value(&format!("proc/sys/kernel/{name}"));
     let version = tree.value("proc/version").unwrap_or_default();
     // `Linux version 5.4.75 (…`
@@ -88,5 +88,5 @@ fn is_big_endian(architecture: &str) -> bool {
     names.contains(&architecture)
 }
 
-/// Path of the file with the answers, below the root of a captured tree.
+/// Path of the file with the kernel's reports, below the root of a captured tree.
 pub const PATH: &str = "linerate/told.json";

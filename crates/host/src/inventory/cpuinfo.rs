@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-/// The fields of `/proc/cpuinfo`.
+/// Contents of `/proc/cpuinfo` (proc_cpuinfo(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// Fields of each CPU, by its number.
     pub cpus: BTreeMap<u32, Fields>,
-    /// Fields that belong to no CPU, e.g. `Hardware` or `machine`.
+    /// Fields of the machine, which belong to no CPU, e.g. `Hardware` or `machine`.
     pub machine: Fields,
 }
 
-/// Values of `/proc/cpuinfo` by the names of their fields.
+/// Values of fields in `/proc/cpuinfo`, by field name.
 pub type Fields = BTreeMap<String, String>;
 
 /// Parses the text of `/proc/cpuinfo` (proc_cpuinfo(5)). A field before the first CPU, or in a
@@ -39,13 +39,14 @@ pub fn read(text: &str) -> CpuInfo {
 }
 
 impl CpuInfo {
-    /// Value of a field of a CPU, or else of the machine; none if it is missing or empty.
+    /// Value of a field of a CPU, or else of the machine; none: the field is missing or empty.
     pub fn field(&self, cpu: u32, name: &str) -> Option<&str> {
         let own = self.cpus.get(&cpu).and_then(|fields| fields.get(name));
         own.or_else(|| self.machine.get(name)).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// Model of the board or machine; none on architectures that do not write it.
+    /// Model of the board or machine; none on architectures whose `/proc/cpuinfo` does not contain
+    /// it.
     pub fn model(&self) -> Option<&str> {
         let of_machine = |name: &&str| self.machine.get(*name).map(String::as_str);
         // MIPS writes these lines in the paragraph of its first CPU.

@@ -13,10 +13,10 @@ use crate::Tree;
 pub struct Row {
     /// Number of the interrupt.
     pub number: u32,
-    /// Text after the counts: interrupt controller, number there, trigger, names of devices.
+    /// Text after the counts: interrupt controller, its own number of the interrupt, trigger type,
+    /// device names.
     pub words: String,
-    /// Interrupts that each CPU took since boot, by the number of the CPU. A CPU that is offline
-    /// has none.
+    /// Number of interrupts since boot, by CPU; a CPU that is offline has none.
     pub counts: BTreeMap<u32, u64>,
 }
 

@@ -88,7 +88,7 @@ fn cpus(tree: &Tree, folder: &Folder) -> Option<Vec<u32>> {
 /// Membership of a process in a control group: a line of `/proc/self/cgroup` (cgroups(7)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Controllers of the hierarchy, e.g. `cpu` and `cpuacct`; one empty name: version 2.
+    /// Controllers of the hierarchy, e.g. `cpu` and `cpuacct`; a single empty name for version 2.
     pub controllers: Vec<String>,
     /// Path of the group below the root of the hierarchy.
     pub path: String,
@@ -104,16 +104,17 @@ pub fn groups(text: &str) -> Vec<Group> {
     text.lines().filter_map(group).collect()
 }
 
-/// A mounted hierarchy of control groups.
+/// A mounted hierarchy of control groups (cgroups(7)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Path of the group that is the root of the mount.
     pub root: String,
-    /// Mount point.
+    /// Path of the mount point.
     pub point: String,
     /// Whether the hierarchy is of version 2 (`cgroup2`).
     pub is_second: bool,
-    /// Controllers of a hierarchy of version 1, among other mount options; empty for version 2.
+    /// Mount options of a hierarchy of version 1, which include its controllers; empty for version
+    /// 2.
     pub controllers: Vec<String>,
 }
 

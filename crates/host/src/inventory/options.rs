@@ -28,16 +28,16 @@ fn missing(release: &str) -> Gap {
     }
 }
 
-/// Unpacks gzip (RFC 1952), up to 4 MiB, which is more than any kernel has; bytes that are not
-/// UTF-8 are replaced. None if `bytes` are not gzip.
+/// Decompresses gzip (RFC 1952), up to 4 MiB, which is more than any kernel configuration has;
+/// bytes that are not UTF-8 are replaced. None: `bytes` are not gzip.
 pub fn unpack(bytes: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     flate2::read::GzDecoder::new(bytes).take(MOST_BYTES).read_to_end(&mut text).ok()?;
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Parses the options of interest in the text of a kernel configuration, by name
-/// (Documentation/kbuild/kconfig.rst). The value of one that is written as not set is `n`.
+/// Parses a kernel configuration, and returns the values of the relevant options by name
+/// (Documentation/kbuild/kconfig.rst). An option that is not set has the value `n`.
 pub fn read(text: &str) -> BTreeMap<String, String> {
     let option = |line: &str| {
         let unset = line.strip_prefix("# ").and_then(|rest| rest.strip_suffix(" is not set"));

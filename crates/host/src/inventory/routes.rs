@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 
 use measurement::host::Route;
 
-/// Parses the text of `/proc/net/route` (proc(5)). Addresses are hexadecimal numbers in the
-/// byte order of the host, which is `little_endian` or not. Malformed lines and routes that are
-/// down are left out.
+/// Parses the text of `/proc/net/route` (proc(5)). Addresses are hexadecimal numbers in the byte
+/// order of the host, given by `little_endian`. Malformed lines and routes that are down are left
+/// out.
 pub fn routes(text: &str, little_endian: bool) -> Vec<Route> {
     text.lines().skip(1).filter_map(|line| route(line, little_endian)).collect()
 }

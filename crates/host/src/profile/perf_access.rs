@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use linux::perf::{PerfError, SampleFrequency, Sampler, Scope};
 
 /// Access to the performance events of the CPUs (perf_event_open(2)) and to the symbols of the
-/// kernel. The sampler of all CPUs serves one test at a time; meanwhile another test opens its own,
-/// as far as that is permitted then.
+/// kernel. The sampler of all CPUs serves one test at a time; a concurrent test opens its own
+/// sampler, as far as that is permitted then.
 #[derive(Debug)]
 pub struct PerfAccess {
     hertz: SampleFrequency,
@@ -19,10 +19,10 @@ pub struct PerfAccess {
 }
 
 impl PerfAccess {
-    /// Acquires what this process is permitted now. `hertz` is the frequency of samples.
+    /// Opens what this process may access now; `hertz` is the sampling frequency.
     ///
     /// It does not fail: where the kernel refuses (`kernel.perf_event_paranoid`,
-    /// `kernel.kptr_restrict`) each test reports its own gap.
+    /// `kernel.kptr_restrict`) each test reports a gap.
     pub fn new(hertz: SampleFrequency) -> Self {
         let sampler = Mutex::new(Sampler::new(hertz, &[]).ok());
         Self { hertz, sampler, symbols: Mutex::new(File::open("/proc/kallsyms").ok()) }

@@ -18,8 +18,8 @@ impl Archive {
     /// Reads a tar(5) archive. Entries whose paths lead out of the tree are left out.
     ///
     /// # Errors
-    /// `InvalidData` if an entry has more than 1 MiB, or all have more than 64 MiB or are more
-    /// than 200,000; the error of `from`, or of the format if it is not an archive.
+    /// `InvalidData` if an entry has more than 1 MiB, or all entries together more than 64 MiB, or
+    /// there are more than 200,000; the error of `from`, or of the format.
     pub fn read(from: impl Read) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
         // What is skipped, and long names, count too.
@@ -51,13 +51,13 @@ impl Archive {
         Ok(Self { entries })
     }
 
-    /// An archive of `entries`, each with its path below the root: `proc/stat`. The last of equal
-    /// paths counts.
+    /// An archive of `entries`, each with its path below the root: `proc/stat`. The last entry with
+    /// a path replaces earlier ones.
     pub fn from_entries(entries: impl IntoIterator<Item = (String, Entry)>) -> Self {
         Self { entries: entries.into_iter().collect() }
     }
 
-    /// Whether there are no entries.
+    /// Whether the archive has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// An entry of a captured tree.
+/// An entry of a captured tree: file, symbolic link or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A regular file, with its content.
+    /// A regular file with its content.
     File(Vec<u8>),
-    /// A symbolic link, with its target.
+    /// A symbolic link with its target.
     Link(String),
     /// A directory.
     Folder,

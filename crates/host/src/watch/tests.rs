@@ -14,7 +14,7 @@ fn at(millis: u64) -> Timestamp {
 fn a_watch_of_three_looks_has_whole_columns() {
     let mut watch = Watch::new(Tree::live(), Subject::default());
     for look in 0..3 {
-        watch.look(at(look * 250));
+        watch.sample(at(look * 250));
         std::thread::sleep(Duration::from_millis(20));
     }
     let evidence = watch.finish(Role::Here);
@@ -44,11 +44,11 @@ fn a_watch_of_three_looks_has_whole_columns() {
 #[test]
 fn a_thread_that_is_followed_later_is_counted() {
     let mut watch = Watch::new(Tree::live(), Subject::default());
-    watch.look(at(0));
+    watch.sample(at(0));
     let thread = i32::try_from(std::process::id()).expect("a thread's number");
     watch.follow_threads(&[thread]);
-    watch.look(at(250));
-    watch.look(at(500));
+    watch.sample(at(250));
+    watch.sample(at(500));
     let evidence = watch.finish(Role::Here);
     assert!(evidence.series.has_read(Family::TASK));
     assert!(evidence.series.growth(counter::TASK_RUN.on(thread)).is_some());
@@ -59,7 +59,7 @@ fn a_host_without_files_is_all_gaps_each_reported_once() {
     let nowhere = std::env::temp_dir().join("linerate-no-such-host");
     let mut watch = Watch::new(Tree::captured(&nowhere), Subject::default());
     for look in 0..3 {
-        watch.look(at(look * 250));
+        watch.sample(at(look * 250));
     }
     let evidence = watch.finish(Role::Here);
     assert!(evidence.series.families().len() == 0, "{evidence:?}");
@@ -72,8 +72,8 @@ fn a_host_without_files_is_all_gaps_each_reported_once() {
 #[test]
 fn a_time_that_goes_back_does_not_and_no_look_is_no_row() {
     let mut watch = Watch::new(Tree::live(), Subject::default());
-    watch.look(at(500));
-    watch.look(at(400));
+    watch.sample(at(500));
+    watch.sample(at(400));
     assert_eq!(watch.finish(Role::Here).series.at, [at(500), at(500)]);
     let watch = Watch::new(Tree::live(), Subject::default());
     assert!(watch.finish(Role::Peer).series.at.is_empty());
@@ -83,10 +83,10 @@ fn a_time_that_goes_back_does_not_and_no_look_is_no_row() {
 fn a_watch_that_is_thinned_keeps_first_last_and_what_is_marked() {
     let mut watch = Watch::new(Tree::live(), Subject::default());
     for look in 0..9 {
-        watch.look_at_all(at(look * 10));
+        watch.sample_all(at(look * 10));
     }
     watch.thin(&[at(30)]);
-    watch.look_at_all(at(90));
+    watch.sample_all(at(90));
     assert_eq!((watch.readings(), watch.last()), (7, Some(at(90))));
     let evidence = watch.finish(Role::Here);
     assert_eq!(evidence.series.at, [0, 20, 30, 40, 60, 80, 90].map(at));

@@ -11,7 +11,7 @@ use super::message::{attribute, u32_at};
 /// An address of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressEntry {
-    /// Index of the link.
+    /// Index of the interface (netdevice(7)).
     pub index: u32,
     /// The local address, also where the link has a peer address.
     pub address: IpAddr,

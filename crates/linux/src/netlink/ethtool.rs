@@ -110,9 +110,9 @@ impl Ethtool {
 /// A number that can be set on a device, such as the size of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// The name that ethtool(8) gives it.
+    /// Name of the parameter in ethtool(8).
     pub name: &'static str,
-    /// The current value.
+    /// Current value of the parameter.
     pub current: u32,
     /// The largest value that the device supports; `None` if it does not report one.
     pub max: Option<u32>,
@@ -144,11 +144,11 @@ fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Parameter> 
 /// Interrupt coalescing. A field is `None` if the device does not have the parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Microseconds from a received frame to its interrupt (`rx-usecs`).
+    /// Delay of the interrupt after a received frame, in microseconds (`rx-usecs`).
     pub receive_micros: Option<u32>,
     /// Received frames up to an interrupt (`rx-frames`).
     pub receive_frames: Option<u32>,
-    /// Microseconds from a sent frame to its interrupt (`tx-usecs`).
+    /// Delay of the interrupt after a sent frame, in microseconds (`tx-usecs`).
     pub send_micros: Option<u32>,
     /// Sent frames up to an interrupt (`tx-frames`).
     pub send_frames: Option<u32>,
@@ -159,7 +159,7 @@ pub struct Coalescing {
 }
 
 impl Coalescing {
-    /// Decodes `ETHTOOL_A_COALESCE_*`.
+    /// Decodes the attributes `ETHTOOL_A_COALESCE_*` of a reply.
     pub fn read(answer: &[u8]) -> Self {
         Self {
             receive_micros: number(answer, 2),
@@ -175,7 +175,7 @@ impl Coalescing {
 /// Flow control of IEEE 802.3x. A field is `None` if the device does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
-    /// Whether it is negotiated with the link partner.
+    /// Whether pause frames are autonegotiated.
     pub negotiated: Option<bool>,
     /// Whether received pause frames are obeyed.
     pub receive: Option<bool>,
@@ -184,7 +184,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Decodes `ETHTOOL_A_PAUSE_*`.
+    /// Decodes the attributes `ETHTOOL_A_PAUSE_*` of a reply.
     pub fn read(answer: &[u8]) -> Self {
         Self { negotiated: switch(answer, 2), receive: switch(answer, 3), send: switch(answer, 4) }
     }
@@ -194,14 +194,14 @@ impl Pause {
 /// report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EnergyEfficiency {
-    /// Whether both ends agreed on it.
+    /// Whether Energy Efficient Ethernet is active: both link partners support it.
     pub active: Option<bool>,
-    /// Whether it is advertised to the link partner.
+    /// Whether Energy Efficient Ethernet is enabled, and advertised to the link partner.
     pub enabled: Option<bool>,
 }
 
 impl EnergyEfficiency {
-    /// Decodes `ETHTOOL_A_EEE_*`.
+    /// Decodes the attributes `ETHTOOL_A_EEE_*` of a reply.
     pub fn read(answer: &[u8]) -> Self {
         Self { active: switch(answer, 4), enabled: switch(answer, 5) }
     }

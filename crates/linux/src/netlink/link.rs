@@ -8,7 +8,7 @@ use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{Message, attribute, u32_at};
 
-/// State of a link.
+/// Operational state and counters of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkState {
     /// The interface index, unique in its network namespace, and the scope of
@@ -27,15 +27,15 @@ pub struct LinkState {
 /// [linux/if_link.h]: https://github.com/torvalds/linux/blob/v4.19/include/uapi/linux/if_link.h
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkStatistics {
-    /// Packets received.
+    /// Packets that the interface received.
     pub received_packets: u64,
-    /// Packets sent.
+    /// Packets that the interface sent.
     pub sent_packets: u64,
     /// Bytes received, with link-layer headers.
     pub received_bytes: u64,
     /// Bytes sent, with link-layer headers.
     pub sent_bytes: u64,
-    /// Bad packets received.
+    /// Bad packets that the interface received.
     pub receive_errors: u64,
     /// Packets that could not be sent.
     pub send_errors: u64,

@@ -9,19 +9,19 @@ use super::message::{attribute, text, u16_at, u32_at};
 /// A link. What the kernel does not report is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkEntry {
-    /// The interface index.
+    /// Index of the interface (netdevice(7)).
     pub index: u32,
-    /// Its name, e.g. `eth0`.
+    /// Name of the interface, e.g. `eth0`.
     pub name: String,
-    /// What kind of device it is (`ARPHRD_*`, `linux/if_arp.h`): 1 Ethernet, 772 loopback.
+    /// Type of the device (`ARPHRD_*`, `linux/if_arp.h`): 1 Ethernet, 772 loopback.
     pub device_type: u16,
-    /// `IFF_*` of netdevice(7).
+    /// Flags of the interface (`IFF_*`, netdevice(7)).
     pub flags: u32,
     /// Largest network-layer packet in bytes.
     pub mtu: u32,
     /// The kind of a virtual device, e.g. `veth` (`IFLA_INFO_KIND`).
     pub kind: Option<String>,
-    /// Its operational state in the words of RFC 2863, e.g. `up`.
+    /// Operational state (RFC 2863), e.g. `up`.
     pub state: Option<&'static str>,
     /// How often the carrier changed (Linux 3.15).
     pub carrier_changes: Option<u32>,
@@ -35,7 +35,7 @@ pub struct LinkEntry {
     pub receive_queues: Option<u32>,
     /// Kind of the root qdisc, e.g. `fq_codel`.
     pub qdisc: Option<String>,
-    /// Link-layer address.
+    /// Link-layer address (MAC address).
     pub address: Vec<u8>,
     /// Index of the related link (`IFLA_LINK`): the other end of a veth, the lower device
     /// of a VLAN.
@@ -48,17 +48,17 @@ pub struct LinkEntry {
 }
 
 impl LinkEntry {
-    /// Whether it is administratively up (`IFF_UP`).
+    /// Whether the interface is administratively up (`IFF_UP`).
     pub const fn is_up(&self) -> bool {
         self.flags & libc::IFF_UP.cast_unsigned() != 0
     }
 
-    /// Whether it is a loopback device (`IFF_LOOPBACK`).
+    /// Whether the interface is a loopback device (`IFF_LOOPBACK`).
     pub const fn is_loopback(&self) -> bool {
         self.flags & libc::IFF_LOOPBACK.cast_unsigned() != 0
     }
 
-    /// The counters with their names.
+    /// The counters of the interface with their names in the kernel.
     pub fn named_counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
         LINK_COUNTERS.into_iter().zip(self.counters.iter().copied())
     }

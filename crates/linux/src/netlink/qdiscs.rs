@@ -10,15 +10,15 @@ use super::message::{attribute, text, u32_at, u64_at};
 /// A queueing discipline (tc(8)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
-    /// Index of the interface that it belongs to.
+    /// Index of the interface to which the queueing discipline belongs.
     pub index: u32,
-    /// Its handle; `0:` if the kernel attached it.
+    /// Handle of the queueing discipline; `0:` if the kernel attached it.
     pub handle: QdiscHandle,
-    /// Where it is attached.
+    /// Parent of the queueing discipline: root, ingress or a class.
     pub parent: QdiscParent,
-    /// Its kind, e.g. `fq_codel`.
+    /// Kind of the queueing discipline, e.g. `fq_codel`.
     pub kind: String,
-    /// Its counters; `None` if the kernel does not report them.
+    /// Counters of the queueing discipline; `None` if the kernel does not report them.
     pub statistics: Option<QdiscStatistics>,
 }
 
@@ -26,19 +26,19 @@ pub struct Qdisc {
 /// gnet_stats_queue` of `linux/gen_stats.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QdiscStatistics {
-    /// Bytes dequeued.
+    /// Bytes that were dequeued.
     pub bytes: u64,
-    /// Packets dequeued.
+    /// Packets that were dequeued.
     pub packets: u64,
-    /// Packets dropped.
+    /// Packets that were dropped.
     pub drops: u32,
-    /// How often a packet had to wait, e.g. for tokens.
+    /// How often the queueing discipline was over its limit, e.g. a packet waited for tokens.
     pub overlimits: u32,
     /// Packets that the device could not take and that were queued again.
     pub requeues: u32,
-    /// Bytes in the queue.
+    /// Bytes in the queue of the queueing discipline.
     pub backlog_bytes: u32,
-    /// Packets in the queue.
+    /// Packets in the queue of the queueing discipline.
     pub backlog_packets: u32,
 }
 
@@ -60,9 +60,9 @@ impl fmt::Display for QdiscHandle {
 /// The point at which a qdisc is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QdiscParent {
-    /// The root: it gets all that the interface sends.
+    /// The root of the interface's egress.
     Root,
-    /// Ingress: it gets all that the interface receives (`ingress`, `clsact`).
+    /// The ingress of the interface (`ingress`, `clsact`).
     Ingress,
     /// A class of another qdisc.
     Class(QdiscHandle),

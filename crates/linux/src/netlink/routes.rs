@@ -8,10 +8,10 @@ use super::address::{address, family, octets};
 use super::kernel::{self, RouteMessage};
 use super::message::{Message, attribute, u16_at, u32_at};
 
-/// A route.
+/// A route of the kernel's routing table (rtnetlink(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteEntry {
-    /// Network of the destination; with [`Self::prefix_length`] 0 it is the default route.
+    /// Destination network; a route with [`Self::prefix_length`] 0 is the default route.
     pub to: IpAddr,
     /// Length of the destination's network part, in bits.
     pub prefix_length: u8,

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
-/// Why no samples can be taken. The text says what to change.
+/// Error of opening a performance event. Its text says what to change.
 #[derive(Debug)]
 pub enum PerfError {
     /// `EACCES`: this user may not sample (`kernel.perf_event_paranoid`).

@@ -11,7 +11,7 @@ pub struct Sample<'a> {
     pub thread: i32,
     /// Number of the CPU.
     pub cpu: u32,
-    /// The CPU's mode.
+    /// Mode of the CPU: kernel or user.
     pub mode: Mode,
     /// Address of the instruction (`PERF_SAMPLE_IP`).
     pub address: u64,
@@ -32,9 +32,9 @@ impl<'a> Sample<'a> {
 /// The mode of a CPU (`PERF_RECORD_MISC_CPUMODE_MASK`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Kernel.
+    /// Kernel mode.
     Kernel,
-    /// User space.
+    /// User mode.
     User,
     /// A guest, or the hypervisor.
     Virtual,

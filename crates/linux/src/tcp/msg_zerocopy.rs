@@ -14,7 +14,7 @@ use crate::option;
 pub struct Completions {
     /// Sends whose pages are released.
     pub done: u64,
-    /// Those among them whose bytes were copied, as on loopback.
+    /// Completed sends whose bytes the kernel copied, as it does on loopback.
     pub copied: u64,
 }
 

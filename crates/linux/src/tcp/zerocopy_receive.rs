@@ -20,7 +20,7 @@ unsafe impl Send for ReceiveMapping {}
 /// The result of one receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MappedBytes {
-    /// Bytes that are mapped.
+    /// Number of received bytes that are mapped.
     pub bytes: usize,
     /// Bytes that come next and cannot be mapped: they have to be read with recv(2).
     pub to_read: usize,

@@ -66,7 +66,7 @@ impl SendBatch {
         Self { slots, pieces }
     }
 
-    /// Number of datagrams.
+    /// Capacity of the batch in datagrams.
     pub const fn capacity(&self) -> usize {
         self.slots.headers.len()
     }
@@ -174,7 +174,7 @@ impl<'batch> Received<'batch> {
         Received { payload, segment, arrival }
     }
 
-    /// The datagrams that it consists of: at least one, which may be empty.
+    /// The datagrams of a coalesced message: at least one, which may be empty.
     pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
         let whole = self.payload.len().max(1);
         let length = self.segment.filter(|length| *length > 0).unwrap_or(whole);

@@ -12,7 +12,7 @@ use super::{Control, empty_header, for_each_control, set_flag};
 /// Source and destination of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Bytes of its payload that fitted into the buffer.
+    /// Payload bytes that fitted into the buffer.
     pub length: usize,
     /// Address of the sender.
     pub source: SocketAddr,

@@ -5,9 +5,9 @@ use std::io;
 /// Whether the bytes of a send are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendMode {
-    /// They are copied into the kernel (`IORING_OP_SEND`).
+    /// The kernel copies the bytes (`IORING_OP_SEND`).
     Copy,
-    /// They are sent from where they are, if possible (`IORING_OP_SEND_ZC`, Linux 6.0).
+    /// The kernel sends the bytes without a copy, if possible (`IORING_OP_SEND_ZC`, Linux 6.0).
     ZeroCopy,
 }
 
@@ -18,9 +18,9 @@ pub enum SendCompletion {
     Bytes(usize),
     /// The kernel has released the pages of a zero-copy send.
     Released {
-        /// Whether it copied the bytes after all.
+        /// Whether the kernel copied the bytes nevertheless.
         copied: bool,
     },
-    /// The send failed.
+    /// The send failed with this error.
     Failed(io::Error),
 }

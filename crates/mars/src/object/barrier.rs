@@ -94,11 +94,10 @@ impl Barrier {
         }
     }
 
-    /// Arrives.
+    /// Counts the arrival of a workload at the barrier.
     ///
     /// # Errors
-    /// The wait to stall for until the last cycle has ended. The workload then calls this
-    /// again.
+    /// The wait to stall for until the last cycle has ended. The workload then calls this again.
     pub fn notify<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<(), Wait> {
         _ = self.early.take_wake_value(mpu);
         if self.try_notify() {

@@ -23,7 +23,7 @@ pub struct EventFlag {
     changed: FutexEvent,
 }
 
-/// How the bits that were waited for are cleared.
+/// How the bits that a wait succeeded with are cleared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clearing {
     /// A wait that succeeds clears all of its mask. One call of [`EventFlag::set`] ends the
@@ -58,7 +58,7 @@ impl EventFlag {
         Self { bits: AtomicU32::new(0), clearing, waiters, changed: FutexEvent::default() }
     }
 
-    /// The current bits.
+    /// The current value of the bits.
     pub fn bits(&self) -> u32 {
         self.bits.load(SeqCst)
     }

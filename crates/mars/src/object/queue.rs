@@ -32,12 +32,12 @@ impl<T> Queue<T> {
         Self { ring, poppers: wait_list(), pushers: wait_list(), changed: FutexEvent::default() }
     }
 
-    /// Number of entries.
+    /// Number of entries in the queue.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether it has no entries.
+    /// Whether the queue has no entries.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
@@ -69,7 +69,7 @@ impl<T> Queue<T> {
         self.changed.notify();
     }
 
-    /// Removes all entries.
+    /// Removes all entries from the queue.
     pub fn clear(&self) {
         while self.try_pop().is_some() {}
     }

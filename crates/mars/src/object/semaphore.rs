@@ -60,7 +60,7 @@ impl Semaphore {
         self.changed.wait_until(span, || self.try_acquire().then_some(())).is_some()
     }
 
-    /// Returns a token.
+    /// Returns a token to the semaphore.
     pub fn release(&self) {
         loop {
             if self.waiters.wake_one(0) {

@@ -9,20 +9,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Engine;
 
-/// The name of an engine, with the properties of the engine where it is a known one.
+/// Name of an engine, with the properties of the engine if this version knows it.
 ///
-/// Names of earlier versions become today's when they are read. Any other text is kept as it
-/// is: a newer peer may have engines that this version does not know.
+/// Names of earlier versions are converted to the current ones. Any other text is kept, since a
+/// newer peer may have engines that this version does not know.
 #[derive(Clone, PartialEq, Eq)]
 pub enum EngineName {
     /// An engine of [`super::ENGINES`].
     Known(&'static Engine),
-    /// Any other name; nothing is known of the engine.
+    /// Name of an engine that this version does not know.
     Unknown(String),
 }
 
 impl EngineName {
-    /// The name as text, as users and records have it.
+    /// The name as it is in records and on the command line.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(engine) => engine.name,
@@ -38,7 +38,7 @@ impl EngineName {
         }
     }
 
-    /// The properties of the engine; none: they are not known.
+    /// Properties of the engine; none: this version does not know it.
     pub const fn properties(&self) -> Option<&'static Engine> {
         match self {
             Self::Known(engine) => Some(engine),
@@ -46,13 +46,13 @@ impl EngineName {
         }
     }
 
-    /// Whether it is the name of `engine`.
+    /// Whether this is the name of `engine`.
     pub fn is(&self, engine: &Engine) -> bool {
         self.as_str() == engine.name
     }
 
-    /// Whether many datagrams are, or may be, one packet to the kernel: of an engine that is not
-    /// known nothing can be excluded.
+    /// Whether the engine may handle several datagrams as one packet (GSO, GRO); true if it is not
+    /// known.
     pub fn may_be_batched(&self) -> bool {
         self.properties().is_none_or(Engine::is_batched)
     }

@@ -6,103 +6,100 @@ use crate::transport::Transport;
 
 use PayloadHandling::{Discarded, ZeroCopy};
 
-/// The properties of one engine. `dataplane` implements it, `session` chooses it, `analysis`
-/// and `report` ask what its numbers mean.
+/// Properties of an engine: an implementation of sending or receiving for one transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// The name on the command line and in records. No other engine has it.
+    /// Unique name on the command line and in records.
     pub name: &'static str,
-    /// The name on the wire (clause 13.17 of docs/protocol/iperf3.md). It is also understood
-    /// wherever a name is read; for most engines it is `name`.
+    /// Name on the wire (clause 13.17 of docs/protocol/iperf3.md), equal to `name` for most
+    /// engines. It is accepted wherever a name is read.
     pub wire_name: &'static str,
-    /// How it moves bytes, in a few words.
+    /// Short description of how the engine sends or receives.
     pub summary: &'static str,
-    /// The transport whose payload it moves.
+    /// Transport that the engine supports.
     pub transport: Transport,
-    /// The end at which it runs.
+    /// Whether the engine sends or receives.
     pub role: EngineRole,
-    /// How users choose it.
+    /// How users choose the engine.
     pub choice: EngineChoice,
-    /// How the payload bytes are handled in the kernel.
+    /// How the payload is handled between the program and the socket.
     pub payload: PayloadHandling,
     /// How many datagrams the kernel handles as one packet.
     pub batching: Batching,
-    /// UDP receivers: the clock of the arrival times, where the engine decides it; none: it is
-    /// read back from the socket.
+    /// UDP receivers: clock of the arrival times; none: it depends on the socket, and is read back.
     pub arrivals: Option<ArrivalClock>,
-    /// Whether the packets pass the kernel's network stack, whose counters then count them.
+    /// Whether the packets pass the kernel's network stack and are counted there.
     pub stack: NetworkStack,
 }
 
-/// The end at which an engine runs.
+/// Whether an engine sends or receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineRole {
-    /// It sends.
+    /// The engine sends.
     Sender,
-    /// It receives.
+    /// The engine receives.
     Receiver,
 }
 
 /// How users choose an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// By its name, or with `auto`.
+    /// By name, or by a trial with `auto`.
     ByName,
     /// By naming a file as source or target of the payload.
     ByFile,
 }
 
-/// How the payload bytes are handled between the program and the socket.
+/// How payload is handled between the program and the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadHandling {
-    /// They are copied.
+    /// The payload is copied.
     Copied,
-    /// The pages that hold them are passed on; the kernel may copy all the same.
+    /// The pages of the payload are passed on; the kernel may copy them nevertheless.
     ZeroCopy,
-    /// They are discarded in the kernel.
+    /// The kernel discards the payload.
     Discarded,
 }
 
 /// How many datagrams the kernel handles as one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batching {
-    /// One, however many go in one system call.
+    /// One, even if a system call handles several.
     PerDatagram,
-    /// Many: GSO or GRO. They share one time of sending or of arrival, and one count of a
-    /// kernel counter may stand for all of them.
+    /// Several, by GSO or GRO. They share one time of sending or arrival, and may count as one in
+    /// the kernel's counters.
     ManyInOne,
 }
 
 /// Whether packets pass the kernel's network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkStack {
-    /// They do.
+    /// The packets pass the kernel's network stack.
     Kernel,
-    /// They do not (AF_XDP and the like): the counters of the IP and UDP layers miss them.
+    /// The packets bypass it (AF_XDP and the like), so that the counters of IP and UDP do not
+    /// include them.
     Bypassed,
 }
 
 impl Engine {
-    /// The engine called `name` on the command line, in a record or by a peer, now or in an
-    /// earlier version.
+    /// The engine with this name, on the command line, in a record, on the wire or in an earlier
+    /// version; none: there is no such engine.
     pub fn named(name: &str) -> Option<&'static Self> {
         ENGINES.iter().copied().find(|engine| name == engine.name || name == engine.wire_name)
     }
 
-    /// The engines for `transport` at the end of `role` that users choose by name, the usual
-    /// one first.
+    /// The engines for a transport and role that users choose by name, the default first.
     pub fn all_for(transport: Transport, role: EngineRole) -> impl Iterator<Item = &'static Self> {
         let fits = move |engine: &&Self| (engine.transport, engine.role) == (transport, role);
         choosable_engines().filter(fits)
     }
 
-    /// The engine for datagrams at the end of `role` that handles them with that `batching`
-    /// where none is named.
+    /// The default engine for datagrams with this role and batching.
     pub fn usual_for_datagrams(role: EngineRole, batching: Batching) -> Option<&'static Self> {
         Self::all_for(Transport::Udp, role).find(|engine| engine.batching == batching)
     }
 
-    /// Whether many datagrams are one packet to the kernel.
+    /// Whether several datagrams are one packet to the kernel (GSO, GRO).
     pub const fn is_batched(&self) -> bool {
         matches!(self.batching, Batching::ManyInOne)
     }
@@ -164,7 +161,7 @@ impl Engine {
     }
 }
 
-/// The engines that users choose by name; for each transport and role the usual one first.
+/// The engines that users choose by name; for each transport and role the default first.
 pub fn choosable_engines() -> impl Iterator<Item = &'static Engine> {
     ENGINES.iter().copied().filter(|engine| engine.choice == EngineChoice::ByName)
 }
@@ -177,7 +174,7 @@ macro_rules! engines {
             pub static $NAME: Engine = Engine::$make($name, $summary)$(.$with($($value)?))*;
         )+
 
-        /// Every engine; for each transport and role the usual one first.
+        /// All engines; for each transport and role the default first.
         pub static ENGINES: &[&Engine] = &[$(&$NAME),+];
     };
 }

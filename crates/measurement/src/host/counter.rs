@@ -14,53 +14,53 @@ mod names;
 
 pub use names::*;
 
-/// A source of counters: the first part of their names.
+/// A family of counters and gauges with a common source: the first part of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family(&'static str);
 
 impl Family {
-    /// Control groups (`cpu.stat`).
+    /// CPU controller of the control group (`cpu.stat`, cgroups(7)).
     pub const CGROUP: Self = Self("cgroup");
     /// Connection tracking (`/proc/net/stat/nf_conntrack`).
     pub const CONNTRACK: Self = Self("conntrack");
-    /// Cooling devices (`/sys/class/thermal`).
+    /// States of cooling devices (`/sys/class/thermal`).
     pub const COOLING: Self = Self("cooling");
-    /// Time of CPUs (`/proc/stat`).
+    /// CPU time by state (`/proc/stat`, proc_stat(5)).
     pub const CPU: Self = Self("cpu");
-    /// Clock speed of CPUs (cpufreq).
+    /// Clock frequency of CPUs (cpufreq).
     pub const FREQUENCY: Self = Self("frequency");
-    /// Interfaces (`struct rtnl_link_stats64`).
+    /// Statistics of network interfaces (`struct rtnl_link_stats64`).
     pub const INTERFACE: Self = Self("interface");
-    /// Interrupts (`/proc/interrupts`).
+    /// Interrupts by CPU (`/proc/interrupts`).
     pub const INTERRUPTS: Self = Self("interrupts");
-    /// TCP and IP beyond the standards (`/proc/net/netstat`).
+    /// Extended statistics of TCP and IP (`/proc/net/netstat`).
     pub const NETSTAT: Self = Self("netstat");
-    /// Drivers of interfaces (`ethtool -S`).
+    /// Statistics of network drivers (`ethtool -S`).
     pub const NIC: Self = Self("nic");
     /// Pressure stall information (`/proc/pressure`).
     pub const PRESSURE: Self = Self("pressure");
     /// CPU time of this process (`/proc/self/stat`).
     pub const PROCESS: Self = Self("process");
-    /// Queueing disciplines (rtnetlink).
+    /// Statistics of queueing disciplines (rtnetlink(7)).
     pub const QDISC: Self = Self("qdisc");
-    /// IPv4 and its protocols (`/proc/net/snmp`).
+    /// Statistics of IPv4, ICMP, TCP and UDP (`/proc/net/snmp`, RFC 1213).
     pub const SNMP: Self = Self("snmp");
-    /// IPv6 and its protocols (`/proc/net/snmp6`).
+    /// Statistics of IPv6, ICMPv6 and UDP over IPv6 (`/proc/net/snmp6`).
     pub const SNMP6: Self = Self("snmp6");
-    /// Sockets and their memory (`/proc/net/sockstat`).
+    /// Number and memory of sockets (`/proc/net/sockstat`).
     pub const SOCKSTAT: Self = Self("sockstat");
-    /// Softirqs (`/proc/softirqs`).
+    /// Softirqs by CPU (`/proc/softirqs`).
     pub const SOFTIRQS: Self = Self("softirqs");
-    /// Receive queues of CPUs (`/proc/net/softnet_stat`).
+    /// Receive processing by CPU (`/proc/net/softnet_stat`).
     pub const SOFTNET: Self = Self("softnet");
-    /// Scheduling of threads (`schedstat`).
+    /// Run time and run delay of threads (`/proc/PID/task/TID/schedstat`).
     pub const TASK: Self = Self("task");
-    /// Temperatures (`/sys/class/thermal`).
+    /// Temperature of thermal zones (`/sys/class/thermal`).
     pub const THERMAL: Self = Self("thermal");
-    /// Thermal throttling of CPUs.
+    /// Thermal throttling of CPUs (`/sys/devices/system/cpu/cpuN/thermal_throttle`).
     pub const THROTTLE: Self = Self("throttle");
 
-    /// The name as it is written.
+    /// The name of the family, e.g. `softnet`.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -77,24 +77,24 @@ impl fmt::Display for Family {
     }
 }
 
-/// The kind of name of a value that only grows.
+/// Type parameter of the names of counters, whose values only grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grows {}
 
-/// The kind of name of a value that goes up and down.
+/// Type parameter of the names of gauges, whose values grow and shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varies {}
 
-/// The name of one counter.
+/// Name of one counter, e.g. `interface.eth0.rx_dropped`.
 pub type Counter<'a> = Name<'a, Grows>;
-/// The name of one gauge.
+/// Name of one gauge, e.g. `frequency.0.khz`.
 pub type Gauge<'a> = Name<'a, Varies>;
-/// The names of counters that a host has one of for each CPU, interface, queue or thread.
+/// Names of a counter that exists for each CPU, interface, queue or thread.
 pub type EachCounter<'a> = Each<'a, Grows>;
-/// The names of gauges that a host has one of for each CPU or device.
+/// Names of a gauge that exists for each CPU or device.
 pub type EachGauge<'a> = Each<'a, Varies>;
 
-/// A whole name.
+/// Full name of a counter or gauge: `FAMILY.ITEM.FIELD`, e.g. `interface.eth0.rx_dropped`.
 #[derive(Clone, Copy, Debug)]
 pub struct Name<'a, K> {
     spelling: Spelling<'a>,
@@ -117,18 +117,18 @@ impl<'a, K> Name<'a, K> {
         Self::new(Spelling::Whole(name))
     }
 
-    /// A name that a kernel or a driver printed, with its family before it; only for what
-    /// passes such names on, without knowing them.
+    /// The name with this text, which includes the family. For names that a kernel or driver
+    /// reports, which are not known in advance.
     pub const fn from_text(text: fmt::Arguments<'a>) -> Self {
         Self::new(Spelling::Text(text))
     }
 
-    /// A name that a series has.
+    /// A name that exists in a series.
     pub(super) const fn known(name: &'a str) -> Self {
         Self::whole(name)
     }
 
-    /// The last part of the name: the kernel's word, e.g. `rx_dropped`.
+    /// The last part of the name, as the kernel reports it, e.g. `rx_dropped`.
     pub fn field(&self) -> String {
         let name = self.to_string();
         name.rsplit('.').next().unwrap_or_default().to_owned()
@@ -153,7 +153,7 @@ impl<K> fmt::Display for Name<'_, K> {
 }
 
 impl<K> PartialEq for Name<'_, K> {
-    /// Whether both are spelled alike, however they were made.
+    /// Whether the texts of both names are equal.
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
     }
@@ -161,7 +161,7 @@ impl<K> PartialEq for Name<'_, K> {
 
 impl<K> Eq for Name<'_, K> {}
 
-/// Names that differ in one part.
+/// Names of a counter or gauge that differ in the item only, e.g. `interface.*.rx_dropped`.
 #[derive(Clone, Copy, Debug)]
 pub struct Each<'a, K> {
     pattern: Pattern<'a>,
@@ -188,12 +188,12 @@ impl<'a, K> Each<'a, K> {
         Self { pattern, kind: PhantomData }
     }
 
-    /// The family of all of them.
+    /// Family of the counters or gauges.
     pub const fn family(self) -> Family {
         self.pattern.family
     }
 
-    /// The part that all end with, e.g. `rx_dropped`; empty where they end with the item.
+    /// The last part of the names, e.g. `rx_dropped`; empty: they end with the item.
     pub const fn field(self) -> &'static str {
         match self.pattern.field {
             Some(field) => field,
@@ -201,18 +201,18 @@ impl<'a, K> Each<'a, K> {
         }
     }
 
-    /// The one of a CPU, an interface, a thread, a device.
+    /// The name for one item: a CPU, interface, thread or device.
     pub fn on(self, item: impl Into<Item<'a>>) -> Name<'a, K> {
         Name::new(Spelling::Of(self.pattern, item.into()))
     }
 
-    /// Those within a group, e.g. of the queues of one interface.
+    /// The names for the items within a group, e.g. for the queues of one interface.
     #[must_use]
     pub fn within(self, group: impl Into<Item<'a>>) -> Self {
         Self { pattern: Pattern { group: Some(group.into()), ..self.pattern }, kind: PhantomData }
     }
 
-    /// The prefix of all names.
+    /// The common prefix of the names.
     pub(super) fn prefix(&self) -> String {
         let family = self.pattern.family;
         self.pattern
@@ -220,7 +220,7 @@ impl<'a, K> Each<'a, K> {
             .map_or_else(|| format!("{family}."), |group| format!("{family}.{group}."))
     }
 
-    /// The item of a name without the prefix, if it is one of these.
+    /// The item in a name without the prefix; none: it is not one of these names.
     pub(super) fn item_in<'n>(&self, rest: &'n str) -> Option<&'n str> {
         match self.pattern.field {
             Some(field) => rest.strip_suffix(field)?.strip_suffix('.'),
@@ -229,7 +229,7 @@ impl<'a, K> Each<'a, K> {
     }
 }
 
-/// The part of a name that stands for one of several.
+/// The item in a name: the number or name of a CPU, interface, queue, thread or device.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a>(Part<'a>);
 

@@ -5,45 +5,44 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The inventory of a host: CPUs, interfaces, interrupts, settings.
+/// Inventory of a host: CPUs, interfaces, interrupts, settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Inventory {
-    /// Node name, as of uname(2).
+    /// Node name (`nodename` of uname(2)).
     pub host: String,
-    /// Kernel release.
+    /// Kernel release (`release` of uname(2)).
     pub kernel: String,
-    /// Machine, e.g. `riscv64`.
+    /// Architecture (`machine` of uname(2)), e.g. `riscv64`.
     pub architecture: String,
-    /// The board or the machine, e.g. `SiFive HiFive Unleashed A00`.
+    /// Model of the board or machine, e.g. `SiFive HiFive Unleashed A00`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// An identifier of this start of this kernel (`/proc/sys/kernel/random/boot_id`): two
-    /// namespaces of one host have the same.
+    /// Boot id (`/proc/sys/kernel/random/boot_id`), equal in all namespaces of one host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
-    /// Its CPUs, by number.
+    /// CPUs by number.
     pub cpus: Vec<Cpu>,
-    /// Its interfaces.
+    /// Network interfaces.
     pub interfaces: Vec<Interface>,
-    /// Its interrupts that belong to an interface, or could.
+    /// Interrupts that belong to a network interface, or could.
     pub irqs: Vec<Irq>,
-    /// Settings of the kernel by their names: `net.core.rmem_max` and its value.
+    /// Kernel settings (sysctl(8)), by name: `net.core.rmem_max` and its value.
     pub settings: BTreeMap<String, String>,
-    /// Ways out of it.
+    /// Routes to other networks.
     pub routes: Vec<Route>,
-    /// Programs that run and change what decides how fast it is: `irqbalance`.
+    /// Running services that affect network performance: `irqbalance`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<String>,
-    /// The limits of the process's control group.
+    /// Limits of the process's control group.
     pub limits: ControlGroup,
-    /// Options with which the kernel was built, of those that matter here: `CONFIG_HZ`.
+    /// Build options of the kernel that affect network performance: `CONFIG_HZ`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kernel_options: BTreeMap<String, String>,
 }
 
 impl Inventory {
-    /// Every number of a CPU in it.
+    /// All numbers of CPUs that the inventory mentions.
     pub fn cpu_numbers(&self) -> impl Iterator<Item = &u32> {
         let cpus = self.cpus.iter().flat_map(|cpu| cpu.siblings.iter().chain([&cpu.number]));
         let irqs = self.irqs.iter();
@@ -55,46 +54,46 @@ impl Inventory {
     }
 }
 
-/// One CPU.
+/// A CPU (hardware thread) of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cpu {
-    /// Its number.
+    /// Number of the CPU.
     pub number: u32,
-    /// It is switched off: it has no interrupts, no frequency and runs nothing.
+    /// Whether the CPU is offline.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub offline: bool,
-    /// Core design, e.g. `Cortex-A53` or `sifive,u54-mc`, or the model's name.
+    /// Design of the core, e.g. `Cortex-A53` or `sifive,u54-mc`, or the model name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Its capacity against the largest of the host, of 1024 (`cpu_capacity`).
+    /// Capacity relative to the fastest CPU of the host, which has 1024 (`cpu_capacity`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<u32>,
     /// Highest frequency in kHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_khz: Option<u64>,
-    /// The frequency governor, e.g. `schedutil`.
+    /// Frequency governor (cpufreq), e.g. `schedutil`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
-    /// Whether it executes in program order, where that is known.
+    /// Whether the core executes in order; none: not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipeline: Option<Pipeline>,
-    /// Which core, package and NUMA node it is of; two of one core are threads of it (SMT).
+    /// Number of the core; CPUs of one core are hardware threads (SMT).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub core: Option<u32>,
-    /// Socket.
+    /// Number of the package (socket).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<u32>,
-    /// Memory node.
+    /// Number of the NUMA node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// Other CPUs of its core.
+    /// Other CPUs (hardware threads) of the core.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<u32>,
-    /// Its caches.
+    /// Caches of the CPU.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Cache>,
-    /// Instruction set and what it can do beyond, e.g. `rv64imafdc`, or flags of interest.
+    /// Instruction set with extensions, e.g. `rv64imafdc`, or the relevant CPU flags.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     /// RISC-V: how fast misaligned accesses are (`riscv_hwprobe(2)`): `fast`, `slow`,
@@ -103,277 +102,274 @@ pub struct Cpu {
     pub misaligned: Option<String>,
 }
 
-/// How a core executes.
+/// Execution order of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipeline {
-    /// In program order: it waits for every load that is not there yet.
+    /// In order: it stalls on every load that misses the cache.
     InOrder,
-    /// Out of order.
+    /// Out of order: it executes later instructions while a load waits.
     OutOfOrder,
 }
 
-/// One cache of a CPU.
+/// A cache of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cache {
-    /// 1 for the nearest.
+    /// Level of the cache; 1 is the nearest.
     pub level: u32,
-    /// `data`, `instruction` or `unified`.
+    /// Type of the cache: `data`, `instruction` or `unified`.
     pub kind: String,
-    /// Its size in bytes.
+    /// Size of the cache in bytes.
     pub bytes: u64,
-    /// CPUs that share it.
+    /// Numbers of the CPUs that share the cache.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<u32>,
 }
 
-/// A number of something that can be set, as it is and at most.
+/// Current and maximum value of a device parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
-    /// As it is.
+    /// Current value.
     pub current: u64,
-    /// The most that the device supports. None: it does not report it.
+    /// Maximum that the device supports. None: not reported.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub most: Option<u64>,
 }
 
-/// One interface.
+/// A network interface of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Interface {
-    /// Its name, e.g. `eth0`.
+    /// Name of the interface, e.g. `eth0`.
     pub name: String,
-    /// Its number.
+    /// Index of the interface (netdevice(7)).
     pub index: u32,
     /// The kind of a virtual interface: `loopback`, `veth`, `bridge`, `bond`, `vlan`, `tun`. None:
     /// it is hardware.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Its driver, e.g. `r8169`.
+    /// Name of the driver, e.g. `r8169`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// Whether it is up and running (RFC 2863: `up`, `down`, `unknown` …).
+    /// Operational state (RFC 2863): `up`, `down`, `unknown` …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// Largest packet in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Addresses with the length of their prefix.
+    /// IP addresses with prefix length.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<String>,
-    /// The negotiated speed in Mbit/s.
+    /// Negotiated speed in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_mbps: Option<u64>,
-    /// The fastest that it can, in Mbit/s.
+    /// Highest supported speed in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_mbps: Option<u64>,
-    /// The fastest that it offers to the other end, in Mbit/s; less than it can: somebody
-    /// forbade it.
+    /// Highest advertised speed in Mbit/s; it is below the supported speed if the configuration
+    /// limits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_mbps: Option<u64>,
-    /// The fastest that the other end offers, in Mbit/s.
+    /// Highest speed that the link partner advertises, in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_mbps: Option<u64>,
-    /// Whether both ends negotiate the speed.
+    /// Whether autonegotiation is on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub negotiated: Option<bool>,
-    /// `full` or `half`.
+    /// Duplex mode: `full` or `half`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplex: Option<String>,
-    /// Queues for receiving and for sending.
+    /// Number of receive queues.
     pub receive_queues: u32,
-    /// Queues for sending.
+    /// Number of transmit queues.
     pub send_queues: u32,
-    /// Channels, i.e. queues that the device runs (`ethtool -l`): receive, send, combined.
+    /// Channels in use, each with an interrupt (`ethtool -l`), by type: `rx`, `tx`, `combined`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, Measure>,
-    /// Rings in descriptors (`ethtool -g`): `rx`, `tx`.
+    /// Ring sizes in descriptors (`ethtool -g`): `rx`, `tx`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rings: BTreeMap<String, Measure>,
-    /// How interrupts are held back (`ethtool -c`).
+    /// Interrupt coalescing (`ethtool -c`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coalescing: Option<Coalescing>,
-    /// Offloads of those that matter, by the kernel's names, which are those in `ethtool -k`
-    /// behind what ethtool sums up: `tx-tcp-segmentation`, and `on`, `off`, `on [fixed]` or
-    /// `off [fixed]`.
+    /// Offloads that affect a measurement, by the kernel's names (`ethtool -k`):
+    /// `tx-tcp-segmentation`, and `on`, `off`, `on [fixed]` or `off [fixed]`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub offloads: BTreeMap<String, String>,
-    /// Flow control (`ethtool -a`).
+    /// Flow control by pause frames (`ethtool -a`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
     /// Energy Efficient Ethernet (IEEE 802.3az): `off`, `enabled` or `active`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eee: Option<String>,
-    /// The bus of the device.
+    /// Bus of the device; none: the interface is virtual.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bus: Option<Bus>,
-    /// Memory node that it is next to.
+    /// NUMA node of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// Queueing disciplines, the root first.
+    /// Queueing disciplines, the root first (tc(8)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queueing: Vec<Queueing>,
-    /// RPS, RFS and XPS of its queues.
+    /// Packet steering of the queues: RPS, RFS and XPS.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steering: Vec<Steering>,
-    /// Bytes that each queue for sending may hold in the device now, in order
-    /// (`byte_queue_limits/limit`); 0: there is no limit, or it has not sent yet.
+    /// Byte queue limit (BQL) of each transmit queue in bytes, in order
+    /// (`byte_queue_limits/limit`); 0: no limit, or nothing was sent yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub send_limits_bytes: Vec<u64>,
-    /// Largest packet that segmentation offload may make, in bytes.
+    /// Largest packet of segmentation offload in bytes (`gso_max_size`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gso_max_bytes: Option<u64>,
-    /// Largest packet that receive offload may make, in bytes.
+    /// Largest packet of generic receive offload in bytes (`gro_max_size`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gro_max_bytes: Option<u64>,
-    /// Other attributes in sysfs, by their names: `threaded`, `gro_flush_timeout`,
-    /// `tx_queue_len`.
+    /// Further attributes in sysfs, by name: `threaded`, `gro_flush_timeout`, `tx_queue_len`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
 }
 
-/// How interrupts are held back.
+/// Interrupt coalescing of a network device (`ethtool -c`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Coalescing {
-    /// Time after a received frame, in microseconds.
+    /// Delay of an interrupt after a received frame, in microseconds (`rx-usecs`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_micros: Option<u32>,
-    /// Received frames.
+    /// Received frames before an interrupt (`rx-frames`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_frames: Option<u32>,
-    /// Time after a sent frame, in microseconds.
+    /// Delay of an interrupt after a sent frame, in microseconds (`tx-usecs`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_micros: Option<u32>,
-    /// Sent frames.
+    /// Sent frames before an interrupt (`tx-frames`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_frames: Option<u32>,
-    /// The driver adapts it to what is received.
+    /// Whether the driver adapts the values for received frames (`adaptive-rx`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptive_receive: Option<bool>,
-    /// The driver adapts it to what is sent.
+    /// Whether the driver adapts the values for sent frames (`adaptive-tx`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptive_send: Option<bool>,
 }
 
-/// Flow control of IEEE 802.3x.
+/// Flow control by pause frames (IEEE 802.3, annex 31B; `ethtool -a`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pause {
-    /// It is negotiated.
+    /// Whether pause frames are autonegotiated.
     pub negotiated: bool,
-    /// It obeys pause frames.
+    /// Whether the interface obeys received pause frames.
     pub receive: bool,
-    /// It sends pause frames.
+    /// Whether the interface sends pause frames.
     pub send: bool,
 }
 
-/// The bus of a device.
+/// Bus of a network device, e.g. its PCI slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Bus {
-    /// `pci`, `usb`, `platform`, `virtio` …
+    /// Type of the bus: `pci`, `usb`, `platform`, `virtio` …
     pub kind: String,
-    /// Its address there, e.g. `0000:01:00.0`.
+    /// Address of the device on the bus, e.g. `0000:01:00.0`.
     pub address: String,
-    /// Speed as the kernel reports it, e.g. `8.0 GT/s PCIe`, or for USB Mbit/s.
+    /// Speed of the bus, e.g. `8.0 GT/s PCIe`; for USB in Mbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed: Option<String>,
-    /// The fastest that the device can.
+    /// Highest speed that the device supports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_speed: Option<String>,
-    /// How an IOMMU translates addresses for it (`iommu_group/type`): `DMA` (strict), `DMA-FQ`
-    /// (lazy), `identity`.
+    /// Type of the IOMMU translation (`iommu_group/type`): `DMA` (strict), `DMA-FQ` (lazy),
+    /// `identity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iommu: Option<String>,
     /// PCI lanes in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<u32>,
-    /// PCI lanes that the device has.
+    /// PCI lanes that the device supports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_width: Option<u32>,
 }
 
-/// One queueing discipline.
+/// A queueing discipline of an interface (tc(8)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Queueing {
-    /// Its handle, e.g. `8001:`, or `0:` of one that the kernel chose.
+    /// Handle of the queueing discipline, e.g. `8001:`, or `0:` if the kernel assigned none.
     pub handle: String,
-    /// Its parent: `root`, or a class.
+    /// Parent of the queueing discipline: `root`, or a class.
     pub parent: String,
-    /// Its kind, e.g. `fq_codel`.
+    /// Kind of the queueing discipline, e.g. `fq_codel`.
     pub kind: String,
 }
 
-/// Where packets of one queue are worked on.
+/// Packet steering of one queue (Documentation/networking/scaling.rst).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Steering {
-    /// The queue: `rx-0`, `tx-3`.
+    /// Name of the queue: `rx-0`, `tx-3`.
     pub queue: String,
-    /// CPUs: of RPS for `rx`, of XPS for `tx`; empty: off.
+    /// CPUs of RPS for a receive queue, of XPS for a transmit queue; empty: off.
     pub cpus: Vec<u32>,
-    /// RFS: entries of the queue's flow table (`rps_flow_cnt`).
+    /// Size of the RFS flow table of the queue (`rps_flow_cnt`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flows: Option<u64>,
 }
 
-/// One interrupt.
+/// An interrupt (IRQ) of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Irq {
-    /// Its number.
+    /// Number of the interrupt.
     pub number: u32,
     /// The name of the interrupt, e.g. `eth0-rx-1`.
     pub name: String,
-    /// Interface that it belongs to.
+    /// Name of the network interface to which the interrupt belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// CPUs that it may go to (`smp_affinity_list`).
+    /// CPUs to which the interrupt may be delivered (`smp_affinity_list`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<u32>,
-    /// CPUs that it goes to (`effective_affinity_list`).
+    /// CPUs to which the interrupt is delivered (`effective_affinity_list`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effective: Vec<u32>,
-    /// How often it came to each CPU since the start of the host, by the CPU's number; a
-    /// CPU that is offline has none.
+    /// Number of interrupts since boot, by CPU; a CPU that is offline has none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<u32, u64>,
 }
 
-/// One way out of a host.
+/// A route of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Route {
-    /// Where to: `default`, or `10.0.0.0/8`.
+    /// Destination: `default`, or a prefix such as `10.0.0.0/8`.
     pub to: String,
-    /// By which router.
+    /// Address of the gateway; none: the destination is on the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
-    /// By which interface.
+    /// Name of the interface.
     pub interface: String,
-    /// Path MTU that is set on it, in bytes.
+    /// MTU of the route in bytes; none: not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
 }
 
-/// The highest number that a CPU can have: no kernel is built for more (`CONFIG_NR_CPUS`).
+/// The highest number that a CPU can have (`CONFIG_NR_CPUS`).
 pub const MOST_CPU: u32 = 8191;
 
-/// The limits of a control group (cgroups(7), version 1 or 2).
+/// Limits of a control group (cgroups(7), version 1 or 2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ControlGroup {
     /// Version of the control group: 1 or 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// CPU time in thousandths of a CPU; none: no limit.
+    /// CPU time limit in thousandths of a CPU; none: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_thousandths: Option<u64>,
-    /// CPUs; empty: all.
+    /// CPUs on which the group may run; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<u32>,
-    /// Memory in bytes; none: no limit.
+    /// Memory limit in bytes; none: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 
-/// The counters and gauges of a host over time.
+/// Time series of the counters and gauges of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// When it was read, on the clock of the host that did; in order.
+    /// Times of the readings, in order, on the clock of the host.
     pub at: Vec<Timestamp>,
     /// The families that were read: the first part of names, e.g. `softnet`. A counter of these
     /// that is not below did not change.
@@ -31,33 +31,34 @@ pub struct Series {
 }
 
 impl Series {
-    /// A table without columns.
+    /// A series without counters and gauges.
     pub fn new(at: Vec<Timestamp>) -> Self {
         Self { at, ..Self::default() }
     }
 
-    /// Notes that a family was read: those of its counters that are not here did not change.
+    /// Records that a family was read, so that its counters that the series does not contain did
+    /// not change.
     pub fn note_read(&mut self, family: Family) {
         self.families.insert(family.as_str().to_owned());
     }
 
-    /// Puts the values of a counter, one for each instant.
+    /// Sets the values of a counter, one for each instant.
     pub fn put(&mut self, counter: Counter<'_>, values: Vec<u64>) {
         self.counters.insert(counter.to_string(), values);
     }
 
-    /// Puts the values of a gauge, one for each instant, or one for all.
+    /// Sets the values of a gauge, one for each instant, or a single value for all.
     pub fn put_gauge(&mut self, gauge: Gauge<'_>, values: Vec<i64>) {
         self.gauges.insert(gauge.to_string(), values);
     }
 
-    /// Takes a family out, as if it had not been read.
+    /// Removes a family, as if it had not been read.
     pub fn remove(&mut self, family: Family) {
         self.families.remove(family.as_str());
         self.retain(|name| Family::name_in(name) != family.as_str());
     }
 
-    /// Keeps only counters and gauges whose whole names fulfil something.
+    /// Keeps only the counters and gauges for whose full names `keep` returns true.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         self.counters.retain(|name, _| keep(name));
         self.gauges.retain(|name, _| keep(name));
@@ -68,28 +69,28 @@ impl Series {
         self.families.contains(family.as_str())
     }
 
-    /// The families that were read.
+    /// Families that were read.
     pub fn families(&self) -> impl ExactSizeIterator<Item = &str> {
         self.families.iter().map(String::as_str)
     }
 
-    /// Counters that changed, by their whole names.
+    /// Counters that changed, with their full names and values.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = (&str, &[u64])> {
         self.counters.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
-    /// Gauges, by their whole names.
+    /// Gauges, with their full names and values.
     pub fn gauges(&self) -> impl ExactSizeIterator<Item = (&str, &[i64])> {
         self.gauges.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
-    /// The values of a counter; none: it did not change, or was not read.
+    /// Values of a counter; none: it did not change, or was not read.
     pub fn values(&self, counter: Counter<'_>) -> Option<&[u64]> {
         self.counters.get(&counter.to_string()).map(Vec::as_slice)
     }
 
-    /// How much a counter grew from instant `from` to instant `to`, both indices of
-    /// [`Self::at`]; zero if it did not change, none if it was not read.
+    /// Growth of a counter from instant `from` to instant `to`, both indices of [`Self::at`]; zero
+    /// if it did not change, none if it was not read.
     pub fn growth_between(&self, counter: Counter<'_>, from: usize, to: usize) -> Option<u64> {
         let name = counter.to_string();
         let Some(values) = self.counters.get(&name) else {
@@ -98,20 +99,20 @@ impl Series {
         Some(values.get(to)?.saturating_sub(*values.get(from)?))
     }
 
-    /// How much a counter grew from the first instant to the last; zero if it did not change,
-    /// none if it was not read.
+    /// Growth of a counter from the first instant to the last; zero if it did not change, none if
+    /// it was not read.
     pub fn growth(&self, counter: Counter<'_>) -> Option<u64> {
         self.growth_between(counter, 0, self.at.len().checked_sub(1)?)
     }
 
-    /// The sum of [`Self::growth`] over all counters of one pattern.
+    /// Sum of the growth of all `counters`; none: their family was not read.
     pub fn growth_of_all(&self, counters: EachCounter<'_>) -> Option<u64> {
         let grown = self.each(counters).filter_map(|(_, counter)| self.growth(counter));
         let sum = grown.fold(0_u64, u64::saturating_add);
         self.has_read(counters.family()).then_some(sum)
     }
 
-    /// Counters of one pattern that changed: of what each is, and its name.
+    /// Those of `counters` that changed: the item and the name of each.
     pub fn each<'a>(
         &'a self,
         counters: EachCounter<'a>,
@@ -120,7 +121,7 @@ impl Series {
         names.filter_map(move |(name, rest)| Some((counters.item_in(rest)?, Counter::known(name))))
     }
 
-    /// Gauges of one pattern: of what each is, and its name.
+    /// Those of `gauges` that exist: the item and the name of each.
     pub fn each_gauge<'a>(
         &'a self,
         gauges: EachGauge<'a>,
@@ -129,12 +130,12 @@ impl Series {
         names.filter_map(move |(name, rest)| Some((gauges.item_in(rest)?, Gauge::known(name))))
     }
 
-    /// A gauge at every instant at which it was read; empty if it never was.
+    /// Values of a gauge; empty: it was not read.
     pub fn gauge(&self, gauge: Gauge<'_>) -> &[i64] {
         self.gauges.get(&gauge.to_string()).map_or(&[], Vec::as_slice)
     }
 
-    /// From the first reading to the last.
+    /// Time from the first reading to the last.
     pub fn span(&self) -> std::time::Duration {
         match (self.at.first(), self.at.last()) {
             (Some(first), Some(last)) => last.since(*first),
@@ -142,12 +143,12 @@ impl Series {
         }
     }
 
-    /// The index of the last reading at or before `at`; the first one if all are later.
+    /// Index of the last reading at or before `at`, or of the first reading if all are later.
     pub fn index_at(&self, at: Timestamp) -> usize {
         self.at.partition_point(|one| *one <= at).saturating_sub(1)
     }
 
-    /// Leaves out what says nothing: counters that did not change, and repeated gauges.
+    /// Removes counters that did not change, and repeated values of gauges that did not change.
     pub fn settle(&mut self) {
         self.counters.retain(|_, values| values.windows(2).any(|pair| pair[0] != pair[1]));
         for values in self.gauges.values_mut() {
@@ -157,7 +158,7 @@ impl Series {
         }
     }
 
-    /// Whether every counter has a value for each instant, and gauges one or as many.
+    /// Whether every counter has a value for each instant, and every gauge one or as many.
     pub fn is_whole(&self) -> bool {
         let rows = self.at.len();
         self.counters.values().all(|values| values.len() == rows)

@@ -13,45 +13,45 @@ use crate::stream::{PeerStream, StreamRecord};
 use crate::transport::{Direction, Transport};
 use crate::units::Timestamp;
 
-/// Which end of the control connection this is.
+/// End of the control connection: client or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end that asked for the test.
+    /// The client, which requested the test.
     Client,
-    /// The end that was asked.
+    /// The server, which accepted the test.
     Server,
 }
 
-/// The counters of both ends after a test.
+/// Counters of both ends after a test, from which the result is computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends<'a> {
-    /// Which end this is.
+    /// The end that computes the result.
     pub side: Side,
-    /// The plan that was run.
+    /// Plan of the test.
     pub plan: &'a TestPlan,
-    /// The streams as this end opened them.
+    /// Streams of this end.
     pub records: &'a [StreamRecord],
-    /// This end's sample at the end of the omitted start; none: it did not begin.
+    /// Sample of this end at the end of the omitted start; none: the test did not get so far.
     pub base: Option<&'a Sample>,
-    /// This end's last sample.
+    /// Last sample of this end.
     pub last: Option<&'a Sample>,
-    /// When this end stopped sending.
+    /// When this end stopped sending; none: it did not.
     pub stopped: Option<Timestamp>,
-    /// How this end's senders kept their rate.
+    /// Pacing report of this end's senders.
     pub pacing: Option<&'a PacingReport>,
-    /// The engines of this end.
+    /// Engines of this end.
     pub engines: &'a Engines,
-    /// The peer's counters; empty: it did not report them.
+    /// Counters that the peer reported; empty: none.
     pub peer: &'a [PeerStream],
-    /// How the peer's senders kept their rate, if it reported it.
+    /// Pacing report of the peer's senders; none: not reported.
     pub peer_pacing: Option<&'a PacingReport>,
-    /// The engines of the peer, as far as it reported them.
+    /// Engines of the peer, as far as reported.
     pub peer_engines: &'a Engines,
 }
 
 impl Ends<'_> {
-    /// The result of every direction of the plan, named as the client sees it; empty for an
-    /// exchange of requests, whose result are its round trips.
+    /// The result of each direction of the plan, named as seen from the client; empty for an
+    /// exchange of requests.
     pub fn directions(&self) -> Vec<DirectionOutcome> {
         if self.plan.exchange.is_some() {
             return Vec::new();

@@ -116,7 +116,7 @@ fn quoted(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
 }
 
-/// A text that is no command of a [`Setting`].
+/// Error of parsing a [`Setting`]: the text is not one of its commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCommand(String);
 

@@ -13,7 +13,7 @@ use crate::host::MOST_CPU;
 pub struct CpuMask(BTreeSet<u32>);
 
 impl CpuMask {
-    /// The CPUs that it names, in order.
+    /// The CPUs of the set, in order.
     pub fn cpus(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
@@ -38,7 +38,7 @@ impl Display for CpuMask {
     }
 }
 
-/// A text that is no mask of CPUs.
+/// Error of parsing a [`CpuMask`]: the text is not a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMask;
 

@@ -5,24 +5,24 @@ use crate::units::ByteSize;
 
 use super::CpuMask;
 
-/// A setting of a host or of a test, and the value that it should have. [`std::fmt::Display`]
-/// writes the shell command that makes it, [`std::str::FromStr`] reads that command.
+/// A setting of a host or of a test, with its new value. [`std::fmt::Display`] writes the shell
+/// command that sets it, [`std::str::FromStr`] parses that command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// A variable below `/proc/sys`: `sysctl -w NAME=VALUE`, sysctl(8).
     Sysctl {
-        /// Its name with dots, e.g. `net.core.rmem_max`.
+        /// Name of the variable with dots, e.g. `net.core.rmem_max`.
         name: String,
-        /// Its value; several numbers have a space between them.
+        /// New value; several numbers are separated by a space.
         value: String,
     },
     /// Entries of a ring of a network device: `ethtool -G IF rx N`, ethtool(8).
     Ring {
         /// Name of the interface.
         interface: String,
-        /// Which of its rings.
+        /// Receive or transmit ring.
         ring: Ring,
-        /// Descriptors of each queue.
+        /// New number of descriptors of each queue.
         entries: u64,
     },
     /// Channels (queues with an interrupt of their own) that a network device uses:
@@ -30,9 +30,9 @@ pub enum Setting {
     Channels {
         /// Name of the interface.
         interface: String,
-        /// Which kind of channels.
+        /// Type of the channels.
         kind: Channels,
-        /// How many of them.
+        /// New number of channels.
         count: u64,
     },
     /// A feature of a network device, such as an offload: `ethtool -K IF FEATURE on`, ethtool(8),
@@ -40,25 +40,26 @@ pub enum Setting {
     Feature {
         /// Name of the interface.
         interface: String,
-        /// Name of the feature, e.g. `tx-udp-segmentation`, or ethtool's short one, e.g. `tso`.
+        /// Name of the feature, e.g. `tx-udp-segmentation`, or a short name of ethtool(8), e.g.
+        /// `tso`.
         feature: String,
-        /// Its new state.
+        /// New state of the feature.
         state: Switch,
     },
     /// Interrupt coalescing of a network device: `ethtool -C IF rx-usecs N`, ethtool(8).
     Coalescing {
         /// Name of the interface.
         interface: String,
-        /// Which parameter, and its value.
+        /// The parameter with its new value.
         parameter: Coalescing,
     },
     /// Pause frames (IEEE 802.3, annex 31B) of a link: `ethtool -A IF rx off`, ethtool(8).
     PauseFrames {
         /// Name of the interface.
         interface: String,
-        /// Frames that it obeys, or frames that it sends.
+        /// Direction of the pause frames.
         side: Side,
-        /// Its new state.
+        /// New state of the pause frames.
         state: Switch,
     },
     /// Energy-Efficient Ethernet (IEEE 802.3, clause 78): `ethtool --set-eee IF eee off`,
@@ -66,61 +67,59 @@ pub enum Setting {
     Eee {
         /// Name of the interface.
         interface: String,
-        /// Its new state.
+        /// New state of Energy-Efficient Ethernet.
         state: Switch,
     },
-    /// Negotiation of speed and duplex: `ethtool -s IF autoneg on`, ethtool(8).
+    /// Autonegotiation of speed and duplex: `ethtool -s IF autoneg on`, ethtool(8).
     Autonegotiation {
         /// Name of the interface.
         interface: String,
-        /// Its new state.
+        /// New state of autonegotiation.
         state: Switch,
     },
     /// Receive queues over which RSS spreads flows evenly: `ethtool -X IF equal N`, ethtool(8).
     RssQueues {
         /// Name of the interface.
         interface: String,
-        /// The first so many queues take part.
+        /// New number of queues, from the first one on.
         queues: u64,
     },
-    /// The CPUs that an interrupt may go to: `echo MASK > /proc/irq/N/smp_affinity`,
+    /// CPUs to which an interrupt may be delivered: `echo MASK > /proc/irq/N/smp_affinity`,
     /// Documentation/core-api/irq/irq-affinity.rst.
     IrqAffinity {
         /// Number of the interrupt.
         irq: u32,
-        /// The CPUs.
+        /// New set of CPUs.
         cpus: CpuMask,
     },
-    /// The CPUs to which RPS gives packets of a receive queue; none: RPS is off.
-    /// `echo MASK > /sys/class/net/IF/queues/rx-N/rps_cpus`,
-    /// Documentation/networking/scaling.rst.
+    /// CPUs to which RPS distributes the packets of a receive queue; none: RPS is off. `echo MASK >
+    /// /sys/class/net/IF/queues/rx-N/rps_cpus`, Documentation/networking/scaling.rst.
     RpsCpus {
         /// Name of the interface.
         interface: String,
         /// Number of the receive queue.
         queue: u32,
-        /// The CPUs.
+        /// New set of CPUs.
         cpus: CpuMask,
     },
-    /// Entries of a receive queue's flow table, for RFS:
-    /// `echo N > /sys/class/net/IF/queues/rx-N/rps_flow_cnt`,
-    /// Documentation/networking/scaling.rst.
+    /// Size of the RFS flow table of a receive queue: `echo N >
+    /// /sys/class/net/IF/queues/rx-N/rps_flow_cnt`, Documentation/networking/scaling.rst.
     RpsFlows {
         /// Name of the interface.
         interface: String,
         /// Number of the receive queue.
         queue: u32,
-        /// Entries; a power of two.
+        /// New number of entries; a power of two.
         entries: u64,
     },
-    /// The CPUs that send through a transmit queue (XPS):
-    /// `echo MASK > /sys/class/net/IF/queues/tx-N/xps_cpus`, Documentation/networking/scaling.rst.
+    /// CPUs that send through a transmit queue (XPS): `echo MASK >
+    /// /sys/class/net/IF/queues/tx-N/xps_cpus`, Documentation/networking/scaling.rst.
     XpsCpus {
         /// Name of the interface.
         interface: String,
         /// Number of the transmit queue.
         queue: u32,
-        /// The CPUs.
+        /// New set of CPUs.
         cpus: CpuMask,
     },
     /// The queueing discipline at the root of an interface: `tc qdisc replace dev IF root KIND`,
@@ -128,49 +127,49 @@ pub enum Setting {
     RootQdisc {
         /// Name of the interface.
         interface: String,
-        /// Its kind, with its defaults, e.g. `fq`.
+        /// Kind of the queueing discipline, with default parameters, e.g. `fq`.
         kind: String,
     },
-    /// Largest packet of an interface: `ip link set dev IF mtu N`, ip-link(8).
+    /// MTU of an interface: `ip link set dev IF mtu N`, ip-link(8).
     Mtu {
         /// Name of the interface.
         interface: String,
-        /// Bytes.
+        /// New MTU in bytes.
         bytes: u32,
     },
-    /// Largest packet that the stack hands to a device, and that GRO makes (BIG TCP):
-    /// `ip link set dev IF gso_max_size N gro_max_size N`, ip-link(8).
+    /// Largest packet of segmentation offload and generic receive offload (BIG TCP): `ip link set
+    /// dev IF gso_max_size N gro_max_size N`, ip-link(8).
     BigTcp {
         /// Name of the interface.
         interface: String,
-        /// Bytes.
+        /// New size in bytes.
         bytes: u32,
     },
     /// The frequency governor of all CPUs: `cpupower frequency-set -g NAME`,
     /// cpupower-frequency-set(1), Documentation/admin-guide/pm/cpufreq.rst.
     CpuGovernor {
-        /// Its name, e.g. `performance`.
+        /// Name of the governor, e.g. `performance`.
         governor: String,
     },
-    /// A service that is to stop until the next boot: `systemctl stop NAME`, systemctl(1).
+    /// A service to be stopped until the next boot: `systemctl stop NAME`, systemctl(1).
     StoppedService {
-        /// Its name, e.g. `irqbalance`.
+        /// Name of the service, e.g. `irqbalance`.
         service: String,
     },
-    /// Length of blocks or datagrams of the test: `-l N` of `linerate test`.
+    /// Length of blocks or datagrams: `-l N` of `linerate test`.
     Length(ByteSize),
-    /// Socket buffers of the test: `-w N` of `linerate test`.
+    /// Size of the socket buffers: `-w N` of `linerate test`.
     Window(ByteSize),
-    /// Streams of the test: `-P N` of `linerate test`.
+    /// Number of parallel streams: `-P N` of `linerate test`.
     Streams(u32),
     /// Duration of the test in seconds: `-t N` of `linerate test`.
     Seconds(u32),
-    /// The pacing of the test: `--pacing HOW` of `linerate test`.
+    /// Pacing: `--pacing HOW` of `linerate test`.
     Pacing(Pacing),
 }
 
 impl Setting {
-    /// Whether it is an option of `linerate test`, and no command of the host.
+    /// Whether the setting is an option of `linerate test`, and not a command of the host.
     pub const fn is_option(&self) -> bool {
         matches!(
             self,
@@ -193,14 +192,14 @@ macro_rules! words {
         }
 
         impl $name {
-            /// As commands have it.
+            /// The word in a command.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$word => $text,)*
                 }
             }
 
-            /// The one that commands call `name`.
+            /// The value with this word in a command; none: there is no such value.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self::$word),)*
@@ -212,62 +211,62 @@ macro_rules! words {
 }
 
 words! {
-    /// Rings of a network device.
+    /// A ring of a network device.
     Ring {
-        /// The ring of received frames.
+        /// Receive ring (`rx`).
         Rx = "rx",
-        /// The ring of frames to be sent.
+        /// Transmit ring (`tx`).
         Tx = "tx",
     }
 }
 
 words! {
-    /// Kinds of channels of a network device.
+    /// Type of channels of a network device (`ethtool -L`).
     Channels {
-        /// Each for a receive and a transmit queue.
+        /// Channels for a receive and a transmit queue each.
         Combined = "combined",
-        /// Each for a receive queue.
+        /// Channels for a receive queue each.
         Rx = "rx",
-        /// Each for a transmit queue.
+        /// Channels for a transmit queue each.
         Tx = "tx",
     }
 }
 
 words! {
-    /// The direction of pause frames.
+    /// Direction of pause frames (`ethtool -A`).
     Side {
-        /// Those that come are obeyed.
+        /// Received pause frames, which the device obeys.
         Rx = "rx",
-        /// They are sent.
+        /// Pause frames that the device sends.
         Tx = "tx",
     }
 }
 
 words! {
-    /// A state of what is on or off.
+    /// State of a feature: on or off.
     Switch {
-        /// On.
+        /// The feature is switched on.
         On = "on",
-        /// Off.
+        /// The feature is switched off.
         Off = "off",
     }
 }
 
 words! {
-    /// How blocks are spaced, as `--pacing` names it.
+    /// Pacing, as `--pacing` names it.
     Pacing {
-        /// By the program, evenly.
+        /// Each datagram at its own time, by linerate.
         Even = "even",
-        /// By the program, with as few wake-ups as a smooth rate needs.
+        /// In small batches, by linerate.
         Smooth = "smooth",
     }
 }
 
-/// A parameter of interrupt coalescing with its value.
+/// A parameter of interrupt coalescing, with its new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coalescing {
-    /// Whether the driver adapts it to what is received.
+    /// Whether the driver adapts the coalescing of received frames (`adaptive-rx`).
     AdaptiveRx(Switch),
-    /// Microseconds after a received frame.
+    /// Delay of the interrupt after a received frame in microseconds (`rx-usecs`).
     RxMicros(u32),
 }

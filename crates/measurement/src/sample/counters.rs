@@ -43,25 +43,25 @@ macro_rules! stream_counters {
     };
 }
 
-/// One counter of [`StreamCounters`], for code that treats all of them alike.
+/// Name and accessors of one field of [`StreamCounters`].
 #[derive(Clone, Copy, Debug)]
 pub struct StreamCounter {
-    /// The name of the field.
+    /// Name of the field.
     pub name: &'static str,
-    /// How it behaves over time.
+    /// Whether the value only grows.
     pub kind: CounterKind,
-    /// Its value.
+    /// Returns the value of the field.
     pub get: fn(&StreamCounters) -> u64,
-    /// Sets its value.
+    /// Sets the value of the field.
     pub set: fn(&mut StreamCounters, u64),
 }
 
-/// How a counter behaves over time.
+/// Behaviour of a counter over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterKind {
-    /// It only grows: readers subtract.
+    /// The value only grows, so that a difference of two readings is meaningful.
     Total,
-    /// It goes up and down: the last value counts.
+    /// The value grows and shrinks; the last reading counts.
     State,
 }
 
@@ -76,16 +76,16 @@ macro_rules! kind {
 
 macro_rules! declare {
     ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
-        /// The counters of one stream since it was opened.
+        /// Counters of one stream since it was opened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct StreamCounters {
             $($(#[$attribute])* pub $name: u64,)+
-            /// When payload last moved; zero: never.
+            /// When payload was last sent or received; zero: never.
             pub last: Timestamp,
         }
 
         impl StreamCounters {
-            /// Every counter, in the order of their declaration.
+            /// All counters, in the order of their declaration.
             pub const ALL: &[StreamCounter] = &[$(StreamCounter {
                 name: stringify!($name),
                 kind: kind!($kind),
@@ -93,7 +93,8 @@ macro_rules! declare {
                 set: |counters, value| counters.$name = value,
             }),+];
 
-            /// The difference to an `earlier` reading; states are those of this one.
+            /// The difference to an `earlier` reading. Values of [`CounterKind::State`] are those
+            /// of this reading.
             #[must_use]
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: since!($kind self.$name, earlier.$name),)+ last: self.last }
@@ -105,7 +106,8 @@ macro_rules! declare {
 stream_counters!(declare);
 
 impl StreamCounters {
-    /// Gaps in the sequence so far; those that fill later are no longer counted.
+    /// Number of datagrams that are missing so far: gaps in the sequence that no late datagram
+    /// filled.
     pub const fn missing(&self) -> u64 {
         self.sequence.saturating_sub(self.unique)
     }

@@ -5,7 +5,7 @@
 //!                               ^  | EXTENSION                                       |
 //!                               +--+                                            TEST_RUNNING
 //!                                                                                    v
-//! Done <--DISPLAY_RESULTS-- Closing <--JSON-- Hearing <--send_results()-- Owing    Running
+//! Done <--DISPLAY_RESULTS-- Closing <--JSON-- Results <--send_results()-- Draining Running
 //!                                                                          ^         |
 //!                                                         EXCHANGE_RESULTS |     end_test()
 //!                                                                          |         v
@@ -30,37 +30,37 @@ use super::results::{ClockReading, PeerEvidence, Results};
 use super::state::State;
 use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
 
-/// What the client waits for.
+/// A phase of the client's end of the control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// The server's answer to the cookie.
+    /// The cookie was sent; the server answers with `PARAM_EXCHANGE`.
     Greeting,
-    /// Its answer to the parameters.
+    /// The parameters were sent; the server answers with `CREATE_STREAMS`.
     Asking,
-    /// The word that all streams are there.
+    /// The streams are being opened; the server sends `TEST_START` when it has all of them.
     Opening,
-    /// The word to start.
+    /// All streams are open; the server sends `TEST_RUNNING`.
     Starting,
-    /// The end, which this client decides.
+    /// The test runs, until [`Client::end_test`] is called.
     Running,
-    /// The request for results.
+    /// `TEST_END` was sent; the server answers with `EXCHANGE_RESULTS`.
     Ending,
-    /// This end's own results.
-    Owing,
-    /// The server's results.
-    Hearing,
-    /// The last word.
+    /// The server requested the results, which [`Client::send_results`] sends.
+    Draining,
+    /// The results were sent; the server answers with its own.
+    Results,
+    /// The results of the server arrived; it sends `DISPLAY_RESULTS`.
     Closing,
-    /// The numbers of the server's error.
+    /// The server sent `SERVER_ERROR`; two error numbers follow.
     Refused,
-    /// Nothing: all went well.
+    /// The test is complete, and `IPERF_DONE` was sent.
     Done,
-    /// Nothing: it failed.
+    /// The test failed; the connection is to be closed.
     Failed,
 }
 
 impl Phase {
-    /// Every phase, in order.
+    /// All phases, in the order in which a test passes them.
     pub const ALL: [Self; 12] = [
         Self::Greeting,
         Self::Asking,
@@ -68,15 +68,16 @@ impl Phase {
         Self::Starting,
         Self::Running,
         Self::Ending,
-        Self::Owing,
-        Self::Hearing,
+        Self::Draining,
+        Self::Results,
         Self::Closing,
         Self::Refused,
         Self::Done,
         Self::Failed,
     ];
 
-    /// Where a state of the server leads (clause 4.3); none: it has no place here.
+    /// The phase that follows when the server sends `state` (clause 4.3). None: the state is not
+    /// allowed in this phase.
     pub const fn on(self, state: State) -> Option<Self> {
         Some(match (self, state) {
             (Self::Refused | Self::Done | Self::Failed, _) => return None,
@@ -90,13 +91,13 @@ impl Phase {
             (Self::Asking, State::CreateStreams) => Self::Opening,
             (Self::Opening, State::TestStart) => Self::Starting,
             (Self::Starting, State::TestRunning) => Self::Running,
-            (Self::Ending, State::ExchangeResults) => Self::Owing,
+            (Self::Ending, State::ExchangeResults) => Self::Draining,
             (Self::Closing, State::DisplayResults) => Self::Done,
             _ => return None,
         })
     }
 
-    /// What goes on, to complete "while …".
+    /// Describes the phase for an error message, to complete "while …": `opening the streams`.
     pub const fn doing(self) -> &'static str {
         match self {
             Self::Greeting => "waiting for an answer to the cookie",
@@ -105,7 +106,7 @@ impl Phase {
             Self::Starting => "starting",
             Self::Running => "running the test",
             Self::Ending => "ending the test",
-            Self::Owing | Self::Hearing => "exchanging results",
+            Self::Draining | Self::Results => "exchanging results",
             Self::Refused => "reading the server's error",
             Self::Closing | Self::Done | Self::Failed => "closing",
         }
@@ -113,7 +114,7 @@ impl Phase {
 
     const fn limit(self) -> Option<Duration> {
         match self {
-            Self::Running | Self::Owing | Self::Done | Self::Failed => None,
+            Self::Running | Self::Draining | Self::Done | Self::Failed => None,
             Self::Opening => Some(OPENING_LIMIT),
             _ => Some(STEP_LIMIT),
         }
@@ -121,62 +122,66 @@ impl Phase {
 
     const fn expects(self) -> Expect {
         match self {
-            Self::Hearing => Expect::Json(JsonKind::ResultsOfServer),
+            Self::Results => Expect::Json(JsonKind::ResultsOfServer),
             Self::Refused => Expect::ErrorNumbers,
             _ => Expect::State,
         }
     }
 }
 
-/// What the client's host has to do or to know.
+/// An event of the client's state machine: an action that the caller has to take, or a message of
+/// the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
-    /// The server is a linerate.
+    /// The server sent an announcement, so that it is a linerate.
     PeerAnnounced(Announcement),
-    /// The server runs other tests first.
+    /// The test waits in the queue of the server, at this position.
     Waiting(Place),
-    /// Open the streams, in order.
+    /// The streams are to be opened, in order.
     CreateStreams,
-    /// All streams are there: take the first readings.
+    /// The server has accepted all streams; the counters are to be read for the start of the test.
     Start,
-    /// Send and receive.
+    /// The streams are to send and receive.
     Run,
-    /// What the server sent in all, so that the tail can be waited for.
+    /// Totals of the streams that the server sent. Datagrams may still be in flight, which the
+    /// client can wait for.
     FinalStreams(Vec<FinalStream>),
-    /// Call [`Client::send_results`] when this end's streams are drained.
+    /// The server requested the results: drain the streams, then call [`Client::send_results`].
     ResultsWanted,
-    /// The server's results.
+    /// The results of the server arrived.
     Results(Results),
-    /// All done: send what is left, then close.
+    /// The test is complete: send the remaining output, then close the connection.
     Done,
-    /// It cannot go on.
+    /// The test failed; no event follows.
     Failed(ProtocolError),
 }
 
-/// The client's machine: bytes and time in, bytes and events out.
+/// State machine of the client's end of the control connection, without I/O: received bytes and the
+/// time go in, bytes to send and events come out.
 #[derive(Debug)]
 pub struct Client {
     wire: Wire,
     phase: Phase,
     expect: Expect,
     parameters: Parameters,
-    /// What the server said of itself.
+    /// Announcement of the server.
     peer: Option<Announcement>,
-    /// It has said what it sent.
-    told_final: bool,
+    /// Whether the server has sent its totals.
+    has_final_totals: bool,
     /// Streams that it says it has.
     arrived: u32,
-    /// When this end said what the server answers with its times.
+    /// When this end sent the last message that the server answers with a clock reading.
     asked: Timestamp,
-    /// How the server's clock stands, by the best of its answers.
+    /// Offset of the server's clock, by the reading with the least error.
     clock: Option<ClockOffset>,
-    /// Why it does not serve this client, in its words.
+    /// Reason of a refusal that the server sent in words.
     refusal: Option<String>,
     events: VecDeque<ClientEvent>,
 }
 
 impl Client {
-    /// A client on a fresh connection. Its first output is the cookie (clause 3.1).
+    /// A state machine for a connection that was just opened. Its first output is the `cookie`
+    /// (clause 3.1).
     pub fn new(parameters: Parameters, cookie: &Cookie, now: Timestamp) -> Self {
         let mut client = Self {
             wire: Wire::default(),
@@ -184,7 +189,7 @@ impl Client {
             expect: Expect::State,
             parameters,
             peer: None,
-            told_final: false,
+            has_final_totals: false,
             arrived: 0,
             asked: now,
             clock: None,
@@ -197,42 +202,42 @@ impl Client {
         client
     }
 
-    /// What the client waits for.
+    /// The current phase.
     pub const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// What the server is asked for.
+    /// The parameters that the client requests.
     pub const fn parameters(&self) -> &Parameters {
         &self.parameters
     }
 
-    /// Streams that the server says have come (clause 13.13).
+    /// Number of streams that the server has reported as accepted (clause 13.13).
     pub const fn arrived(&self) -> u32 {
         self.arrived
     }
 
-    /// How the server's clock stands to this one's; none: the server does not report it.
+    /// Offset of the server's clock; none: the server does not report its clock.
     pub const fn clock(&self) -> Option<ClockOffset> {
         self.clock
     }
 
-    /// Bytes to send now.
+    /// Takes the bytes that are to be sent on the control connection.
     pub fn take_output(&mut self) -> Vec<u8> {
         self.wire.take_output()
     }
 
-    /// The next thing to do or to know.
+    /// Takes the oldest pending event; none: no event is pending.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
 
-    /// When [`Self::handle_timeout`] is due.
+    /// Time at which [`Self::handle_timeout`] is to be called; none: the phase has no time limit.
     pub const fn deadline(&self) -> Option<Timestamp> {
         self.wire.deadline()
     }
 
-    /// Takes what came in.
+    /// Processes bytes that were received on the control connection.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
         // Clause 11.4: after the end anything may come; none of it is kept.
         if self.is_over() {
@@ -248,7 +253,8 @@ impl Client {
         }
     }
 
-    /// The connection ended, by a reset or in order.
+    /// Processes the end of the control connection: by a reset (RST) if `reset`, else by an orderly
+    /// close (FIN).
     pub fn handle_close(&mut self, reset: bool) {
         if self.is_over() {
             return;
@@ -267,24 +273,25 @@ impl Client {
         });
     }
 
-    /// The kernel gave the connection up: the server's host does not answer.
+    /// Processes the loss of the control connection: the kernel closed it, as the server's host did
+    /// not answer.
     pub fn handle_loss(&mut self) {
         if !self.is_over() {
             self.fail(ProtocolError::Lost(self.phase.doing()));
         }
     }
 
-    /// Time passed.
+    /// Fails the test if the time limit of the phase is over; to be called at [`Self::deadline`].
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {
             self.fail(match self.phase {
-                Phase::Greeting => ProtocolError::Silent,
+                Phase::Greeting => ProtocolError::NoAnswer,
                 phase => ProtocolError::TimedOut(phase.doing()),
             });
         }
     }
 
-    /// Ends a running test (clause 10.1). Elsewhere it does nothing.
+    /// Ends a running test with `TEST_END` (clause 10.1); without effect in any other phase.
     pub fn end_test(&mut self, now: Timestamp) {
         if self.phase == Phase::Running {
             self.wire.write_state(State::TestEnd);
@@ -292,17 +299,18 @@ impl Client {
         }
     }
 
-    /// Answers [`ClientEvent::ResultsWanted`]. Elsewhere it does nothing.
+    /// Sends the results of this end, as [`ClientEvent::ResultsWanted`] requests; without effect in
+    /// any other phase.
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
-        if self.phase == Phase::Owing {
+        if self.phase == Phase::Draining {
             let most = self.wire.limit_of(JsonKind::Results);
             results.write(&mut self.wire, self.parameters.plan.has_many_streams(), most);
             self.asked = now;
-            self.enter(Phase::Hearing, now);
+            self.enter(Phase::Results, now);
         }
     }
 
-    /// Gives up, and says so to the server (clause 11.2).
+    /// Aborts the test and sends `CLIENT_TERMINATE` to the server (clause 11.2).
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ClientTerminate);
@@ -319,8 +327,12 @@ impl Client {
         self.expect = match phase.expects() {
             // Clause 10.7: without the wish there is no output in them.
             Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.optional.server_output => {
-                let tells = self.hears_evidence();
-                Expect::Json(if tells { JsonKind::ResultsWithEvidence } else { JsonKind::Results })
+                let has_evidence = self.knows_evidence();
+                Expect::Json(if has_evidence {
+                    JsonKind::ResultsWithEvidence
+                } else {
+                    JsonKind::Results
+                })
             }
             expect => expect,
         };
@@ -357,7 +369,7 @@ impl Client {
             return self.fail(ProtocolError::UnknownState { byte, phase });
         };
         let Some(next) = self.phase.on(state) else {
-            return self.fail(ProtocolError::OutOfPlace { state, phase });
+            return self.fail(ProtocolError::UnexpectedState { state, phase });
         };
         match state {
             State::AccessDenied => self.fail(ProtocolError::Busy),
@@ -391,7 +403,8 @@ impl Client {
         }
     }
 
-    /// Clause 13.12: an iperf3 takes any number, and then cannot do it.
+    /// Clause 13.12: a server of iperf3 accepts any number of streams in the parameters, and fails
+    /// later.
     fn asks_too_much(&self) -> bool {
         let knows = self.peer.as_ref().is_some_and(Announcement::knows_many_streams);
         self.parameters.plan.has_many_streams() && !knows
@@ -407,7 +420,7 @@ impl Client {
         }
     }
 
-    /// What was said twice ends the test: more would only fill memory.
+    /// Reads an extension message. A repeated one fails the test, so that its memory is bounded.
     fn read_extension(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
         self.expect = self.phase.expects();
         let twice = || Err("it came twice".to_owned());
@@ -419,15 +432,15 @@ impl Client {
                 let mut announcement = announcement.plain();
                 let asked = self.parameters.announcement.as_ref().map(|own| own.further_ports);
                 announcement.ports.truncate(asked.unwrap_or(0).into());
-                self.hear_clock(announcement.clock, now);
+                self.note_clock(announcement.clock, now);
                 self.peer = Some(announcement.clone());
                 self.events.push_back(ClientEvent::PeerAnnounced(announcement));
             }
             Extension::Final { mut streams } => {
-                if std::mem::replace(&mut self.told_final, true) {
+                if std::mem::replace(&mut self.has_final_totals, true) {
                     return twice();
                 }
-                streams.retain(FinalStream::can_be);
+                streams.retain(FinalStream::is_plausible);
                 self.events.push_back(ClientEvent::FinalStreams(streams));
             }
             Extension::Waiting { waiting } => {
@@ -453,14 +466,14 @@ impl Client {
         Ok(())
     }
 
-    /// Whether both ends know the evidence of hosts (clause 13.19).
-    fn hears_evidence(&self) -> bool {
+    /// Whether both ends know the extension `evidence` (clause 13.19).
+    fn knows_evidence(&self) -> bool {
         let ends = [&self.parameters.announcement, &self.peer];
         ends.into_iter().flatten().filter(|end| end.knows_evidence()).count() == 2
     }
 
-    /// Keeps the one of two answers whose error is less.
-    fn hear_clock(&mut self, reading: Option<ClockReading>, now: Timestamp) {
+    /// Keeps the clock offset with the smaller error.
+    fn note_clock(&mut self, reading: Option<ClockReading>, now: Timestamp) {
         let offset = reading.and_then(|reading| reading.offset(self.asked, now));
         let best = [self.clock, offset].into_iter().flatten();
         self.clock = best.min_by_key(|offset| offset.error_nanos);
@@ -471,10 +484,10 @@ impl Client {
             JsonKind::ResultsOfServer => Results::from_json(text)?,
             _ => Results::without_output(text)?,
         };
-        if self.hears_evidence() {
+        if self.knows_evidence() {
             results.evidence = PeerEvidence::in_results(text);
             let clock = results.evidence.as_ref().and_then(|evidence| evidence.clock);
-            self.hear_clock(clock, now);
+            self.note_clock(clock, now);
         }
         self.enter(Phase::Closing, now);
         self.events.push_back(ClientEvent::Results(results));
@@ -482,8 +495,8 @@ impl Client {
     }
 }
 
-/// How long a server that lets this client wait may be silent; it repeats the place far
+/// How long a server in whose queue the client waits may send nothing; it repeats the position far
 /// more often (clause 13.9).
 const TURN_LIMIT: Duration = Duration::from_secs(30);
-/// Characters of a refusal that are shown.
+/// The longest text of a refusal that is shown, in characters.
 const LONGEST_REFUSAL: usize = 200;

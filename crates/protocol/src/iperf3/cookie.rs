@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// 36 characters and a zero byte.
+/// The cookie that identifies a test: 36 characters and a zero byte (section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cookie([u8; Cookie::LENGTH]);
 
 impl Cookie {
-    /// Bytes on the wire.
+    /// Length of a cookie on the wire, in bytes.
     pub const LENGTH: usize = 37;
-    /// Bytes of the number that may follow.
+    /// Length of the stream number that may follow a cookie, in bytes (clause 13.12).
     pub const INDEX_LENGTH: usize = 4;
 
-    /// The cookie that `random` bytes make.
+    /// The cookie made of `random` bytes, in the characters that iperf3 uses.
     pub fn from_random(random: [u8; Self::LENGTH - 1]) -> Self {
         let mut cookie = [0; Self::LENGTH];
         for (out, byte) in cookie.iter_mut().zip(random) {
@@ -21,27 +21,27 @@ impl Cookie {
         Self(cookie)
     }
 
-    /// The cookie in what a peer sent. Any content will do: it is compared, not read.
+    /// The cookie that a peer sent. Any bytes are valid: cookies are only compared.
     pub const fn from_wire(bytes: [u8; Self::LENGTH]) -> Self {
         Self(bytes)
     }
 
-    /// Whether any version of iperf3 makes such cookies: text up to the zero byte at the
-    /// end, or before (clause 3.1).
+    /// Whether the cookie has the form that versions of iperf3 generate: text up to the zero byte
+    /// at the end, or an earlier one (clause 3.1).
     pub fn is_plausible(&self) -> bool {
         let text = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         let is_text = text.iter().all(u8::is_ascii_graphic);
         is_text && !text.is_empty() && self.0[Self::LENGTH - 1] == 0
     }
 
-    /// What can be read of it: up to the zero byte, without control characters.
+    /// The printable text of the cookie: up to the zero byte, without control characters.
     pub fn text(&self) -> String {
         let bytes = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         super::json::printable(&String::from_utf8_lossy(bytes), Self::LENGTH)
     }
 
-    /// What goes over the wire on stream number `index` of a test whose streams send
-    /// their numbers, from 0 (clause 13.12).
+    /// The first bytes on the stream `index`, from 0, of a test with numbered streams: the cookie
+    /// and the number in network byte order (clause 13.12).
     pub fn numbered(&self, index: u32) -> [u8; Self::LENGTH + Self::INDEX_LENGTH] {
         let mut bytes = [0; Self::LENGTH + Self::INDEX_LENGTH];
         bytes[..Self::LENGTH].copy_from_slice(&self.0);
@@ -49,7 +49,7 @@ impl Cookie {
         bytes
     }
 
-    /// What goes over the wire.
+    /// The bytes of the cookie on the wire.
     pub const fn as_bytes(&self) -> &[u8; Self::LENGTH] {
         &self.0
     }

@@ -2,17 +2,17 @@
 
 use measurement::Timestamp;
 
-/// How wide the sequence number is on the wire (clause 12.2).
+/// Width of the sequence number in the header of a datagram (clause 12.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterWidth {
-    /// 32 bits, iperf3's default.
+    /// 32 bits, the default of iperf3.
     Bits32,
-    /// 64 bits, `--udp-counters-64bit`.
+    /// 64 bits (`--udp-counters-64bit`).
     Bits64,
 }
 
 impl CounterWidth {
-    /// Bytes of a header with this counter.
+    /// Length of a header with a sequence number of this width, in bytes.
     pub const fn header_length(self) -> usize {
         match self {
             Self::Bits32 => 12,
@@ -21,17 +21,19 @@ impl CounterWidth {
     }
 }
 
-/// Sending time and sequence number. All fields are big-endian.
+/// Header of a datagram: the time of sending and the sequence number, in network byte order
+/// (section 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// When it was sent, on the sender's monotonic clock, to the microsecond.
+    /// Time of sending on the monotonic clock of the sender; microseconds on the wire.
     pub sent: Timestamp,
-    /// Sequence number; the first is 1. With a 32-bit counter its low half.
+    /// Sequence number; the first is 1. A header of [`CounterWidth::Bits32`] has its lower 32 bits.
     pub sequence: u64,
 }
 
 impl Header {
-    /// Writes the header to the start of `payload`, which must hold it.
+    /// Writes the header to the start of `payload`, which must be at least
+    /// [`CounterWidth::header_length`] bytes long.
     pub fn write(self, width: CounterWidth, payload: &mut [u8]) {
         let micros = self.sent.nanos() / 1_000;
         payload[..4].copy_from_slice(&low_half(micros / 1_000_000).to_be_bytes());
@@ -44,7 +46,7 @@ impl Header {
         }
     }
 
-    /// Reads the header of `payload`; none if that is too short.
+    /// Reads the header at the start of `payload`; none if `payload` is too short.
     pub fn read(width: CounterWidth, payload: &[u8]) -> Option<Self> {
         let seconds = word(payload, 0)?;
         let micros = word(payload, 4)?;

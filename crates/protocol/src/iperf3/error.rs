@@ -6,14 +6,14 @@ use measurement::plan::IPERF3_STREAMS;
 
 use super::state::State;
 
-/// iperf3's number for an error, as it travels after `SERVER_ERROR` (clause 11.3).
+/// iperf3's number for an error, which a server sends after `SERVER_ERROR` (clause 11.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub i32);
 
 impl ErrorCode {
-    /// The duration is out of range.
+    /// The duration of the test is out of range.
     pub const DURATION: Self = Self(5);
-    /// Too many streams.
+    /// More parallel streams were requested than the server accepts.
     pub const STREAMS: Self = Self(6);
     /// The block length is out of range.
     pub const BLOCK: Self = Self(7);
@@ -25,42 +25,42 @@ impl ErrorCode {
     pub const OMIT: Self = Self(12);
     /// The burst count is out of range.
     pub const BURST: Self = Self(15);
-    /// The datagram size is out of range.
+    /// The length of datagrams is out of range.
     pub const DATAGRAM: Self = Self(20);
-    /// The total rate is above the server's limit.
+    /// The total rate is above the limit of the server.
     pub const TOTAL_RATE: Self = Self(27);
-    /// A file cannot be moved by UDP.
+    /// A file cannot be sent by UDP.
     pub const FILE_OVER_UDP: Self = Self(34);
-    /// The duration is above the server's limit.
+    /// The duration is above the limit of the server.
     pub const SERVER_DURATION: Self = Self(37);
-    /// There is no room for another test.
+    /// The server has no resources for another test.
     pub const RESOURCES: Self = Self(100);
-    /// A message that has no place where it came.
+    /// A message is not allowed in the current phase.
     pub const MESSAGE: Self = Self(110);
-    /// The parameters could not be read.
+    /// The parameters cannot be parsed.
     pub const PARAMETERS: Self = Self(114);
-    /// The results could not be read.
+    /// The results cannot be parsed.
     pub const RESULTS: Self = Self(117);
     /// The flow label cannot be set.
     pub const FLOW_LABEL: Self = Self(127);
-    /// The transport is unknown, e.g. SCTP (clause 1.6).
+    /// The transport protocol is not supported, e.g. SCTP (clause 1.6).
     pub const TRANSPORT: Self = Self(131);
     /// The CPU affinity cannot be set.
     pub const AFFINITY: Self = Self(132);
     /// The congestion control is not available.
     pub const CONGESTION: Self = Self(134);
-    /// The kernel gave a smaller socket buffer than asked.
+    /// The kernel set a smaller socket buffer than requested.
     pub const WINDOW_NOT_SET: Self = Self(141);
-    /// The client may not use this server (section 15).
+    /// Authentication failed (section 15).
     pub const AUTHENTICATION: Self = Self(142);
-    /// Nothing was received for too long.
+    /// Nothing was received within the time limit.
     pub const NOTHING_RECEIVED: Self = Self(144);
     /// The client did not end the test in time.
     pub const TIME_IS_UP: Self = Self(160);
     /// A stream could not be opened.
     pub const STREAM_CONNECT: Self = Self(203);
 
-    /// What the number means, in words of our own; none for unknown ones.
+    /// Description of the error in a sentence without a full stop; none: the number is not known.
     pub const fn meaning(self) -> Option<&'static str> {
         Some(match self.0 {
             5 => "the duration is longer than the server allows",
@@ -121,83 +121,85 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Why a control connection cannot go on. The text completes "the test failed: …".
+/// Error for which a control connection ends. Its text completes "the test failed: …".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// The server answered `ACCESS_DENIED`.
+    /// The server is busy: it answered `ACCESS_DENIED`.
     #[error("the server is busy with another test; try again when that has ended")]
     Busy,
-    /// The server answered `SERVER_ERROR` with iperf3's number and its errno.
+    /// The server failed the test: it sent `SERVER_ERROR` with iperf3's error number and its errno.
     #[error("{}", refusal(*code, why.as_deref()))]
     ServerError {
-        /// iperf3's number.
+        /// Error number of iperf3.
         code: ErrorCode,
-        /// The server's errno; 0: none.
+        /// The server's errno(3); 0: none.
         errno: i32,
-        /// Why, in the words of a linerate (clause 13.10).
+        /// Reason in words, which a linerate server sends (clause 13.10).
         why: Option<String>,
     },
-    /// `SERVER_TERMINATE`.
+    /// The server aborted the test by `SERVER_TERMINATE`.
     #[error("the server was stopped; start it again")]
     ServerTerminated,
-    /// `CLIENT_TERMINATE`.
+    /// The client aborted the test by `CLIENT_TERMINATE`.
     #[error("the client ended the test")]
     ClientTerminated,
-    /// The peer closed the connection.
+    /// The peer closed the connection in the phase that the text describes.
     #[error("the other end closed the control connection while {0}; its own output may say why")]
     Closed(&'static str),
-    /// The kernel heard nothing from the peer's host any more.
+    /// The kernel closed the connection in the phase that the text describes, as the peer's host
+    /// did not answer.
     #[error("the other end vanished while {0}: its host, or the path to it, is gone")]
     Lost(&'static str),
-    /// The server never said anything.
+    /// The server did not answer the cookie.
     #[error("no answer at all; does an iperf3 or linerate run there?")]
-    Silent,
-    /// The peer said nothing for too long.
+    NoAnswer,
+    /// The peer did not answer in time, in the phase that the text describes.
     #[error("no answer from the other end while {0}")]
     TimedOut(&'static str),
-    /// A state that has no place here.
+    /// The peer sent a state that is not allowed in the phase.
     #[error("the other end sent {state} while {phase}; does an iperf3 or linerate run there?")]
-    OutOfPlace {
-        /// What it sent.
+    UnexpectedState {
+        /// The state that the peer sent.
         state: State,
-        /// What was going on.
+        /// Description of the phase of this end.
         phase: &'static str,
     },
-    /// The server started with half of the streams (clause 7.7).
+    /// The server started the test with half of the streams, as it does not support `--bidir`
+    /// (clause 7.7).
     #[error("the server is an iperf3 before 3.7, which cannot test both directions at once")]
     NoBidirectional,
-    /// More streams were asked for than an iperf3 can have.
+    /// More streams were requested than a server of iperf3 supports.
     #[error(
         "an iperf3 server takes at most {IPERF3_STREAMS} streams in each direction: ask for fewer \
          with -P, or run \"linerate serve\" there"
     )]
     TooManyStreams,
-    /// A byte that is no state.
+    /// The peer sent a byte that is the number of no state.
     #[error(
         "the other end sent byte {byte:#04x} while {phase}; it does not speak iperf3's protocol"
     )]
     UnknownState {
-        /// What it sent.
+        /// The byte that the peer sent.
         byte: u8,
-        /// What was going on.
+        /// Description of the phase of this end.
         phase: &'static str,
     },
-    /// A message longer than any peer has reason to send.
+    /// The peer announced a message that is longer than the limit (clause 5.4).
     #[error("the other end announced {length} bytes of {what}, more than {limit}")]
     TooLong {
-        /// What should have followed.
+        /// Kind of the message, in words.
         what: &'static str,
-        /// The length announced.
+        /// The announced length in bytes.
         length: u32,
-        /// The limit.
+        /// The limit in bytes.
         limit: u32,
     },
-    /// Bytes that are not JSON, or JSON without a needed key.
+    /// The peer sent a message that is not JSON, or lacks a required key.
     #[error("the other end sent {what} that cannot be read: {why}")]
     BadJson {
-        /// What it should have been.
+        /// Kind of the message, in words.
         what: &'static str,
-        /// The reason.
+        /// Error of the parser.
         why: String,
     },
 }

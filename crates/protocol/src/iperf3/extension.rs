@@ -12,28 +12,31 @@ use super::hello::HelloToken;
 use super::json::{Members, list};
 use super::results::ClockReading;
 
-/// A linerate's version and what it can do beyond iperf3 (clauses 13.1 and 13.2).
+/// Announcement of a linerate: its version and the extensions of iperf3's protocol that it knows
+/// (clauses 13.1 and 13.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
-    /// Its version, e.g. `0.1.0`.
+    /// Version of the linerate, e.g. `0.1.0`.
     #[serde(default)]
     pub version: String,
-    /// Names of the extensions that it knows.
+    /// Names of the known extensions.
     #[serde(default)]
     pub extensions: Vec<String>,
-    /// From a server: what its hellos are to bear (clause 13.8).
+    /// From a server: the token that hellos of the test must contain (clause 13.8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hello_token: Option<HelloToken>,
-    /// From a server that knows many streams: how many may be under way (clause 13.13).
+    /// From a server that knows the extension `many-streams`: how many streams may be opened at the
+    /// same time (clause 13.13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<u32>,
-    /// From a client: how many further ports it can use (clause 13.15).
+    /// From a client: how many further ports of the server it can use (clause 13.15).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub further_ports: u8,
-    /// From a server: those that it opened.
+    /// From a server: the further ports that it opened for the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<u16>,
-    /// From a server that reports its host: when the parameters came and when it said this.
+    /// From a server that knows the extension `evidence`: when the parameters arrived and when this
+    /// announcement was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReading>,
 }
@@ -44,7 +47,7 @@ const fn is_zero(number: &u8) -> bool {
 }
 
 impl Announcement {
-    /// The announcement of this crate's version with all that it knows.
+    /// The announcement of this build, with all extensions that it knows.
     pub fn own() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -53,7 +56,8 @@ impl Announcement {
         }
     }
 
-    /// What it and this crate both know (clause 13.2).
+    /// The announcement of this build with only those extensions that `self` knows too (clause
+    /// 13.2).
     #[must_use]
     pub fn shared(&self) -> Self {
         let mut shared = Self::own();
@@ -61,8 +65,8 @@ impl Announcement {
         shared
     }
 
-    /// This announcement with a version that is safe to print, and without what this crate does not
-    /// know of.
+    /// A copy that is safe to use: with a printable version, numbers in range, and no unknown
+    /// extensions.
     #[must_use]
     pub fn plain(mut self) -> Self {
         self.version = super::json::version(&self.version);
@@ -75,42 +79,47 @@ impl Announcement {
         self
     }
 
-    /// Whether the peer sends, or takes, the final sequence numbers.
+    /// Whether the extension `final-sequence` is known: the server sends totals of its streams at
+    /// the end of the test (clause 13.3).
     pub fn knows_final_sequence(&self) -> bool {
         self.knows(FINAL_SEQUENCE)
     }
 
-    /// Whether its hellos bear a token.
+    /// Whether the extension `hello-token` is known: UDP hellos contain a token (clause 13.8).
     pub fn knows_hello_token(&self) -> bool {
         self.knows(HELLO_TOKEN)
     }
 
-    /// Whether it takes its place in a queue.
+    /// Whether the extension `queue` is known: the server reports the client's position in its
+    /// queue (clause 13.9).
     pub fn knows_queue(&self) -> bool {
         self.knows(QUEUE)
     }
 
-    /// Whether its streams send their numbers, and there may be any number of them.
+    /// Whether the extension `many-streams` is known: streams send their numbers, and more than 128
+    /// are possible (clause 13.12).
     pub fn knows_many_streams(&self) -> bool {
         self.knows(MANY_STREAMS)
     }
 
-    /// Whether it takes the reason in words why it is not served.
+    /// Whether the extension `refusal` is known: the server sends the reason of an error in words
+    /// (clause 13.10).
     pub fn knows_refusal(&self) -> bool {
         self.knows(REFUSAL)
     }
 
-    /// Whether it answers requests.
+    /// Whether the extension `exchange` is known: the server answers requests (clause 13.18).
     pub fn knows_exchange(&self) -> bool {
         self.knows(EXCHANGE)
     }
 
-    /// Whether it reports its host, or takes what a host reports of itself.
+    /// Whether the extension `evidence` is known: the server reports the counters of its host
+    /// (clause 13.19).
     pub fn knows_evidence(&self) -> bool {
         self.knows(EVIDENCE)
     }
 
-    /// This announcement without the evidence of hosts, which would not be looked at.
+    /// A copy without the extension `evidence`, for a test that does not use it.
     #[must_use]
     pub fn without_evidence(mut self) -> Self {
         self.extensions.retain(|name| name != EVIDENCE);
@@ -122,112 +131,117 @@ impl Announcement {
     }
 }
 
-/// Where a client stands that waits for its turn (clause 13.9).
+/// Position of a waiting client in the queue of a server (clause 13.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Tests that come before it, those included that run.
+    /// Tests that come before it, including those that run.
     pub ahead: u32,
-    /// Part of them that run.
+    /// Tests before it that run now.
     pub running: u32,
 }
 
-/// The last that a sender has to say of one of its streams (clause 13.3).
+/// Totals of a stream that the server sent (clause 13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalStream {
-    /// The stream.
+    /// Id of the stream on the wire.
     pub id: u32,
     /// Payload bytes handed to the socket.
     pub bytes: u64,
-    /// Last sequence number sent.
+    /// Last sequence number sent; UDP only.
     pub datagrams: u64,
 }
 
 impl FinalStream {
-    /// Whether no number is beyond what a peer can mean.
-    pub(super) const fn can_be(&self) -> bool {
+    /// Whether all numbers are within the range of a valid message.
+    pub(super) const fn is_plausible(&self) -> bool {
         self.bytes <= super::json::MOST && self.datagrams <= super::json::MOST
     }
 }
 
-/// The JSON object of one extension message.
+/// Content of an `EXTENSION` message, a JSON object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Extension {
-    /// At the end: what the server sent.
+    /// At the end of the test: the totals of the streams that the server sent (clause 13.3).
     Final {
         /// One entry for each stream that the server sends.
         #[serde(rename = "final")]
         streams: Vec<FinalStream>,
     },
-    /// While the client waits for its turn: its place.
+    /// Before `CREATE_STREAMS`: the client waits in the queue (clause 13.9).
     Waiting {
-        /// The place.
+        /// Position of the client in the queue.
         waiting: Place,
     },
-    /// Before an error: why, in words.
+    /// Before `SERVER_ERROR`: the reason in words (clause 13.10).
     Refusal {
-        /// One clause.
+        /// The reason, a clause without a full stop.
         refused: String,
     },
-    /// While the streams are opened: how many have come (clause 13.13).
+    /// While the streams are opened: how many the server has accepted (clause 13.13).
     Arrived {
-        /// In all.
+        /// Number of accepted streams since the start.
         arrived: u32,
     },
-    /// At the start: the server's announcement. The last, since no key of it is needed.
+    /// After the parameters: the announcement of the server (clause 13.2). It is the last variant,
+    /// since it requires no key.
     Announcement(Announcement),
 }
 
 impl Extension {
-    /// Reads what a server sent; of each list no more than a server has reason to send.
+    /// Parses the message of a server. Lists are cut at the longest that a server can send.
     ///
     /// # Errors
-    /// One clause that says what is wrong.
+    /// A clause that says what is wrong.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
-        let said = Members::of(text, &KEYS)?;
+        let members = Members::select(text, &KEYS)?;
         let of_one = |text: &str| serde_json::from_str(text).ok();
-        let streams = said.list("final").and_then(|text| list(text, MOST_FINAL, of_one));
-        let waiting = said.read("waiting").map(|waiting| Self::Waiting { waiting });
-        let refusal = || said.read("refused").map(|refused| Self::Refusal { refused });
-        let arrived = || said.read("arrived").map(|arrived| Self::Arrived { arrived });
-        let told = streams.map(|streams| Self::Final { streams }).or(waiting);
-        let told = told.or_else(refusal).or_else(arrived);
-        told.map_or_else(|| Announcement::read(&said).map(Self::Announcement), Ok)
+        let streams = members.list("final").and_then(|text| list(text, MOST_FINAL, of_one));
+        let waiting = members.read("waiting").map(|waiting| Self::Waiting { waiting });
+        let refusal = || members.read("refused").map(|refused| Self::Refusal { refused });
+        let arrived = || members.read("arrived").map(|arrived| Self::Arrived { arrived });
+        let message = streams.map(|streams| Self::Final { streams }).or(waiting);
+        let message = message.or_else(refusal).or_else(arrived);
+        message.map_or_else(|| Announcement::read(&members).map(Self::Announcement), Ok)
     }
 }
 
 impl Announcement {
-    fn read(said: &Members<'_>) -> Result<Self, String> {
+    fn read(members: &Members<'_>) -> Result<Self, String> {
         Ok(Self {
-            version: member(said, "version")?,
-            extensions: short_list(said, "extensions")?,
-            hello_token: member(said, "hello_token")?,
-            under_way: member(said, "under_way")?,
-            further_ports: member(said, "further_ports")?,
-            ports: short_list(said, "ports")?,
+            version: member(members, "version")?,
+            extensions: short_list(members, "extensions")?,
+            hello_token: member(members, "hello_token")?,
+            under_way: member(members, "under_way")?,
+            further_ports: member(members, "further_ports")?,
+            ports: short_list(members, "ports")?,
             // Clause 13.19: what cannot be is left out, and spoils nothing else.
-            clock: said.read("clock"),
+            clock: members.read("clock"),
         })
     }
 }
 
-/// What is there has to be readable.
-fn member<'a, T: Deserialize<'a> + Default>(said: &Members<'a>, name: &str) -> Result<T, String> {
-    let Some(text) = said.text(name) else { return Ok(T::default()) };
+/// The value of a key, or the default if the key is missing; an error if the value has the wrong
+/// type.
+fn member<'a, T: Deserialize<'a> + Default>(
+    members: &Members<'a>,
+    name: &str,
+) -> Result<T, String> {
+    let Some(text) = members.text(name) else { return Ok(T::default()) };
     serde_json::from_str(text).map_err(|_| format!("'{name}' makes no sense"))
 }
 
-/// The first elements of a list; what is there has to be readable.
-fn short_list<T: DeserializeOwned>(said: &Members<'_>, name: &str) -> Result<Vec<T>, String> {
-    if said.text(name).is_none() {
+/// The first elements of a list; an error if one of them has the wrong type.
+fn short_list<T: DeserializeOwned>(members: &Members<'_>, name: &str) -> Result<Vec<T>, String> {
+    if members.text(name).is_none() {
         return Ok(Vec::new());
     }
     let of_one = |text: &str| serde_json::from_str(text).ok();
-    let list = said.list(name).and_then(|text| list(text, MOST_IN_A_LIST, of_one));
+    let list = members.list(name).and_then(|text| list(text, MOST_IN_A_LIST, of_one));
     list.ok_or_else(|| format!("'{name}' makes no sense"))
 }
 
-/// Every key of an extension message.
+/// All keys of extension messages.
 const KEYS: [&str; 11] = [
     "final",
     "waiting",
@@ -257,7 +271,7 @@ const KNOWN: [&str; 7] =
     [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE, EVIDENCE];
 /// No listener keeps more connections waiting (`net.core.somaxconn`).
 const MOST_UNDER_WAY: u32 = 4096;
-/// Ports that a server opens for one test beside its own.
+/// The most ports that a server opens for one test beside its own (clause 13.15).
 pub const MOST_FURTHER_PORTS: u8 = 15;
 
 #[cfg(test)]
@@ -265,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_messages_are_told_apart() {
+    fn the_messages_are_distinguished() {
         let own = Extension::Announcement(Announcement::own());
         let streams = vec![FinalStream { id: 1, bytes: 2, datagrams: 3 }];
         let waiting = Extension::Waiting { waiting: Place { ahead: 2, running: 1 } };

@@ -4,29 +4,29 @@ use std::collections::VecDeque;
 
 use super::error::{ErrorCode, ProtocolError};
 
-/// What is due next on the connection.
+/// The kind of message that is expected next on the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
-    /// One state byte.
+    /// A state: one byte.
     State,
-    /// A length and that many bytes of JSON.
+    /// A JSON message: its length in four bytes, then the text.
     Json(JsonKind),
     /// iperf3's error number and the errno.
     ErrorNumbers,
 }
 
-/// What a JSON text is for; each kind has its own size limit.
+/// The content of a JSON message; each kind has its own size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonKind {
-    /// Of the client.
+    /// Parameters of the client.
     Parameters,
-    /// Of a client.
+    /// Results of a client.
     Results,
-    /// Of a server, which may have put evidence of its host there.
+    /// Results of a server, which may contain evidence on its host.
     ResultsWithEvidence,
-    /// Of a server, which may have put its output there.
+    /// Results of a server, which may contain its output.
     ResultsOfServer,
-    /// Of a linerate server.
+    /// Extension message of a linerate server.
     Extension,
 }
 
@@ -39,7 +39,8 @@ impl JsonKind {
         }
     }
 
-    /// The longest text in bytes (clause 5.4); results are about so many `streams`.
+    /// The longest message of this kind in bytes (clause 5.4), for results of this number of
+    /// `streams`.
     pub(super) const fn limit(self, streams: u32) -> u32 {
         match self {
             Self::Parameters => 16 * 1024,
@@ -68,7 +69,7 @@ const MOST_LISTED: u32 = 2 * measurement::plan::IPERF3_STREAMS as u32;
 /// From 16 MiB on the first byte of the length would not be zero.
 const LONGEST: u32 = 15 * 1024 * 1024;
 
-/// One message.
+/// A message of the control connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     State(u8),
@@ -76,8 +77,8 @@ pub(super) enum Frame {
     ErrorNumbers { code: ErrorCode, errno: i32 },
 }
 
-/// Collects bytes until a message is whole. Holds no more than the JSON limit
-/// plus what one call hands in.
+/// Collects received bytes until a message is complete. It holds no more than the longest message
+/// plus the bytes of one call.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
     pending: VecDeque<u8>,
@@ -94,7 +95,7 @@ impl FrameReader {
         self.pending.extend(bytes);
     }
 
-    /// The next message if it is whole.
+    /// The next message; none: it is not complete.
     pub(super) fn next(&mut self, expect: Expect) -> Result<Option<Frame>, ProtocolError> {
         Ok(match expect {
             Expect::State => self.pending.pop_front().map(Frame::State),
@@ -107,8 +108,8 @@ impl FrameReader {
         })
     }
 
-    /// What is there of the error numbers when the connection ends: some versions
-    /// send the first alone (clause 11.4).
+    /// The error number alone, for a connection that ended before the errno: some versions do not
+    /// send it (clause 11.4).
     pub(super) fn truncated_error(&mut self) -> Option<Frame> {
         self.take(4).map(|bytes| error_numbers(&bytes))
     }
@@ -134,7 +135,8 @@ impl FrameReader {
         Ok((self.pending.len() > whole).then(|| self.pending.drain(..whole).skip(4).collect()))
     }
 
-    /// The longest text that the peer takes from us: as long as what we take.
+    /// The longest message of a kind that the peer accepts, in bytes: it is the limit of this end
+    /// too.
     pub(super) const fn limit(&self, kind: JsonKind) -> u32 {
         kind.limit(self.streams)
     }
@@ -144,13 +146,13 @@ impl FrameReader {
     }
 }
 
-/// JSON as it goes over the wire.
+/// Appends a JSON message: its length in four bytes, then the text.
 pub(super) fn write_json(out: &mut Vec<u8>, json: &impl serde::Serialize) {
     let text = serde_json::to_vec(json).expect("maps with string keys always serialise");
     write_text(out, &text);
 }
 
-/// The same of a text that is there already.
+/// Appends a message whose JSON text exists already: its length in four bytes, then the text.
 pub(super) fn write_text(out: &mut Vec<u8>, text: &[u8]) {
     let length = u32::try_from(text.len()).expect("far below 4 GiB");
     out.extend_from_slice(&length.to_be_bytes());

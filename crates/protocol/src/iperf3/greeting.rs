@@ -17,24 +17,25 @@ use measurement::Timestamp;
 use super::cookie::Cookie;
 use super::server::Server;
 
-/// The machine that reads the first bytes: bytes and time in, events out.
+/// State machine of a server for the first bytes of a TCP connection, which show whether it is a
+/// control connection or a stream.
 #[derive(Debug)]
 pub struct Greeting {
     phase: Phase,
     deadline: Timestamp,
 }
 
-/// What came of the first bytes.
+/// An event of the first bytes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GreetingEvent {
-    /// The cookie is complete: call [`Greeting::await_number`] for a stream that sends its
-    /// number, or [`Greeting::into_server`] for a new client.
+    /// The cookie is complete. Call [`Greeting::await_number`] if it is a numbered stream of a
+    /// known test, or [`Greeting::into_server`] if it is a new control connection.
     Named(Cookie),
-    /// A stream with its number is complete; payload follows.
+    /// The cookie and number of a stream are complete; payload follows.
     Numbered {
-        /// The cookie of its test.
+        /// Cookie of the test.
         cookie: Cookie,
-        /// Its number, from 0 (clause 13.12).
+        /// Number of the stream, from 0 (clause 13.12).
         index: u32,
     },
 }
@@ -48,13 +49,14 @@ enum Phase {
 }
 
 impl Greeting {
-    /// The machine for a connection that was accepted `now`.
+    /// A state machine for a connection that was accepted `now`.
     pub fn new(now: Timestamp) -> Self {
         let phase = Phase::Cookie { bytes: [0; Cookie::LENGTH], filled: 0 };
         Self { phase, deadline: now.after(LIMIT) }
     }
 
-    /// How many bytes may be read now; 0: none before the host has decided.
+    /// How many bytes may be read from the connection now; 0: none, as the caller has to decide
+    /// first what the connection is.
     pub const fn room(&self) -> usize {
         match &self.phase {
             Phase::Cookie { filled, .. } => Cookie::LENGTH - *filled,
@@ -63,7 +65,7 @@ impl Greeting {
         }
     }
 
-    /// Takes what came, at most [`Self::room`] bytes; what is beyond is not looked at.
+    /// Processes received bytes, at most [`Self::room`] of them; further bytes are ignored.
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Option<GreetingEvent> {
         match &mut self.phase {
             Phase::Cookie { bytes: cookie, filled } => {
@@ -83,8 +85,8 @@ impl Greeting {
         }
     }
 
-    /// Answers [`GreetingEvent::Named`]: the connection is a stream that sends its number
-    /// (clause 13.12). Elsewhere it does nothing.
+    /// Continues after [`GreetingEvent::Named`] with the number of the stream (clause 13.12);
+    /// without effect otherwise.
     pub fn await_number(&mut self, now: Timestamp) {
         if let Phase::Named(cookie) = self.phase {
             let bytes = [0; Cookie::INDEX_LENGTH];
@@ -93,24 +95,24 @@ impl Greeting {
         }
     }
 
-    /// Answers [`GreetingEvent::Named`]: the connection is a new client's, which is asked for
-    /// its parameters. None: there is no cookie yet.
+    /// Continues after [`GreetingEvent::Named`] as the control connection of a new test, whose
+    /// parameters are requested. None: there is no complete cookie.
     pub fn into_server(self, now: Timestamp) -> Option<Server> {
         matches!(self.phase, Phase::Named(_)).then(|| Server::new(now))
     }
 
-    /// When a connection that has not said more is given up.
+    /// Time at which the connection is to be closed if the next field is not complete.
     pub const fn deadline(&self) -> Timestamp {
         self.deadline
     }
 
-    /// Whether the connection took too long for its next field.
+    /// Whether the time limit for the next field is over.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.room() > 0 && now >= self.deadline
     }
 }
 
-/// Appends `bytes` to a field of which `filled` bytes are there; whether it is complete.
+/// Appends `bytes` to a field of which `filled` bytes are there; returns whether it is complete.
 fn fill(field: &mut [u8], filled: &mut usize, bytes: &[u8]) -> bool {
     let taken = bytes.len().min(field.len() - *filled);
     field[*filled..*filled + taken].copy_from_slice(&bytes[..taken]);

@@ -4,26 +4,27 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a client says first on a UDP stream (clause 8.2).
+/// First datagram of a client on a UDP stream, by which the server learns its address (clause 8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hello {
-    /// iperf3 since 3.12: `9876`, the same bytes on every host.
+    /// The hello of iperf3 since 3.12: `9876`, the same bytes on every architecture.
     Current,
-    /// The current hello, then the token that the server gave this test (clause 13.8).
+    /// The current hello, followed by the token that the server gave to the test (clause 13.8).
     Tokened(HelloToken),
-    /// The hello with a token, then the number of the stream, from 0 (clause 13.12).
+    /// The current hello, followed by the token and the number of the stream, from 0 (clause
+    /// 13.12).
     Numbered(HelloToken, u32),
-    /// Before, from a little-endian host: the number 123456789.
+    /// The hello of iperf3 before 3.12, from a little-endian host: the number 123456789.
     LegacyLittleEndian,
-    /// Before, from a big-endian host.
+    /// The hello of iperf3 before 3.12, from a big-endian host.
     LegacyBigEndian,
 }
 
 impl Hello {
-    /// The longest hello in bytes.
+    /// Length of the longest hello in bytes.
     pub const LONGEST: usize = HELLO.len() + HelloToken::LENGTH + INDEX_LENGTH;
 
-    /// What a linerate client says, with the token that it was given.
+    /// The hello that a linerate client sends, with the token of the test if the server gave one.
     pub const fn own(token: Option<HelloToken>) -> Self {
         match token {
             Some(token) => Self::Tokened(token),
@@ -31,7 +32,7 @@ impl Hello {
         }
     }
 
-    /// What goes over the wire.
+    /// The bytes of the hello on the wire.
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Current => HELLO.to_vec(),
@@ -42,7 +43,7 @@ impl Hello {
         }
     }
 
-    /// Recognises a hello. A datagram that is none is a stray (clause 8.3).
+    /// Parses a hello; none if the datagram is something else (clause 8.3).
     pub fn recognise(datagram: &[u8]) -> Option<Self> {
         let (words, rest) = datagram.split_first_chunk::<4>()?;
         if !rest.is_empty() {
@@ -56,7 +57,7 @@ impl Hello {
         }
     }
 
-    /// What follows the words of iperf3.
+    /// Parses the bytes behind the current hello.
     fn with_token(rest: &[u8]) -> Option<Self> {
         let (token, index) = rest.split_first_chunk::<{ HelloToken::LENGTH }>()?;
         let token = HelloToken(*token);
@@ -67,7 +68,7 @@ impl Hello {
         Some(Self::Numbered(token, index))
     }
 
-    /// The number of the stream, if it bears one.
+    /// Number of the stream, from 0, if the hello has one.
     pub const fn index(self) -> Option<u32> {
         match self {
             Self::Numbered(_, index) => Some(index),
@@ -75,7 +76,7 @@ impl Hello {
         }
     }
 
-    /// The answer in the form of the hello (clause 8.5).
+    /// The reply of a server, in the form that the client's version expects (clause 8.5).
     pub const fn reply(self) -> [u8; 4] {
         match self {
             Self::Current | Self::Tokened(_) | Self::Numbered(..) => REPLY,
@@ -85,17 +86,17 @@ impl Hello {
     }
 }
 
-/// What only the server and the client of one test know, so that no other client's hello
-/// is taken for the client's (clause 13.8). In JSON 32 hexadecimal digits.
+/// A random secret that the server gives to the client of a test, to distinguish its hellos from
+/// those of others (clause 13.8). In JSON 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HelloToken([u8; HelloToken::LENGTH]);
 
 impl HelloToken {
-    /// Bytes on the wire.
+    /// Length of a token on the wire, in bytes.
     pub const LENGTH: usize = 16;
 
-    /// The token of `random` bytes.
+    /// The token made of `random` bytes.
     pub const fn from_random(random: [u8; Self::LENGTH]) -> Self {
         Self(random)
     }
@@ -131,7 +132,7 @@ const HELLO: [u8; 4] = *b"9876";
 const INDEX_LENGTH: usize = super::cookie::Cookie::INDEX_LENGTH;
 const REPLY: [u8; 4] = *b"6789";
 
-/// Whether a datagram is a server's answer to a hello, new or old (clause 8.4).
+/// Whether a datagram is the reply of a server to a hello, in any version (clause 8.4).
 pub fn is_reply(datagram: &[u8]) -> bool {
     let Ok(bytes) = <[u8; 4]>::try_from(datagram) else { return false };
     [REPLY, LEGACY_REPLY.to_le_bytes(), LEGACY_REPLY.to_be_bytes()].contains(&bytes)
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_and_new_hellos_are_told_from_strays() {
+    fn old_and_new_hellos_are_distinguished_from_other_datagrams() {
         assert_eq!(Hello::recognise(b"9876"), Some(Hello::Current));
         assert_eq!(Hello::recognise(&[0x15, 0xcd, 0x5b, 0x07]), Some(Hello::LegacyLittleEndian));
         assert_eq!(Hello::recognise(&[0x07, 0x5b, 0xcd, 0x15]), Some(Hello::LegacyBigEndian));

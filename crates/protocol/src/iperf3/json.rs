@@ -9,8 +9,8 @@ mod members;
 
 pub(super) use members::{Members, count, list, most_values};
 
-/// The object in `bytes`, or why there is none. It can be a hundred times as large: for
-/// short texts alone.
+/// Parses an object; the error says why it is none. The value may take a hundred times the memory
+/// of the text, so this is for short texts only.
 pub(super) fn parse_object(bytes: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(object)) => Ok(object),
@@ -25,8 +25,8 @@ pub(super) fn unsigned(object: &Map<String, Value>, key: &str) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().and_then(whole)).filter(|number| *number <= MOST)
 }
 
-/// The largest number that a peer can mean: up to it JSON's doubles are exact, and sums
-/// over all streams of a test cannot overflow.
+/// The largest number that is accepted: up to it JSON's doubles are exact, and sums over all
+/// streams of a test cannot overflow.
 pub(super) const MOST: u64 = 1 << 53;
 
 /// A number of either sign; fractions are cut off. iperf3 3.12 and 3.13 write -1 as
@@ -44,30 +44,30 @@ pub(super) fn float(object: &Map<String, Value>, key: &str) -> Option<f64> {
     object.get(key)?.as_f64().filter(|number| number.is_finite())
 }
 
-/// A string.
+/// A string value.
 pub(super) fn text(object: &Map<String, Value>, key: &str) -> Option<String> {
     object.get(key)?.as_str().map(str::to_owned)
 }
 
-/// What is safe to print of a peer's text: at most 32 characters of plain ASCII.
+/// The printable part of a text: at most 32 characters of ASCII.
 pub(super) fn plain(text: &str) -> String {
     printable(text, 32)
 }
 
-/// What can be a version of a peer's text, and nothing that would be read on as a sentence:
-/// at most 32 characters.
+/// The printable part of a version: at most 32 characters, without spaces or punctuation that would
+/// continue a sentence.
 pub(super) fn version(text: &str) -> String {
     let belongs = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-' | '_');
     text.chars().filter(belongs).take(32).collect()
 }
 
-/// What is safe to print of a peer's lines: no control character but their ends and tabs.
+/// Lines without control characters, but for line ends and tabs.
 pub(super) fn printable_lines(mut text: String) -> String {
     text.retain(|c| !c.is_control() || matches!(c, '\n' | '\t'));
     text
 }
 
-/// Text of which at most `most` characters are kept, none of them a control character.
+/// The first `most` characters of a text, without control characters.
 pub(super) fn printable(text: &str, most: usize) -> String {
     text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(most).collect()
 }

@@ -14,39 +14,42 @@ use super::error::ErrorCode;
 use super::extension::Announcement;
 use super::json;
 
-/// The parameters as they travel, with linerate's announcement if there is one.
+/// Parameters of a test, as a client sends them to the server (section 6).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
-    /// What to do. Its block length is always set: both ends must agree on it (clause 6.5).
+    /// Plan of the test. Its block length is always set, since both ends must use the same (clause
+    /// 6.5).
     pub plan: TestPlan,
-    /// Width of the datagrams' sequence numbers (clause 12.2).
+    /// Width of the sequence numbers of datagrams (clause 12.2).
     pub counter_width: CounterWidth,
-    /// The client's version of iperf3, or what it says in its place.
+    /// The version of iperf3 that the client states.
     pub client_version: String,
-    /// The client is a linerate (clause 13.1).
+    /// Announcement of the client; none: it is a plain iperf3 (clause 13.1).
     pub announcement: Option<Announcement>,
-    /// What the client wishes beside the plan.
+    /// Further parameters, which do not belong to the plan.
     pub optional: OptionalParameters,
 }
 
-/// What a client may wish beside the plan.
+/// Parameters that a client may send beside the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionalParameters {
-    /// A title for the client's output (`--title`).
+    /// Title for the client's output (`--title`).
     pub title: Option<String>,
-    /// A text for both ends' JSON (`--extra-data`).
+    /// Text for the JSON output of both ends (`--extra-data`).
     pub extra_data: Option<String>,
-    /// The server's output comes with its results (clause 10.7).
+    /// Whether the server is to send its output with the results (`--get-server-output`, clause
+    /// 10.7).
     pub server_output: bool,
     /// CPU on which the server is to run (`--affinity n,m`).
     pub server_cpu: Option<u32>,
-    /// The encrypted user name and password (section 15).
+    /// Encrypted user name and password (section 15).
     pub token: Option<Token>,
-    /// What old servers pace by, in microseconds; none: iperf3's 1000.
+    /// Interval of the pacing timer of old servers in microseconds (`--pacing-timer`); none:
+    /// iperf3's default of 1000.
     pub pacing_timer: Option<u64>,
 }
 
-/// A secret that no log shows.
+/// Encrypted credentials, which `Debug` does not show (section 15).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -57,7 +60,7 @@ impl std::fmt::Debug for Token {
 }
 
 impl Parameters {
-    /// What linerate asks to carry out `plan` in blocks of `block` bytes.
+    /// The parameters that linerate sends for `plan`, in blocks of `block` bytes.
     pub fn new(plan: &TestPlan, block: ByteSize) -> Self {
         let mut draft = PlanDraft::clone(plan);
         draft.options.block = Some(block);
@@ -70,20 +73,20 @@ impl Parameters {
         }
     }
 
-    /// These parameters with what the client wishes beside the plan.
+    /// A copy with further parameters.
     #[must_use]
     pub fn with_optional(mut self, optional: OptionalParameters) -> Self {
         self.optional = optional;
         self
     }
 
-    /// The block length in effect.
+    /// The block length in bytes.
     pub fn block(&self) -> ByteSize {
         self.plan.options.block.unwrap_or(DEFAULT_BLOCK)
     }
 
-    /// The JSON that goes over the wire. A flag that is off is left out, since
-    /// older servers take any value for "on" (clause 5.6).
+    /// The JSON object on the wire. A flag that is off is left out, since older servers take any
+    /// value for "on" (clause 5.6).
     pub fn to_json(&self) -> Value {
         let plan = &self.plan;
         let mut object = Map::new();
@@ -119,10 +122,10 @@ impl Parameters {
         Value::Object(object)
     }
 
-    /// Reads what a client sent.
+    /// Parses the parameters that a client sent.
     ///
     /// # Errors
-    /// The [`ErrorCode`] with which to refuse it (clause 6.6).
+    /// The [`ErrorCode`] with which the server is to refuse the test (clause 6.6).
     pub fn from_json(text: &[u8]) -> Result<Self, ErrorCode> {
         let object = json::parse_object(text).map_err(|_| ErrorCode::PARAMETERS)?;
         let transport = transport(&object)?;
@@ -176,9 +179,9 @@ fn announced(announcement: &Announcement, plan: &TestPlan) -> Value {
 
 /// What is to be answered; what makes no sense is not taken for bulk.
 fn exchange(object: &Map<String, Value>) -> Result<Option<Exchange>, ErrorCode> {
-    let told = object.get("linerate").and_then(|value| value.get("exchange"));
+    let sent = object.get("linerate").and_then(|value| value.get("exchange"));
     let read = |value: &Value| serde_json::from_value(value.clone());
-    told.map(read).transpose().map_err(|_| ErrorCode::PARAMETERS)
+    sent.map(read).transpose().map_err(|_| ErrorCode::PARAMETERS)
 }
 
 /// The names of engines that a client wishes for; too many or too long ones are none.

@@ -18,70 +18,72 @@ mod rows;
 
 pub use peer_evidence::{ClockReading, PeerEvidence};
 
-use counted::{WireStreamSample, can_be};
+use counted::{WireStreamSample, is_plausible};
 use engines::WireEngines;
 
-/// One end's results.
+/// Results of one end, which both ends exchange after the test (section 10).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// CPU use of the process during the test.
     pub cpu: CpuUse,
-    /// 1: it counts retransmits; 0: it cannot; -1: it only receives.
+    /// 1: the end counts retransmissions; 0: it cannot; -1: it only receives.
     pub sender_has_retransmits: i64,
-    /// Congestion control of its TCP streams.
+    /// Congestion control of the TCP streams.
     pub congestion_used: Option<String>,
-    /// Every stream of the test (clause 10.9).
+    /// Results of each stream (clause 10.9).
     pub streams: Vec<StreamResult>,
-    /// A server's own output, if the client wished it (clause 10.7).
+    /// Output of the server, if the client requested it (clause 10.7).
     pub server_output: Option<ServerOutput>,
-    /// From a linerate server: who else used it meanwhile (clause 13.4).
+    /// From a linerate server: the concurrent tests of other clients (clause 13.4).
     pub shared: Vec<Neighbour>,
-    /// From a linerate that sends at a rate: how it kept it (clause 13.16).
+    /// From a linerate that paced its streams: how well it kept the rate (clause 13.16).
     pub pacing: Option<Box<PacingReport>>,
-    /// From a linerate: how its processing units served the streams (clause 13.4).
+    /// From a linerate: the use of its worker threads (clause 13.4).
     pub runtime: Option<Box<Runtime>>,
-    /// From a linerate: what moved the payload at its end (clause 13.17).
+    /// From a linerate: the engines that it used (clause 13.17).
     pub engines: Option<Box<Engines>>,
-    /// From a linerate server: what its host has and did (clause 13.19).
+    /// From a linerate server: the inventory and counters of its host (clause 13.19).
     pub evidence: Option<Box<PeerEvidence>>,
 }
 
-/// What a server printed of the test.
+/// Output of a server for one test, as it would print it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerOutput {
-    /// Its lines.
+    /// Lines of text, as the server prints them without `--json`.
     Text(String),
-    /// Its JSON object.
+    /// The JSON object that the server prints with `--json`.
     Json(Value),
 }
 
-/// One stream, in iperf3's units (clause 10.6).
+/// Results of one stream at one end, in iperf3's units (clause 10.6).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamResult {
-    /// The stream.
+    /// Id of the stream on the wire.
     pub id: u32,
-    /// Payload bytes without the omitted start.
+    /// Payload bytes, without the omitted start.
     pub bytes: u64,
-    /// Segments retransmitted without the omitted start; -1: unknown.
+    /// TCP sender: retransmitted segments, without the omitted start; -1: not known.
     pub retransmits: i64,
-    /// Receiver of UDP: jitter in seconds.
+    /// UDP receiver: interarrival jitter in seconds (RFC 3550).
     pub jitter: f64,
-    /// Receiver of UDP: datagrams missing, the omitted start included.
+    /// UDP receiver: missing datagrams, including those of the omitted start.
     pub errors: u64,
-    /// Part of them in the omitted start; none from iperf3 before 3.14.
+    /// UDP receiver: missing datagrams of the omitted start; none: an iperf3 before 3.14 does not
+    /// report them.
     pub omitted_errors: Option<u64>,
-    /// UDP: last sequence number sent or highest received.
+    /// UDP: last sequence number sent, or highest received.
     pub packets: u64,
-    /// Its value at the end of the omitted start; none from iperf3 before 3.14.
+    /// UDP: the value of `packets` at the end of the omitted start; none: an iperf3 before 3.14
+    /// does not report it.
     pub omitted_packets: Option<u64>,
-    /// Length of the measurement in seconds.
+    /// Duration of the measurement in seconds.
     pub seconds: f64,
-    /// A linerate's own counters, the omitted start taken off (clause 13.4).
+    /// Counters of a linerate, without the omitted start (clause 13.4).
     pub counted: Option<StreamSample>,
 }
 
 impl Results {
-    /// The JSON that goes over the wire: all keys of clauses 10.5 and 10.6, always.
+    /// The JSON object on the wire, with all keys of clauses 10.5 and 10.6.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "cpu_util_total": self.cpu.total,
@@ -113,8 +115,8 @@ impl Results {
         object
     }
 
-    /// Writes them; those of `many` streams as rows of numbers (clause 13.14). What the peer
-    /// would refuse for its length is told in less detail.
+    /// Writes the results; those of `many` streams as rows of numbers (clause 13.14). Details are
+    /// left out as far as needed to fit into `most` bytes.
     pub(super) fn write(&self, wire: &mut Wire, many: bool, most: u32) {
         wire.write_text(&self.fitting(many, most));
     }
@@ -128,7 +130,7 @@ impl Results {
 
     fn text(&self, many: bool, detail: Detail) -> Vec<u8> {
         if many {
-            return to_text(&rows::Document::of(self, detail));
+            return to_text(&rows::Document::new(self, detail));
         }
         let mut object = self.to_json();
         let members = object.as_object_mut().expect("made as an object");
@@ -144,25 +146,25 @@ impl Results {
         to_text(&object)
     }
 
-    /// Bytes of memory that it takes at most to receive and to read the results of a client
-    /// whose test has so many `streams`.
+    /// The most memory, in bytes, that a server needs to receive and parse the results of a client
+    /// with this number of `streams`.
     pub const fn most_memory(streams: u32) -> u64 {
         MEMORY_FREE + MEMORY_PER_BYTE * JsonKind::Results.limit(streams) as u64
     }
 
-    /// Reads what a peer sent, a server's output included.
+    /// Parses the results of a peer, including the output of a server.
     ///
     /// # Errors
-    /// One clause that says which key is missing (clause 10.8).
+    /// A clause that says which key is missing or wrong (clause 10.8).
     pub fn from_json(text: &[u8]) -> Result<Self, String> {
-        let members = Members::of(text, &TOP)?;
+        let members = Members::select(text, &TOP)?;
         let output = server_output(&members);
         Ok(Self { server_output: output, ..Self::read(&members)? })
     }
 
-    /// The same without the output.
+    /// Parses the results of a peer without the output of a server.
     pub(super) fn without_output(text: &[u8]) -> Result<Self, String> {
-        Self::read(&Members::of(text, &TOP)?)
+        Self::read(&Members::select(text, &TOP)?)
     }
 
     fn read(members: &Members<'_>) -> Result<Self, String> {
@@ -170,7 +172,7 @@ impl Results {
         let need = |key: &str| json::float(&numbers, key).ok_or_else(|| missing(key));
         let list = members.list("streams").ok_or_else(|| missing("streams"))?;
         let truth = members.object("linerate");
-        let truth = truth.and_then(|text| Members::of(text.as_bytes(), &TRUTH).ok());
+        let truth = truth.and_then(|text| Members::select(text.as_bytes(), &TRUTH).ok());
         let truth = truth.as_ref();
         let rows = truth.and_then(|truth| truth.list("rows"));
         let counted = truth.and_then(|truth| truth.list("streams"));
@@ -206,10 +208,10 @@ impl Results {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     All,
-    /// Of rows the first columns alone (clause 13.14); otherwise all but the output and what
-    /// the host did.
+    /// In rows only the first columns (clause 13.14); otherwise everything but the server's output
+    /// and the evidence.
     Less,
-    /// What iperf3 tells, and of rows not even all of that.
+    /// Only the keys of iperf3; rows without the counters of the omitted start.
     Least,
 }
 
@@ -221,12 +223,12 @@ fn has_too_many(list: &str) -> bool {
     json::count(list) > MOST_STREAMS
 }
 
-/// An element of a list that is not looked at closer.
+/// Parses an element of a list; none if it has the wrong type.
 fn read_one<T: DeserializeOwned>(text: &str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// Streams in iperf3's form, with what a linerate `counted` of them.
+/// Parses streams in iperf3's form, with the counters of a linerate in `counted`.
 fn listed(list: &str, counted: Option<&str>) -> Result<Vec<StreamResult>, String> {
     let mut why = String::new();
     let streams = json::list(list, MOST_STREAMS, |text| {
@@ -235,7 +237,7 @@ fn listed(list: &str, counted: Option<&str>) -> Result<Vec<StreamResult>, String
     let mut streams = streams.ok_or(why)?;
     let counted = counted.and_then(|text| json::list(text, MOST_STREAMS, read_one));
     let mut counted: Vec<StreamSample> = counted.unwrap_or_default();
-    counted.retain(can_be);
+    counted.retain(is_plausible);
     counted.sort_unstable_by_key(|sample| sample.id);
     for stream in &mut streams {
         let place = counted.binary_search_by_key(&stream.id, |sample| sample.id);
@@ -262,7 +264,7 @@ impl StreamResult {
     }
 
     fn from_json(text: &str) -> Result<Self, String> {
-        let members = Members::of(text.as_bytes(), &STREAM);
+        let members = Members::select(text.as_bytes(), &STREAM);
         let object = &members.map_err(|_| "a stream is no object".to_owned())?.scalars(&STREAM);
         let need = |key: &str| required(object, key);
         let id = need("id").and_then(|id| u32::try_from(id).map_err(|_| missing("id")))?;
@@ -319,19 +321,20 @@ struct Truth<'a> {
     evidence: Option<&'a PeerEvidence>,
 }
 
-/// What a peer says of its runtime, if it can be true. A newer linerate may tell it in other
-/// words, which spoils nothing else.
+/// The peer's worker threads, if the numbers are plausible. Another form, as of a newer linerate,
+/// is ignored.
 fn plausible_runtime(truth: &Members<'_>) -> Option<Box<Runtime>> {
     let text = truth.text("runtime").filter(|text| json::most_values(text) <= MOST_OF_RUNTIME)?;
     let runtime: Box<Runtime> = serde_json::from_str(text).ok()?;
-    runtime.can_be(json::MOST).then_some(runtime)
+    runtime.is_plausible(json::MOST).then_some(runtime)
 }
 
-/// What a peer says of its pacing, if it can be true; likewise.
+/// The peer's report on pacing, if the numbers are plausible. Another form, as of a newer linerate,
+/// is ignored.
 fn plausible_pacing(truth: &Members<'_>) -> Option<Box<PacingReport>> {
     let text = truth.text("pacing").filter(|text| json::most_values(text) <= MOST_OF_PACING)?;
     let report: Box<PacingReport> = serde_json::from_str(text).ok()?;
-    report.can_be(json::MOST).then_some(report)
+    report.is_plausible(json::MOST).then_some(report)
 }
 
 /// Keys that are read; the names of clauses 10.5, 10.6 and 13.4.
@@ -374,13 +377,13 @@ const MOST_OF_PACING: usize = 256;
 /// for each of its bytes so much; a row of zeros becomes the most.
 const MEMORY_PER_BYTE: u64 = 10;
 const MEMORY_FREE: u64 = 64 * 1024;
-/// Servers tell of fewer.
+/// Servers list fewer concurrent tests.
 const MOST_NEIGHBOURS: usize = 1024;
 
 /// Both directions of the largest test (clause 6.3).
 const MOST_STREAMS: usize = 2 * measurement::plan::MAX_STREAMS as usize;
 
-/// A server's output; a tree of it is made only if it is no worse than those of iperf3.
+/// Parses the output of a server, unless it would take more memory than any output of iperf3.
 fn server_output(members: &Members<'_>) -> Option<ServerOutput> {
     let json = members.object("server_output_json");
     let json = json.filter(|text| json::most_values(text) <= FEW_VALUES + text.len() / BYTES_EACH);
@@ -391,7 +394,7 @@ fn server_output(members: &Members<'_>) -> Option<ServerOutput> {
     Some(ServerOutput::Text(json::printable_lines(text)))
 }
 
-/// What no output is blamed for.
+/// An output with fewer values is parsed without a check.
 const FEW_VALUES: usize = 64;
 /// iperf3 writes some 17 bytes for each value.
 const BYTES_EACH: usize = 10;
@@ -400,7 +403,7 @@ fn required(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     json::unsigned(object, key).ok_or_else(|| missing(key))
 }
 
-/// A counter that can come out negative; that says no more than zero.
+/// A counter. Negative values, which some versions send, count as zero.
 fn count(object: &Map<String, Value>, key: &str) -> Result<u64, String> {
     let number = json::signed(object, key).ok_or_else(|| missing(key))?;
     Ok(number.max(0).cast_unsigned().min(json::MOST))
@@ -451,10 +454,10 @@ mod tests {
     #[test]
     fn samples_travel_by_the_names_that_peers_of_earlier_versions_read() {
         let tcp = TcpSample { acknowledged: 7, segment: 1448, ..TcpSample::default() };
-        let mut told = results();
-        told.streams[0].counted =
+        let mut original = results();
+        original.streams[0].counted =
             Some(StreamSample { id: 3, tcp: Some(tcp), ..Default::default() });
-        let mut json = told.to_json();
+        let mut json = original.to_json();
         let wire = json["linerate"]["streams"][0]["tcp"].as_object_mut().expect("an object");
         assert_eq!((&wire["acknowledged"], &wire["segment"]), (&json!(7), &json!(1448)));
         let read = |json: &Value| Results::from_json(json.to_string().as_bytes());
@@ -464,18 +467,18 @@ mod tests {
         let wire = json["linerate"]["streams"][0]["tcp"].as_object_mut().expect("an object");
         wire.insert("bytes_acked".to_owned(), acknowledged.expect("there"));
         wire.insert("snd_mss".to_owned(), segment.expect("there"));
-        assert_eq!(read(&json), Ok(told.clone()));
-        assert_eq!(read(&told.to_json()), Ok(told));
+        assert_eq!(read(&json), Ok(original.clone()));
+        assert_eq!(read(&original.to_json()), Ok(original));
         let incomplete = read(&sent_by_today).expect("the rest is readable");
         assert_eq!(incomplete.streams[0].counted, None);
     }
 
     #[test]
-    fn what_is_too_long_is_told_in_less_detail() {
+    fn what_is_too_long_is_sent_in_less_detail() {
         let output = Some(ServerOutput::Text("a line\n".repeat(100)));
-        let told = Results { server_output: output, ..results() };
-        let within = |most| Results::from_json(&told.fitting(false, most)).expect("readable");
-        assert_eq!(within(4096), told);
+        let original = Results { server_output: output, ..results() };
+        let within = |most| Results::from_json(&original.fitting(false, most)).expect("readable");
+        assert_eq!(within(4096), original);
         assert_eq!(within(700), results());
         let least = within(300);
         assert_eq!((least.streams[0].bytes, least.streams[0].counted), (1 << 50, None));
@@ -532,12 +535,12 @@ mod tests {
 
     #[test]
     fn a_pacing_report_survives_the_wire_and_an_impossible_one_spoils_nothing() {
-        let told = Results { pacing: Some(Box::new(report())), ..results() };
-        let json = told.to_json();
+        let original = Results { pacing: Some(Box::new(report())), ..results() };
+        let json = original.to_json();
         let read = |json: &Value| {
             Results::from_json(json.to_string().as_bytes()).expect("the rest is readable")
         };
-        assert_eq!(read(&json), told);
+        assert_eq!(read(&json), original);
         let lies = [
             ("spin_share", json!(2)),
             ("lateness", json!(vec![1; 65])),
@@ -557,12 +560,12 @@ mod tests {
     #[test]
     fn a_runtime_survives_the_wire_and_an_impossible_one_spoils_nothing() {
         let mpu = MpuUse { streams: 3, run_seconds: 1.0, turns: 9, ..MpuUse::default() };
-        let told = Results { runtime: Some(Box::new(Runtime::new([mpu]))), ..results() };
-        let json = told.to_json();
+        let original = Results { runtime: Some(Box::new(Runtime::new([mpu]))), ..results() };
+        let json = original.to_json();
         let read = |json: &Value| {
             Results::from_json(json.to_string().as_bytes()).expect("the rest is readable")
         };
-        assert_eq!(read(&json), told);
+        assert_eq!(read(&json), original);
         let lies = [
             ("mpus", json!(vec![json["linerate"]["runtime"]["mpus"][0].clone(); 1025])),
             ("saturated", json!([7])),

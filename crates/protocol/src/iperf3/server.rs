@@ -1,11 +1,11 @@
 //! The server's end of the control connection, after the cookie that [`super::Greeting`] reads.
 //!
 //! ```text
-//! Asking --JSON--> Judging --accept()--> Opening --streams_open()--> Running --TEST_END--> Draining
+//! Asking -JSON-> Admission --accept()--> Opening --streams_open()--> Running -TEST_END-> Draining
 //!                                                                                            |
 //!                                                                                  request_results()
 //!                                                                                            v
-//! Done <--IPERF_DONE-- Closing <--send_results()-- Answering <--JSON-- Hearing <-------------+
+//! Done <--IPERF_DONE-- Closing <--send_results()-- Answering <--JSON-- Results <-------------+
 //! ```
 //!
 //! From every phase, `CLIENT_TERMINATE`, an early `IPERF_DONE`, a close or a missed
@@ -25,47 +25,49 @@ use super::results::{ClockReading, Results};
 use super::state::State;
 use super::wire::{STEP_LIMIT, Wire};
 
-/// What the server waits for.
+/// A phase of the server's end of the control connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// The client's parameters.
+    /// The cookie arrived; the parameters of the client are expected.
     Asking,
-    /// Its host's word on them.
-    Judging,
-    /// The streams.
+    /// The parameters arrived; [`Server::accept`] or [`Server::refuse`] is to be called.
+    Admission,
+    /// The client opens the streams.
     Opening,
-    /// The end, which the client decides.
+    /// The test runs, until the client sends `TEST_END`.
     Running,
-    /// Its host, which stops the streams.
+    /// `TEST_END` arrived; [`Server::request_results`] is to be called when the streams have
+    /// stopped.
     Draining,
-    /// The client's results.
-    Hearing,
-    /// Its host's results.
+    /// The results of the client were requested.
+    Results,
+    /// The results of the client arrived; [`Server::send_results`] is to be called.
     Answering,
-    /// The client's last word.
+    /// The results were sent; the client answers with `IPERF_DONE`.
     Closing,
-    /// Nothing: all went well.
+    /// The test is complete.
     Done,
-    /// Nothing: it failed.
+    /// The test failed; the connection is to be closed.
     Failed,
 }
 
 impl Phase {
-    /// Every phase, in order.
+    /// All phases, in the order in which a test passes them.
     pub const ALL: [Self; 10] = [
         Self::Asking,
-        Self::Judging,
+        Self::Admission,
         Self::Opening,
         Self::Running,
         Self::Draining,
-        Self::Hearing,
+        Self::Results,
         Self::Answering,
         Self::Closing,
         Self::Done,
         Self::Failed,
     ];
 
-    /// Where a state of the client leads (clauses 4.4 and 11.7); none: no place here.
+    /// The phase that follows when the client sends `state` (clauses 4.4 and 11.7). None: the state
+    /// is not allowed in this phase.
     pub const fn on(self, state: State) -> Option<Self> {
         Some(match (self, state) {
             (Self::Done | Self::Failed, _) => return None,
@@ -77,20 +79,20 @@ impl Phase {
         })
     }
 
-    /// What goes on, to complete "while …".
+    /// Describes the phase for an error message, to complete "while …": `running the test`.
     pub const fn doing(self) -> &'static str {
         match self {
             Self::Asking => "waiting for the parameters",
-            Self::Judging | Self::Opening => "waiting for the streams",
+            Self::Admission | Self::Opening => "waiting for the streams",
             Self::Running => "running the test",
-            Self::Draining | Self::Hearing | Self::Answering => "exchanging results",
+            Self::Draining | Self::Results | Self::Answering => "exchanging results",
             Self::Closing | Self::Done | Self::Failed => "closing",
         }
     }
 
     const fn limit(self) -> Option<Duration> {
         match self {
-            Self::Asking | Self::Opening | Self::Hearing | Self::Closing => Some(STEP_LIMIT),
+            Self::Asking | Self::Opening | Self::Results | Self::Closing => Some(STEP_LIMIT),
             _ => None,
         }
     }
@@ -98,45 +100,48 @@ impl Phase {
     const fn expects(self) -> Expect {
         match self {
             Self::Asking => Expect::Json(JsonKind::Parameters),
-            Self::Hearing => Expect::Json(JsonKind::Results),
+            Self::Results => Expect::Json(JsonKind::Results),
             _ => Expect::State,
         }
     }
 }
 
-/// What the server's host has to do or to know.
+/// An event of the server's state machine: an action that the caller has to take, or a message of
+/// the client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
-    /// Call [`Server::accept`] or [`Server::refuse`].
+    /// The parameters of the client arrived: call [`Server::accept`] or [`Server::refuse`].
     Asked(Box<Parameters>),
-    /// Stop sending, then call [`Server::request_results`].
+    /// The client ended the test: stop sending, then call [`Server::request_results`].
     Ended,
-    /// The client's results: drain, then call [`Server::send_results`].
+    /// The results of the client arrived: drain the streams, then call [`Server::send_results`].
     Results(Results),
-    /// All done: close.
+    /// The test is complete; the connection is to be closed.
     Done,
-    /// It cannot go on.
+    /// The test failed; no event follows.
     Failed(ProtocolError),
 }
 
-/// The server's machine: bytes and time in, bytes and events out.
+/// State machine of the server's end of the control connection, without I/O: received bytes and the
+/// time go in, bytes to send and events come out.
 #[derive(Debug)]
 pub struct Server {
     wire: Wire,
     phase: Phase,
-    /// What the client and this end both know (clause 13.2).
+    /// The extensions that the client and this end both know (clause 13.2).
     shared: Option<Announcement>,
     /// The test has more streams than an iperf3 can have.
     has_many_streams: bool,
-    /// When the client's last JSON came.
+    /// When the last JSON message of the client arrived.
     heard: Timestamp,
-    /// How often the client has said what means nothing.
-    idle_talk: u32,
+    /// Number of messages of the client that were ignored.
+    ignored: u32,
     events: VecDeque<ServerEvent>,
 }
 
 impl Server {
-    /// A server that got a cookie. Its first output asks for the parameters.
+    /// A state machine for a connection whose cookie was received. Its first output requests the
+    /// parameters.
     pub fn new(now: Timestamp) -> Self {
         let mut server = Self {
             wire: Wire::default(),
@@ -144,7 +149,7 @@ impl Server {
             shared: None,
             has_many_streams: false,
             heard: now,
-            idle_talk: 0,
+            ignored: 0,
             events: VecDeque::new(),
         };
         server.wire.write_state(State::ParamExchange);
@@ -152,27 +157,27 @@ impl Server {
         server
     }
 
-    /// What the server waits for.
+    /// The current phase.
     pub const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Bytes to send now.
+    /// Takes the bytes that are to be sent on the control connection.
     pub fn take_output(&mut self) -> Vec<u8> {
         self.wire.take_output()
     }
 
-    /// The next thing to do or to know.
+    /// Takes the oldest pending event; none: no event is pending.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }
 
-    /// When [`Self::handle_timeout`] is due.
+    /// Time at which [`Self::handle_timeout`] is to be called; none: the phase has no time limit.
     pub const fn deadline(&self) -> Option<Timestamp> {
         self.wire.deadline()
     }
 
-    /// Takes what came in.
+    /// Processes bytes that were received on the control connection.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
         // What comes after the end is not kept.
         if self.is_over() {
@@ -188,7 +193,7 @@ impl Server {
         }
     }
 
-    /// The connection ended.
+    /// Processes the end of the control connection.
     pub fn handle_close(&mut self) {
         match self.phase {
             Phase::Done | Phase::Failed => {}
@@ -198,24 +203,25 @@ impl Server {
         }
     }
 
-    /// The kernel gave the connection up: the peer's host does not answer.
+    /// Processes the loss of the control connection: the kernel closed it, as the client's host did
+    /// not answer.
     pub fn handle_loss(&mut self) {
         if !self.is_over() {
             self.fail(ProtocolError::Lost(self.phase.doing()));
         }
     }
 
-    /// Time passed.
+    /// Fails the test if the time limit of the phase is over; to be called at [`Self::deadline`].
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {
             self.fail(ProtocolError::TimedOut(self.phase.doing()));
         }
     }
 
-    /// Answers [`ServerEvent::Asked`]: the client may open its streams. Over UDP their
-    /// hellos are to bear `token`, if there is one and the client can do that.
+    /// Accepts the parameters of [`ServerEvent::Asked`]: the client may open its streams. UDP
+    /// hellos must contain `token` if there is one and the client knows the extension.
     pub fn accept(&mut self, token: Option<HelloToken>, now: Timestamp) {
-        if self.phase == Phase::Judging {
+        if self.phase == Phase::Admission {
             if let Some(mut announcement) = self.shared.clone() {
                 announcement.hello_token = token.filter(|_| announcement.knows_hello_token());
                 announcement.clock = announcement.knows_evidence().then(|| self.clock(now));
@@ -226,54 +232,55 @@ impl Server {
         }
     }
 
-    /// The client hears nothing of this host, and not that it could.
+    /// Excludes the extension `evidence` from this test, before [`Self::accept`].
     pub fn withhold_evidence(&mut self) {
         self.shared = self.shared.take().map(Announcement::without_evidence);
     }
 
-    /// When the client's last message came, and that an answer to it is written now.
+    /// When the last message of the client arrived, and that the answer is written `now`.
     pub const fn clock(&self, now: Timestamp) -> ClockReading {
         ClockReading { heard: self.heard.nanos(), said: now.nanos() }
     }
 
-    /// Before [`Self::accept`]: at most `under_way` streams may be on their way, to these
-    /// further ports too (clauses 13.13 and 13.15). A client that does not know of that
-    /// hears nothing.
+    /// Sets, before [`Self::accept`], how many streams the client may open at the same time and the
+    /// further `ports` for them (clauses 13.13 and 13.15). Without effect if the client does not
+    /// know the extension.
     pub fn offer(&mut self, under_way: u32, ports: Vec<u16>) {
         if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_many_streams()) {
             (shared.under_way, shared.ports) = (Some(under_way), ports);
         }
     }
 
-    /// Reports to a client that can hear it how many of its streams have come (clause 13.13).
-    pub fn tell_arrived(&mut self, arrived: u32) {
-        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_many_streams);
-        if self.phase == Phase::Opening && can_hear {
+    /// Reports how many streams have been accepted (clause 13.13), if the client knows the
+    /// extension.
+    pub fn report_arrived(&mut self, arrived: u32) {
+        let is_known = self.shared.as_ref().is_some_and(Announcement::knows_many_streams);
+        if self.phase == Phase::Opening && is_known {
             self.write_extension(&Extension::Arrived { arrived });
         }
     }
 
-    /// While [`ServerEvent::Asked`] is not answered: reports to a client that can hear it which
-    /// place it has in the queue (clause 13.9).
-    pub fn tell_place(&mut self, place: Place) {
-        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_queue);
-        if self.phase == Phase::Judging && can_hear {
+    /// Reports the position in the queue, while [`ServerEvent::Asked`] is not answered (clause
+    /// 13.9), if the client knows the extension.
+    pub fn report_place(&mut self, place: Place) {
+        let is_known = self.shared.as_ref().is_some_and(Announcement::knows_queue);
+        if self.phase == Phase::Admission && is_known {
             self.write_extension(&Extension::Waiting { waiting: place });
         }
     }
 
-    /// Does as [`Self::refuse`]; a client that can hear it gets the reason in words
-    /// (clause 13.10).
+    /// Fails the test as [`Self::refuse`] does, and sends the reason in words if the client knows
+    /// the extension (clause 13.10).
     pub fn refuse_because(&mut self, code: ErrorCode, why: &str) {
-        let can_hear = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
-        let is_heard = matches!(self.phase, Phase::Judging | Phase::Opening | Phase::Running);
-        if is_heard && can_hear {
+        let is_known = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
+        let is_open = matches!(self.phase, Phase::Admission | Phase::Opening | Phase::Running);
+        if is_open && is_known {
             self.write_extension(&Extension::Refusal { refused: why.to_owned() });
         }
         self.refuse(code, 0);
     }
 
-    /// Sends the client away as one that comes at a bad time (clause 2.5).
+    /// Refuses a client because the server is busy: sends `ACCESS_DENIED` (clause 2.5).
     pub fn deny(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::AccessDenied);
@@ -281,14 +288,15 @@ impl Server {
         }
     }
 
-    /// One of the streams is there: the time for the next one begins.
-    pub fn stream_came(&mut self, now: Timestamp) {
+    /// Restarts the time limit for the streams, as one of them was accepted.
+    pub fn stream_accepted(&mut self, now: Timestamp) {
         if self.phase == Phase::Opening {
             self.enter(Phase::Opening, now);
         }
     }
 
-    /// Ends the test with iperf3's number for the reason (clause 11.3).
+    /// Fails the test: sends `SERVER_ERROR` with iperf3's error number and an errno(3), or 0
+    /// (clause 11.3).
     pub fn refuse(&mut self, code: ErrorCode, errno: i32) {
         if !self.is_over() {
             self.write_error(code, errno);
@@ -296,7 +304,7 @@ impl Server {
         }
     }
 
-    /// All streams are there: the test starts (clause 7.8).
+    /// Starts the test, as all streams are open (clause 7.8).
     pub fn streams_open(&mut self, now: Timestamp) {
         if self.phase == Phase::Opening {
             self.wire.write_state(State::TestStart);
@@ -305,18 +313,19 @@ impl Server {
         }
     }
 
-    /// Answers [`ServerEvent::Ended`]; `sent` are the streams that this end sends.
+    /// Requests the results of the client after [`ServerEvent::Ended`]; `sent` are the totals of
+    /// the streams that the server sent.
     pub fn request_results(&mut self, sent: Vec<FinalStream>, now: Timestamp) {
         if self.phase == Phase::Draining {
             if self.shared.as_ref().is_some_and(Announcement::knows_final_sequence) {
                 self.write_extension(&Extension::Final { streams: sent });
             }
             self.wire.write_state(State::ExchangeResults);
-            self.enter(Phase::Hearing, now);
+            self.enter(Phase::Results, now);
         }
     }
 
-    /// Answers [`ServerEvent::Results`].
+    /// Sends the results of this end after [`ServerEvent::Results`].
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Answering {
             // An iperf3 takes results of any length (clause 5.4).
@@ -334,7 +343,7 @@ impl Server {
         }
     }
 
-    /// Gives up, and says so to the client (clause 11.1).
+    /// Aborts the test and sends `SERVER_TERMINATE` to the client (clause 11.1).
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ServerTerminate);
@@ -342,11 +351,11 @@ impl Server {
         }
     }
 
-    /// The client said something that cannot be read, and hears so.
+    /// Fails the test, as the client sent an invalid message, and sends the error number of that.
     fn reject(&mut self, error: ProtocolError) {
         let code = match self.phase {
             Phase::Asking => ErrorCode::PARAMETERS,
-            Phase::Hearing => ErrorCode::RESULTS,
+            Phase::Results => ErrorCode::RESULTS,
             _ => ErrorCode::MESSAGE,
         };
         self.write_error(code, 0);
@@ -409,14 +418,14 @@ impl Server {
                 self.events.push_back(ServerEvent::Ended);
             }
             // Clause 4.4: TEST_START is ignored, but not listened to for ever.
-            (Some(_), _) if self.idle_talk < MOST_IDLE_TALK => self.idle_talk += 1,
-            _ => self.reject(ProtocolError::OutOfPlace { state, phase }),
+            (Some(_), _) if self.ignored < MOST_IGNORED => self.ignored += 1,
+            _ => self.reject(ProtocolError::UnexpectedState { state, phase }),
         }
     }
 
     fn read_parameters(&mut self, text: &[u8], now: Timestamp) {
         self.heard = now;
-        self.enter(Phase::Judging, now);
+        self.enter(Phase::Admission, now);
         match Parameters::from_json(text) {
             Ok(parameters) => {
                 // Clause 13.7: nothing of this to a peer that did not announce itself.
@@ -441,4 +450,4 @@ impl Server {
     }
 }
 
-const MOST_IDLE_TALK: u32 = 16;
+const MOST_IGNORED: u32 = 16;

@@ -2,39 +2,39 @@
 
 use std::fmt;
 
-/// A state as it goes over the wire: one signed byte.
+/// State of a test, one signed byte on the wire (section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Server: all streams are there, set up counters.
+    /// From the server: all streams are open; both ends reset their counters.
     TestStart,
-    /// Server: send and receive.
+    /// From the server: both ends send and receive.
     TestRunning,
-    /// Client: stop sending.
+    /// From the client: the test is over; both ends stop sending.
     TestEnd,
-    /// Server: send your parameters.
+    /// From the server: it requests the parameters.
     ParamExchange,
-    /// Server: open the streams.
+    /// From the server: it requests the streams.
     CreateStreams,
-    /// Server: it ends the test.
+    /// From the server: it aborts the test.
     ServerTerminate,
-    /// Client: it ends the test.
+    /// From the client: it aborts the test.
     ClientTerminate,
-    /// Server: send your results, then take mine.
+    /// From the server: it requests the client's results and then sends its own.
     ExchangeResults,
-    /// Server: the results are complete.
+    /// From the server: the results are complete.
     DisplayResults,
-    /// Client: all done, close.
+    /// From the client: the test is complete, and the connection is closed.
     IperfDone,
-    /// Between two linerates only: a framed JSON object follows (section 13).
+    /// Between two linerates only: a JSON object follows (section 13).
     Extension,
-    /// Server: it serves another client.
+    /// From the server: it is busy with another client.
     AccessDenied,
-    /// Server: two 32-bit error numbers follow.
+    /// From the server: the test failed; iperf3's error number and the errno follow, 32 bits each.
     ServerError,
 }
 
 impl State {
-    /// Every state, in order of its byte.
+    /// All states, in the order of their bytes.
     pub const ALL: [Self; 13] = [
         Self::TestStart,
         Self::TestRunning,
@@ -51,7 +51,7 @@ impl State {
         Self::ServerError,
     ];
 
-    /// The byte on the wire.
+    /// The byte of the state on the wire.
     pub const fn byte(self) -> u8 {
         let signed: i8 = match self {
             Self::TestStart => 1,
@@ -71,7 +71,7 @@ impl State {
         signed.cast_unsigned()
     }
 
-    /// The state of a byte; none for bytes that no version uses.
+    /// The state with this byte; none: no version of iperf3 uses it.
     pub fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.byte() == byte)
     }

@@ -8,7 +8,7 @@ use super::error::ProtocolError;
 use super::frame::{Expect, Frame, FrameReader, JsonKind, write_json, write_text};
 use super::state::State;
 
-/// One end of the control connection.
+/// One end of the control connection: buffers of both directions, and the time limit of the phase.
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     reader: FrameReader,
@@ -27,7 +27,7 @@ impl Wire {
         self.reader.next(expect)
     }
 
-    /// The peer's results will be about so many streams.
+    /// Sets the number of streams in the peer's results, which limits their length.
     pub(super) const fn expect_streams(&mut self, count: u32) {
         self.reader.expect_streams(count);
         self.streams = count;
@@ -53,17 +53,17 @@ impl Wire {
         write_text(&mut self.out, text);
     }
 
-    /// The longest text of a kind in bytes.
+    /// The longest message of a kind in bytes.
     pub(super) const fn limit_of(&self, kind: JsonKind) -> u32 {
         self.reader.limit(kind)
     }
 
-    /// Takes all that is to be sent.
+    /// Takes the bytes that are to be sent.
     pub(super) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Restarts the clock of the phase; none: it may last for ever.
+    /// Sets the time limit of the phase, from `now` on; none: there is none.
     pub(super) fn limit(&mut self, now: Timestamp, limit: Option<Duration>) {
         self.deadline = limit.map(|limit| now.after(limit + self.streams * EACH_STREAM));
     }
@@ -82,5 +82,5 @@ impl Wire {
 pub(super) const STEP_LIMIT: Duration = Duration::from_secs(10);
 /// What each stream adds to that: to be opened, or reported.
 const EACH_STREAM: Duration = Duration::from_millis(1);
-/// How long a client waits for all streams to be open.
+/// Time limit of a client for all streams to be open.
 pub(super) const OPENING_LIMIT: Duration = Duration::from_secs(30);

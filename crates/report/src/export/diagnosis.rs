@@ -7,7 +7,7 @@ use measurement::RecordSet;
 use super::{Audience, Export};
 use crate::diagnosis;
 
-/// The table, and what limited each row with all of the evidence.
+/// Format `diagnosis`: the table of results, and the verdict on each row with its whole evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagnosis;
 

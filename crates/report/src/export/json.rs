@@ -6,7 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 
-/// One indented object: the record itself if there is just one, else the set.
+/// Format `json`: one indented JSON object, which is the record, or the set if there are several.
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
 

@@ -6,7 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 
-/// The object of [`Json`](super::Json) without spaces, on one line.
+/// Format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonCompact;
 

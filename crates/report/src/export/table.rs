@@ -7,7 +7,7 @@ use measurement::RecordSet;
 use super::{Audience, Export};
 use crate::terminal;
 
-/// One row for each record and direction, the verdict, and notes.
+/// Format `table`: one row for each record and direction, then verdicts and notes.
 #[derive(Clone, Copy, Debug)]
 pub struct Table;
 

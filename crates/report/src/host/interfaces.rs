@@ -7,7 +7,7 @@ use measurement::host::{Bus, Interface};
 use super::{head, ranges, speed};
 use crate::columns::{Cell, Columns, Emphasis};
 
-/// A row for each that is up, or hardware.
+/// The table of interfaces: those that are up, and all hardware.
 pub(super) fn table(interfaces: &[Interface]) -> Columns {
     let mut columns = Columns::default();
     columns.push(head(&[
@@ -66,7 +66,7 @@ fn bus(bus: &Bus) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Settings that could be better, of each interface that is shown.
+/// Writes the settings of each shown interface that could be better.
 pub(super) fn write_notes(interfaces: &[Interface], out: &mut dyn Write) -> io::Result<()> {
     for interface in interfaces.iter().filter(|one| is_shown(one)) {
         for note in notes(interface) {
@@ -101,7 +101,7 @@ fn slot(interface: &Interface) -> Option<String> {
     (is_slow || bus.width < bus.most_width).then(text)
 }
 
-/// Those that could be on and are not, and those of every fast device that this one lacks.
+/// Offloads that are off and could be on, and common offloads that the device lacks.
 fn offloads(interface: &Interface) -> Option<String> {
     let is_off = |(name, state): &(&String, &String)| {
         let usual = USUAL.contains(&name.as_str());

@@ -5,7 +5,7 @@ use measurement::Inventory;
 use super::head;
 use crate::columns::{Cell, Columns, Emphasis};
 
-/// A row for each that is worth a look.
+/// The table of settings that differ from the defaults, or that limit tests.
 pub(super) fn table(inventory: &Inventory) -> Columns {
     let mut columns = Columns::default();
     columns.push(head(&["setting", "value", "kernel's own"]));

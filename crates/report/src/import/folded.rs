@@ -7,7 +7,7 @@ use measurement::{Profile, ProfileRow};
 use super::samples::{Samples, bare_symbol};
 use super::{Content, Import, ImportError, Imported, head, profile};
 
-/// Folded stacks.
+/// Folded stacks, the input format of flame graphs.
 pub(super) struct Folded;
 
 impl Import for Folded {

@@ -37,13 +37,13 @@ fn read(text: &str) -> Option<Profile> {
     let mut event = "";
     for line in text.lines() {
         if line.starts_with(char::is_whitespace) && !is_header(line) {
-            if let (Some(sample), Some(frame)) = (&mut current, Frame::of(line)) {
+            if let (Some(sample), Some(frame)) = (&mut current, Frame::parse(line)) {
                 sample.frames.push(frame);
             }
             continue;
         }
         finish(current.take(), &mut samples);
-        current = Sample::of(line);
+        current = Sample::parse(line);
         if let Some(sample) = &current {
             event = sample.event;
         }
@@ -71,12 +71,12 @@ struct Frame<'a> {
 
 /// Short names of processes are set to the right, so that blanks begin no frame for sure.
 fn is_header(line: &str) -> bool {
-    Sample::of(line).is_some()
+    Sample::parse(line).is_some()
 }
 
 impl<'a> Sample<'a> {
     /// `iperf3  1234 [001]  5678.901234:  250000 cpu-clock:  ffffffff81 memcpy+0x1 ([kernel])`.
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let (before, after) = split_at_time(line)?;
         let (before, cpu) = match before.trim_end().rsplit_once('[') {
             Some((rest, cpu)) => (rest, cpu.trim_end_matches(']').parse().ok()),
@@ -90,7 +90,7 @@ impl<'a> Sample<'a> {
         let event = event.split(':').next().unwrap_or("");
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_/".contains(letter);
         let event = if event.chars().all(is_plain) { event } else { "" };
-        let frames = Frame::of(place).into_iter().collect();
+        let frames = Frame::parse(place).into_iter().collect();
         Some(Self { command: command.trim(), cpu, event, frames })
     }
 }
@@ -107,7 +107,7 @@ fn split_at_time(line: &str) -> Option<(&str, &str)> {
 
 impl<'a> Frame<'a> {
     /// `ffffffff81234567 memcpy+0x12 ([kernel.kallsyms])`.
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let (address, rest) = line.trim().split_once(char::is_whitespace)?;
         u64::from_str_radix(address, 16).ok()?;
         let (symbol, file) = rest.trim().rsplit_once('(').unwrap_or((rest, ""));

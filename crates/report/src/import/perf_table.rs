@@ -20,7 +20,7 @@ impl Import for PerfTable {
     }
 
     fn recognises(&self, bytes: &[u8]) -> bool {
-        head(bytes).lines().any(|line| Line::of(line).is_some())
+        head(bytes).lines().any(|line| Line::parse(line).is_some())
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
@@ -32,7 +32,7 @@ impl Import for PerfTable {
 fn read(text: &str) -> Option<Profile> {
     let mut samples = Samples::default();
     for line in text.lines() {
-        if let Some(line) = Line::of(line) {
+        if let Some(line) = Line::parse(line) {
             samples.add(row(line.command, line.file, line.mode, line.symbol), line.weight);
         }
     }
@@ -57,7 +57,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let (share, rest) = first_word(line);
         let mut weight = hundredths(share)?;
         let mut rest = rest;

@@ -19,35 +19,35 @@ use super::{Content, Import, ImportError, Imported, read_bounded};
 /// The record of linerate, as `linerate test --output` writes it.
 pub(super) struct Record;
 
-/// Why bytes are no record.
+/// Error of parsing a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// A version of linerate wrote it whose format this one does not know.
+    /// The format of the record is not known to this version of linerate.
     Version {
-        /// The name of the format, e.g. `linerate/record/9`.
+        /// Name of the format, e.g. `linerate/record/9`.
         schema: String,
     },
-    /// It is no record, or a broken one.
+    /// The bytes are not a record, or a damaged one.
     Malformed {
-        /// The error and its place; at most 300 letters.
+        /// Error of the parser, with the position; at most 300 characters.
         reason: String,
     },
 }
 
-/// Reads one record, or a set of them, from `reader`; a single record becomes a set of one.
+/// Reads a record, or a set of records, from `reader`; a single record becomes a set of one.
 ///
 /// # Errors
 /// [`ImportError::Read`] if the reader fails, [`ImportError::TooLong`] for more bytes than
-/// [`MOST_BYTES`](super::MOST_BYTES), [`ImportError::Record`] for what is no record.
+/// [`MOST_BYTES`](super::MOST_BYTES), [`ImportError::Record`] if they are not a record.
 pub fn read_from(reader: impl Read) -> Result<RecordSet, ImportError> {
     read(&read_bounded(reader)?).map_err(ImportError::Record)
 }
 
-/// Reads one record, or a set of them; a single record becomes a set of one.
+/// Parses a record, or a set of records; a single record becomes a set of one.
 ///
 /// # Errors
-/// [`RecordError::Version`] for a record of a version that this build does not know,
-/// [`RecordError::Malformed`] for all else that is no record.
+/// [`RecordError::Version`] for a format that this version does not know,
+/// [`RecordError::Malformed`] for other bytes that are not a record.
 pub fn read(bytes: &[u8]) -> Result<RecordSet, RecordError> {
     let text = printable(&String::from_utf8_lossy(bytes));
     let as_set = match serde_json::from_str(&text) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use measurement::{Course, Direction, Sample, StreamRecord, StreamSample, Timestamp};
 
-use super::{PeerWord, Role};
+use super::{PeerResults, Role};
 
 mod interval;
 mod total;
@@ -135,7 +135,7 @@ fn millis(nanos: u64) -> f64 {
 /// Congestion control of the sending and of the receiving end, as far as they are known.
 pub(super) fn congestion<'a>(
     course: &Course<'a>,
-    peer: &PeerWord<'a>,
+    peer: &PeerResults<'a>,
     sender: bool,
 ) -> (Option<&'a str>, Option<&'a str>) {
     let own = course.streams.iter().find_map(|stream| stream.congestion.as_deref());

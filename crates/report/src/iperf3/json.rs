@@ -6,7 +6,7 @@ use measurement::{BitRate, ByteSize, Course, Direction, End, StreamRecord, TestP
 
 use super::figures::{Progress, Step, congestion, is_reverse, totals};
 use super::tree::{Tree, event};
-use super::{Contact, DiskFile, PeerWord, Role, ServerSaid, VERSION, date, without_mapping};
+use super::{Contact, DiskFile, PeerResults, Role, ServerOutput, VERSION, date, without_mapping};
 
 mod members;
 
@@ -62,8 +62,9 @@ impl Json {
         }
     }
 
-    /// Sets whether the member `intervals` is filled. With `--json-stream`, which printed them, it only is
-    /// with `--json-stream-full-output`, and at a server whose client asked for its output.
+    /// Sets whether the member `intervals` is filled. With `--json-stream`, which prints each
+    /// interval as an event, it is filled only with `--json-stream-full-output`, and at a server
+    /// whose client requested its output.
     pub const fn keep_intervals(&mut self, keep: bool) {
         self.keeps_intervals = keep;
     }
@@ -124,8 +125,9 @@ impl Json {
     }
 
     /// Adds the summary of the test, and returns the intervals that were not reported yet, as
-    /// [`Self::sampled`] does. A server has no results of its client yet.
-    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> Vec<Tree> {
+    /// [`Self::sampled`] does. The summary of a server does not contain the client's results, which
+    /// it does not have then.
+    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) -> Vec<Tree> {
         let intervals = self.sampled(course);
         let totals = totals(self.role, course, peer);
         let transport = course.plan.transport;
@@ -146,10 +148,10 @@ impl Json {
     }
 
     /// Adds the output of the server (`--get-server-output`).
-    pub fn server_output(&mut self, said: &ServerSaid<'_>) {
+    pub fn server_output(&mut self, said: &ServerOutput<'_>) {
         self.server = Some(match said {
-            ServerSaid::Text(text) => ("server_output_text", (*text).into()),
-            ServerSaid::Json(json) => ("server_output_json", (*json).into()),
+            ServerOutput::Text(text) => ("server_output_text", (*text).into()),
+            ServerOutput::Json(json) => ("server_output_json", (*json).into()),
         });
     }
 
@@ -158,7 +160,7 @@ impl Json {
         self.error.get_or_insert_with(|| text.to_owned());
     }
 
-    /// Adds the member `linerate`, with data for which iperf3 has no field.
+    /// Adds the member `linerate`, whose data have no field in iperf3's format.
     pub fn truth(&mut self, linerate: &serde_json::Value) {
         self.truth = Some(linerate.into());
     }
@@ -181,7 +183,7 @@ impl Json {
         self.clone().finish()
     }
 
-    /// The complete object.
+    /// The complete object, at the end of the run.
     pub fn finish(self) -> Tree {
         let mut top = Tree::object([
             ("start", self.start.tree()),
@@ -298,7 +300,7 @@ fn test_start(plan: &TestPlan, block: ByteSize) -> Tree {
     ])
 }
 
-fn cpu(course: &Course<'_>, peer: &PeerWord<'_>) -> Tree {
+fn cpu(course: &Course<'_>, peer: &PeerResults<'_>) -> Tree {
     let (host, remote) = (course.cpu, peer.cpu.unwrap_or_default());
     Tree::object([
         ("host_total", host.total.into()),
@@ -310,7 +312,7 @@ fn cpu(course: &Course<'_>, peer: &PeerWord<'_>) -> Tree {
     ])
 }
 
-fn push_congestion(end: &mut Tree, course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) {
+fn push_congestion(end: &mut Tree, course: &Course<'_>, peer: &PeerResults<'_>, sender: bool) {
     if course.plan.transport == Transport::Udp {
         return;
     }

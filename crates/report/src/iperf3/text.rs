@@ -8,7 +8,7 @@ use measurement::{BitRate, ByteSize, Course, Direction, End, StreamRecord, TestP
 
 use super::figures::{Progress, Step, Way, congestion, totals};
 use super::unit::UnitFormat;
-use super::{Contact, DiskFile, PeerWord, Role, ServerSaid, VERSION, date, without_mapping};
+use super::{Contact, DiskFile, PeerResults, Role, ServerOutput, VERSION, date, without_mapping};
 
 mod rows;
 
@@ -42,8 +42,8 @@ impl Text {
         format!("{RULE}Server listening on {port} (test #{test_number})\n{RULE}")
     }
 
-    /// With `-V`, what a client knows once its control connection stands: the segment size
-    /// and, for UDP, the payload of a datagram if it chose that itself.
+    /// With `-V`, the lines of a client whose control connection is open: the segment size in
+    /// bytes, and for UDP the payload of a datagram if the client chose that itself.
     pub fn connected(&self, segment: Option<u32>, datagram: Option<ByteSize>) -> String {
         self.if_verbose(|| {
             let block = |size: ByteSize| format!("Setting UDP block size to {}\n", size.bytes());
@@ -65,7 +65,7 @@ impl Text {
             + &self.if_verbose(|| agreed(contact, plan))
     }
 
-    /// The lines for the open streams.
+    /// The lines on the open streams: local and remote address and port of each.
     pub fn opened(&mut self, streams: &[StreamRecord]) -> String {
         streams.iter().map(connection).collect()
     }
@@ -103,7 +103,7 @@ impl Text {
 
     /// The summary of the test, after the intervals that were not reported yet. A server prints it
     /// before it has the results of the client.
-    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerWord<'_>) -> String {
+    pub fn summary(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) -> String {
         let totals = totals(self.role, course, peer);
         let mut out = self.sampled(course) + SEPARATOR;
         out += &self.if_verbose(|| "Test Complete. Summary Results:\n".to_owned());
@@ -119,10 +119,10 @@ impl Text {
     }
 
     /// The lines with the output of the server (`--get-server-output`), after the summary.
-    pub fn server_output(&self, said: &ServerSaid<'_>) -> String {
+    pub fn server_output(&self, said: &ServerOutput<'_>) -> String {
         match said {
-            ServerSaid::Text(text) => format!("\nServer output:\n{text}\n"),
-            ServerSaid::Json(json) => {
+            ServerOutput::Text(text) => format!("\nServer output:\n{text}\n"),
+            ServerOutput::Json(json) => {
                 format!("\nServer JSON output:\n{}\n", super::pretty(&(*json).into()))
             }
         }
@@ -241,7 +241,7 @@ fn header(plan: &TestPlan, columns: &str) -> String {
 
 /// The line with the CPU use, which goes with the rows of the payload that this end sent; where
 /// both ends send, a line for each role of this one.
-fn cpu(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> String {
+fn cpu(course: &Course<'_>, peer: &PeerResults<'_>, sender: bool) -> String {
     if !sender {
         return String::new();
     }
@@ -264,7 +264,7 @@ fn share(cpu: &CpuUse) -> String {
     format!("{:.1}% ({:.1}%u/{:.1}%s)", cpu.total, cpu.user, cpu.system)
 }
 
-fn congestion_lines(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> String {
+fn congestion_lines(course: &Course<'_>, peer: &PeerResults<'_>, sender: bool) -> String {
     if course.plan.transport == Transport::Udp {
         return String::new();
     }

@@ -7,17 +7,17 @@ use super::number::general;
 /// A JSON value (RFC 8259) whose objects keep the order of their members.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
-    /// `null`.
+    /// The value `null`.
     Null,
-    /// `true` or `false`.
+    /// The value `true` or `false`.
     Bool(bool),
-    /// An integer, exact.
+    /// A number that is an integer, exact.
     Whole(i128),
     /// A floating-point number.
     Number(f64),
     /// A string.
     Text(String),
-    /// An array.
+    /// An array of values.
     List(Vec<Tree>),
     /// An object: members in the order in which they were added.
     Object(Vec<(String, Tree)>),

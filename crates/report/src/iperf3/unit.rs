@@ -20,11 +20,11 @@ pub enum UnitFormat {
 pub enum Prefix {
     /// The first power: 1000 bits or 1024 bytes.
     Kilo = 1,
-    /// The second power.
+    /// The second power: 1000² bits or 1024² bytes.
     Mega,
-    /// The third power.
+    /// The third power: 1000³ bits or 1024³ bytes.
     Giga,
-    /// The fourth power.
+    /// The fourth power: 1000⁴ bits or 1024⁴ bytes.
     Tera,
 }
 

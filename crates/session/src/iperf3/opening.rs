@@ -58,7 +58,7 @@ impl Opener<'_> {
                     ProtocolError::NoBidirectional
                 } else {
                     let phase = ClientPhase::Opening.doing();
-                    ProtocolError::OutOfPlace { state: State::TestStart, phase }
+                    ProtocolError::UnexpectedState { state: State::TestStart, phase }
                 },
             }),
             _ => Err(self.reason().unwrap_or(SessionError::Interrupted)),

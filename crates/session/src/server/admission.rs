@@ -7,23 +7,23 @@ use measurement::TestPlan;
 use super::client_prefix::ClientPrefix;
 use super::metrics::Refusal;
 
-/// How many clients are served, and when.
+/// Order of tests: how many run and wait at the same time, in all and per client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Tests that run at one time.
+    /// Number of tests that run at the same time.
     pub running: usize,
-    /// Tests that wait for their turn beside them.
+    /// Number of tests that may wait in the queue.
     pub waiting: usize,
-    /// Tests of one address that run or wait (IPv6: of one /64).
+    /// Number of tests of one address that may run or wait (IPv6: of one /64).
     pub per_address: usize,
-    /// Tests that one address may begin in a second.
+    /// Number of tests that one address may start per second.
     pub starts: u32,
-    /// Bytes of memory for the payload of all tests.
+    /// Memory for the payload of all tests in bytes.
     pub memory: u64,
 }
 
 impl Order {
-    /// One test at a time, and no queue, as with iperf3.
+    /// One test at a time without a queue, as in iperf3.
     pub const ONE: Self = Self {
         running: 1,
         waiting: 0,
@@ -82,29 +82,29 @@ impl Cost {
     }
 }
 
-/// How a test takes part.
+/// How a test counts for the limits on concurrent tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
-    /// It has a place among those that run at one time, or waits for one.
-    Own,
-    /// It is a probe, which goes beside them.
-    Beside,
+pub(crate) enum TestClass {
+    /// The test runs in one of the places for concurrent tests, or waits for one.
+    Regular,
+    /// The test is a probe of the round-trip time, which runs beside these.
+    Probe,
 }
 
-impl Seat {
-    /// The seat of a test.
+impl TestClass {
+    /// The class of a test.
     pub(crate) fn for_plan(plan: &TestPlan) -> Self {
         let is_probe = plan.exchange.is_some_and(|exchange| exchange.is_probe());
-        if is_probe && plan.streams == 1 { Self::Beside } else { Self::Own }
+        if is_probe && plan.streams == 1 { Self::Probe } else { Self::Regular }
     }
 }
 
-/// Where a test stands that waits for its turn.
+/// Position of a waiting test in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueuePlace {
-    /// Tests that come before it, those included that run.
+    /// Tests that come before it, including those that run.
     pub(crate) ahead: u32,
-    /// Part of them that run.
+    /// Tests before it that run now.
     pub(crate) running: u32,
 }
 
@@ -172,21 +172,21 @@ impl Admission {
         number: u64,
         client: ClientPrefix,
         cost: Cost,
-        seat: Seat,
+        class: TestClass,
     ) -> Result<(), Refusal> {
         let own = self.of_client.get(&client).copied().unwrap_or_default();
         let (taken, own_taken) = (self.taken.plus(cost), own.taken.plus(cost));
         let too_much =
             taken.excess(self.most).or_else(|| own_taken.excess(self.most.of_one_client()));
-        let objection = match seat {
-            Seat::Own => self.objection(client),
-            Seat::Beside => self.objection_to_probe(own),
+        let objection = match class {
+            TestClass::Regular => self.objection(client),
+            TestClass::Probe => self.objection_to_probe(own),
         };
         if let Some(why) = objection.or(too_much) {
             return Err(why);
         }
         self.taken = taken;
-        if seat == Seat::Beside {
+        if class == TestClass::Probe {
             self.of_client
                 .insert(client, Share { probes: own.probes + 1, taken: own_taken, ..own });
             self.beside.insert(number);
@@ -265,16 +265,16 @@ mod tests {
         let mut admission = Admission::new(ORDER, MOST);
         for number in [1, 2, 3] {
             let client = client(u8::try_from(number).expect("small"));
-            admission.enter(number, client, COST, Seat::Own).expect("taken");
+            admission.enter(number, client, COST, TestClass::Regular).expect("taken");
         }
-        assert_eq!(admission.enter(4, client(4), COST, Seat::Own), Err(Refusal::Busy));
+        assert_eq!(admission.enter(4, client(4), COST, TestClass::Regular), Err(Refusal::Busy));
         assert_eq!(admission.place(1), None);
         assert_eq!(admission.place(3), Some(QueuePlace { ahead: 2, running: 1 }));
         admission.leave(1, client(1), COST);
         assert_eq!(admission.place(2), None);
         assert_eq!(admission.place(3), Some(QueuePlace { ahead: 1, running: 1 }));
         admission.leave(3, client(3), COST);
-        admission.enter(5, client(5), COST, Seat::Own).expect("there is room again");
+        admission.enter(5, client(5), COST, TestClass::Regular).expect("there is room again");
         admission.leave(2, client(2), COST);
         assert_eq!(admission.place(5), None);
     }
@@ -282,25 +282,25 @@ mod tests {
     #[test]
     fn one_client_takes_neither_all_places_nor_the_whole_queue() {
         let mut admission = Admission::new(Order { running: 3, ..ORDER }, MOST);
-        admission.enter(1, client(1), COST, Seat::Own).expect("taken");
-        admission.enter(2, client(1), COST, Seat::Own).expect("taken");
-        assert_eq!(admission.enter(3, client(1), COST, Seat::Own), Err(Refusal::Address));
-        admission.enter(4, client(2), COST, Seat::Own).expect("taken");
-        admission.enter(5, client(3), COST, Seat::Own).expect("waits");
-        assert_eq!(admission.enter(6, client(3), COST, Seat::Own), Err(Refusal::Address));
-        admission.enter(7, client(4), COST, Seat::Own).expect("waits");
+        admission.enter(1, client(1), COST, TestClass::Regular).expect("taken");
+        admission.enter(2, client(1), COST, TestClass::Regular).expect("taken");
+        assert_eq!(admission.enter(3, client(1), COST, TestClass::Regular), Err(Refusal::Address));
+        admission.enter(4, client(2), COST, TestClass::Regular).expect("taken");
+        admission.enter(5, client(3), COST, TestClass::Regular).expect("waits");
+        assert_eq!(admission.enter(6, client(3), COST, TestClass::Regular), Err(Refusal::Address));
+        admission.enter(7, client(4), COST, TestClass::Regular).expect("waits");
     }
 
     #[test]
     fn a_probe_takes_no_place_but_what_it_needs() {
         let mut admission = Admission::new(ORDER, MOST);
-        admission.enter(1, client(1), COST, Seat::Beside).expect("taken");
-        admission.enter(2, client(1), COST, Seat::Own).expect("taken");
+        admission.enter(1, client(1), COST, TestClass::Probe).expect("taken");
+        admission.enter(2, client(1), COST, TestClass::Regular).expect("taken");
         assert_eq!(admission.place(2), None, "it runs at once");
-        admission.enter(3, client(2), COST, Seat::Beside).expect("taken");
+        admission.enter(3, client(2), COST, TestClass::Probe).expect("taken");
         assert_eq!(admission.place(3), None, "a probe never waits");
-        admission.enter(4, client(2), COST, Seat::Beside).expect("taken");
-        let third = admission.enter(5, client(2), COST, Seat::Beside);
+        admission.enter(4, client(2), COST, TestClass::Probe).expect("taken");
+        let third = admission.enter(5, client(2), COST, TestClass::Probe);
         assert_eq!(third, Err(Refusal::Address), "each client has but a few");
         admission.leave(4, client(2), COST);
         admission.leave(2, client(1), COST);
@@ -315,18 +315,21 @@ mod tests {
     fn all_together_have_their_limits_and_each_has_a_part_of_them() {
         let order = Order { running: 9, per_address: 9, ..ORDER };
         let mut admission = Admission::new(order, MOST);
-        admission.enter(1, client(1), COST, Seat::Own).expect("taken");
+        admission.enter(1, client(1), COST, TestClass::Regular).expect("taken");
         let large = Cost { memory: 45, ..COST };
-        assert_eq!(admission.enter(2, client(1), large, Seat::Own), Err(Refusal::Memory));
-        admission.enter(2, client(2), large, Seat::Own).expect("taken");
-        admission.enter(3, client(3), large, Seat::Own).expect("taken");
-        assert_eq!(admission.enter(4, client(4), COST, Seat::Own), Err(Refusal::Memory));
+        assert_eq!(admission.enter(2, client(1), large, TestClass::Regular), Err(Refusal::Memory));
+        admission.enter(2, client(2), large, TestClass::Regular).expect("taken");
+        admission.enter(3, client(3), large, TestClass::Regular).expect("taken");
+        assert_eq!(admission.enter(4, client(4), COST, TestClass::Regular), Err(Refusal::Memory));
         admission.leave(3, client(3), large);
         let wide = Cost { descriptors: 76, ..COST };
-        assert_eq!(admission.enter(4, client(4), wide, Seat::Own), Err(Refusal::Descriptors));
+        assert_eq!(
+            admission.enter(4, client(4), wide, TestClass::Regular),
+            Err(Refusal::Descriptors)
+        );
         assert_eq!(admission.part(), Cost { memory: 50, descriptors: 75, threads: 50 });
         let busy = Cost { threads: 51, ..COST };
-        assert_eq!(admission.enter(4, client(4), busy, Seat::Own), Err(Refusal::Threads));
+        assert_eq!(admission.enter(4, client(4), busy, TestClass::Regular), Err(Refusal::Threads));
         admission.leave(1, client(1), COST);
         admission.leave(2, client(2), large);
         assert_eq!(admission.taken, Cost::default());

@@ -1,13 +1,13 @@
 //! What a server reports of its host.
 
-/// What clients hear of a server's host.
+/// Part of the evidence on a server's host that its clients receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Evidence {
-    /// What concerns their test: its CPUs, its interfaces on the way to them, its counters.
+    /// The part that concerns their test: CPUs, the interface towards the client, counters.
     Given,
-    /// All of it: this server watches its host for others, and runs no tests.
+    /// All evidence: the server watches its host and runs no tests (`linerate serve --observe`).
     Whole,
-    /// Nothing.
+    /// No evidence.
     #[default]
     Withheld,
 }

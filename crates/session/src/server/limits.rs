@@ -11,25 +11,25 @@ use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
 use crate::spec::RunSpec;
 
-/// How much of the server one test may take.
+/// Limits of one test on a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Longest test, its omitted start included.
+    /// Longest duration, including the omitted start; none: no limit.
     pub duration: Option<Duration>,
-    /// Highest rate of all streams together, both directions.
+    /// Highest rate of all streams together, both directions; none: no limit.
     pub rate: Option<RateLimit>,
-    /// Most bytes of all streams together, both directions.
+    /// Most payload bytes of all streams together, both directions; none: no limit.
     pub bytes: Option<ByteSize>,
-    /// Most streams, both directions together.
+    /// Most streams, both directions together; none: no limit.
     pub streams: Option<u32>,
-    /// Most streams in each direction.
+    /// Most streams in each direction; none: no limit.
     pub streams_each_way: Option<u16>,
 }
 
-/// A rate that no test may exceed for long.
+/// A limit of the average rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// The most.
+    /// Highest average rate.
     pub most: BitRate,
     /// Time over which the rate is averaged.
     pub window: Duration,

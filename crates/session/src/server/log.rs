@@ -10,30 +10,30 @@ use serde::Serialize;
 use super::metrics::Refusal;
 use crate::observer::Observer;
 
-/// A test as the server saw it.
+/// A test, or a refused client, as the log of a server describes it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Served {
-    /// The client.
+    /// Address and software of the client.
     pub peer: Peer,
-    /// What it asked for; none: it did not get that far.
+    /// Plan that the client requested; none: the connection ended before.
     pub plan: Option<TestPlan>,
-    /// How it ended.
+    /// How the test ended.
     pub ending: Ending,
-    /// Why the client was not served, or no longer.
+    /// Reason for which the client or test was refused; none: it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
-    /// Payload bytes that this end received, the omitted start included.
+    /// Payload bytes that the server received, including the omitted start.
     pub received: u64,
-    /// Payload bytes that this end sent.
+    /// Payload bytes that the server sent.
     pub sent: u64,
-    /// Its streams, every setting read back; empty: it did not get that far.
+    /// Streams with their settings in effect; empty: no streams were opened.
     pub streams: Vec<StreamRecord>,
-    /// What it came to.
+    /// Result of each direction, as the server knows it.
     pub directions: Vec<DirectionOutcome>,
-    /// Requests that were answered; none: the test asks none.
+    /// Number of answered requests; none: the test is not an exchange of requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<u64>,
-    /// Other tests of the server meanwhile.
+    /// Concurrent tests on the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<Neighbour>,
 }
@@ -56,19 +56,19 @@ impl Served {
     }
 }
 
-/// Receives what the server does. Called from several threads.
+/// Receiver of the events of a server. Methods are called from several threads.
 pub trait Log: Send + Sync {
-    /// It listens.
+    /// The server listens on `address`.
     fn listening(&self, address: SocketAddr);
-    /// A test begins.
+    /// A test starts.
     fn began(&self, peer: &Peer, plan: &TestPlan);
     /// A test ended.
     fn ended(&self, served: &Served);
-    /// A client was sent away before it came to a test.
+    /// A client was refused before it requested a test.
     fn refused(&self, client: SocketAddr, why: Refusal);
-    /// The server was asked to stop, and waits for so many tests.
+    /// The server is being stopped, and waits for the running tests.
     fn stopping(&self, _tests: usize) {}
-    /// The observer of one test; called on the thread that runs it.
+    /// The observer of one test, called on the thread that runs it.
     fn observer(&self) -> Box<dyn Observer> {
         Box::new(())
     }

@@ -1,55 +1,55 @@
-//! What a server did so far, for whoever watches it.
+//! Counters of a server, for metrics and logs.
 
 use std::fmt;
 
 use portable_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use serde::Serialize;
 
-/// Why a client was not served.
+/// Reason for which the server refused a client or a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Refusal {
-    /// As many tests run, or wait, as may.
+    /// The limit of tests that run or wait is reached (`--max-sessions`).
     Busy,
-    /// As many of them come from this address as may.
+    /// The limit of tests from one address is reached (`--max-per-address`).
     Address,
-    /// Too many tests were begun from this address in a second.
+    /// The limit of tests started per second from one address is reached (`--max-starts`).
     #[serde(rename = "rate_limited")]
-    Hurry,
-    /// More streams than allowed.
+    RateLimited,
+    /// The test has more streams than allowed (`--max-streams`).
     Streams,
-    /// A higher rate than allowed.
+    /// The rate of the test is higher than allowed.
     Rate,
-    /// More bytes than allowed.
+    /// The test moves more bytes than allowed.
     Bytes,
-    /// A longer test than allowed.
+    /// The test is longer than allowed.
     Duration,
-    /// More memory than all tests together may take.
+    /// The test needs more memory than is left for tests (`--max-memory`).
     Memory,
-    /// More open files than the system gives, or than others have left.
+    /// The test needs more file descriptors than are left (`RLIMIT_NOFILE`).
     Descriptors,
-    /// More threads than the system gives, or than others have left.
+    /// The test needs more threads than are left (`RLIMIT_NPROC`, `pids.max`).
     Threads,
-    /// No user that may test.
+    /// The credentials of the client are not valid.
     Authentication,
-    /// What it asked for cannot be read, or cannot be done here.
+    /// The parameters are invalid or not supported.
     Parameters,
-    /// It does not speak iperf3's protocol.
+    /// The first bytes are not those of iperf3's protocol.
     #[serde(rename = "unknown_protocol")]
-    Stranger,
-    /// It did not say in time what it wants.
+    UnknownProtocol,
+    /// The client did not send a message in time.
     #[serde(rename = "timeout")]
-    Silent,
-    /// The server stops.
+    Timeout,
+    /// The server is being stopped.
     Stopping,
 }
 
 impl Refusal {
-    /// Every reason, in order.
+    /// All reasons, in the order of declaration.
     pub const ALL: [Self; 15] = [
         Self::Busy,
         Self::Address,
-        Self::Hurry,
+        Self::RateLimited,
         Self::Streams,
         Self::Rate,
         Self::Bytes,
@@ -59,17 +59,17 @@ impl Refusal {
         Self::Threads,
         Self::Authentication,
         Self::Parameters,
-        Self::Stranger,
-        Self::Silent,
+        Self::UnknownProtocol,
+        Self::Timeout,
         Self::Stopping,
     ];
 
-    /// One word, for machines.
+    /// Name of the reason in the log and in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Busy => "busy",
             Self::Address => "address",
-            Self::Hurry => "rate_limited",
+            Self::RateLimited => "rate_limited",
             Self::Streams => "streams",
             Self::Rate => "rate",
             Self::Bytes => "bytes",
@@ -79,8 +79,8 @@ impl Refusal {
             Self::Threads => "threads",
             Self::Authentication => "authentication",
             Self::Parameters => "parameters",
-            Self::Stranger => "unknown_protocol",
-            Self::Silent => "timeout",
+            Self::UnknownProtocol => "unknown_protocol",
+            Self::Timeout => "timeout",
             Self::Stopping => "stopping",
         }
     }
@@ -91,7 +91,9 @@ impl fmt::Display for Refusal {
         f.write_str(match self {
             Self::Busy => "busy: as many tests run or wait as may (--max-sessions, --queue)",
             Self::Address => "too many tests from this address at one time (--max-per-address)",
-            Self::Hurry => "too many tests begun from this address in a second (--max-starts)",
+            Self::RateLimited => {
+                "too many tests begun from this address in a second (--max-starts)"
+            }
             Self::Streams => "more streams than this server allows",
             Self::Rate => "a higher rate than this server allows",
             Self::Bytes => "more bytes than this server allows",
@@ -107,14 +109,14 @@ impl fmt::Display for Refusal {
             }
             Self::Authentication => "not a user of this server",
             Self::Parameters => "what it asked for cannot be read or done",
-            Self::Stranger => "it does not speak iperf3's protocol",
-            Self::Silent => "it did not say what it wants",
+            Self::UnknownProtocol => "it does not speak iperf3's protocol",
+            Self::Timeout => "it did not say what it wants",
             Self::Stopping => "the server stops",
         })
     }
 }
 
-/// Counts since the server began; written by all its threads.
+/// Counters of a server since its start, shared by its threads.
 #[derive(Debug, Default)]
 pub struct ServerMetrics {
     pub(crate) connections: AtomicU64,
@@ -137,12 +139,12 @@ impl ServerMetrics {
         self.refused[why as usize].fetch_add(1, Relaxed);
     }
 
-    /// Whether the server takes no more clients.
+    /// Whether the server is being stopped and accepts no more clients.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Relaxed)
     }
 
-    /// How things stand now.
+    /// The current values of all counters.
     pub fn snapshot(&self) -> Snapshot {
         let read = |count: &AtomicU64| count.load(Relaxed);
         Snapshot {
@@ -162,32 +164,32 @@ impl ServerMetrics {
     }
 }
 
-/// Counts of one moment.
+/// Values of [`ServerMetrics`] at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// TCP connections accepted.
+    /// TCP connections that were accepted.
     pub connections: u64,
-    /// Those of them now open that have not said what they want.
+    /// Open TCP connections without a complete cookie or parameters.
     pub pending: u64,
-    /// Tests that wait for their turn.
+    /// Tests that wait in the queue.
     pub waiting: u64,
-    /// Tests that were let in and have not ended.
+    /// Tests that currently run.
     pub running: u64,
-    /// Tests that ended as asked.
+    /// Tests that ended as planned.
     pub completed: u64,
-    /// Tests that their client broke off.
+    /// Tests that their client aborted.
     pub interrupted: u64,
-    /// Tests that failed after they were let in.
+    /// Tests that failed after they were admitted.
     pub failed: u64,
     /// Payload bytes received by tests that have ended.
     pub received: u64,
     /// Payload bytes sent by tests that have ended.
     pub sent: u64,
-    /// Datagrams that belong to no test.
+    /// Datagrams that belonged to no test.
     pub stray_datagrams: u64,
-    /// Datagrams of a stream that had ended.
+    /// Datagrams that arrived after the end of their stream.
     pub late_datagrams: u64,
-    /// Clients not served, by reason.
+    /// Refused clients and tests, by reason.
     pub refused: [(Refusal, u64); Refusal::ALL.len()],
 }
 

@@ -14,59 +14,61 @@ use super::evidence::Evidence;
 use super::limits::Limits;
 use crate::resolve::Family;
 
-/// How to serve.
+/// Options of a server.
 #[derive(Clone)]
 pub struct ServerOptions {
-    /// Address to listen on; none: all.
+    /// Address to listen on; none: all addresses.
     pub bind: Option<IpAddr>,
-    /// Port for TCP and UDP; 0: one that the kernel chooses.
+    /// Port for TCP and UDP; 0: the kernel chooses it.
     pub port: u16,
-    /// Which family to listen on if no address is given.
+    /// Address family to listen on if no address is given.
     pub family: Family,
-    /// Stop after one test.
+    /// Whether the server stops after one test.
     pub one_off: bool,
-    /// Stop when no client has come for so long.
+    /// Time without a client after which the server stops; none: it does not.
     pub idle_limit: Option<Duration>,
-    /// How long the tests that run may go on after a signal.
+    /// Time for which running tests may continue after a signal to stop.
     pub stop_timeout: Duration,
-    /// How many are served, and when.
+    /// How many tests run at the same time, and in which order.
     pub order: Order,
-    /// How each test is run.
+    /// Options of each test.
     pub session: SessionOptions,
 }
 
-/// How a server runs a test.
+/// Options of a server for each test.
 #[derive(Clone)]
 pub struct SessionOptions {
-    /// CPUs to pin the workers to; empty: not pinned.
+    /// CPUs to which the workers are pinned; empty: they are not pinned.
     pub cpus: Vec<usize>,
-    /// Time between two samples, zero: only at the ends; none: no samples.
+    /// Time between two samples; zero: only at begin and end; none: no samples.
     pub interval: Option<Duration>,
-    /// What a client may ask for.
+    /// Limits of a test.
     pub limits: Limits,
-    /// Decides which clients may test; none: all may.
+    /// Authentication of clients; none: all clients are admitted.
     pub gate: Option<Arc<dyn Gate>>,
-    /// A test in which nothing is received for so long has failed.
+    /// Time without received payload after which a test fails.
     pub receive_timeout: Duration,
-    /// A test in which nothing moves for so long, in no direction, has failed.
+    /// Time without payload in either direction after which a test fails; none: no limit.
     pub stall: Option<Duration>,
-    /// How long after its time a client may end its test.
+    /// How long a client may take to end a test after its duration.
     pub grace: Duration,
-    /// Clients hear how many other tests there were, but not whose.
+    /// Whether clients receive the number of concurrent tests without the addresses of their
+    /// clients.
     pub hide_peers: bool,
-    /// How the control connection finds out that the client is gone.
+    /// Keepalive parameters of the control connection.
     pub keepalive: Keepalive,
     /// `TCP_USER_TIMEOUT` of the streams (tcp(7)).
     pub send_timeout: Option<Duration>,
     /// Interface to which all sockets are bound (`SO_BINDTODEVICE`, socket(7)).
     pub device: Option<String>,
-    /// A test whose socket buffers are smaller than asked is refused, as with iperf3.
+    /// Whether a test is refused if the kernel sets smaller socket buffers than requested, as in
+    /// iperf3.
     pub exact_window: bool,
-    /// Payload comes from this file, or goes to it.
+    /// File with the payload to send, or for the received payload; none: generated payload.
     pub file: Option<PathBuf>,
-    /// What clients hear of this host.
+    /// Evidence on this host that clients receive.
     pub evidence: Evidence,
-    /// From where this host's CPUs are sampled for clients that hear of it; none: they are not.
+    /// Access to performance events, for CPU profiles that clients receive; none: no profiles.
     pub perf: Option<Arc<PerfAccess>>,
 }
 
@@ -92,12 +94,12 @@ impl Default for SessionOptions {
     }
 }
 
-/// Decides which clients may test.
+/// Authentication of clients.
 pub trait Gate: Send + Sync {
-    /// Lets the owner of `token` in.
+    /// Checks the `token` that a client sent.
     ///
     /// # Errors
-    /// Why not, for the log. The client hears only that it may not.
+    /// The reason for the log. The client receives only that it is refused.
     fn admit(&self, token: Option<&Token>) -> Result<(), String>;
 }
 

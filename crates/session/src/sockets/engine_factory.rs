@@ -40,8 +40,8 @@ pub(crate) struct EngineFactory {
     exchange: Option<Exchanging>,
 }
 
-/// An engine, and what is said of it.
-type Told = (Box<dyn Stream>, EngineUse);
+/// An engine and the record of its use.
+type EngineWithUse = (Box<dyn Stream>, EngineUse);
 
 impl EngineFactory {
     /// The factory for the streams of `spec` at one end.
@@ -88,7 +88,7 @@ impl EngineFactory {
                 .map_err(SessionError::system("a stream's engine"))?;
             return Ok(OpenStream { id: one.id, sender: one.sender, engine, counters });
         }
-        let (engine, told) = match (&one.socket, one.sender) {
+        let (engine, usage) = match (&one.socket, one.sender) {
             (StreamSocket::Tcp { socket, .. }, true) => self.tcp_sender(socket, &counters)?,
             (StreamSocket::Tcp { socket, .. }, false) => self.tcp_receiver(socket, &counters)?,
             (StreamSocket::Udp { socket }, true) => self.udp_sender(socket, &counters)?,
@@ -97,7 +97,7 @@ impl EngineFactory {
         let used = if one.sender { &mut self.used.send } else { &mut self.used.receive };
         // That one stream had to do without what was asked for is not forgotten.
         if used.as_ref().is_none_or(|used| used.instead_of.is_none()) {
-            *used = Some(told);
+            *used = Some(usage);
         }
         Ok(OpenStream { id: one.id, sender: one.sender, engine, counters })
     }
@@ -163,7 +163,7 @@ impl EngineFactory {
         &self,
         socket: &Arc<TcpStream>,
         counters: &Arc<Counters>,
-    ) -> Result<Told, SessionError> {
+    ) -> Result<EngineWithUse, SessionError> {
         let outgoing = || Outgoing {
             socket: Arc::clone(socket),
             counters: Arc::clone(counters),
@@ -189,7 +189,7 @@ impl EngineFactory {
         &self,
         socket: &Arc<TcpStream>,
         counters: &Arc<Counters>,
-    ) -> Result<Told, SessionError> {
+    ) -> Result<EngineWithUse, SessionError> {
         let incoming = || Incoming {
             socket: Arc::clone(socket),
             counters: Arc::clone(counters),
@@ -213,7 +213,7 @@ impl EngineFactory {
         choice: Choice,
         usual: &'static Engine,
         make: impl Fn(&'static Engine) -> io::Result<Box<dyn Stream>>,
-    ) -> Result<Told, SessionError> {
+    ) -> Result<EngineWithUse, SessionError> {
         let Choice { mut engine, mut unusable } = choice;
         let stream = match make(engine) {
             Ok(stream) => stream,
@@ -230,7 +230,7 @@ impl EngineFactory {
         &self,
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
-    ) -> Result<Told, SessionError> {
+    ) -> Result<EngineWithUse, SessionError> {
         let length = self.resources.block();
         let engines: Vec<_> = udp::SENDERS.iter().map(|entry| entry.engine).collect();
         let switch = self.switch_for_batches(EngineRole::Sender);
@@ -255,7 +255,7 @@ impl EngineFactory {
         &self,
         socket: &Arc<UdpSocket>,
         counters: &Arc<Counters>,
-    ) -> Result<Told, SessionError> {
+    ) -> Result<EngineWithUse, SessionError> {
         let engines: Vec<_> = udp::RECEIVERS.iter().map(|entry| entry.engine).collect();
         let switch = self.switch_for_batches(EngineRole::Receiver);
         self.build(self.choose(&engines, switch), engines[0], |engine| {

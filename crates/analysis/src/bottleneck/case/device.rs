@@ -125,13 +125,13 @@ impl<'a> Device<'_, 'a> {
 /// How an offload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offload {
-    /// It works.
+    /// The offload is on.
     On,
-    /// Somebody switched it off.
+    /// The offload is off, but can be switched on.
     Off,
-    /// The device has none.
+    /// The device does not support the offload.
     Missing,
-    /// The host does not tell.
+    /// The host does not report the offload.
     Unknown,
 }
 

@@ -3,10 +3,10 @@
 /// How a test ended.
 #[derive(Clone, Debug)]
 pub(super) enum End {
-    /// As planned.
+    /// The test ended as planned.
     Well,
-    /// By a signal, or by the other end: for iperf3 an ordinary end.
+    /// A signal or the other end ended the test, which iperf3 does not treat as an error.
     Early(String),
-    /// By an error.
+    /// An error ended the test.
     Failed(String),
 }

@@ -2,12 +2,12 @@
 
 use measurement::outcome::Ending;
 use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord};
-use report::iperf3::{Json, PeerWord, Role, Tree, event, line, pretty};
+use report::iperf3::{Json, PeerResults, Role, Tree, event, line, pretty};
 use serde_json::{Value, json};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
 use super::end::End;
-use super::subject::{Report, Subject, said, word_of};
+use super::subject::{Report, Subject, peer_results, server_output};
 use super::words;
 use crate::flags::Iperf3Flags;
 
@@ -30,18 +30,18 @@ impl JsonReport {
         Self { json, subject, stream: flags.json_stream, whole }
     }
 
-    fn tell(&self, event: &Tree) {
+    fn print(&self, event: &Tree) {
         if self.stream {
             self.subject.printer.raw(&format!("{}\n", line(event)));
         }
     }
 
-    fn summarise(&mut self, course: &Course<'_>, word: &PeerWord<'_>) {
+    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
         if let Some((name, size)) = self.subject.file() {
             self.json.file(&name, size);
         }
-        for interval in self.json.summary(course, word) {
-            self.tell(&event("interval", &interval));
+        for interval in self.json.summary(course, peer) {
+            self.print(&event("interval", &interval));
         }
     }
 }
@@ -73,23 +73,23 @@ impl Observer for JsonReport {
 
     fn started(&mut self, _peer: &Peer, plan: &TestPlan) {
         let start = self.json.started(plan, self.subject.block);
-        self.tell(&event("start", &start));
+        self.print(&event("start", &start));
     }
 
     fn sampled(&mut self, course: &Course<'_>) {
         for interval in self.json.sampled(course) {
-            self.tell(&event("interval", &interval));
+            self.print(&event("interval", &interval));
         }
     }
 
     fn answered(&mut self, output: &ServerOutput) {
         if self.subject.wants_server_output {
-            self.json.server_output(&said(output));
+            self.json.server_output(&server_output(output));
         }
     }
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {
-        self.summarise(course, &PeerWord::default());
+        self.summarise(course, &PeerResults::default());
         self.json.truth(&json!({
             "linerate": env!("CARGO_PKG_VERSION"),
             "streams": course.streams,
@@ -114,10 +114,10 @@ impl Report for JsonReport {
     }
 
     fn conclude(&mut self, record: &TestRecord) {
-        self.summarise(&record.course(), &word_of(record));
+        self.summarise(&record.course(), &peer_results(record));
         // A record always serialises: its keys are strings and its numbers finite.
         let truth = serde_json::to_value(record).unwrap_or_default();
-        self.tell(&event("linerate", &Tree::from(&truth)));
+        self.print(&event("linerate", &Tree::from(&truth)));
         self.json.truth(&truth);
     }
 
@@ -128,7 +128,7 @@ impl Report for JsonReport {
             (End::Early(words) | End::Failed(words), _) => self.json.error(words),
         }
         for event in self.json.last_events() {
-            self.tell(&event);
+            self.print(&event);
         }
         if self.whole {
             self.subject.printer.raw(&format!("{}\n", pretty(&self.json.so_far())));

@@ -32,7 +32,7 @@ pub(super) fn run(flags: &Iperf3Flags) -> Result<ExitCode, Failure> {
     let log = Arc::new(Iperf3Log { flags: flags.clone(), frame, tests: AtomicU64::new(0) });
     let run = server.run(Arc::clone(&log) as Arc<dyn Log>, Some(signals.interrupts()));
     run.map_err(|error| Failure::Run(words::of_session(&error)))?;
-    log.take_leave();
+    log.report_signal();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -90,9 +90,9 @@ impl Iperf3Log {
         }
     }
 
-    /// Tells of the signal that ended an idle server.
-    fn take_leave(&self) {
-        if let Some(words) = self.frame.signals.tell_once(Role::Server) {
+    /// Reports the signal that ended an idle server.
+    fn report_signal(&self) {
+        if let Some(words) = self.frame.signals.message_once(Role::Server) {
             self.frame.report(Role::Server, &self.flags).end(&End::Early(words));
         }
     }
@@ -111,7 +111,7 @@ impl Log for Iperf3Log {
     fn began(&self, _peer: &Peer, _plan: &TestPlan) {}
 
     fn ended(&self, _served: &Served) {
-        let goes_on = !self.flags.one_off && !self.frame.signals.came();
+        let goes_on = !self.flags.one_off && !self.frame.signals.arrived();
         if goes_on {
             self.announce();
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use linux::event::StopSignals;
 use measurement::outcome::Ending;
 use measurement::{ByteSize, TestRecord};
-use report::iperf3::{Contact, PeerWord, Role, ServerSaid};
+use report::iperf3::{self, Contact, PeerResults, Role};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
 use super::end::End;
@@ -19,43 +19,44 @@ use crate::flags::Iperf3Flags;
 pub(super) trait Report: Observer {
     /// Its state besides the numbers.
     fn subject(&mut self) -> &mut Subject;
-    /// Tells the result of a client's test.
+    /// Reports the result of a client's test.
     fn conclude(&mut self, record: &TestRecord);
     /// Reports how the test ended; nothing is reported after it.
     fn end(&mut self, end: &End);
 }
 
-/// The signals that end this process, and whether that was reported.
+/// Signals that end this process, and whether one was reported.
 #[derive(Clone)]
 pub(super) struct Signals {
     interrupts: Arc<StopSignals>,
-    told: Arc<AtomicBool>,
+    reported: Arc<AtomicBool>,
 }
 
 impl Signals {
     pub(super) fn new(interrupts: StopSignals) -> Self {
-        Self { interrupts: Arc::new(interrupts), told: Arc::default() }
+        Self { interrupts: Arc::new(interrupts), reported: Arc::default() }
     }
 
     pub(super) fn interrupts(&self) -> &StopSignals {
         &self.interrupts
     }
 
-    /// Whether one came.
-    pub(super) fn came(&self) -> bool {
+    /// Whether a signal arrived.
+    pub(super) fn arrived(&self) -> bool {
         self.interrupts.last().is_some()
     }
 
-    /// The words for a signal that arrived; from now on they count as reported.
-    pub(super) fn tell(&self, role: Role) -> Option<String> {
+    /// The message on the signal that arrived, which then counts as reported; none: no signal
+    /// arrived.
+    pub(super) fn message(&self, role: Role) -> Option<String> {
         let number = self.interrupts.last()?;
-        self.told.store(true, SeqCst);
+        self.reported.store(true, SeqCst);
         Some(words::of_signal(role, number))
     }
 
-    /// The words for a signal that arrived and was not reported yet.
-    pub(super) fn tell_once(&self, role: Role) -> Option<String> {
-        if self.told.load(SeqCst) { None } else { self.tell(role) }
+    /// The message on the signal that arrived, if it was not reported yet.
+    pub(super) fn message_once(&self, role: Role) -> Option<String> {
+        if self.reported.load(SeqCst) { None } else { self.message(role) }
     }
 }
 
@@ -145,7 +146,7 @@ impl Subject {
 
     /// The end of a test that began.
     pub(super) fn end_of(&self, ending: &Ending) -> End {
-        let signal = || self.signals.tell(self.role);
+        let signal = || self.signals.message(self.role);
         match ending {
             Ending::Completed => End::Well,
             Ending::Interrupted => End::Early(signal().unwrap_or_else(words::of_a_client_gone)),
@@ -161,7 +162,7 @@ impl Subject {
     pub(super) fn end_before_the_start(&self, error: &SessionError) -> End {
         match error {
             SessionError::Interrupted => {
-                End::Early(self.signals.tell(self.role).unwrap_or_else(|| error.to_string()))
+                End::Early(self.signals.message(self.role).unwrap_or_else(|| error.to_string()))
             }
             error => End::Failed(words::of_session(error)),
         }
@@ -169,8 +170,8 @@ impl Subject {
 }
 
 /// The peer's report of a test.
-pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
-    PeerWord {
+pub(super) fn peer_results(record: &TestRecord) -> PeerResults<'_> {
+    PeerResults {
         streams: &record.reported.streams,
         cpu: record.outcome.peer_cpu,
         congestion: record.reported.congestion.as_deref(),
@@ -178,9 +179,9 @@ pub(super) fn word_of(record: &TestRecord) -> PeerWord<'_> {
 }
 
 /// The server's output, for a report.
-pub(super) fn said(output: &ServerOutput) -> ServerSaid<'_> {
+pub(super) fn server_output(output: &ServerOutput) -> iperf3::ServerOutput<'_> {
     match output {
-        ServerOutput::Text(text) => ServerSaid::Text(text),
-        ServerOutput::Json(json) => ServerSaid::Json(json),
+        ServerOutput::Text(text) => iperf3::ServerOutput::Text(text),
+        ServerOutput::Json(json) => iperf3::ServerOutput::Json(json),
     }
 }

@@ -2,11 +2,11 @@
 
 use measurement::outcome::Ending;
 use measurement::{Course, Peer, StreamRecord, TestPlan, TestRecord, Transport};
-use report::iperf3::{PeerWord, Role, Text};
+use report::iperf3::{PeerResults, Role, Text};
 use session::{Introduction, Observer, ServerOutput, SessionError};
 
 use super::end::End;
-use super::subject::{Report, Subject, said, word_of};
+use super::subject::{Report, Subject, peer_results, server_output};
 use super::words;
 use crate::flags::Iperf3Flags;
 
@@ -39,15 +39,15 @@ impl TextReport {
         }
     }
 
-    fn summarise(&mut self, course: &Course<'_>, word: &PeerWord<'_>) {
+    fn summarise(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) {
         if let Some((name, size)) = self.subject.file() {
             self.text.file(&name, size);
         }
-        let summary = self.text.summary(course, word);
+        let summary = self.text.summary(course, peer);
         self.say(&summary);
     }
 
-    fn tell_of_the_path(&self, introduction: &Introduction<'_>) {
+    fn print_segment_size(&self, introduction: &Introduction<'_>) {
         let is_udp = introduction.parameters.plan.transport == Transport::Udp;
         let chosen = Some(self.subject.block).filter(|_| is_udp && self.chooses_block);
         self.subject.printer.raw(&self.text.connected(introduction.segment, chosen));
@@ -58,7 +58,7 @@ impl Observer for TextReport {
     fn introduced(&mut self, introduction: &Introduction<'_>) {
         self.subject.introduce(introduction);
         match self.subject.role {
-            Role::Client => self.tell_of_the_path(introduction),
+            Role::Client => self.print_segment_size(introduction),
             Role::Server if introduction.parameters.optional.server_output => {
                 self.printed = Some(String::new());
             }
@@ -92,7 +92,7 @@ impl Observer for TextReport {
     }
 
     fn concluded(&mut self, course: &Course<'_>) -> Option<ServerOutput> {
-        self.summarise(course, &PeerWord::default());
+        self.summarise(course, &PeerResults::default());
         self.printed.clone().map(ServerOutput::Text)
     }
 
@@ -112,9 +112,9 @@ impl Report for TextReport {
     }
 
     fn conclude(&mut self, record: &TestRecord) {
-        self.summarise(&record.course(), &word_of(record));
+        self.summarise(&record.course(), &peer_results(record));
         if let Some(output) = self.server_output.take() {
-            self.subject.printer.block(&self.text.server_output(&said(&output)));
+            self.subject.printer.block(&self.text.server_output(&server_output(&output)));
         }
     }
 

@@ -13,11 +13,11 @@ use session::{ErrorCode, Introduction, Parameters, ProtocolError, SessionError};
 use super::end::End;
 use crate::flags::Iperf3Flags;
 
-/// Why nothing, or not all, was done.
+/// Reason for which a run of `linerate iperf3` failed.
 pub(super) enum Failure {
-    /// The command line makes no sense.
+    /// The command line is invalid.
     Usage(String),
-    /// It was understood and cannot be done.
+    /// The command line is valid, but the run failed.
     Run(String),
 }
 

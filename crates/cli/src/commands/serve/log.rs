@@ -64,7 +64,7 @@ pub(super) struct Notices {
 
 /// A log of lines of text, for people.
 pub(super) struct Text {
-    voice: Voice,
+    voice: ThrottledLog,
     /// Whether a line begins with the time: journald writes it itself.
     stamps: bool,
     notices: Notices,
@@ -74,17 +74,17 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
-        let unsaid = |clients| format!("{clients} more clients were not served");
+        let suppressed = |clients| format!("{clients} more clients were not served");
         let stamps = std::env::var_os("JOURNAL_STREAM").is_none();
-        Self { voice: Voice::new(lines, unsaid), stamps, notices, verbose }
+        Self { voice: ThrottledLog::new(lines, suppressed), stamps, notices, verbose }
     }
 
-    fn say(&self, line: &str) {
-        self.voice.say(self.stamped(line));
+    fn write(&self, line: &str) {
+        self.voice.write(self.stamped(line));
     }
 
-    fn complain(&self, line: &str) {
-        self.voice.complain(self.stamped(line));
+    fn write_throttled(&self, line: &str) {
+        self.voice.write_throttled(self.stamped(line));
     }
 
     fn stamped(&self, line: &str) -> String {
@@ -99,18 +99,18 @@ impl Text {
 impl Log for Text {
     fn listening(&self, address: SocketAddr) {
         let version = env!("CARGO_PKG_VERSION");
-        self.say(&format!("linerate {version} listens on {address}, TCP and UDP"));
+        self.write(&format!("linerate {version} listens on {address}, TCP and UDP"));
         if let Some(metrics) = self.notices.metrics {
-            self.say(&format!("metrics at http://{metrics}/metrics"));
+            self.write(&format!("metrics at http://{metrics}/metrics"));
         }
         if self.verbose {
-            self.say(&self.notices.seal.to_string());
+            self.write(&self.notices.seal.to_string());
         }
     }
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.say(&format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
+            self.write(&format!("{}: begins: {}", peer.address, describe_plan(peer, plan)));
         }
     }
 
@@ -122,20 +122,20 @@ impl Log for Text {
             Ending::Failed { error } => error,
         };
         let Some(plan) = &served.plan else {
-            return self.complain(&format!("{address}: not served: {ending}"));
+            return self.write_throttled(&format!("{address}: not served: {ending}"));
         };
         let what = describe_plan(&served.peer, plan);
         if served.streams.is_empty() {
-            return self.complain(&format!("{address}: {what}: not served: {ending}"));
+            return self.write_throttled(&format!("{address}: {what}: not served: {ending}"));
         }
         let answered = served.answered.map(|count| format!("{} answered", group_thousands(count)));
         let parts: Vec<_> = served.directions.iter().map(describe).chain(answered).collect();
         let shared = describe_neighbours(&served.shared);
-        self.say(&format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
+        self.write(&format!("{address}: {what}: {}{shared}: {ending}", parts.join("; ")));
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
-        self.complain(&format!("{client}: not served: {why}"));
+        self.write_throttled(&format!("{client}: not served: {why}"));
     }
 
     fn stopping(&self, tests: usize) {
@@ -144,29 +144,29 @@ impl Log for Text {
         }
         let (these, them) =
             if tests == 1 { ("1 test has", "it") } else { ("all tests have", "them") };
-        self.say(&format!("stops when {these} ended; a second signal ends {them} now"));
+        self.write(&format!("stops when {these} ended; a second signal ends {them} now"));
     }
 }
 
 /// A log with a JSON object for each event, on a line of its own.
 pub(super) struct Json {
-    voice: Voice,
+    voice: ThrottledLog,
     notices: Notices,
     verbose: bool,
 }
 
 impl Json {
     pub(super) fn new(lines: Lines, verbose: bool, notices: Notices) -> Self {
-        let unsaid = |clients| stamped(json!({"event": "unsaid", "clients": clients}));
-        Self { voice: Voice::new(lines, unsaid), notices, verbose }
+        let suppressed = |clients| stamped(json!({"event": "suppressed", "clients": clients}));
+        Self { voice: ThrottledLog::new(lines, suppressed), notices, verbose }
     }
 
-    fn say(&self, event: Value) {
-        self.voice.say(stamped(event));
+    fn write(&self, event: Value) {
+        self.voice.write(stamped(event));
     }
 
-    fn complain(&self, event: Value) {
-        self.voice.complain(stamped(event));
+    fn write_throttled(&self, event: Value) {
+        self.voice.write_throttled(stamped(event));
     }
 }
 
@@ -174,7 +174,7 @@ impl Log for Json {
     fn listening(&self, address: SocketAddr) {
         let (metrics, seal) = (self.notices.metrics, self.notices.seal.to_string());
         let version = env!("CARGO_PKG_VERSION");
-        self.say(json!({
+        self.write(json!({
             "event": "listening", "linerate": version, "address": address, "metrics": metrics,
             "files": seal,
         }));
@@ -182,13 +182,13 @@ impl Log for Json {
 
     fn began(&self, peer: &Peer, plan: &TestPlan) {
         if self.verbose {
-            self.say(json!({"event": "began", "peer": peer, "plan": plan}));
+            self.write(json!({"event": "began", "peer": peer, "plan": plan}));
         }
     }
 
     fn ended(&self, served: &Served) {
         if !served.streams.is_empty() {
-            return self.say(json!({"event": "ended", "test": served}));
+            return self.write(json!({"event": "ended", "test": served}));
         }
         let client = served.peer.address;
         let text = match &served.ending {
@@ -200,16 +200,16 @@ impl Log for Json {
         let (peer, plan) = (&served.peer, &served.plan);
         let event =
             json!({"event": "refused", "client": client, "why": why, "peer": peer, "plan": plan});
-        self.complain(event);
+        self.write_throttled(event);
     }
 
     fn refused(&self, client: SocketAddr, why: Refusal) {
         let why = json!({"reason": why.name(), "text": why.to_string()});
-        self.complain(json!({"event": "refused", "client": client, "why": why}));
+        self.write_throttled(json!({"event": "refused", "client": client, "why": why}));
     }
 
     fn stopping(&self, tests: usize) {
-        self.say(json!({"event": "stopping", "tests": tests}));
+        self.write(json!({"event": "stopping", "tests": tests}));
     }
 }
 
@@ -250,39 +250,39 @@ fn describe_neighbours(shared: &[Neighbour]) -> String {
 }
 
 /// Writes lines; the lines on clients that are not served are limited in rate.
-struct Voice {
+struct ThrottledLog {
     lines: Lines,
     throttle: Mutex<Throttle>,
-    /// The line for a number of clients that got no line of their own.
-    unsaid: fn(u64) -> String,
+    /// The line for a number of suppressed lines.
+    suppressed: fn(u64) -> String,
 }
 
-impl Voice {
-    fn new(lines: Lines, unsaid: fn(u64) -> String) -> Self {
-        Self { lines, throttle: Mutex::default(), unsaid }
+impl ThrottledLog {
+    fn new(lines: Lines, suppressed: fn(u64) -> String) -> Self {
+        Self { lines, throttle: Mutex::default(), suppressed }
     }
 
     /// Writes a line about a test.
-    fn say(&self, line: String) {
-        self.make_up(self.throttle().catch_up(Instant::now()));
+    fn write(&self, line: String) {
+        self.write_suppressed(self.throttle().catch_up(Instant::now()));
         self.lines.write(line);
     }
 
     /// Writes a line about a client that was not served, unless there are too many of them.
-    fn complain(&self, line: String) {
-        let (unsaid, may_say) = {
+    fn write_throttled(&self, line: String) {
+        let (suppressed, may_write) = {
             let (mut throttle, now) = (self.throttle(), Instant::now());
-            (throttle.catch_up(now), throttle.may_say(now))
+            (throttle.catch_up(now), throttle.may_write(now))
         };
-        self.make_up(unsaid);
-        if may_say {
+        self.write_suppressed(suppressed);
+        if may_write {
             self.lines.write(line);
         }
     }
 
-    fn make_up(&self, unsaid: u64) {
-        if unsaid > 0 {
-            self.lines.write((self.unsaid)(unsaid));
+    fn write_suppressed(&self, suppressed: u64) {
+        if suppressed > 0 {
+            self.lines.write((self.suppressed)(suppressed));
         }
     }
 
@@ -291,10 +291,10 @@ impl Voice {
     }
 }
 
-impl Drop for Voice {
+impl Drop for ThrottledLog {
     fn drop(&mut self) {
-        let unsaid = self.throttle().unsaid;
-        self.make_up(unsaid);
+        let suppressed = self.throttle().suppressed;
+        self.write_suppressed(suppressed);
     }
 }
 
@@ -302,26 +302,26 @@ impl Drop for Voice {
 #[derive(Debug, Default)]
 struct Throttle {
     began: Option<Instant>,
-    said: u32,
-    unsaid: u64,
+    written: u32,
+    suppressed: u64,
 }
 
 impl Throttle {
-    /// Number of lines of a past second that were not written.
+    /// Number of lines that were suppressed in a past second.
     fn catch_up(&mut self, now: Instant) -> u64 {
         let is_over =
             self.began.is_none_or(|began| now.duration_since(began) >= Duration::from_secs(1));
-        if is_over { std::mem::take(self).unsaid } else { 0 }
+        if is_over { std::mem::take(self).suppressed } else { 0 }
     }
 
     /// Whether one more line may be written; if not, it is counted.
-    fn may_say(&mut self, now: Instant) -> bool {
+    fn may_write(&mut self, now: Instant) -> bool {
         self.began.get_or_insert(now);
-        let may = self.said < LINES_A_SECOND;
+        let may = self.written < LINES_A_SECOND;
         if may {
-            self.said += 1;
+            self.written += 1;
         } else {
-            self.unsaid += 1;
+            self.suppressed += 1;
         }
         may
     }
@@ -336,14 +336,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_said_is_counted() {
+    fn suppressed_lines_are_counted() {
         let mut throttle = Throttle::default();
         let start = Instant::now();
-        let said = (0..25).filter(|_| throttle.may_say(start)).count();
-        assert_eq!((said, throttle.catch_up(start)), (10, 0));
+        let written = (0..25).filter(|_| throttle.may_write(start)).count();
+        assert_eq!((written, throttle.catch_up(start)), (10, 0));
         let later = start + Duration::from_secs(1);
         assert_eq!(throttle.catch_up(later), 15);
         assert_eq!(throttle.catch_up(later), 0);
-        assert!(throttle.may_say(later));
+        assert!(throttle.may_write(later));
     }
 }

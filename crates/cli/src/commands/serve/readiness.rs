@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 
-/// A server that others know to be ready, for as long as this value lives.
+/// Readiness of a server, as service managers and scripts see it: sd_notify(3) and the ready file.
+/// It ends with this value.
 pub(super) struct Readiness {
     address: SocketAddr,
     /// Removes the file when it is dropped.
@@ -21,21 +22,21 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    /// Tells that both listeners of `address` are open.
+    /// Reports that both listeners of `address` are open.
     pub(super) fn announce(file: Option<&Path>, address: SocketAddr) -> anyhow::Result<Self> {
         let file = file.map(|path| ReadyFile::create(path, address)).transpose()?;
-        tell(&format!("READY=1\nSTATUS=listens on {address}\n"));
+        notify(&format!("READY=1\nSTATUS=listens on {address}\n"));
         Ok(Self { address, _file: file })
     }
 
-    /// Tells that the server takes no more clients.
+    /// Reports that the server accepts no more clients.
     pub(super) fn stopping(&self) {
-        tell(&format!("STOPPING=1\nSTATUS=takes no more clients on {}\n", self.address));
+        notify(&format!("STOPPING=1\nSTATUS=takes no more clients on {}\n", self.address));
     }
 }
 
 /// Sends a message to the service manager that started this process (sd_notify(3)).
-fn tell(message: &str) {
+fn notify(message: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let sent = UnixDatagram::unbound().and_then(|socket| {
         // A queue is full for a moment when many services start, or because it is not read.

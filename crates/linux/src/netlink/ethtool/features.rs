@@ -8,18 +8,18 @@ use std::collections::BTreeSet;
 use super::super::message::attribute;
 use super::bitset::bits;
 
-/// One offload.
+/// A feature of a network device, such as an offload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// The kernel's name, e.g. `tx-tcp-segmentation`.
     pub name: String,
-    /// Whether it is active.
+    /// Whether the feature is active.
     pub on: bool,
-    /// Whether it cannot be changed.
+    /// Whether the feature cannot be changed (`[fixed]` in ethtool(8)).
     pub fixed: bool,
 }
 
-/// Decodes `ETHTOOL_A_FEATURES_*`.
+/// Decodes the attributes `ETHTOOL_A_FEATURES_*` of a reply.
 pub fn features(answer: &[u8]) -> Vec<Feature> {
     let set = |kind| bits(attribute(answer, kind).unwrap_or_default());
     let names = |kind| {

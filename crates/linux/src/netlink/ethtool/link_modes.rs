@@ -16,7 +16,7 @@ pub struct LinkModes {
     pub advertised_mbps: Option<u32>,
     /// Highest speed that the link partner advertises, in Mbit/s.
     pub peer_mbps: Option<u32>,
-    /// Current duplex.
+    /// Current duplex mode; none: not known.
     pub duplex: Option<Duplex>,
     /// Whether autonegotiation is on.
     pub negotiated: Option<bool>,
@@ -32,7 +32,7 @@ pub enum Duplex {
 }
 
 impl LinkModes {
-    /// Decodes `ETHTOOL_A_LINKMODES_*`.
+    /// Decodes the attributes `ETHTOOL_A_LINKMODES_*` of a reply.
     pub fn read(answer: &[u8]) -> Self {
         let ours = bits(attribute(answer, OURS).unwrap_or_default());
         let peer = bits(attribute(answer, PEER).unwrap_or_default());

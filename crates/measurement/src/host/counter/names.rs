@@ -2,7 +2,7 @@
 
 use super::{Counter, EachCounter, EachGauge, Family, Gauge, Item, Part};
 
-/// Counters that IPv4 and IPv6 have each for itself.
+/// A counter that exists for IPv4 and for IPv6.
 #[derive(Clone, Copy, Debug)]
 pub struct Both {
     /// The counter of IPv4 (`/proc/net/snmp`).
@@ -53,21 +53,21 @@ macro_rules! each {
 }
 
 each! { EachCounter, Family::CPU,
-    /// Time in programs, in nanoseconds.
+    /// CPU time in user mode, in nanoseconds.
     CPU_USER = "user_ns";
-    /// Time in programs of low priority, in nanoseconds.
+    /// CPU time in user mode with low priority (nice), in nanoseconds.
     CPU_NICE = "nice_ns";
-    /// Time in the kernel for programs, in nanoseconds.
+    /// CPU time in system calls and kernel threads, in nanoseconds.
     CPU_SYSTEM = "system_ns";
-    /// Time without work, in nanoseconds.
+    /// Idle time of the CPU, in nanoseconds.
     CPU_IDLE = "idle_ns";
-    /// Time without work while a task waited for storage, in nanoseconds.
+    /// Idle time of the CPU while a task waited for I/O, in nanoseconds.
     CPU_IOWAIT = "iowait_ns";
-    /// Time in interrupts, in nanoseconds.
+    /// CPU time in interrupt handlers, in nanoseconds.
     CPU_IRQ = "irq_ns";
-    /// Time in softirqs, in nanoseconds.
+    /// CPU time in softirqs, in nanoseconds.
     CPU_SOFTIRQ = "softirq_ns";
-    /// Time that the hypervisor gave to others, in nanoseconds.
+    /// Time that the hypervisor did not give to the virtual CPU (steal), in nanoseconds.
     CPU_STEAL = "steal_ns";
 }
 
@@ -76,159 +76,160 @@ pub const CPU_STATES: [EachCounter<'static>; 8] =
     [CPU_USER, CPU_NICE, CPU_SYSTEM, CPU_IDLE, CPU_IOWAIT, CPU_IRQ, CPU_SOFTIRQ, CPU_STEAL];
 
 each! { EachCounter, Family::INTERFACE,
-    /// Bytes received.
+    /// Bytes that an interface received.
     INTERFACE_RX_BYTES = "rx_bytes";
-    /// Bytes sent.
+    /// Bytes that an interface sent.
     INTERFACE_TX_BYTES = "tx_bytes";
-    /// Packets received.
+    /// Packets that an interface received.
     INTERFACE_RX_PACKETS = "rx_packets";
-    /// Packets sent.
+    /// Packets that an interface sent.
     INTERFACE_TX_PACKETS = "tx_packets";
-    /// Packets received and not processed.
+    /// Packets that an interface received and the kernel did not process.
     INTERFACE_RX_DROPPED = "rx_dropped";
-    /// Packets dropped on their way out.
+    /// Packets dropped by an interface on transmit.
     INTERFACE_TX_DROPPED = "tx_dropped";
-    /// Problems in sending.
+    /// Transmit errors of an interface.
     INTERFACE_TX_ERRORS = "tx_errors";
-    /// Frames that the host had no buffer for.
+    /// Frames that the device dropped for lack of receive buffers.
     INTERFACE_RX_MISSED_ERRORS = "rx_missed_errors";
-    /// Overflows of the receive FIFO.
+    /// Overflows of the receive FIFO of the device.
     INTERFACE_RX_FIFO_ERRORS = "rx_fifo_errors";
-    /// Overflows of receive buffers.
+    /// Overflows of the receive buffers of the device.
     INTERFACE_RX_OVER_ERRORS = "rx_over_errors";
-    /// Frames with a wrong check sequence.
+    /// Received frames with a wrong frame check sequence (CRC).
     INTERFACE_RX_CRC_ERRORS = "rx_crc_errors";
-    /// Frames with an alignment error.
+    /// Received frames with an alignment error.
     INTERFACE_RX_FRAME_ERRORS = "rx_frame_errors";
-    /// Frames of a wrong length.
+    /// Received frames with a wrong length.
     INTERFACE_RX_LENGTH_ERRORS = "rx_length_errors";
-    /// Underflows of the transmit FIFO.
+    /// Underflows of the transmit FIFO of the device.
     INTERFACE_TX_FIFO_ERRORS = "tx_fifo_errors";
-    /// Frames lost since the carrier went.
+    /// Frames not sent because the carrier was lost.
     INTERFACE_TX_CARRIER_ERRORS = "tx_carrier_errors";
-    /// Frames given up.
+    /// Frames whose transmission was aborted.
     INTERFACE_TX_ABORTED_ERRORS = "tx_aborted_errors";
-    /// Collisions (half duplex).
+    /// Collisions on a half-duplex link.
     INTERFACE_COLLISIONS = "collisions";
-    /// Changes between link up and link down.
+    /// Changes of the carrier: link up or link down.
     INTERFACE_CARRIER_CHANGES = "carrier_changes";
 }
 
 each! { EachCounter, Family::QDISC,
-    /// Bytes that a queueing discipline let through.
+    /// Bytes that a queueing discipline passed on.
     QDISC_BYTES = "bytes";
-    /// Packets that a queueing discipline let through.
+    /// Packets that a queueing discipline passed on.
     QDISC_PACKETS = "packets";
     /// Packets that a queueing discipline dropped.
     QDISC_DROPS = "drops";
-    /// Times that a queueing discipline was over its limit.
+    /// How often a queueing discipline was over its limit.
     QDISC_OVERLIMITS = "overlimits";
-    /// Packets that the device did not take at once.
+    /// Packets that a queueing discipline requeued, as the device did not take them.
     QDISC_REQUEUES = "requeues";
 }
 
 each! { EachGauge, Family::QDISC,
-    /// Bytes that wait in a queueing discipline.
+    /// Bytes in the queue of a queueing discipline.
     QDISC_BACKLOG_BYTES = "backlog_bytes";
 }
 
 each! { EachCounter, Family::SOFTNET,
-    /// Packets that a CPU took from its queues.
+    /// Packets that a CPU processed in the receive softirq.
     SOFTNET_PROCESSED = "processed";
-    /// Packets dropped since the backlog of a CPU was full.
+    /// Packets dropped because the backlog of a CPU was full (`netdev_max_backlog`).
     SOFTNET_DROPPED = "dropped";
-    /// Times that the receive softirq ran out of its budget.
+    /// How often the receive softirq ended because its budget or time was used up.
     SOFTNET_TIME_SQUEEZE = "time_squeeze";
-    /// Times that another CPU woke this one (RPS).
+    /// How often a CPU was woken by another CPU to process packets (RPS).
     SOFTNET_RECEIVED_RPS = "received_rps";
     /// Packets dropped by the flow limit of RPS.
     SOFTNET_FLOW_LIMIT_COUNT = "flow_limit_count";
 }
 
 each! { EachCounter, Family::TASK,
-    /// Time that a thread ran, in nanoseconds.
+    /// Time in which a thread ran, in nanoseconds.
     TASK_RUN = "run_ns";
-    /// Time that a thread waited for a CPU, in nanoseconds.
+    /// Time in which a thread was runnable and waited for a CPU (run delay), in nanoseconds.
     TASK_WAIT = "wait_ns";
 }
 
 each! { EachCounter, Family::CONNTRACK,
-    /// Packets dropped since no entry could be made.
+    /// Packets dropped because connection tracking could not add an entry.
     CONNTRACK_DROP = "drop";
-    /// Entries removed to make room for others.
+    /// Connection tracking entries removed to make room for new ones.
     CONNTRACK_EARLY_DROP = "early_drop";
 }
 
 each! { EachCounter, Family::THROTTLE,
-    /// Times that a core was throttled as it was hot.
+    /// How often a core was throttled because of its temperature.
     THROTTLE_CORE = "core";
 }
 
 each! { EachGauge, Family::FREQUENCY,
-    /// Clock speed of a CPU, in kHz.
+    /// Clock frequency of a CPU, in kHz.
     FREQUENCY_KHZ = "khz";
 }
 
 each! { EachGauge, Family::COOLING,
-    /// State of a cooling device; 0: it does nothing.
+    /// State of a cooling device; 0: it does not cool.
     COOLING_STATE = "state";
 }
 
 each! { EachGauge, Family::THERMAL,
-    /// Temperature of a zone, in thousandths of a degree Celsius.
+    /// Temperature of a thermal zone, in thousandths of a degree Celsius.
     THERMAL_MILLICELSIUS = "millicelsius";
 }
 
-/// How often the softirq that receives ran, for each CPU.
+/// Runs of the `NET_RX` softirq, which receives packets, by CPU.
 pub const SOFTIRQS_NET_RX: EachCounter<'static> = softirq("NET_RX");
-/// How often the softirq that frees what was sent ran.
+/// Runs of the `NET_TX` softirq, which completes transmissions, by CPU.
 pub const SOFTIRQS_NET_TX: EachCounter<'static> = softirq("NET_TX");
-/// How often the softirq of block devices ran.
+/// Runs of the `BLOCK` softirq, of block devices, by CPU.
 pub const SOFTIRQS_BLOCK: EachCounter<'static> = softirq("BLOCK");
-/// How often tasklets ran.
+/// Runs of the `TASKLET` softirq, by CPU.
 pub const SOFTIRQS_TASKLET: EachCounter<'static> = softirq("TASKLET");
-/// How often tasklets of high priority ran.
+/// Runs of the `HI` softirq, of tasklets with high priority, by CPU.
 pub const SOFTIRQS_HI: EachCounter<'static> = softirq("HI");
 
 const fn softirq(kind: &'static str) -> EachCounter<'static> {
     EachCounter::all_of(Family::SOFTIRQS, Item(Part::Text(kind)))
 }
 
-/// How often one kind of softirq ran, by the kernel's word for it, for each CPU.
+/// Runs of one kind of softirq, e.g. `NET_RX`, by CPU.
 pub fn softirqs<'a>(kind: impl Into<Item<'a>>) -> EachCounter<'a> {
     EachCounter::all_of(Family::SOFTIRQS, kind.into())
 }
 
-/// How often one interrupt came, for each CPU.
+/// Deliveries of one interrupt, by CPU.
 pub fn interrupts<'a>(irq: impl Into<Item<'a>>) -> EachCounter<'a> {
     EachCounter::all_of(Family::INTERRUPTS, irq.into())
 }
 
-/// Everything that the driver of one interface counts, by the driver's own words.
+/// Driver statistics of one interface (`ethtool -S`).
 pub fn driver<'a>(interface: impl Into<Item<'a>>) -> EachCounter<'a> {
     EachCounter::all_of(Family::NIC, interface.into())
 }
 
-/// For how long tasks could not go on for want of something, in microseconds.
+/// Pressure stall information of one resource: time in which tasks were stalled, in microseconds
+/// (Documentation/accounting/psi.rst).
 #[derive(Clone, Copy, Debug)]
 pub struct Stalls {
-    /// At least one task.
+    /// Time in which at least one task was stalled.
     pub some: Counter<'static>,
-    /// All tasks at once.
+    /// Time in which all tasks were stalled at once.
     pub full: Counter<'static>,
 }
 
-/// The want of CPU time.
+/// Stalls for lack of CPU time (`/proc/pressure/cpu`).
 pub const PRESSURE_CPU: Stalls = Stalls {
     some: Counter::whole("pressure.cpu.some_us"),
     full: Counter::whole("pressure.cpu.full_us"),
 };
-/// The want of memory.
+/// Stalls for lack of memory (`/proc/pressure/memory`).
 pub const PRESSURE_MEMORY: Stalls = Stalls {
     some: Counter::whole("pressure.memory.some_us"),
     full: Counter::whole("pressure.memory.full_us"),
 };
-/// The want of storage.
+/// Stalls for lack of block I/O (`/proc/pressure/io`).
 pub const PRESSURE_IO: Stalls = Stalls {
     some: Counter::whole("pressure.io.some_us"),
     full: Counter::whole("pressure.io.full_us"),
@@ -239,100 +240,101 @@ pub const PROCESS_USER: Counter<'static> = Counter::whole("process.self.user_ns"
 /// CPU time of this process in the kernel, in nanoseconds.
 pub const PROCESS_SYSTEM: Counter<'static> = Counter::whole("process.self.system_ns");
 
-/// Periods of the quota of the process's control group.
+/// Periods of the CPU quota of the process's control group (`nr_periods` of `cpu.stat`).
 pub const CGROUP_PERIODS: Counter<'static> = Counter::whole("cgroup.cpu.nr_periods");
-/// Periods in which the quota was used up.
+/// Periods in which the CPU quota was used up (`nr_throttled` of `cpu.stat`).
 pub const CGROUP_THROTTLED: Counter<'static> = Counter::whole("cgroup.cpu.nr_throttled");
-/// Time for which the group stood still, in microseconds.
+/// Time for which the control group was throttled, in microseconds (`throttled_usec` of
+/// `cpu.stat`).
 pub const CGROUP_THROTTLED_TIME: Counter<'static> = Counter::whole("cgroup.cpu.throttled_us");
 
-/// Connections that are tracked.
+/// Connections in the connection tracking table.
 pub const CONNTRACK_COUNT: Gauge<'static> = Gauge::whole("conntrack.all.count");
 
-/// Segments that TCP received, of IPv4 and IPv6 together.
+/// TCP segments received, over IPv4 and IPv6 together.
 pub const TCP_IN_SEGS: Counter<'static> = Counter::whole("snmp.Tcp.InSegs");
 
 both! { "Udp",
-    /// Datagrams that could not be delivered.
+    /// UDP datagrams that could not be delivered.
     UDP_IN_ERRORS = "InErrors";
-    /// Datagrams with a wrong checksum.
+    /// UDP datagrams with a wrong checksum.
     UDP_IN_CSUM_ERRORS = "InCsumErrors";
-    /// Datagrams dropped since the receive buffer was full.
+    /// UDP datagrams dropped because the receive buffer of the socket was full.
     UDP_RCVBUF_ERRORS = "RcvbufErrors";
-    /// Datagrams not sent since a send buffer or a queue was full.
+    /// UDP datagrams not sent because a send buffer or queue was full.
     UDP_SNDBUF_ERRORS = "SndbufErrors";
-    /// Datagrams dropped for want of memory for UDP.
+    /// UDP datagrams dropped because the memory limit of UDP was reached (`udp_mem`).
     UDP_MEM_ERRORS = "MemErrors";
-    /// Datagrams to ports on which no socket listens.
+    /// UDP datagrams to a port without a socket.
     UDP_NO_PORTS = "NoPorts";
-    /// Datagrams sent.
+    /// UDP datagrams sent.
     UDP_OUT_DATAGRAMS = "OutDatagrams";
 }
 
 both! { "Ip",
-    /// Packets received.
+    /// IP packets received.
     IP_IN_RECEIVES = "InReceives";
-    /// Packets handed to a protocol of this host.
+    /// IP packets delivered to a protocol of this host.
     IP_IN_DELIVERS = "InDelivers";
-    /// Packets forwarded.
+    /// IP packets forwarded.
     IP_FORW_DATAGRAMS = "ForwDatagrams";
-    /// Packets forwarded, by the name of IPv6.
+    /// IP packets forwarded, by the name that IPv6 has for them.
     IP_OUT_FORW_DATAGRAMS = "OutForwDatagrams";
-    /// Packets with a wrong header.
+    /// IP packets with a wrong header.
     IP_IN_HDR_ERRORS = "InHdrErrors";
-    /// Packets to a wrong address.
+    /// IP packets with a wrong destination address.
     IP_IN_ADDR_ERRORS = "InAddrErrors";
-    /// Packets without a route.
+    /// IP packets without a route.
     IP_IN_NO_ROUTES = "InNoRoutes";
-    /// Packets too big to be forwarded.
+    /// IP packets that exceed the MTU on forwarding.
     IP_IN_TOO_BIG_ERRORS = "InTooBigErrors";
-    /// Packets shorter than they say.
+    /// IP packets that are shorter than their length field says.
     IP_IN_TRUNCATED_PKTS = "InTruncatedPkts";
-    /// Packets of an unknown protocol.
+    /// IP packets of an unknown protocol.
     IP_IN_UNKNOWN_PROTOS = "InUnknownProtos";
-    /// Packets discarded without an error.
+    /// IP packets discarded without an error of their own, e.g. for lack of buffers.
     IP_IN_DISCARDS = "InDiscards";
-    /// Fragments received.
+    /// IP fragments received.
     IP_REASM_REQDS = "ReasmReqds";
-    /// Packets put together of fragments.
+    /// IP packets reassembled.
     IP_REASM_OKS = "ReasmOKs";
-    /// Failures to put fragments together.
+    /// Failures of IP reassembly.
     IP_REASM_FAILS = "ReasmFails";
-    /// Packets that could not be cut into fragments.
+    /// IP packets that could not be fragmented.
     IP_FRAG_FAILS = "FragFails";
 }
 
 tcp! {
-    /// Times that the advertised window became zero.
+    /// How often the advertised receive window became zero.
     TCP_TO_ZERO_WINDOW_ADV = "TCPToZeroWindowAdv";
-    /// Times that the window would have become zero.
+    /// How often the receive window would have become zero, but was not shrunk.
     TCP_WANT_ZERO_WINDOW_ADV = "TCPWantZeroWindowAdv";
-    /// Retransmissions of segments that had not left the host.
+    /// Retransmissions of segments that were still in the queues of this host.
     TCP_SPURIOUS_RTX_HOST_QUEUES = "TCPSpuriousRtxHostQueues";
-    /// Times that the write queue was too long.
+    /// How often the write queue of a socket was too long.
     TCP_WQUEUE_TOO_BIG = "TCPWqueueTooBig";
-    /// Segments dropped since the backlog of a socket was full.
+    /// TCP segments dropped because the backlog of the socket was full.
     TCP_BACKLOG_DROP = "TCPBacklogDrop";
-    /// Segments dropped since the receive queue was full.
+    /// TCP segments dropped because the receive queue was full.
     TCP_RCV_Q_DROP = "TCPRcvQDrop";
-    /// Segments dropped since the out-of-order queue was full.
+    /// TCP segments dropped because the out-of-order queue was full.
     TCP_OFO_DROP = "TCPOFODrop";
-    /// Times that a receive queue was compacted for want of memory.
+    /// How often a receive queue was collapsed for lack of memory.
     TCP_PRUNE_CALLED = "PruneCalled";
-    /// Segments dropped from a receive queue for want of memory.
+    /// TCP segments dropped from a receive queue for lack of memory.
     TCP_RCV_PRUNED = "RcvPruned";
-    /// Segments dropped since the window was zero.
+    /// TCP segments dropped because the receive window was zero.
     TCP_ZERO_WINDOW_DROP = "TCPZeroWindowDrop";
-    /// Reorderings found by SACK.
+    /// Reordering detected by SACK.
     TCP_SACK_REORDER = "TCPSACKReorder";
-    /// Reorderings found by time stamps.
+    /// Reordering detected by TCP timestamps.
     TCP_TS_REORDER = "TCPTSReorder";
-    /// Retransmission timeouts without need.
+    /// Spurious retransmission timeouts.
     TCP_SPURIOUS_RTOS = "TCPSpuriousRTOs";
-    /// Duplicate SACKs received.
+    /// Duplicate SACKs received (RFC 2883).
     TCP_DSACK_RECV = "TCPDSACKRecv";
-    /// Failed probes of the path MTU.
+    /// Failed probes of packetization layer path MTU discovery (RFC 4821).
     TCP_MTUP_FAIL = "TCPMTUPFail";
-    /// Times that TCP came under memory pressure.
+    /// How often TCP came under memory pressure.
     TCP_MEMORY_PRESSURES = "TCPMemoryPressures";
 }

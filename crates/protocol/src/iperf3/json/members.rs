@@ -8,16 +8,16 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Some members of an object, each as it stands in the text.
+/// Members of a JSON object, each as unparsed text.
 pub(in super::super) struct Members<'a> {
     names: &'static [&'static str],
     texts: Vec<Option<&'a RawValue>>,
 }
 
 impl<'a> Members<'a> {
-    /// Those of the object in `text` that `names` lists; of several with one name the last.
-    /// What else is there is passed over. Why there is no object.
-    pub(in super::super) fn of(
+    /// The members of the object in `text` that `names` lists; of a repeated name the last. Other
+    /// members are skipped. The error says why it is no object.
+    pub(in super::super) fn select(
         text: &'a [u8],
         names: &'static [&'static str],
     ) -> Result<Self, String> {
@@ -30,28 +30,28 @@ impl<'a> Members<'a> {
         Ok(Self { names, texts })
     }
 
-    /// The text of one of them.
+    /// Text of a member.
     pub(in super::super) fn text(&self, name: &str) -> Option<&'a str> {
         let place = self.names.iter().position(|known| *known == name)?;
         Some(self.texts[place]?.get())
     }
 
-    /// The text of one that is a list.
+    /// Text of a member that is an array.
     pub(in super::super) fn list(&self, name: &str) -> Option<&'a str> {
         self.text(name).filter(|text| text.starts_with('['))
     }
 
-    /// The text of one that is an object.
+    /// Text of a member that is an object.
     pub(in super::super) fn object(&self, name: &str) -> Option<&'a str> {
         self.text(name).filter(|text| text.starts_with('{'))
     }
 
-    /// Reads one of them.
+    /// Parses a member; none if it is missing or has the wrong type.
     pub(in super::super) fn read<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
         serde_json::from_str(self.text(name)?).ok()
     }
 
-    /// Those of `names` that are neither lists nor objects.
+    /// The members with these `names` that are neither arrays nor objects, parsed.
     pub(in super::super) fn scalars(&self, names: &[&str]) -> Map<String, Value> {
         let scalar = |name: &&str| {
             let text = self.text(name).filter(|text| !text.starts_with(['[', '{']))?;
@@ -61,14 +61,14 @@ impl<'a> Members<'a> {
     }
 }
 
-/// How many elements the list in `text` has.
+/// Number of elements of the array in `text`.
 pub(in super::super) fn count(text: &str) -> usize {
     // Elements without a size take no memory.
     serde_json::from_str::<Vec<IgnoredAny>>(text).map_or(0, |elements| elements.len())
 }
 
-/// Reads the first `most` elements of the list in `text`, each from its own text. None
-/// if one of them cannot be read.
+/// Parses the first `most` elements of the array in `text`, each by itself. None if one of them has
+/// the wrong type.
 pub(in super::super) fn list<T>(
     text: &str,
     most: usize,
@@ -80,7 +80,7 @@ pub(in super::super) fn list<T>(
     reader.deserialize_seq(Elements { room: elements, most, read: &mut read }).ok()
 }
 
-/// How many values can stand in a valid text at most: one after each comma and bracket.
+/// The most values that a valid text can have: one after each comma and bracket.
 pub(in super::super) fn most_values(text: &str) -> usize {
     let (mut in_string, mut is_escaped) = (false, false);
     let mut opens = |byte: &u8| {
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn members_are_picked_and_the_rest_is_passed_over() {
         let text = br#" {"a":[1, {"b":2}],"c":7,"\u0062":{"a":0},"c":"x\"y","d":null} "#;
-        let members = Members::of(text, &["a", "b", "c", "d", "e"]).expect("an object");
+        let members = Members::select(text, &["a", "b", "c", "d", "e"]).expect("an object");
         assert_eq!(members.list("a"), Some(r#"[1, {"b":2}]"#));
         assert_eq!((members.object("a"), members.object("b")), (None, Some(r#"{"a":0}"#)));
         assert_eq!(members.read::<String>("c").as_deref(), Some("x\"y"));
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_refused() {
         for text in ["", "7", "[]", "{", "{}}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "\"{}\""] {
-            assert!(Members::of(text.as_bytes(), &["a"]).is_err(), "{text}");
+            assert!(Members::select(text.as_bytes(), &["a"]).is_err(), "{text}");
         }
     }
 

@@ -25,8 +25,8 @@ impl From<StreamSample> for WireStreamSample {
     }
 }
 
-/// Whether no number of a sample is beyond what a peer can mean.
-pub(super) fn can_be(sample: &StreamSample) -> bool {
+/// Whether all numbers of a sample are within the range of a valid message.
+pub(super) fn is_plausible(sample: &StreamSample) -> bool {
     let tcp = sample.tcp.unwrap_or_default();
     let totals = StreamCounters::ALL.iter().filter(|counter| counter.kind == CounterKind::Total);
     totals

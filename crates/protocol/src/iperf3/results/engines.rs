@@ -58,12 +58,12 @@ impl<'a> From<&'a Unusable> for WireUnusable<'a> {
     }
 }
 
-/// The engines of a peer, if they can be true; names of any version are understood. A newer
-/// linerate may write the object in another form, which spoils nothing else.
+/// The engines of a peer, if they are plausible; names of any version are accepted. Another form,
+/// as of a newer linerate, is ignored.
 pub(super) fn plausible(truth: &Members<'_>) -> Option<Box<Engines>> {
     let text = truth.text("engines").filter(|text| json::most_values(text) <= MOST_VALUES)?;
     let engines: Box<Engines> = serde_json::from_str(text).ok()?;
-    engines.can_be(json::MOST).then_some(engines)
+    engines.is_plausible(json::MOST).then_some(engines)
 }
 
 const MOST_VALUES: usize = 64;
@@ -81,8 +81,9 @@ mod tests {
         let other = Unusable { name: (&MSG_TRUNC).into(), reason: "none".to_owned() };
         let receive = EngineUse { instead_of: Some(other), ..EngineUse::from(&GRO) };
         let engines = Engines { send: None, receive: Some(receive) };
-        let told = Results { engines: Some(Box::new(engines)), ..super::super::tests::results() };
-        let mut json = told.to_json();
+        let original =
+            Results { engines: Some(Box::new(engines)), ..super::super::tests::results() };
+        let mut json = original.to_json();
         let wire = &mut json["linerate"]["engines"]["receive"];
         let expected = json!({
             "name": "coalesce",
@@ -90,12 +91,12 @@ mod tests {
         });
         assert_eq!(*wire, expected);
         let read = |json: &serde_json::Value| Results::from_json(json.to_string().as_bytes());
-        assert_eq!(read(&json), Ok(told.clone()));
+        assert_eq!(read(&json), Ok(original.clone()));
         json["linerate"]["engines"]["receive"]["name"] = json!("gro");
-        assert_eq!(read(&json), Ok(told));
+        assert_eq!(read(&json), Ok(original));
         json["linerate"]["engines"]["receive"]["name"] = json!("af-xdp");
-        let engines = read(&json).expect("readable").engines.expect("told");
-        let name = engines.receive.expect("told").name;
+        let engines = read(&json).expect("readable").engines.expect("sent");
+        let name = engines.receive.expect("sent").name;
         assert_eq!(name, EngineName::Unknown("af-xdp".to_owned()));
     }
 }

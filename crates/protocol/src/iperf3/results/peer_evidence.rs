@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::json::{self, Members};
 
-/// A host's word on a test that it served.
+/// Inventory and counters of the server's host during a test (clause 13.19).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeerEvidence {
-    /// What it has, and what it counted.
+    /// Inventory and counters of the host.
     pub host: HostEvidence,
-    /// What its streams moved in short steps of time.
+    /// Payload that each direction moved in short intervals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pulses: Vec<Pulse>,
-    /// When it heard the client's results and when it answered.
+    /// When the server received the client's results, and when it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockReading>,
 }
 
-/// Two times of a server's monotonic clock.
+/// Two instants on the monotonic clock of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReading {
-    /// When a message of the client came, in nanoseconds.
+    /// When a message of the client arrived, in nanoseconds.
     pub heard: u64,
-    /// When the answer to it was written.
+    /// When the answer to that message was written, in nanoseconds.
     pub said: u64,
 }
 
 impl ClockReading {
-    /// What has to be added to the server's clock, if the client asked at `asked` and had the
-    /// answer at `answered` on its own (the four times of RFC 5905, section 8). None: these
-    /// times cannot be.
+    /// The offset to add to times of the server's clock, if the client sent its message at `asked`
+    /// and received the answer at `answered` on its own clock (RFC 5905, section 8). None: the
+    /// times contradict each other.
     pub fn offset(self, asked: Timestamp, answered: Timestamp) -> Option<ClockOffset> {
         let signed = |nanos: u64| i64::try_from(nanos).ok();
         let (asked, answered) = (signed(asked.nanos())?, signed(answered.nanos())?);
@@ -47,17 +47,17 @@ impl ClockReading {
 }
 
 impl PeerEvidence {
-    /// What stands in the results of a server, if it can be true. A newer linerate may tell it
-    /// in other words, which spoils nothing else.
+    /// The evidence in the results of a server, if it is plausible. Another form, as of a newer
+    /// linerate, is ignored.
     pub(in crate::iperf3) fn in_results(text: &[u8]) -> Option<Box<Self>> {
-        let all = Members::of(text, &["linerate"]).ok()?;
-        let truth = Members::of(all.object("linerate")?.as_bytes(), &["evidence"]).ok()?;
+        let all = Members::select(text, &["linerate"]).ok()?;
+        let truth = Members::select(all.object("linerate")?.as_bytes(), &["evidence"]).ok()?;
         let text = truth.object("evidence").filter(|text| is_printable(text) && is_modest(text))?;
         let peer_evidence: Box<Self> = serde_json::from_str(text).ok()?;
-        peer_evidence.can_be().then_some(peer_evidence)
+        peer_evidence.is_plausible().then_some(peer_evidence)
     }
 
-    fn can_be(&self) -> bool {
+    fn is_plausible(&self) -> bool {
         let (host, series) = (&self.host, &self.host.series);
         host.interfaces.len() <= MOST_CARRIERS
             && series.counters().len() + series.gauges().len() <= MOST_COUNTERS
@@ -72,7 +72,7 @@ impl PeerEvidence {
     }
 }
 
-/// Whether the samples are no more than there can be.
+/// Whether the numbers of samples are within the range of a valid message.
 fn counts_little(profile: &Profile) -> bool {
     let rows = profile.rows.iter();
     rows.clone().filter_map(|row| row.cpu).all(|number| number <= MOST_CPU)
@@ -94,8 +94,8 @@ const MOST_FAMILIES: usize = 256;
 /// No host has been up for a century.
 const LATEST: u64 = 100 * 366 * 86_400 * 1_000_000_000;
 
-/// Whether nothing in a JSON text would move the cursor of a terminal, or colour it: names in
-/// it are shown to people.
+/// Whether a JSON text has no characters that move the cursor of a terminal or colour it, since
+/// names in it are shown.
 fn is_printable(text: &str) -> bool {
     let mut escaped = false;
     text.chars().all(|c| {
@@ -137,26 +137,26 @@ mod tests {
 
     #[test]
     fn a_testimony_survives_the_wire_and_an_impossible_one_spoils_nothing() {
-        let mut told = PeerEvidence::default();
-        told.host.series.at = vec![at(1), at(2)];
-        told.host.series.put(counter::CPU_USER.on(0), vec![3, 9]);
+        let mut original = PeerEvidence::default();
+        original.host.series.at = vec![at(1), at(2)];
+        original.host.series.put(counter::CPU_USER.on(0), vec![3, 9]);
         let wrap = |peer_evidence: &PeerEvidence| {
             serde_json::json!({ "linerate": { "evidence": peer_evidence } }).to_string()
         };
         let read =
             |peer_evidence: &PeerEvidence| PeerEvidence::in_results(wrap(peer_evidence).as_bytes());
-        assert_eq!(read(&told).as_deref(), Some(&told));
-        let mut ragged = told.clone();
+        assert_eq!(read(&original).as_deref(), Some(&original));
+        let mut ragged = original.clone();
         ragged.host.series.at.pop();
         assert_eq!(read(&ragged), None);
-        let mut huge = told.clone();
+        let mut huge = original.clone();
         huge.host.inventory.irqs.push(Irq { allowed: vec![u32::MAX], ..Irq::default() });
         assert_eq!(read(&huge), None);
-        let mut busy = told.clone();
+        let mut busy = original.clone();
         busy.host.profile = Some(Profile { samples: u64::MAX, ..Profile::default() });
         assert_eq!(read(&busy), None);
-        told.host.cost_seconds = -1.0;
-        assert_eq!(read(&told), None);
+        original.host.cost_seconds = -1.0;
+        assert_eq!(read(&original), None);
         assert_eq!(PeerEvidence::in_results(b"{}"), None);
     }
 }

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use super::engines::WireEngines;
 use super::{Detail, MOST_STREAMS, PeerEvidence, Results, StreamResult, json, missing};
 
-/// The results as they travel.
+/// The results as a JSON document.
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
     cpu_util_total: f64,
@@ -46,33 +46,33 @@ struct Table<'a> {
 /// The numbers of one stream; -1: unknown.
 type Row = [i64; COLUMNS];
 
-/// So many of them as are told.
+/// So many of them as are length.
 struct Cells {
     row: Row,
-    told: usize,
+    length: usize,
 }
 
 impl Serialize for Cells {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.row[..self.told].serialize(serializer)
+        self.row[..self.length].serialize(serializer)
     }
 }
 
 impl Cells {
-    fn of(stream: &StreamResult, detail: Detail) -> Self {
+    fn new(stream: &StreamResult, detail: Detail) -> Self {
         let mut row = row(stream);
         if detail == Detail::Least {
             for column in OMITTED {
                 row[column] = -1;
             }
         }
-        let told = if detail == Detail::All { COLUMNS } else { LEAST_COLUMNS };
-        Self { row, told }
+        let length = if detail == Detail::All { COLUMNS } else { LEAST_COLUMNS };
+        Self { row, length }
     }
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(results: &'a Results, detail: Detail) -> Self {
+    pub(super) fn new(results: &'a Results, detail: Detail) -> Self {
         let beside = detail != Detail::Least;
         let CpuUse { total, user, system } = results.cpu;
         Self {
@@ -83,7 +83,7 @@ impl<'a> Document<'a> {
             streams: [],
             congestion_used: results.congestion_used.as_deref(),
             linerate: Table {
-                rows: results.streams.iter().map(|one| Cells::of(one, detail)).collect(),
+                rows: results.streams.iter().map(|one| Cells::new(one, detail)).collect(),
                 shared: if beside { &results.shared } else { &[] },
                 pacing: results.pacing.as_deref().filter(|_| beside),
                 runtime: results.runtime.as_deref().filter(|_| beside),
@@ -134,22 +134,21 @@ fn columns() -> impl Iterator<Item = Column> {
     first.chain(tcp).chain(own().skip(FIRST_COUNTERS).map(Column::Counter))
 }
 
-/// Reads the list of rows in `text`. A newer peer may say more at the end of each; one that
-/// would say too much says less.
+/// Parses the list of rows in `text`. Columns beyond the known ones are ignored.
 pub(super) fn read(text: &str) -> Result<Vec<StreamResult>, String> {
     let rows = json::list(text, MOST_STREAMS, |row| {
-        let (row, told) =
-            serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.told))?;
+        let (row, length) =
+            serde_json::from_str::<Read>(row).ok().map(|read| (read.row, read.length))?;
         let stream = stream(row)?;
-        Some(if told < FIRST_COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
+        Some(if length < FIRST_COLUMNS { StreamResult { counted: None, ..stream } } else { stream })
     });
     rows.ok_or_else(|| missing("rows"))
 }
 
-/// A row as it was read; what was not told is zero.
+/// A row as it was read; what was not length is zero.
 struct Read {
     row: Row,
-    told: usize,
+    length: usize,
 }
 
 impl<'a> Deserialize<'a> for Read {
@@ -168,20 +167,20 @@ impl<'a> Visitor<'a> for RowVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'a>>(self, mut cells: A) -> Result<Read, A::Error> {
-        let (mut row, mut told) = ([0; COLUMNS], 0);
+        let (mut row, mut length) = ([0; COLUMNS], 0);
         for cell in &mut row {
             let Some(number) = cells.next_element::<i64>()? else { break };
             if number > json::MOST.cast_signed() {
                 return Err(A::Error::custom("beyond what can be meant"));
             }
             *cell = number;
-            told += 1;
+            length += 1;
         }
-        if told < LEAST_COLUMNS {
-            return Err(A::Error::invalid_length(told, &self));
+        if length < LEAST_COLUMNS {
+            return Err(A::Error::invalid_length(length, &self));
         }
         while cells.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Read { row, told })
+        Ok(Read { row, length })
     }
 }
 
@@ -292,7 +291,7 @@ mod tests {
     }
 
     fn text(results: &Results) -> String {
-        serde_json::to_string(&Document::of(results, Detail::All)).expect("serialises")
+        serde_json::to_string(&Document::new(results, Detail::All)).expect("serialises")
     }
 
     #[test]
@@ -309,23 +308,23 @@ mod tests {
         for (value, counter) in (1..).zip(StreamCounters::ALL) {
             (counter.set)(&mut counters, value);
         }
-        let mut told = results(1);
-        let stream = &mut told.streams[0];
+        let mut original = results(1);
+        let stream = &mut original.streams[0];
         (stream.bytes, stream.jitter) = (counters.bytes, seconds(counters.jitter_nanos));
         stream.counted = Some(StreamSample { id: 1, counters, tcp: None, udp: None });
-        assert_eq!(Results::from_json(text(&told).as_bytes()), Ok(told));
+        assert_eq!(Results::from_json(text(&original).as_bytes()), Ok(original));
     }
 
     #[test]
     fn a_row_of_an_earlier_version_lacks_the_time_that_a_sender_was_blocked_and_no_more() {
-        let mut told = results(2);
-        let text = text(&told).replace(",7],[2,", "],[2,").replace(",7]]", "]]");
+        let mut original = results(2);
+        let text = text(&original).replace(",7],[2,", "],[2,").replace(",7]]", "]]");
         assert_eq!(text.matches(",7]").count(), 0, "both rows have 20 columns: {text}");
-        for stream in &mut told.streams {
+        for stream in &mut original.streams {
             let counted = stream.counted.as_mut().expect("counted");
             counted.counters.blocked_nanos = 0;
         }
-        assert_eq!(Results::from_json(text.as_bytes()), Ok(told));
+        assert_eq!(Results::from_json(text.as_bytes()), Ok(original));
     }
 
     #[test]
@@ -349,18 +348,18 @@ mod tests {
 
     #[test]
     fn rows_that_end_early_say_what_iperf3_says() {
-        let told = results(3);
+        let original = results(3);
         let read = |detail| {
-            let text = serde_json::to_vec(&Document::of(&told, detail)).expect("serialises");
+            let text = serde_json::to_vec(&Document::new(&original, detail)).expect("serialises");
             Results::from_json(&text).expect("readable").streams
         };
-        let less = told.streams.iter().map(|one| StreamResult { counted: None, ..one.clone() });
+        let less = original.streams.iter().map(|one| StreamResult { counted: None, ..one.clone() });
         let less: Vec<_> = less.collect();
         assert_eq!(read(Detail::Less), less);
         let unknown =
             |one: StreamResult| StreamResult { omitted_errors: None, omitted_packets: None, ..one };
         assert_eq!(read(Detail::Least), less.into_iter().map(unknown).collect::<Vec<_>>());
-        let shorter = text(&told).replace("[[1,", "[[1,2,3,4,5,6,7,8],[1,");
+        let shorter = text(&original).replace("[[1,", "[[1,2,3,4,5,6,7,8],[1,");
         assert!(Results::from_json(shorter.as_bytes()).is_err());
     }
 }

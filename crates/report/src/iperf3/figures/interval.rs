@@ -18,7 +18,7 @@ pub(in crate::iperf3) struct Progress {
 /// The intervals that a new sample completes.
 #[derive(Clone, Debug)]
 pub(in crate::iperf3) enum Step {
-    /// An interval that is shown.
+    /// A complete interval, by direction.
     Shown(Vec<Way>),
     /// The end of the omitted start. Nothing else of it is shown, as no intervals were requested.
     OmitOver,

@@ -7,7 +7,7 @@ use super::{
     difference, lost_between, millis, packets_between, pairs, percent, retransmits_between, span,
     ways,
 };
-use crate::iperf3::{PeerWord, Role};
+use crate::iperf3::{PeerResults, Role};
 
 /// One direction of the whole test.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub(in crate::iperf3) struct Extremes {
 }
 
 impl Extremes {
-    fn of(samples: &[TcpSample]) -> Self {
+    fn from_samples(samples: &[TcpSample]) -> Self {
         let rtts = || samples.iter().map(|tcp| tcp.rtt_micros);
         let rtt_sum: u64 = rtts().map(u64::from).sum();
         Self {
@@ -145,24 +145,25 @@ impl Total {
 pub(in crate::iperf3) fn totals(
     role: Role,
     course: &Course<'_>,
-    peer: &PeerWord<'_>,
+    peer: &PeerResults<'_>,
 ) -> Vec<Total> {
     let ways = ways(role, course.plan.direction);
     ways.into_iter().map(|sender| total(course, peer, sender)).collect()
 }
 
-fn total(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> Total {
+fn total(course: &Course<'_>, peer: &PeerResults<'_>, sender: bool) -> Total {
     let streams = || course.streams.iter().filter(move |stream| stream.sender == sender);
     let here = own_seconds(course, sender);
-    let told = streams().next().and_then(|first| word(peer, first.id)).map_or(0.0, |w| w.seconds);
-    let there = if told > 0.0 { told } else { here };
+    let reported =
+        streams().next().and_then(|first| peer_stream(peer, first.id)).map_or(0.0, |w| w.seconds);
+    let there = if reported > 0.0 { reported } else { here };
     let is_tcp = course.plan.transport == Transport::Tcp;
-    let peer_tells = || peer.streams.iter().any(|stream| stream.retransmits.is_some());
+    let peer_reports = || peer.streams.iter().any(|stream| stream.retransmits.is_some());
     Total {
         sender,
         sender_seconds: if sender { here } else { there },
         receiver_seconds: if sender { there } else { here },
-        has_retransmits: is_tcp && (sender || peer_tells()),
+        has_retransmits: is_tcp && (sender || peer_reports()),
         streams: stream_totals(course, peer, sender),
     }
 }
@@ -178,18 +179,18 @@ fn own_seconds(course: &Course<'_>, sender: bool) -> f64 {
     span(base.at, base.at, last.at, course.stopped.filter(|_| sender)).seconds
 }
 
-fn word<'a>(peer: &PeerWord<'a>, id: u32) -> Option<&'a PeerStream> {
+fn peer_stream<'a>(peer: &PeerResults<'a>, id: u32) -> Option<&'a PeerStream> {
     peer.streams.iter().find(|stream| stream.id == id)
 }
 
-fn stream_totals(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> Vec<StreamTotal> {
+fn stream_totals(course: &Course<'_>, peer: &PeerResults<'_>, sender: bool) -> Vec<StreamTotal> {
     let (Some(base), Some(last)) = (base(course), course.samples.last()) else {
         return Vec::new();
     };
     let is_both = course.plan.direction == Direction::Both;
     pairs(course, sender, base, last)
         .map(|(stream, a, b)| {
-            let word = word(peer, stream.id);
+            let word = peer_stream(peer, stream.id);
             let total = if sender { sender_total(a, b, word) } else { receiver_total(a, b, word) };
             // Where both ends send, iperf3 looks at the receiving sockets too.
             let extremes = (sender || is_both).then(|| extremes(course, stream.id));
@@ -204,7 +205,9 @@ fn stream_totals(course: &Course<'_>, peer: &PeerWord<'_>, sender: bool) -> Vec<
 
 fn extremes(course: &Course<'_>, id: u32) -> Extremes {
     let states = course.samples.iter().skip(1).flat_map(|sample| &sample.streams);
-    Extremes::of(&states.filter(|state| state.id == id).filter_map(|s| s.tcp).collect::<Vec<_>>())
+    Extremes::from_samples(
+        &states.filter(|state| state.id == id).filter_map(|s| s.tcp).collect::<Vec<_>>(),
+    )
 }
 
 /// The total of a stream that this end sent, between the samples `a` and `b`.

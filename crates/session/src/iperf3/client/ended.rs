@@ -31,7 +31,7 @@ pub(super) struct Ended {
 /// Why a test ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// A signal came.
+    /// A signal arrived.
     Signal,
     /// An amount that was asked did not move, for this reason.
     Breakdown(&'static str),

@@ -113,7 +113,7 @@ impl Acceptor {
         let mut ready = Vec::with_capacity(MOST_EVENTS);
         loop {
             self.epoll.wait(&mut events, self.timeout(), |token| ready.push(token))?;
-            if interrupts.is_some_and(StopSignals::arrived) && self.is_told_to_stop() {
+            if interrupts.is_some_and(StopSignals::arrived) && self.stop_requested() {
                 return Ok(());
             }
             self.context.registry.changed().clear();
@@ -163,7 +163,7 @@ impl Acceptor {
     }
 
     /// The first signal lets the tests end that run; the second does not.
-    fn is_told_to_stop(&mut self) -> bool {
+    fn stop_requested(&mut self) -> bool {
         let (patience, tests) = (self.options.stop_timeout, self.context.registry.tests());
         let is_first = self.stops_at.is_none();
         self.context.metrics.stopping.store(true, Relaxed);
@@ -275,7 +275,7 @@ impl Acceptor {
     /// Reports a connection that had to make room; one that was only to close has its answer.
     fn forget_pending(&self, connection: &PendingConnection) {
         if !connection.is_leaving() {
-            self.refuse(connection.from, Refusal::Silent);
+            self.refuse(connection.from, Refusal::Timeout);
         }
     }
 

@@ -17,7 +17,7 @@ use super::request_cost;
 use super::test_id::TestId;
 use crate::control::Control;
 use crate::error::SessionError;
-use crate::server::admission::Seat;
+use crate::server::admission::TestClass;
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::log::Served;
 use crate::server::metrics::Refusal;
@@ -36,7 +36,7 @@ impl Acceptor {
             Progress::Waiting(connection) => Some(connection),
             Progress::Gone => None,
             Progress::Silent => {
-                self.refuse(from, Refusal::Silent);
+                self.refuse(from, Refusal::Timeout);
                 None
             }
             Progress::Numbered { socket, cookie, index } => {
@@ -82,7 +82,7 @@ impl Acceptor {
         test: TestId,
     ) -> Option<PendingConnection> {
         if named.cookie != test.cookie {
-            self.refuse(from, Refusal::Stranger);
+            self.refuse(from, Refusal::UnknownProtocol);
         } else if self.context.registry.has(&test) && self.context.registry.numbers(&named.cookie) {
             return Some(named.numbered(from, self.context.clock.now()).through(test));
         }
@@ -120,11 +120,11 @@ impl Acceptor {
     fn objection(&mut self, cookie: &Cookie, from: SocketAddr) -> Option<Refusal> {
         let client = ClientPrefix::containing(from.ip());
         if !cookie.is_plausible() {
-            Some(Refusal::Stranger)
+            Some(Refusal::UnknownProtocol)
         } else if self.stops_at.is_some() {
             Some(Refusal::Stopping)
         } else if !self.start_rate.admits(client, self.context.clock.now()) {
-            Some(Refusal::Hurry)
+            Some(Refusal::RateLimited)
         } else {
             self.context.registry.objection(from.ip())
         }
@@ -139,8 +139,8 @@ impl Acceptor {
         parameters: Parameters,
     ) -> Option<PendingConnection> {
         let cost = request_cost::cost(&parameters);
-        let seat = Seat::for_plan(&parameters.plan);
-        let ticket = match self.context.registry.enter(cookie, from.ip(), cost, seat) {
+        let class = TestClass::for_plan(&parameters.plan);
+        let ticket = match self.context.registry.enter(cookie, from.ip(), cost, class) {
             Ok(ticket) => ticket,
             Err(why @ (Refusal::Busy | Refusal::Address)) => {
                 self.refuse(from, why);
@@ -181,7 +181,7 @@ impl Acceptor {
         let error = ProtocolError::ServerError { code, errno: 0, why: Some(words.clone()) };
         let ending = Ending::Failed { error: words };
         let plan = Some(parameters.plan);
-        self.tell_failure(error, &Served { plan, ..Served::nothing(peer, ending, why) });
+        self.report_failure(error, &Served { plan, ..Served::nothing(peer, ending, why) });
         PendingConnection::leaving(control, from, self.context.clock.now())
     }
 
@@ -222,17 +222,17 @@ impl Acceptor {
         error: ProtocolError,
     ) -> PendingConnection {
         let why = match error {
-            ProtocolError::TimedOut(_) => Refusal::Silent,
+            ProtocolError::TimedOut(_) => Refusal::Timeout,
             _ => Refusal::Parameters,
         };
         self.context.metrics.refuse(why);
         let ending = Ending::Failed { error: error.to_string() };
         let peer = peer(&control, from, "iperf3".to_owned());
-        self.tell_failure(error, &Served::nothing(peer, ending, why));
+        self.report_failure(error, &Served::nothing(peer, ending, why));
         PendingConnection::leaving(control, from, self.context.clock.now())
     }
 
-    fn tell_failure(&self, error: ProtocolError, served: &Served) {
+    fn report_failure(&self, error: ProtocolError, served: &Served) {
         let mut observer = self.log.observer();
         observer.failed(&SessionError::Protocol { peer: served.peer.address, error });
         observer.ended(&served.ending);

@@ -91,13 +91,13 @@ struct Conversation<'a> {
 
 /// How far the test is.
 enum Stage {
-    /// The client has not been let in.
+    /// The client has not been admitted.
     Waiting(Waiting),
-    /// It opens its streams.
+    /// The client opens its streams.
     Opening(StreamSetup),
-    /// They run, or have run.
+    /// The streams run, or have ended.
     Running(Box<Running>),
-    /// Nothing is left of it.
+    /// The connection is closed.
     Closed,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Conversation<'a> {
                 continue;
             }
             match self.control.machine.phase() {
-                ServerPhase::Judging => self.await_turn(),
+                ServerPhase::Admission => self.await_turn(),
                 ServerPhase::Opening => self.receive_streams(),
                 ServerPhase::Running => self.mind_the_trial(),
                 _ => {}
@@ -191,7 +191,7 @@ impl<'a> Conversation<'a> {
     fn wait(&mut self) -> std::io::Result<()> {
         let mut others = vec![self.ticket.wake().as_fd()];
         let until = match (&self.stage, self.control.machine.phase()) {
-            (Stage::Waiting(waiting), ServerPhase::Judging) => waiting.next_reminder(),
+            (Stage::Waiting(waiting), ServerPhase::Admission) => waiting.next_reminder(),
             (Stage::Opening(setup), ServerPhase::Opening) => {
                 others.extend(setup.gathering.repeated_hellos());
                 Some(self.opening_limit(setup))

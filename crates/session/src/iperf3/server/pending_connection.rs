@@ -26,11 +26,11 @@ pub(super) struct PendingConnection {
 }
 
 enum Stage {
-    /// Its first bytes are not complete.
+    /// The first bytes of the connection are not complete.
     Greeting { socket: TcpStream, greeting: Greeting },
-    /// It is asked for its parameters.
+    /// The server requested the parameters.
     Asking { control: Box<Control<Server>>, cookie: Cookie },
-    /// It has its answer, and is given a moment to read it.
+    /// The server sent its answer; the client is given a short time to read it.
     Leaving { control: Box<Control<Server>>, until: Timestamp },
 }
 
@@ -43,19 +43,19 @@ pub(super) struct Named {
 
 /// How far a pending connection came.
 pub(super) enum Progress {
-    /// It has more to say.
+    /// Further messages are expected.
     Waiting(PendingConnection),
-    /// Its cookie is complete.
+    /// The cookie is complete.
     Named(Named),
-    /// It is a stream with a number.
+    /// The connection is a numbered stream.
     Numbered { socket: TcpStream, cookie: Cookie, index: u32 },
-    /// It wants a test.
+    /// The client sent its parameters.
     Asks { control: Box<Control<Server>>, cookie: Cookie, parameters: Box<Parameters> },
-    /// It bore a cookie, and then what it said made no sense, or nothing came.
+    /// The client sent a cookie, and then an invalid message, or none in time.
     Failed { control: Box<Control<Server>>, error: ProtocolError },
-    /// It closed before it had said anything that matters.
+    /// The client closed the connection before a complete message.
     Gone,
-    /// It took too long for its cookie.
+    /// The cookie was not complete in time.
     Silent,
 }
 

@@ -17,7 +17,7 @@ use super::pending_connection::send_away;
 use super::test_id::TestId;
 use crate::clock::Clock;
 use crate::control::Control;
-use crate::server::admission::{Admission, Cost, Order, QueuePlace, Seat};
+use crate::server::admission::{Admission, Cost, Order, QueuePlace, TestClass};
 use crate::server::client_prefix::ClientPrefix;
 use crate::server::handshake_lock::HandshakeLocks;
 use crate::server::metrics::Refusal;
@@ -90,19 +90,19 @@ enum Kind {
 /// How streams get their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numbering {
-    /// In the order in which they come (clause 7.6).
+    /// In the order in which they arrive (clause 7.6).
     ByArrival,
-    /// They send them (clause 13.12).
-    Told,
+    /// Each stream sends its number (clause 13.12).
+    Explicit,
 }
 
 /// A hello's test.
 pub(super) enum Owner {
-    /// It waits for this stream.
+    /// The test expects this stream.
     Expected { test: Cookie, options: StreamOptions, index: Option<u32> },
-    /// It has it already.
+    /// The test has this stream already.
     Known,
-    /// No test's.
+    /// The stream belongs to no test.
     Stray,
 }
 
@@ -158,7 +158,7 @@ impl Registry {
         cookie: Cookie,
         client: IpAddr,
         cost: Cost,
-        seat: Seat,
+        class: TestClass,
     ) -> Result<Ticket, Refusal> {
         let wake = Arc::new(EventFd::new().map_err(|_| Refusal::Descriptors)?);
         let client = client.to_canonical();
@@ -168,7 +168,7 @@ impl Registry {
             return Err(Refusal::Busy);
         }
         let number = tests.next;
-        tests.admission.enter(number, ClientPrefix::containing(client), cost, seat)?;
+        tests.admission.enter(number, ClientPrefix::containing(client), cost, class)?;
         tests.next += 1;
         let (arrivals, receiver) = channel();
         let entry =
@@ -451,7 +451,7 @@ impl Ticket {
     }
 
     fn open(&self, left: u32, kind: Kind, numbering: Numbering) {
-        let numbers = (numbering == Numbering::Told).then(|| vec![false; left as usize]);
+        let numbers = (numbering == Numbering::Explicit).then(|| vec![false; left as usize]);
         let opening = Opening { left, kind, numbers };
         if let Some(entry) = self.registry.lock().entries.get_mut(&self.cookie) {
             entry.opening = Some(opening);

@@ -11,7 +11,7 @@ use linux::poll::PollFd;
 use super::http::{Answer, Request};
 use super::pages::Pages;
 
-/// A connection that does not block.
+/// A connection of an HTTP client, on a socket that does not block.
 pub(super) struct Exchange {
     socket: TcpStream,
     state: State,

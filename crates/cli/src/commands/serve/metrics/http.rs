@@ -2,43 +2,43 @@
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
-/// A request.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) wants: Wants,
-    /// Without what follows a question mark.
+    /// Path without the query.
     pub(super) path: String,
     pub(super) form: Form,
 }
 
-/// How much of the answer.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
-    /// All of it.
+    /// `GET`: the whole answer.
     Page,
-    /// Its head only.
+    /// `HEAD`: the head of the answer only.
     Head,
-    /// Something other than to read.
+    /// Any other method.
     Else,
 }
 
-/// How metrics are to be written.
+/// Text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// OpenMetrics 1.0.
     OpenMetrics,
-    /// Prometheus' text, version 0.0.4.
+    /// Text format of Prometheus, version 0.0.4.
     Plain,
 }
 
-/// The bytes received so far.
+/// Result of parsing the received bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Not all of it.
+    /// The request is not complete.
     Incomplete,
-    /// Something that is no request of HTTP/1.
+    /// The bytes are not a request of HTTP/1.
     Invalid,
-    /// A request.
+    /// The request is complete.
     Request(Request),
 }
 
@@ -87,7 +87,7 @@ fn values<'h>(headers: &'h [Header<'_>], name: &'h str) -> impl Iterator<Item = 
     named.filter_map(|header| std::str::from_utf8(header.value).ok())
 }
 
-/// An answer, after which the connection ends.
+/// An HTTP response, after which the connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     status: &'static str,
@@ -97,33 +97,33 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// A page of that content type.
+    /// Response 200 with this content type.
     pub(super) const fn page(kind: &'static str, body: String) -> Self {
         Self { status: "200 OK", kind, more: "", body }
     }
 
-    /// There is no such page.
+    /// Response 404: the path does not exist.
     pub(super) fn not_found() -> Self {
         Self::refusal("404 Not Found", "", "see /\n")
     }
 
-    /// There is nothing to come for now.
+    /// Response 503 with the reason `why`.
     pub(super) fn unavailable(why: &str) -> Self {
         Self::refusal("503 Service Unavailable", "", why)
     }
 
-    /// There is nothing to do but to read.
+    /// Response 405: only `GET` and `HEAD` are supported.
     pub(super) fn not_allowed() -> Self {
         let more = "Allow: GET, HEAD\r\n";
         Self::refusal("405 Method Not Allowed", more, "GET and HEAD only\n")
     }
 
-    /// That was no request.
+    /// Response 400: the request is not valid.
     pub(super) fn bad_request() -> Self {
         Self::refusal("400 Bad Request", "", "not a request of HTTP/1.1\n")
     }
 
-    /// The request's head has more bytes than anybody needs.
+    /// Response 431: the head of the request is too long.
     pub(super) fn too_long() -> Self {
         Self::refusal("431 Request Header Fields Too Large", "", "8 KiB at most\n")
     }
@@ -132,12 +132,12 @@ impl Answer {
         Self { status, kind: TEXT, more, body: body.to_owned() }
     }
 
-    /// All of it, for the wire.
+    /// The whole response for the wire.
     pub(super) fn written(&self) -> Vec<u8> {
         [self.head().as_bytes(), self.body.as_bytes()].concat()
     }
 
-    /// Without the body.
+    /// The head of the response, without the body.
     pub(super) fn head(&self) -> String {
         let Self { status, kind, more, body } = self;
         let length = body.len();

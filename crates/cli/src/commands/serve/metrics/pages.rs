@@ -8,7 +8,7 @@ use super::exposition::Exposition;
 use super::http::{Answer, Asked, Form, Request, TEXT, Wants};
 use super::plain;
 
-/// Finds the answer to a request.
+/// The pages of the metrics server, and the answers to requests.
 pub(super) struct Pages {
     exposition: Exposition,
     counts: Arc<ServerMetrics>,

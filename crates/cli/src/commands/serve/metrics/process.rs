@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-/// As much of it as could be read.
+/// Resource use of this process, as far as it could be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) cpu: Duration,
-    /// Bytes.
+    /// Resident memory in bytes.
     pub(super) resident: Option<u64>,
     pub(super) threads: Option<u64>,
     pub(super) open_files: Option<u64>,
@@ -15,7 +15,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// How it is now.
+    /// Reads the current values.
     pub(super) fn now() -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();

@@ -18,7 +18,7 @@ pub(super) struct Gathering {
     under_way: u32,
     deadline: SetupDeadline,
     /// How many of them the client knows to have come.
-    told: u32,
+    reported: u32,
     /// Watches the sockets of UDP streams: a client may say hello again.
     hellos: Option<Epoll>,
 }
@@ -27,16 +27,16 @@ impl Gathering {
     pub(super) fn new(asked: &Parameters, under_way: u32) -> Self {
         let peer = asked.announcement.as_ref();
         let streams = asked.plan.streams_in_all();
-        let tells = peer.is_some_and(Announcement::knows_many_streams);
+        let is_numbered = peer.is_some_and(Announcement::knows_many_streams);
         Self {
-            numbering: if tells { Numbering::Told } else { Numbering::ByArrival },
+            numbering: if is_numbered { Numbering::Explicit } else { Numbering::ByArrival },
             under_way,
-            deadline: if tells {
+            deadline: if is_numbered {
                 SetupDeadline::in_rounds(streams, under_way)
             } else {
                 SetupDeadline::one_by_one(streams)
             },
-            told: 0,
+            reported: 0,
             hellos: None,
         }
     }
@@ -68,17 +68,17 @@ impl Gathering {
 
     /// To be said before the client may open its streams, to these extra ports too.
     pub(super) fn offer(&self, ports: Vec<u16>, machine: &mut Server) {
-        if self.numbering == Numbering::Told {
+        if self.numbering == Numbering::Explicit {
             machine.offer(self.under_way, ports);
         }
     }
 
     /// `count` streams have come: reports it to the client, but not each of them (clause 13.13).
-    pub(super) fn tell(&mut self, count: usize, machine: &mut Server) {
+    pub(super) fn report(&mut self, count: usize, machine: &mut Server) {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        if count >= self.told + (self.under_way / PARTS).max(1) {
-            self.told = count;
-            machine.tell_arrived(count);
+        if count >= self.reported + (self.under_way / PARTS).max(1) {
+            self.reported = count;
+            machine.report_arrived(count);
         }
     }
 

@@ -21,7 +21,7 @@ impl Conversation<'_> {
         if let Some(place) = self.ticket.place() {
             if waiting.is_news(place, now) {
                 let QueuePlace { ahead, running } = place;
-                self.control.machine.tell_place(Place { ahead, running });
+                self.control.machine.report_place(Place { ahead, running });
             }
             return;
         }

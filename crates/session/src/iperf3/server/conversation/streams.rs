@@ -63,10 +63,10 @@ impl Conversation<'_> {
             setup.gathering.watch_last(&setup.opened);
             let now = self.server.clock.now();
             setup.gathering.came(next + 1, now);
-            self.control.machine.stream_came(now);
+            self.control.machine.stream_accepted(now);
         }
         if let Stage::Opening(setup) = &mut self.stage {
-            setup.gathering.tell(setup.opened.len(), &mut self.control.machine);
+            setup.gathering.report(setup.opened.len(), &mut self.control.machine);
         }
         true
     }

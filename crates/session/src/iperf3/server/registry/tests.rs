@@ -27,7 +27,7 @@ fn address(last: u8) -> IpAddr {
 }
 
 fn enter(registry: &Arc<Registry>, number: u8, client: IpAddr) -> Ticket {
-    match registry.enter(cookie(number), client, COST, Seat::Own) {
+    match registry.enter(cookie(number), client, COST, TestClass::Regular) {
         Ok(ticket) => ticket,
         Err(why) => panic!("{why}"),
     }
@@ -80,7 +80,7 @@ fn a_stream_that_its_test_does_not_wait_for_is_sent_away() {
 fn each_number_is_taken_once() {
     let (registry, _) = registry(2);
     let ticket = enter(&registry, 1, address(1));
-    ticket.open_tcp(3, Numbering::Told);
+    ticket.open_tcp(3, Numbering::Explicit);
     assert!(registry.numbers(&cookie(1)));
     for (index, is_taken) in [(2, true), (2, false), (3, false), (0, true)] {
         let (socket, client) = connection();
@@ -96,7 +96,7 @@ fn a_hello_with_a_token_is_for_the_test_of_that_token_and_address() {
     let ticket = enter(&registry, 1, address(1));
     let token = HelloToken::from_random([1; 16]);
     let other = HelloToken::from_random([2; 16]);
-    ticket.open_udp(2, &StreamOptions::default(), Some(token), Numbering::Told);
+    ticket.open_udp(2, &StreamOptions::default(), Some(token), Numbering::Explicit);
     let owner = |last, hello| registry.owner(SocketAddr::new(address(last), 1000), hello);
     let expected = |owner| matches!(owner, Owner::Expected { index: Some(1), .. });
     assert!(expected(owner(1, Hello::Numbered(token, 1))));
@@ -144,7 +144,10 @@ fn the_peer_of_a_stream_is_known_and_forgotten_by_the_clock() {
 fn a_place_is_free_again_when_its_ticket_is_dropped() {
     let (registry, _) = registry(1);
     let (one, two) = (enter(&registry, 1, address(1)), enter(&registry, 2, address(2)));
-    assert!(registry.enter(cookie(1), address(3), COST, Seat::Own).is_err(), "the same cookie");
+    assert!(
+        registry.enter(cookie(1), address(3), COST, TestClass::Regular).is_err(),
+        "the same cookie"
+    );
     assert_eq!(one.place(), None);
     assert_eq!(two.place(), Some(QueuePlace { ahead: 1, running: 1 }));
     assert!(one.is_queued_for());
