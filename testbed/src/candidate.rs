@@ -7,7 +7,6 @@ use anyhow::{Result, ensure};
 use lab::Host;
 
 use crate::program::Installed;
-use crate::rounds::{Entry, Part};
 use crate::workload::{Test, Traffic, Workload};
 
 /// A program as a comparison runs it.
@@ -21,19 +20,27 @@ pub struct Candidate {
     pub program: Installed,
     /// What it is asked for beside the test.
     pub flags: String,
-    /// Where the engines come from that move its bytes.
-    pub engines: Engines,
     placement: Placement,
     wants: fn(&Workload) -> bool,
 }
 
-/// Where the engines of a program come from.
+/// What a program is here for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engines {
-    /// From the command line, or the program chooses for itself.
-    Given,
-    /// From a search before the rounds, so that what it takes is not counted.
-    Searched,
+pub enum Part {
+    /// The linerate that is judged.
+    Ours,
+    /// The same linerate, in another way.
+    Variant,
+    /// The installed iperf3.
+    Installed,
+    /// A further program.
+    Peer,
+    /// The installed iperf3 or a further program, asked for more than its task.
+    PeerVariant,
+    /// The plain loop.
+    Reference,
+    /// The plain loop that does the most.
+    Best,
 }
 
 /// On which CPUs client and server run.
@@ -49,8 +56,7 @@ impl Candidate {
     /// A program as it comes.
     pub fn new(program: Installed, part: Part) -> Self {
         let (name, flags) = (program.name.clone(), String::new());
-        let (engines, placement) = (Engines::Given, Placement::Free);
-        Self { name, part, program, flags, engines, placement, wants: |_| true }
+        Self { name, part, program, flags, placement: Placement::Free, wants: |_| true }
     }
 
     /// Asks a program what it is; it must take one of these workloads.
@@ -59,7 +65,7 @@ impl Candidate {
     /// It cannot be run, or does nothing of the kind.
     pub fn find(path: impl AsRef<Path>, part: Part, kinds: &[Workload]) -> Result<Self> {
         let program = Installed::find(&path)?;
-        let takes = kinds.iter().any(|workload| program.program.takes(workload));
+        let takes = kinds.iter().any(|workload| program.takes(workload));
         ensure!(takes, "{} does nothing of the kind", path.as_ref().display());
         Ok(Self::new(program, part))
     }
@@ -92,12 +98,6 @@ impl Candidate {
         Self { name: name.to_owned(), flags: flags.to_owned(), ..self }
     }
 
-    /// The same by the engines that `--fastest` of linerate finds.
-    #[must_use]
-    pub fn fastest(self) -> Self {
-        Self { engines: Engines::Searched, ..self.with(FASTEST) }
-    }
-
     /// The same with a CPU for the client and one for the server.
     #[must_use]
     pub fn pinned(self) -> Self {
@@ -112,12 +112,7 @@ impl Candidate {
 
     /// Whether it is worth a run with this workload.
     pub fn takes(&self, workload: &Workload) -> bool {
-        (self.wants)(workload) && self.program.program.takes(workload)
-    }
-
-    /// An entry without runs.
-    pub fn entry(&self) -> Entry {
-        Entry::new(&self.name, self.part)
+        (self.wants)(workload) && self.program.takes(workload)
     }
 
     /// A test with what this candidate is asked for beside it.
@@ -128,7 +123,7 @@ impl Candidate {
     /// Its server on a host.
     pub(crate) fn server(&self, host: &Host, test: &Test) -> Command {
         let mut command = self.placed(host, "1", self.program.server(Some(host), test));
-        let reports = self.program.program.reports_at_server();
+        let reports = self.program.program.reports_at_server;
         command.stdout(if reports { Stdio::piped() } else { Stdio::null() });
         if matches!(test.workload.traffic, Traffic::Exchange(_)) {
             command.stderr(Stdio::null());
@@ -153,4 +148,6 @@ impl Candidate {
     }
 }
 
-const FASTEST: &str = "--fastest";
+/// The flag by which linerate searches for its engines; a comparison lets it do so before the
+/// rounds, so that what the search takes is not counted.
+pub const FASTEST: &str = "--fastest";

@@ -8,7 +8,7 @@ use std::fmt;
 
 use anyhow::{Context, Result};
 
-use crate::candidate::{Candidate, Engines};
+use crate::candidate::{Candidate, FASTEST};
 use crate::congestion;
 use crate::figures::Figures;
 use crate::progress::Progress;
@@ -27,8 +27,23 @@ pub struct Comparison {
     pub congestion: Option<String>,
     /// The programs, in the order in which they take turns.
     pub candidates: Vec<Candidate>,
+    /// Runs a program once, on hosts that have had no other.
+    pub run: Run,
+    /// Counts the runs.
+    pub progress: fn(usize) -> Result<Progress>,
     /// Shows a row when it is complete.
     pub show: fn(&Row<Job>),
+}
+
+/// Runs a program once. The outer error ends the comparison, the inner one is the program's.
+pub type Run = fn(&Candidate, &Topology, &Test) -> Result<Result<Figures>>;
+
+/// A run that is seen from outside: what most comparisons have.
+///
+/// # Errors
+/// None that would end the comparison.
+pub fn seen(candidate: &Candidate, topology: &Topology, test: &Test) -> Result<Result<Figures>> {
+    Ok(run::run(candidate, topology, test).map(|(_, figures)| figures))
 }
 
 /// A workload and the path that it takes.
@@ -87,7 +102,6 @@ impl Comparison {
 
 impl Benchmark for Comparison {
     type Job = Job;
-    type Candidate = Candidate;
 
     fn rounds(&self, _job: &Job) -> u32 {
         self.rounds
@@ -95,10 +109,6 @@ impl Benchmark for Comparison {
 
     fn candidates(&self, job: &Job) -> Vec<Candidate> {
         self.candidates.iter().filter(|one| one.takes(&job.workload)).cloned().collect()
-    }
-
-    fn entry(&self, candidate: &Candidate) -> Entry {
-        candidate.entry()
     }
 
     /// Lets a program search for its engines, once for all rounds.
@@ -109,7 +119,7 @@ impl Benchmark for Comparison {
         entry: &mut Entry,
         progress: &Progress,
     ) -> Result<()> {
-        if candidate.engines == Engines::Given {
+        if candidate.flags != FASTEST {
             return Ok(());
         }
         progress.note(format!("{job}: {} searches", candidate.name));
@@ -123,11 +133,13 @@ impl Benchmark for Comparison {
         Ok(())
     }
 
-    /// The outer error is of the hosts, the inner one of the program.
     fn run(&self, candidate: &Candidate, job: &Job) -> Result<Result<Figures>> {
         let topology = Topology::create(job.path)?;
-        let test = self.test(&topology, job, self.seconds);
-        Ok(run::run(candidate, &topology, &test).map(|(_, figures)| figures))
+        (self.run)(candidate, &topology, &self.test(&topology, job, self.seconds))
+    }
+
+    fn progress(&self, runs: usize) -> Result<Progress> {
+        (self.progress)(runs)
     }
 
     fn show(&self, row: &Row<Job>) {

@@ -7,44 +7,24 @@ use anyhow::Result;
 
 use crate::topology::{Path, Topology};
 
-/// Kernel, CPU and links.
-#[derive(Clone, Debug)]
-pub struct Environment {
-    kernel: String,
-    cpu: String,
-    cpus: usize,
-    mtus: Vec<(Path, Option<u32>)>,
-}
-
-impl Environment {
-    /// Reads those of this machine and of topologies with these paths.
-    ///
-    /// # Errors
-    /// No hosts can be made.
-    pub fn read(paths: &[Path]) -> Result<Self> {
-        let text = |path| fs::read_to_string(path).unwrap_or_default();
-        let mtu = |path: &Path| Ok((*path, Topology::create(*path)?.mtu()));
-        Ok(Self {
-            kernel: text("/proc/sys/kernel/osrelease").trim().to_owned(),
-            cpu: model(&text("/proc/cpuinfo")).unwrap_or("unknown").to_owned(),
-            cpus: thread::available_parallelism().map_or(1, usize::from),
-            mtus: paths.iter().map(mtu).collect::<Result<_>>()?,
-        })
-    }
-
-    /// Each of them as a line of a list.
-    pub fn lines(&self) -> Vec<String> {
-        let mtu = |(path, mtu): &(Path, Option<u32>)| match mtu {
-            Some(mtu) => format!("{path} {mtu}"),
-            None => format!("{path} unknown"),
-        };
-        let mtus: Vec<String> = self.mtus.iter().map(mtu).collect();
-        vec![
-            format!("Linux {}", self.kernel),
-            format!("CPU: {}, {} in use", self.cpu, self.cpus),
-            format!("MTU: {}", mtus.join(", ")),
-        ]
-    }
+/// Those of this machine and of topologies with these paths, each as a line of a list.
+///
+/// # Errors
+/// No hosts can be made.
+pub fn lines(paths: &[Path]) -> Result<[String; 3]> {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let mtu = |path: &Path| {
+        let mtu = Topology::create(*path)?.mtu();
+        Ok(format!("{path} {}", mtu.map_or_else(|| "unknown".to_owned(), |mtu| mtu.to_string())))
+    };
+    let mtus: Vec<String> = paths.iter().map(mtu).collect::<Result<_>>()?;
+    let cpuinfo = text("/proc/cpuinfo");
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    Ok([
+        format!("Linux {}", text("/proc/sys/kernel/osrelease").trim()),
+        format!("CPU: {}, {cpus} in use", model(&cpuinfo).unwrap_or("unknown")),
+        format!("MTU: {}", mtus.join(", ")),
+    ])
 }
 
 /// The first CPU's, where the architecture has a name for it (proc_cpuinfo(5)).
@@ -62,14 +42,5 @@ mod tests {
         let text = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: Some CPU 9\n\nmodel name\t: x\n";
         assert_eq!(model(text), Some("Some CPU 9"));
         assert_eq!(model("processor\t: 0\n"), None);
-    }
-
-    #[test]
-    fn a_link_that_hides_its_mtu_is_unknown() {
-        let mtus = vec![(Path::Loopback, Some(65_536)), (Path::Veth, None)];
-        let environment =
-            Environment { kernel: "6.1".to_owned(), cpu: "x".to_owned(), cpus: 2, mtus };
-        let expected = ["Linux 6.1", "CPU: x, 2 in use", "MTU: lo 65536, veth unknown"];
-        assert_eq!(environment.lines(), expected);
     }
 }

@@ -8,6 +8,7 @@
 //! | start a program, capture what it prints, wait for a line, signal it, read what it took | [`process::Running`], [`process::finish`] |
 //! | read CPU time, memory, threads of any process | [`usage::Usage`] |
 //! | find a free port, wait until a server listens | [`port`] |
+//! | see sockets with their addresses and states | [`sockets`] |
 //! | say what a test is, in words that every program has | [`workload::Test`], [`workload::Workload`] |
 //! | call linerate, iperf3 and other programs for a test, and read what they report | [`program::Installed`], [`program::Program`] |
 //! | make hosts for a run, with a cable, a router or a relay between them | [`topology::Topology`] |
@@ -72,6 +73,7 @@ pub mod progress;
 pub mod promise;
 pub mod rounds;
 pub mod run;
+pub mod sockets;
 pub mod spread;
 pub mod table;
 pub mod topology;

@@ -4,6 +4,8 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
+use crate::usage::of_ticks;
+
 /// CPU time of all CPUs since the start, in ticks (`/proc/stat`, proc_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -24,9 +26,9 @@ impl Machine {
     /// The share of all CPU time since an earlier reading that went to other programs than those
     /// that took `own` seconds, in percent.
     pub fn others_since(self, earlier: Self, own: f64) -> f64 {
-        let busy = (self.busy - earlier.busy) as f64;
-        let all = (self.all - earlier.all).max(1) as f64;
-        (busy - own * TICKS_PER_SECOND).max(0.0) / all * 100.0
+        let busy = of_ticks(self.busy - earlier.busy).as_secs_f64();
+        let all = of_ticks((self.all - earlier.all).max(1)).as_secs_f64();
+        (busy - own).max(0.0) / all * 100.0
     }
 
     /// The first line: user, nice, system, idle, iowait, irq, softirq, steal.
@@ -38,9 +40,6 @@ impl Machine {
         Some(Self { busy, all: busy + idle + waiting })
     }
 }
-
-/// `USER_HZ` is 100 (include/asm-generic/param.h).
-const TICKS_PER_SECOND: f64 = 100.0;
 
 #[cfg(test)]
 mod tests {

@@ -29,11 +29,6 @@ impl Table {
     pub fn push<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
-
-    /// Whether it has no rows.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
 }
 
 impl fmt::Display for Table {
@@ -58,7 +53,6 @@ mod tests {
     #[test]
     fn a_table_has_a_head_and_lines() {
         let mut table = Table::new([("program", Align::Left), ("Gbit/s", Align::Right)]);
-        assert!(table.is_empty());
         table.push(["linerate", "9.40"]);
         table.push(["not run: no"]);
         let lines = "| program | Gbit/s |\n|---|--:|\n| linerate | 9.40 |\n| not run: no |\n";

@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use measurement::RuleId;
 
+use crate::usage::{Stat, of_ticks};
+
 /// What all processes and all CPUs had done at one instant.
 pub struct Reading {
     at: Instant,
-    /// Ticks that others ran.
-    others: u64,
-    /// Ticks that were stolen, by CPU.
-    stolen: Vec<u64>,
+    /// What others ran.
+    others: Duration,
+    /// What was stolen, by CPU.
+    stolen: Vec<Duration>,
 }
 
 /// What other programs did between two readings.
@@ -38,14 +40,14 @@ impl Reading {
         let cpus = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
         // Field 8 after the name (proc_stat(5)).
         let steal = |line: &str| line.split_whitespace().nth(8)?.parse().ok();
-        let stolen = cpus.map(|line| steal(line).unwrap_or(0)).collect();
+        let stolen = cpus.map(|line| of_ticks(steal(line).unwrap_or(0))).collect();
         Ok(Self { at: Instant::now(), others: ran_by_others()?, stolen })
     }
 
     /// What others did since an earlier reading.
     pub fn noise_since(&self, before: &Self) -> Noise {
-        let ticks = self.at.duration_since(before.at).as_secs_f64() * TICKS_PER_SECOND;
-        let share = |now: u64, then: u64| now.saturating_sub(then) as f64 / ticks.max(1.0);
+        let span = self.at.duration_since(before.at).max(of_ticks(1));
+        let share = |now: Duration, then| now.saturating_sub(then).div_duration_f64(span);
         let stolen = self.stolen.iter().zip(&before.stolen).map(|(now, then)| share(*now, *then));
         Noise { others: share(self.others, before.others), stolen: stolen.fold(0.0, f64::max) }
     }
@@ -100,60 +102,31 @@ pub fn wait() -> Result<()> {
     }
 }
 
-/// Ticks of all processes but this one and its children, with what they waited for: so what
-/// one that ended ran is its parent's.
-fn ran_by_others() -> Result<u64> {
+/// What all processes ran but this one and its children, with what they waited for: so what one
+/// that ended ran is its parent's.
+fn ran_by_others() -> Result<Duration> {
     let own = std::process::id();
-    let mut sum = 0;
+    let mut sum = Duration::ZERO;
     for entry in fs::read_dir("/proc").context("cannot read /proc")?.flatten() {
         // What has ended meanwhile is counted with its parent.
         let Ok(text) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        let Some(process) = Process::parse(&text) else { continue };
-        if process.id != own && process.parent != own {
-            sum += process.ticks;
+        let Some(stat) = Stat::parse(&text) else { continue };
+        if stat.id != own && stat.parent != own {
+            sum += stat.own + stat.children;
         }
     }
     Ok(sum)
-}
-
-/// What `/proc/<pid>/stat` says (proc_pid_stat(5)).
-struct Process {
-    id: u32,
-    parent: u32,
-    ticks: u64,
-}
-
-impl Process {
-    fn parse(text: &str) -> Option<Self> {
-        let id = text.split(' ').next()?.parse().ok()?;
-        // The name may have spaces and parentheses.
-        let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();
-        let parent = fields.get(1)?.parse().ok()?;
-        // utime, stime, cutime and cstime are fields 14 to 17; the first one here is 3.
-        let ticks = fields.get(11..15)?.iter().map(|one| one.parse::<u64>().unwrap_or(0)).sum();
-        Some(Self { id, parent, ticks })
-    }
 }
 
 /// The threshold of `other-processes`, of one CPU.
 const MUCH_BY_OTHERS: f64 = 0.05;
 /// The threshold of `cpu-steal`.
 const MUCH_STOLEN: f64 = 0.01;
-/// `USER_HZ`, which is 100 on all architectures of today.
-const TICKS_PER_SECOND: f64 = 100.0;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_is_read_whatever_its_name() {
-        let text = "77 (a) b (c) S 5 77 77 0 -1 4194560 900 800 0 0 10 20 30 40 20 0 1 0";
-        let process = Process::parse(text).expect("a process");
-        assert_eq!((process.id, process.parent, process.ticks), (77, 5, 100));
-        assert!(Process::parse("77 (a").is_none());
-    }
 
     #[test]
     fn a_witness_confirms_only_what_it_saw() {

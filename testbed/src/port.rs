@@ -1,6 +1,5 @@
 //! Ports: free ones, and waiting until a server listens.
 
-use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use std::thread;
@@ -10,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use lab::Host;
 
 use crate::process::Running;
+use crate::sockets;
 
 /// A port that is free for TCP and UDP on all addresses of this host now, below those that the
 /// kernel chooses for others. Two calls of one process give two ports.
@@ -26,9 +26,8 @@ pub fn free() -> Result<u16> {
 /// Without binding it: a child that another thread forks meanwhile would hold the socket until
 /// its exec.
 fn is_free(port: u16) -> bool {
-    let is_at_it =
-        |line: &str| line.split_whitespace().nth(1).is_some_and(|local| is_at(local, port));
-    !socket_tables(&["tcp", "tcp6", "udp", "udp6"]).lines().any(is_at_it)
+    let sockets = sockets::of_thread(&["tcp", "tcp6", "udp", "udp6"]);
+    sockets.iter().all(|socket| socket.local.port() != port)
 }
 
 /// Waits until a server listens on a TCP port of `host`, or of this host, without connecting.
@@ -76,33 +75,14 @@ fn connect(address: SocketAddr) -> Result<()> {
 
 /// Whether a program of the host listens on a port.
 fn listens(host: Option<&Host>, port: u16) -> Result<bool> {
-    let read = || socket_tables(&["tcp", "tcp6"]);
-    let tables = match host {
+    let read = || sockets::of_thread(&["tcp", "tcp6"]);
+    let sockets = match host {
         Some(host) => host.run(read)?,
         None => read(),
     };
-    Ok(tables.lines().any(|line| is_listener(line, port)))
+    Ok(sockets.iter().any(|socket| socket.listens() && socket.local.port() == port))
 }
 
-fn is_listener(line: &str, port: u16) -> bool {
-    let mut fields = line.split_whitespace().skip(1);
-    is_at(fields.next().unwrap_or_default(), port) && fields.nth(1) == Some(LISTEN)
-}
-
-/// Whether a local address of a socket table has a port.
-fn is_at(local_address: &str, port: u16) -> bool {
-    local_address.ends_with(&format!(":{port:04X}"))
-}
-
-/// The sockets of this thread's network namespace, a line each (proc_pid_net(5)). A table that
-/// the kernel does not have holds none.
-fn socket_tables(names: &[&str]) -> String {
-    let read = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
-    names.iter().map(|name| read(name).unwrap_or_default()).collect()
-}
-
-/// `TCP_LISTEN` of include/net/tcp_states.h.
-const LISTEN: &str = "0A";
 const POLL_INTERVAL: Duration = Duration::from_millis(3);
 /// Longer than any server takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -113,14 +93,6 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-
-    #[test]
-    fn a_listener_is_told_from_a_connection() {
-        let line = "   0: 00000000:1451 00000000:0000 0A 00000000:00000000 00:00000000";
-        assert!(is_listener(line, 5201));
-        assert!(!is_listener(&line.replace("0A", "01"), 5201));
-        assert!(!is_listener(&line.replace("1451", "1452"), 5201));
-    }
 
     #[test]
     fn free_ports_differ_and_are_free() {

@@ -231,6 +231,12 @@ impl Ended {
         matches!(self.how, HowEnded::Code(0 | 3))
     }
 
+    /// The last line that it printed, of standard error if there is one.
+    pub fn last_line(&self) -> &str {
+        let mut lines = self.stdout.lines().chain(self.stderr.lines());
+        lines.rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
+    }
+
     /// Its standard error as one line.
     pub fn complaint(&self) -> String {
         let lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());

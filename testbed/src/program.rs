@@ -7,12 +7,12 @@ use std::process::{self, Command};
 use std::str::FromStr;
 use std::{env, fs};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use lab::Host;
 use serde_json::Value;
 
-use crate::figures::Figures;
-use crate::workload::{Exchange, Test, Traffic, Workload};
+use crate::figures::{Figures, Metric};
+use crate::workload::{Test, Workload};
 
 mod iperf2;
 mod iperf3;
@@ -22,59 +22,70 @@ mod netperf;
 mod plain;
 mod sockperf;
 
-pub use iperf2::Iperf2;
-pub use iperf3::Iperf3;
-pub use linerate::Linerate;
-pub use neper::Neper;
-pub use netperf::Netperf;
-pub use plain::Plain;
-pub use sockperf::Sockperf;
+pub use iperf3::IPERF3;
+pub use linerate::LINERATE;
+pub use plain::PLAIN;
 
 /// A kind of program.
-pub trait Program: Sync {
+pub struct Program {
     /// Its name where no version stands, e.g. `iperf3`.
-    fn kind(&self) -> &'static str;
-
+    kind: &'static str,
     /// Whether a program that describes itself so is of this kind.
-    fn recognizes(&self, description: &Description) -> bool;
-
-    /// Its name and version, e.g. `iperf 3.12`.
-    ///
-    /// # Errors
-    /// It has to be asked and does not answer.
-    fn name(&self, description: &Description) -> Result<String> {
-        Ok(description.version.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
-    }
-
+    recognizes: fn(&Description) -> bool,
+    /// Its name and version, e.g. `iperf 3.12`; an error: it had to be asked and did not answer.
+    name: fn(&Description) -> Result<String>,
     /// Whether a run with this workload is possible, and worth it.
-    fn takes(&self, workload: &Workload) -> bool;
-
+    takes: fn(&Description, &Workload) -> bool,
     /// Further flags, each a way to do such a workload at less expense.
-    fn ways(&self, _workload: &Workload) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// The server's program, if it is another one than the client's.
-    fn server_program(&self) -> Option<&'static str> {
-        None
-    }
-
+    ways: fn(&Workload) -> &'static [&'static str],
+    /// The server's file, if it is another one than the client's.
+    server_file: Option<&'static str>,
     /// Arguments of a server, separated by blanks.
-    fn server(&self, test: &Test) -> String;
-
+    server: fn(&Test) -> String,
     /// Arguments of its client, separated by blanks.
-    fn client(&self, test: &Test) -> String;
-
+    client: fn(&Test) -> String,
     /// Whether it is the server alone that prints what it received.
-    fn reports_at_server(&self) -> bool {
-        false
+    pub reports_at_server: bool,
+    /// Reads what both ends printed.
+    read: fn(&Test, &Printed) -> Result<Report>,
+}
+
+/// All kinds that are found by asking; the first that recognizes a program has it.
+pub const PROGRAMS: [&Program; 6] =
+    [&LINERATE, &IPERF3, &iperf2::IPERF2, &sockperf::SOCKPERF, &netperf::NETPERF, &neper::NEPER];
+
+impl Program {
+    /// What holds where a program does not say otherwise.
+    const USUAL: Self = Self {
+        kind: "",
+        recognizes: |_| false,
+        name: |description| Ok(words(&description.version, 2)),
+        takes: |_, _| true,
+        ways: |_| &[],
+        server_file: None,
+        server: |_| String::new(),
+        client: |_| String::new(),
+        reports_at_server: false,
+        read: |_, _| bail!("nobody knows what it prints"),
+    };
+
+    /// Arguments of a server, with single blanks between them.
+    pub fn server(&self, test: &Test) -> String {
+        words(&(self.server)(test), usize::MAX)
+    }
+
+    /// Arguments of its client, with single blanks between them.
+    pub fn client(&self, test: &Test) -> String {
+        words(&(self.client)(test), usize::MAX)
     }
 
     /// Reads what both ends printed.
     ///
     /// # Errors
     /// They report an error, or not what a test ends with.
-    fn read(&self, test: &Test, printed: &Printed) -> Result<Report>;
+    pub fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
+        (self.read)(test, printed)
+    }
 }
 
 /// What a program says of itself when it is asked.
@@ -110,13 +121,25 @@ pub struct Report {
     pub engines: Option<String>,
 }
 
+impl Report {
+    /// So many exchanges and so many a second; of the seconds that each took the mean, and what
+    /// half and what 99 of 100 took at most.
+    fn of_exchanges(count: f64, rate: f64, [mean, p50, p99]: [Option<f64>; 3]) -> Self {
+        let mut figures = Figures::default();
+        figures.push(Metric::Mean, mean);
+        figures.push(Metric::P50, p50);
+        figures.push(Metric::P99, p99);
+        Self { count, rate, figures, engines: None }
+    }
+}
+
 /// A program at a path, which was asked for its name.
 #[derive(Clone)]
 pub struct Installed {
     /// Its name and version.
     pub name: String,
     /// Its kind.
-    pub program: &'static dyn Program,
+    pub program: &'static Program,
     /// What it says of itself.
     pub description: Description,
 }
@@ -128,16 +151,21 @@ impl Installed {
     /// It cannot be run.
     pub fn find(path: impl AsRef<Path>) -> Result<Self> {
         let description = Description::ask(path.as_ref())?;
-        let known = PROGRAMS.iter().find(|program| program.recognizes(&description));
+        let known = PROGRAMS.iter().find(|program| (program.recognizes)(&description));
         // riperf3 and others take iperf3's options and print its JSON.
-        let program = known.copied().unwrap_or(&Iperf3);
-        Ok(Self { name: program.name(&description)?, program, description })
+        let program = known.copied().unwrap_or(&IPERF3);
+        Ok(Self { name: (program.name)(&description)?, program, description })
     }
 
     /// A program that needs not be asked.
-    pub fn known(program: &'static dyn Program, path: PathBuf) -> Self {
+    pub fn known(program: &'static Program, path: PathBuf) -> Self {
         let description = Description { path, ..Description::default() };
-        Self { name: program.kind().to_owned(), program, description }
+        Self { name: program.kind.to_owned(), program, description }
+    }
+
+    /// Whether a run with this workload is possible, and worth it.
+    pub fn takes(&self, workload: &Workload) -> bool {
+        (self.program.takes)(&self.description, workload)
     }
 
     /// The ways to do a workload at less expense whose options are in its help.
@@ -146,18 +174,15 @@ impl Installed {
             let mut options = way.split_whitespace().filter(|word| word.starts_with('-'));
             options.all(|option| self.description.has_option(option))
         };
-        self.program.ways(workload).iter().filter(is_known).copied().collect()
+        (self.program.ways)(workload).iter().filter(is_known).copied().collect()
     }
 
     /// A server, on a host or on this one.
     pub fn server(&self, host: Option<&Host>, test: &Test) -> Command {
         let path = &self.description.path;
-        let path = match self.program.server_program() {
-            // Beside the client, or wherever the search path has both.
-            Some(name) => path.with_file_name(name),
-            None => path.clone(),
-        };
-        command(host, &path, &self.program.server(test))
+        // Beside the client, or wherever the search path has both.
+        let other = self.program.server_file.map(|name| path.with_file_name(name));
+        command(host, other.as_ref().unwrap_or(path), &self.program.server(test))
     }
 
     /// A client, on a host or on this one.
@@ -215,9 +240,9 @@ fn document(printed: &Printed) -> Result<Value> {
     serde_json::from_str(&printed.client).ok().context("it printed no JSON")
 }
 
-/// Arguments with single blanks between them.
-fn words(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The first so many words of a line, with single blanks between them.
+fn words(line: &str, most: usize) -> String {
+    line.split_whitespace().take(most).collect::<Vec<_>>().join(" ")
 }
 
 /// An option with its value, or nothing.
@@ -232,25 +257,11 @@ fn pair<T: FromStr>(printed: &str, key: &str) -> Option<T> {
 }
 
 /// The name of the file, and the word behind `version`.
-fn file_and_version(description: &Description, version: &str) -> String {
-    let mut words = version.split_whitespace().skip_while(|word| *word != "version");
+fn file_and_version(description: &Description) -> String {
+    let mut words = description.version.split_whitespace().skip_while(|word| *word != "version");
     let version = words.nth(1).unwrap_or_default();
     format!("{} {version}", description.file()).trim_end().to_owned()
 }
-
-/// All kinds that are found by asking; the first that recognizes a program has it.
-pub const PROGRAMS: [&dyn Program; 10] = [
-    &Linerate,
-    &Iperf3,
-    &Iperf2,
-    &Sockperf,
-    &Netperf,
-    &Neper(Traffic::Tcp),
-    &Neper(Traffic::Udp),
-    &Neper(Traffic::Exchange(Exchange::Tcp)),
-    &Neper(Traffic::Exchange(Exchange::Udp)),
-    &Neper(Traffic::Exchange(Exchange::Connect)),
-];
 
 #[cfg(test)]
 fn test(workload: Workload) -> Test {
@@ -258,86 +269,76 @@ fn test(workload: Workload) -> Test {
     Test { congestion: Some("cubic".to_owned()), ..test }
 }
 
+/// What a client printed, read as of such a test.
+#[cfg(test)]
+fn read(program: &Program, workload: Workload, client: &impl ToString) -> Result<Report> {
+    let printed = Printed { client: client.to_string(), ..Printed::default() };
+    program.read(&test(workload), &printed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Exchange;
 
-    fn described(file: &str, version: &str, help: &str) -> Description {
+    fn installed(file: &str, version: &str, help: &str) -> Installed {
         let (version, help) = (version.to_owned(), help.to_owned());
-        Description { path: file.into(), version, help }
-    }
-
-    fn kind(file: &str, version: &str, help: &str) -> Option<&'static str> {
-        let description = described(file, version, help);
-        let known = PROGRAMS.iter().find(|program| program.recognizes(&description));
-        known.map(|program| program.kind())
+        let description = Description { path: file.into(), version, help };
+        let known = PROGRAMS.iter().find(|program| (program.recognizes)(&description));
+        let program = known.copied().unwrap_or(&PLAIN);
+        let name = (program.name)(&description).expect("it is not asked");
+        Installed { name, program, description }
     }
 
     #[test]
-    fn programs_are_recognized_by_what_they_say() {
-        assert_eq!(kind("linerate", "linerate 0.1.0\n", ""), Some("linerate"));
-        assert_eq!(kind("iperf3", "iperf 3.12 (cJSON 1.7.15)\n", ""), Some("iperf3"));
-        assert_eq!(kind("iperf", "iperf version 2.1.8 (12 August 2022)\n", ""), Some("iperf"));
-        assert_eq!(kind("sockperf", "sockperf, version 3.7-no.git\n", ""), Some("sockperf"));
-        // It has no kind of its own and is called as iperf3 is.
-        assert_eq!(kind("riperf3", "riperf3 0.9.0\n", "--zerocopy"), None);
+    fn programs_are_recognized_and_named_by_what_they_say() {
+        for (file, version, kind, name) in [
+            ("linerate", "linerate 0.1.0\n", "linerate", "linerate 0.1.0"),
+            ("iperf3", "iperf 3.12 (cJSON 1.7.15)\n", "iperf3", "iperf 3.12"),
+            ("iperf", "iperf version 2.1.8 (12 August 2022)\n", "iperf", "iperf 2.1.8"),
+            ("sockperf", "sockperf, version 3.7-no.git\n", "sockperf", "sockperf 3.7-no.git"),
+            // It has no kind of its own and is called as iperf3 is.
+            ("riperf3", "riperf3 0.9.0\n", PLAIN.kind, "riperf3 0.9.0"),
+        ] {
+            let installed = installed(file, version, "--zerocopy");
+            assert_eq!((installed.program.kind, installed.name.as_str()), (kind, name));
+        }
     }
 
     #[test]
     fn programs_of_neper_differ_in_options_and_names() {
-        let recognized = |file: &str, help: &str| {
-            let description = described(file, "1.1.0\n", help);
-            let program = PROGRAMS.iter().find(|program| program.recognizes(&description));
-            program.map(|program| (program.kind(), program.takes(&Workload::tcp(1))))
-        };
         let options = "--control-port --num-flows";
-        assert_eq!(recognized("udp_stream", options), Some(("neper", false)));
         let tcp = format!("{options} --congestion-control");
-        assert_eq!(recognized("tcp_stream", &tcp), Some(("neper", true)));
-        let takes = |file: &str, exchange| {
-            let description = described(file, "1.1.0\n", &format!("{tcp} --request-size"));
-            let program = PROGRAMS.iter().find(|program| program.recognizes(&description));
-            program.is_some_and(|program| program.takes(&Workload::exchange(exchange, 64)))
-        };
-        assert!(takes("udp_rr", Exchange::Udp) && !takes("udp_rr", Exchange::Tcp));
-        assert!(takes("tcp_crr", Exchange::Connect) && takes("tcp_rr", Exchange::Tcp));
-    }
-
-    #[test]
-    fn a_name_has_the_version() {
-        let name = |program: &dyn Program, file: &str, version: &str| {
-            program.name(&described(file, version, "")).expect("it is not asked")
-        };
-        assert_eq!(name(&Iperf2, "iperf", "iperf version 2.1.8 (x)\n"), "iperf 2.1.8");
-        let version = "sockperf, version 3.7-no.git\n";
-        assert_eq!(name(&Sockperf, "sockperf", version), "sockperf 3.7-no.git");
-        let neper = Neper(Traffic::Tcp);
-        assert_eq!(name(&neper, "tcp_stream", "1.1.0\n"), "neper tcp_stream 1.1.0");
-        assert_eq!(name(&Iperf3, "iperf3", "iperf 3.12 (cJSON 1.7.15)\n"), "iperf 3.12");
+        let exchanges = format!("{tcp} --request-size");
+        let workloads = [Exchange::Tcp, Exchange::Udp, Exchange::Connect]
+            .map(|one| Workload::exchange(one, 64));
+        let [request, datagram, connect] = workloads;
+        let (stream, datagrams) = (Workload::tcp(1), Workload::datagrams(64));
+        let all = [stream, datagrams, request, datagram, connect];
+        for (file, help, its_own) in [
+            ("tcp_stream", tcp.as_str(), stream),
+            ("udp_stream", options, datagrams),
+            ("tcp_rr", &exchanges, request),
+            ("udp_rr", &exchanges, datagram),
+            ("tcp_crr", &exchanges, connect),
+        ] {
+            let neper = installed(file, "1.1.0\n", help);
+            assert_eq!(neper.name, format!("neper {file} 1.1.0"));
+            let taken: Vec<_> = all.into_iter().filter(|workload| neper.takes(workload)).collect();
+            assert_eq!(taken, [its_own], "{file}");
+        }
     }
 
     #[test]
     fn a_way_is_taken_if_the_program_knows_it() {
-        let installed = |program: &'static dyn Program, help: &str| Installed {
-            name: String::new(),
-            program,
-            description: described("x", "", help),
-        };
         let (tcp, udp) = (Workload::tcp(1), Workload::datagrams(64));
-        let old = installed(&Iperf3, "  -Z, --zerocopy  use a zero copy method\n");
-        let new = installed(&Iperf3, "  -Z, --zerocopy\n  --skip-rx-copy\n  --gsro\n");
-        assert_eq!(old.ways(&tcp), ["-Z"]);
+        let iperf3 = |help| installed("iperf3", "iperf 3.12", help);
+        let old = iperf3("  -Z, --zerocopy  use a zero copy method\n");
+        let new = iperf3("  -Z, --zerocopy\n  --skip-rx-copy   ignore\n  --gsro\n");
+        assert_eq!((old.ways(&tcp), old.ways(&udp)), (vec!["-Z"], vec![]));
         assert_eq!(new.ways(&tcp), ["-Z", "-Z --skip-rx-copy"]);
-        assert_eq!((old.ways(&udp).len(), new.ways(&udp)), (0, vec!["--gsro"]));
-        assert!(installed(&Iperf2, "  -Z, --tcp-congestion <algo>\n").ways(&tcp).is_empty());
-    }
-
-    #[test]
-    fn options_are_whole_words() {
-        let help = "  --skip-rx-copy            ignore\n  -Z, --zerocopy\n";
-        let description = described("x", "", help);
-        assert!(description.has_option("--skip-rx-copy") && description.has_option("-Z"));
-        assert!(!description.has_option("--skip-rx") && !description.has_option("--gsro"));
+        assert_eq!(new.ways(&udp), ["--gsro"]);
+        assert_eq!(iperf3("-Z --skip-rx-copying").ways(&tcp), ["-Z"]);
     }
 
     #[test]

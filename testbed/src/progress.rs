@@ -19,15 +19,6 @@ pub struct Progress {
     all: usize,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// As it should.
-    ByItself,
-    /// The user has seen enough: its figures, if it has any, are of a part.
-    Interrupted,
-}
-
 impl Progress {
     /// Counts up to so many runs. To be called before the first thread starts: Ctrl-C no longer ends
     /// this process, and is looked for between two runs.
@@ -56,10 +47,9 @@ impl Progress {
     }
 
     /// Counts a run that has ended.
-    pub fn end(&self) -> Ended {
+    pub fn end(&self) {
         output::transient("");
         self.done.set(self.done.get() + 1);
-        if self.is_stopped() { Ended::Interrupted } else { Ended::ByItself }
     }
 
     /// Whether the user has interrupted.

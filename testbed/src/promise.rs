@@ -2,32 +2,27 @@
 
 use std::fmt;
 
-use anyhow::{Result, ensure};
-
-use crate::output::say;
+use crate::candidate::Part;
+use crate::figures::Metric;
 use crate::rounds::Row;
 
 /// A promise about the rows of a benchmark.
 pub struct Promise<J> {
-    /// What is promised, with its limit.
-    pub text: &'static str,
-    /// The jobs that it is about.
-    pub applies: fn(&J) -> bool,
-    /// The number; none: it was not measured.
-    pub value: fn(&Row<J>) -> Option<f64>,
-    /// What the number is allowed to be.
-    pub limit: Limit,
+    text: &'static str,
+    applies: fn(&J) -> bool,
+    value: Value<J>,
 }
 
-/// Checks each row against the promises that are about it; `name` stands before each text.
-pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Outcome> {
-    let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
-    let pairs = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
-    let outcomes = pairs.map(|(row, promise)| {
-        let text = format!("{}{}", name(&row.job), promise.text);
-        Outcome::new(text, (promise.value)(row), promise.limit)
-    });
-    outcomes.collect()
+/// The number that a promise is about.
+pub enum Value<J> {
+    /// The median of the ratios of one program to another.
+    Ratio(Part, Part, Metric),
+    /// Our median, times the scale.
+    Median(Metric, f64),
+    /// The largest that any of our rounds has, whichever its sign.
+    Most(Metric),
+    /// Another one; none: it was not measured.
+    Other(fn(&Row<J>) -> Option<f64>),
 }
 
 /// What a number is allowed to be.
@@ -52,13 +47,32 @@ pub struct Outcome {
     kept: bool,
 }
 
-/// What a missed promise means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strictness {
-    /// It is shown.
-    Show,
-    /// It is an error.
-    Fail,
+impl<J> Promise<J> {
+    /// A promise about the jobs that it applies to; its [limit](Limit::of_text) is in the text.
+    pub const fn new(text: &'static str, applies: fn(&J) -> bool, value: Value<J>) -> Self {
+        Self { text, applies, value }
+    }
+}
+
+/// Checks each row against the promises that are about it; `name` stands before each text.
+pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Outcome> {
+    let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
+    let pairs = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
+    let outcomes = pairs.map(|(row, promise)| {
+        Outcome::new(format!("{}{}", name(&row.job), promise.text), promise.value.of(row))
+    });
+    outcomes.collect()
+}
+
+impl<J> Value<J> {
+    fn of(&self, row: &Row<J>) -> Option<f64> {
+        match *self {
+            Self::Ratio(one, other, metric) => row.ratio(one, other, metric),
+            Self::Median(metric, scale) => Some(row.entry(Part::Ours)?.median(metric)? * scale),
+            Self::Most(metric) => row.entry(Part::Ours)?.most(metric),
+            Self::Other(value) => value(row),
+        }
+    }
 }
 
 impl Limit {
@@ -71,25 +85,35 @@ impl Limit {
             Self::None => true,
         }
     }
+
+    /// The number of a text behind its last `>=`, `<=`, `=` or `within`.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.windows(2).rev().find_map(|pair| {
+            let number = pair[1].parse().ok()?;
+            match pair[0] {
+                ">=" => Some(Self::AtLeast(number)),
+                "<=" | "within" => Some(Self::AtMost(number)),
+                "=" => Some(Self::Exactly(number)),
+                _ => None,
+            }
+        })
+    }
 }
 
 impl Outcome {
-    /// Checks a number, if there is one: what was not measured was not kept.
-    pub fn new(text: impl Into<String>, value: Option<f64>, limit: Limit) -> Self {
-        let kept = value.is_some_and(|value| limit.admits(value));
-        Self { text: text.into(), value, kept }
+    /// Checks a number, if there is one, against the [limit](Limit::of_text) in the text. What was
+    /// not measured, or has no limit, was not kept.
+    pub fn new(text: impl Into<String>, value: Option<f64>) -> Self {
+        let text = text.into();
+        let limit = Limit::of_text(&text);
+        let kept = value.zip(limit).is_some_and(|(value, limit)| limit.admits(value));
+        Self { text, value, kept }
     }
 
     /// Whether the promise was kept.
     pub fn kept(&self) -> bool {
         self.kept
-    }
-}
-
-impl Strictness {
-    /// As asked for with a flag `--strict`.
-    pub fn from_flag(strict: bool) -> Self {
-        if strict { Self::Fail } else { Self::Show }
     }
 }
 
@@ -103,46 +127,27 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Shows each promise; the last line of a bench.
-///
-/// # Errors
-/// A promise was missed, and that is to be an error.
-pub fn verdict(outcomes: &[Outcome], strictness: Strictness) -> Result<String> {
-    outcomes.iter().for_each(say);
-    let kept = outcomes.iter().filter(|one| one.kept()).count();
-    let verdict = format!("bench: {kept} of {} promises kept", outcomes.len());
-    ensure!(kept == outcomes.len() || strictness == Strictness::Show, "{verdict}");
-    Ok(verdict)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn promises_are_kept_or_missed() {
-        let shown = |value, limit| Outcome::new("x", value, limit).to_string();
-        assert_eq!(shown(Some(1.25), Limit::AtLeast(1.25)), "kept: x: 1.25");
-        assert_eq!(shown(Some(1.24), Limit::AtLeast(1.25)), "MISSED: x: 1.24");
-        assert_eq!(shown(Some(15.0), Limit::AtMost(15.0)), "kept: x: 15.00");
-        assert_eq!(shown(Some(15.1), Limit::AtMost(15.0)), "MISSED: x: 15.10");
-        assert_eq!(shown(Some(f64::NAN), Limit::AtMost(15.0)), "MISSED: x: NaN");
+        let shown = |text, value| Outcome::new(text, value).to_string();
+        assert_eq!(shown("x >= 1.25 y", Some(1.25)), "kept: x >= 1.25 y: 1.25");
+        assert_eq!(shown("x >= 1.25 y", Some(1.24)), "MISSED: x >= 1.25 y: 1.24");
+        assert_eq!(shown("x <= 15", Some(15.0)), "kept: x <= 15: 15.00");
+        assert_eq!(shown("x = 0", Some(1.0)), "MISSED: x = 0: 1.00");
+        assert_eq!(shown("x <= 15", Some(f64::NAN)), "MISSED: x <= 15: NaN");
+        assert_eq!(shown("x <= 15", None), "MISSED: x <= 15: not measured");
+        assert_eq!(shown("x", Some(0.0)), "MISSED: x: 0.00");
     }
 
     #[test]
-    fn a_limit_admits_what_it_says() {
-        assert!(Limit::AtMost(1.0).admits(1.0) && !Limit::AtMost(1.0).admits(1.1));
-        assert!(Limit::AtLeast(1.0).admits(1.0) && !Limit::AtLeast(1.0).admits(0.9));
-        assert!(Limit::Exactly(3.0).admits(3.0) && !Limit::Exactly(3.0).admits(4.0));
-        assert!(Limit::None.admits(f64::MAX));
-    }
-
-    #[test]
-    fn what_was_not_measured_is_missed() {
-        let outcomes = [Outcome::new("x", None, Limit::AtMost(1.0))];
-        assert_eq!(outcomes[0].to_string(), "MISSED: x: not measured");
-        assert!(verdict(&outcomes, Strictness::from_flag(false)).is_ok());
-        let error = verdict(&outcomes, Strictness::from_flag(true)).expect_err("missed");
-        assert_eq!(error.to_string(), "bench: 0 of 1 promises kept");
+    fn the_last_number_behind_a_sign_is_the_limit() {
+        assert_eq!(Limit::of_text("within 0.5 %, in %"), Some(Limit::AtMost(0.5)));
+        assert_eq!(Limit::of_text("gaps within 10 % >= 97 %"), Some(Limit::AtLeast(97.0)));
+        assert_eq!(Limit::of_text("streams = 0"), Some(Limit::Exactly(0.0)));
+        assert_eq!(Limit::of_text("16 streams over lo"), None);
     }
 }

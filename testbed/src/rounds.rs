@@ -5,46 +5,22 @@ use std::fmt::Display;
 
 use anyhow::Result;
 
+use crate::candidate::{Candidate, Part};
 use crate::figures::{Figures, Metric};
 use crate::output::say;
-use crate::progress::{Ended, Progress};
+use crate::progress::Progress;
 use crate::spread::{Spread, median};
-
-/// What a program is here for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The linerate that is judged.
-    Ours,
-    /// The same linerate, in another way.
-    Variant,
-    /// The installed iperf3.
-    Installed,
-    /// A further program.
-    Peer,
-    /// The installed iperf3 or a further program, asked for more than its task.
-    PeerVariant,
-    /// The plain loop.
-    Reference,
-    /// The plain loop that does the most.
-    Best,
-}
 
 /// What runs, how often, and how.
 pub trait Benchmark {
     /// What is asked of every program in a row, shown as the name of the row.
     type Job: Display + Clone;
 
-    /// A program, with how it is called.
-    type Candidate;
-
     /// How often each program runs a job.
     fn rounds(&self, job: &Self::Job) -> u32;
 
     /// The programs that take a job, in the order in which they take turns.
-    fn candidates(&self, job: &Self::Job) -> Vec<Self::Candidate>;
-
-    /// Name and part of a program.
-    fn entry(&self, candidate: &Self::Candidate) -> Entry;
+    fn candidates(&self, job: &Self::Job) -> Vec<Candidate>;
 
     /// What a program does before the first round of a job, which does not count.
     ///
@@ -52,7 +28,7 @@ pub trait Benchmark {
     /// The benchmark cannot go on. What the program itself fails with stands in its entry.
     fn prepare(
         &self,
-        _candidate: &mut Self::Candidate,
+        _candidate: &mut Candidate,
         _job: &Self::Job,
         _entry: &mut Entry,
         _progress: &Progress,
@@ -64,7 +40,7 @@ pub trait Benchmark {
     ///
     /// # Errors
     /// The benchmark cannot go on.
-    fn run(&self, candidate: &Self::Candidate, job: &Self::Job) -> Result<Result<Figures>>;
+    fn run(&self, candidate: &Candidate, job: &Self::Job) -> Result<Result<Figures>>;
 
     /// Counts the runs; a Ctrl-C ends the rounds after the run that goes on.
     ///
@@ -125,7 +101,8 @@ pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Jo
 /// A program that fails is left out from then on.
 fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result<Row<B::Job>> {
     let mut candidates = benchmark.candidates(job);
-    let mut entries: Vec<Entry> = candidates.iter().map(|one| benchmark.entry(one)).collect();
+    let entry = |one: &Candidate| Entry::new(&one.name, one.part);
+    let mut entries: Vec<Entry> = candidates.iter().map(entry).collect();
     for (candidate, entry) in candidates.iter_mut().zip(&mut entries) {
         benchmark.prepare(candidate, job, entry, progress)?;
     }
@@ -134,7 +111,9 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
             let Ok(figures) = &mut entry.outcome else { continue };
             progress.begin(format!("{job}: {}", entry.program));
             let outcome = benchmark.run(candidate, job)?;
-            if progress.end() == Ended::Interrupted {
+            progress.end();
+            if progress.is_stopped() {
+                // Its figures, if it has any, are of a part.
                 return Ok(Row { job: job.clone(), entries });
             }
             match outcome {
@@ -164,6 +143,11 @@ impl<J> Row<J> {
     /// The entry of the first program that is there for this.
     pub fn entry(&self, part: Part) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.part == part)
+    }
+
+    /// The entries of all programs that are not ours as it is.
+    pub fn others(&self) -> Vec<&Entry> {
+        self.entries.iter().filter(|entry| entry.part != Part::Ours).collect()
     }
 
     /// The entry with the highest rate of those that are there for one of these.
@@ -216,34 +200,36 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::path::PathBuf;
 
     use anyhow::bail;
 
     use super::*;
+    use crate::program::{Installed, PLAIN};
 
     /// Programs whose rate is the number of the run; the one called `broken` fails.
     struct Counting(RefCell<Vec<String>>);
 
     impl Benchmark for Counting {
         type Job = &'static str;
-        type Candidate = &'static str;
 
         fn rounds(&self, _job: &Self::Job) -> u32 {
             2
         }
 
-        fn candidates(&self, _job: &Self::Job) -> Vec<&'static str> {
-            vec!["one", "broken", "other"]
+        fn candidates(&self, _job: &Self::Job) -> Vec<Candidate> {
+            let named = |name| {
+                let part = if name == "one" { Part::Ours } else { Part::Peer };
+                let program = Installed::known(&PLAIN, PathBuf::new());
+                Candidate::new(program, part).with_name(name, "")
+            };
+            ["one", "broken", "other"].map(named).to_vec()
         }
 
-        fn entry(&self, candidate: &&'static str) -> Entry {
-            Entry::new(*candidate, if *candidate == "one" { Part::Ours } else { Part::Peer })
-        }
-
-        fn run(&self, candidate: &&'static str, job: &Self::Job) -> Result<Result<Figures>> {
+        fn run(&self, candidate: &Candidate, job: &Self::Job) -> Result<Result<Figures>> {
             let mut log = self.0.borrow_mut();
-            log.push(format!("{candidate} {job}"));
-            if *candidate == "broken" {
+            log.push(format!("{} {job}", candidate.name));
+            if candidate.name == "broken" {
                 return Ok(Err(anyhow::anyhow!("why").context("no")));
             }
             if *job == "impossible" {

@@ -1,5 +1,6 @@
 //! One run: a server, its client, and what was seen of both from outside.
 
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -7,12 +8,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::candidate::Candidate;
 use crate::figures::{Figures, Metric};
-use crate::interface::{Counters, Headers};
 use crate::machine::Machine;
 use crate::process::{self, Ended, Running};
 use crate::program::{Printed, Report};
 use crate::topology::Topology;
-use crate::workload::{Test, Traffic, Workload};
+use crate::workload::{Test, Traffic};
 
 /// Runs a test between the hosts of a topology that has had none, with a server of its own.
 ///
@@ -38,55 +38,59 @@ fn attempt(
 ) -> Result<(Report, Figures)> {
     let direction = test.workload.direction;
     let (machine, received) = (Machine::read()?, topology.received(direction)?);
-    let server_before = server.usage().cpu_time()?;
     let limit = GRACE + Duration::from_secs(test.seconds().into());
-    let client = process::finish(candidate.client(topology.client(), test), limit)?;
-    // The server is still closing its sockets when the client has gone.
-    thread::sleep(PAUSE);
-    let server_cpu = server.usage().cpu_time()?.saturating_sub(server_before);
-    let seen = Seen {
-        client_cpu: client.cpu.as_secs_f64(),
-        server_cpu: server_cpu.as_secs_f64(),
-        machine,
-        received: (received, topology.received(direction)?),
-        headers: topology.headers(&test.workload),
-        server_memory: server.usage().peak_memory(),
-    };
-    let printed = Printed { client: client.stdout.clone(), server: server.stop()?.stdout };
+    let seen = Seen::of(&server, candidate.client(topology.client(), test), limit, PAUSE)?;
+    let received_after = topology.received(direction)?;
+    let printed = Printed { client: seen.client.stdout.clone(), server: server.stop()?.stdout };
     let report = candidate.program.program.read(test, &printed);
-    let report = report.map_err(|error| client.blame(error))?;
+    let report = report.map_err(|error| seen.client.blame(error))?;
     ensure!(report.count > 0.0, "nothing arrived");
-    let figures = seen.figures(&test.workload, &report, &client)?;
+    let mut figures = seen.figures(&report);
+    if !matches!(test.workload.traffic, Traffic::Exchange(_)) {
+        let payload = received_after.payload_since(received, topology.headers(&test.workload));
+        figures.push(Metric::Excess, (report.count / payload as f64 - 1.0) * 100.0);
+    }
+    let own = (seen.client.cpu + seen.server_cpu).as_secs_f64();
+    figures.push(Metric::Others, Machine::read()?.others_since(machine, own));
+    figures.extend(report.figures.clone());
     Ok((report, figures))
 }
 
-/// What was seen of a run from outside.
-struct Seen {
-    client_cpu: f64,
-    server_cpu: f64,
-    /// Before the run.
-    machine: Machine,
-    /// Before and after it.
-    received: (Counters, Counters),
-    headers: Headers,
+/// What was seen of a client and its server from outside.
+#[derive(Debug)]
+pub struct Seen {
+    /// The client, which has ended.
+    pub client: Ended,
+    server_cpu: Duration,
     /// None if the server ended with its client.
     server_memory: Option<u64>,
 }
 
 impl Seen {
-    fn figures(&self, workload: &Workload, report: &Report, client: &Ended) -> Result<Figures> {
-        let mut figures = usage(report, self.client_cpu, self.server_cpu);
-        let (before, after) = self.received;
-        if !matches!(workload.traffic, Traffic::Exchange(_)) {
-            let payload = after.payload_since(before, self.headers) as f64;
-            figures.push(Metric::Excess, (report.count / payload - 1.0) * 100.0);
-        }
-        let own = self.client_cpu + self.server_cpu;
-        figures.push(Metric::Others, Machine::read()?.others_since(self.machine, own));
-        figures.push(Metric::ClientMemory, client.peak_memory as f64);
-        figures.push(Metric::ServerMemory, self.server_memory.map(|bytes| bytes as f64));
-        figures.extend(report.figures.clone());
-        Ok(figures)
+    /// Runs a client for at most `limit`, and lets its server rest for `pause`: it is still closing
+    /// its sockets when the client has gone.
+    ///
+    /// # Errors
+    /// The client does not end in time, or the server has ended before it.
+    pub fn of(server: &Running, client: Command, limit: Duration, pause: Duration) -> Result<Self> {
+        let usage = server.usage();
+        let before = usage.cpu_time()?;
+        let client = process::finish(client, limit)?;
+        thread::sleep(pause);
+        let server_cpu = usage.cpu_time()?.saturating_sub(before);
+        Ok(Self { client, server_cpu, server_memory: usage.peak_memory() })
+    }
+
+    /// The rate, the CPU seconds of both ends for each byte or exchange, and their memory.
+    pub fn figures(&self, report: &Report) -> Figures {
+        let (client, server) = (self.client.cpu.as_secs_f64(), self.server_cpu.as_secs_f64());
+        let mut figures = usage(report, client, server);
+        let (client, server) =
+            (self.client.peak_memory as f64, self.server_memory.map(|bytes| bytes as f64));
+        figures.push(Metric::ClientMemory, client);
+        figures.push(Metric::ServerMemory, server);
+        figures.push(Metric::BothMemory, server.map(|server| client + server));
+        figures
     }
 }
 

@@ -1,8 +1,9 @@
 //! Rows of a benchmark as tables: what stands in a column is data.
 
+use crate::candidate::Part;
 use crate::figures::Metric;
 use crate::markdown::{Align, Table};
-use crate::rounds::{Entry, Part, Row};
+use crate::rounds::{Entry, Row};
 use crate::spread::Spread;
 
 /// A column of medians.
@@ -70,9 +71,10 @@ impl<J> Layout<'_, J> {
         let mut table = self.table("program", heads);
         for row in rows {
             for entry in &row.entries {
+                let cell = |column: &Column| column.cell.text(entry, self.missing);
                 let cells = match &entry.outcome {
                     Err(reason) => vec![format!("not run: {reason}")],
-                    Ok(_) => self.cells(entry, columns),
+                    Ok(_) => columns.iter().map(cell).collect(),
                 };
                 table.push(self.line(row, entry, cells));
             }
@@ -80,13 +82,18 @@ impl<J> Layout<'_, J> {
         table
     }
 
-    /// A line with the ratios of ours to each other program of each row.
-    pub fn ratios(&self, rows: &[Row<J>], columns: &[(&'static str, Metric)]) -> Table {
-        let heads = columns.iter().map(|(head, _)| (*head, Align::Right));
-        let mut table = self.table("ours over", heads);
+    /// A line with the ratios of ours to each of the programs that `others` has of a row.
+    pub fn ratios<'r>(
+        &self,
+        head: &'static str,
+        others: fn(&'r Row<J>) -> Vec<&'r Entry>,
+        rows: &'r [Row<J>],
+        columns: &[(&'static str, Metric)],
+    ) -> Table {
+        let mut table = self.table(head, columns.iter().map(|(head, _)| (*head, Align::Right)));
         for row in rows {
             let Some(ours) = row.entry(Part::Ours) else { continue };
-            for theirs in row.entries.iter().filter(|entry| entry.part != Part::Ours) {
+            for theirs in others(row) {
                 let cells = columns.iter().map(|(_, metric)| {
                     let ratio = ours.over(theirs, *metric);
                     ratio.map_or_else(|| self.missing.to_owned(), |ratio| range(&ratio))
@@ -110,10 +117,6 @@ impl<J> Layout<'_, J> {
     fn line(&self, row: &Row<J>, entry: &Entry, cells: Vec<String>) -> Vec<String> {
         let program = entry.program.clone();
         (self.key)(&row.job).into_iter().chain([program]).chain(cells).collect()
-    }
-
-    fn cells(&self, entry: &Entry, columns: &[Column]) -> Vec<String> {
-        columns.iter().map(|column| column.cell.text(entry, self.missing)).collect()
     }
 }
 
@@ -180,6 +183,9 @@ mod tests {
 | veth | loop | 2.50 (2.00..3.00) | - |
 | veth | iperf 3 | - | - |
 ";
-        assert_eq!(layout("-").ratios(&[row()], &columns).to_string(), expected);
+        assert_eq!(
+            layout("-").ratios("ours over", Row::others, &[row()], &columns).to_string(),
+            expected
+        );
     }
 }

@@ -21,7 +21,7 @@ impl Usage {
     /// The process has ended.
     pub fn cpu_time(self) -> Result<Duration> {
         let stat = read(&format!("/proc/{}/stat", self.0))?;
-        times(&stat).map(|times| times.own).context("a /proc/PID/stat without times")
+        Stat::parse(&stat).map(|stat| stat.own).context("a /proc/PID/stat without times")
     }
 
     /// The most memory that was resident, in bytes; none once it has ended.
@@ -61,22 +61,33 @@ impl Usage {
 /// There is no proc file system.
 pub fn cpu_time_of_children() -> Result<Duration> {
     let stat = read("/proc/self/stat")?;
-    times(&stat).map(|times| times.children).context("a /proc/self/stat without times")
+    Stat::parse(&stat).map(|stat| stat.children).context("a /proc/self/stat without times")
 }
 
+/// What stat says of a process (proc_pid_stat(5)).
 #[derive(Debug, PartialEq, Eq)]
-struct Times {
-    own: Duration,
-    children: Duration,
+pub(crate) struct Stat {
+    pub(crate) id: u32,
+    pub(crate) parent: u32,
+    /// User and system time of all its threads.
+    pub(crate) own: Duration,
+    /// That of its children that it waited for.
+    pub(crate) children: Duration,
 }
 
-/// Fields 14 to 17 of stat; the name, field 2, may hold blanks and parentheses.
-fn times(stat: &str) -> Option<Times> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let time = |ticks: u64| Duration::from_millis(ticks * MILLIS_PER_TICK);
-    Some(Times { own: time(ticks(14)? + ticks(15)?), children: time(ticks(16)? + ticks(17)?) })
+impl Stat {
+    /// Fields 1, 4 and 14 to 17; the name, field 2, may hold blanks and parentheses.
+    pub(crate) fn parse(stat: &str) -> Option<Self> {
+        let (before_name, after_name) = (stat.split(' ').next()?, stat.rsplit_once(')')?.1);
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Self {
+            id: before_name.parse().ok()?,
+            parent: u32::try_from(field(4)?).ok()?,
+            own: of_ticks(field(14)? + field(15)?),
+            children: of_ticks(field(16)? + field(17)?),
+        })
+    }
 }
 
 /// The first number of a line of status, in KiB where it is of memory.
@@ -90,7 +101,9 @@ fn read(path: &str) -> Result<String> {
 }
 
 /// `USER_HZ` is 100 (include/asm-generic/param.h).
-const MILLIS_PER_TICK: u64 = 10;
+pub(crate) fn of_ticks(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 10)
+}
 
 #[cfg(test)]
 mod tests {
@@ -99,9 +112,9 @@ mod tests {
     #[test]
     fn times_are_read_behind_any_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 150 50 20 5 20 0 1 0 9 10 11";
-        let expected = Times { own: Duration::from_secs(2), children: Duration::from_millis(250) };
-        assert_eq!(times(stat), Some(expected));
-        assert_eq!(times("7 (a) S 1"), None);
+        let (own, children) = (Duration::from_secs(2), Duration::from_millis(250));
+        assert_eq!(Stat::parse(stat), Some(Stat { id: 7, parent: 1, own, children }));
+        assert_eq!(Stat::parse("7 (a) S 1"), None);
     }
 
     #[test]

@@ -165,11 +165,41 @@ impl Test {
         }
     }
 
+    /// The congestion control, if it is of TCP.
+    pub fn congestion(&self) -> Option<&String> {
+        self.congestion.as_ref().filter(|_| self.workload.traffic == Traffic::Tcp)
+    }
+
+    /// Seconds at the start that do not count, if there are any.
+    pub fn omitted(&self) -> Option<u32> {
+        Some(self.omit_seconds).filter(|seconds| *seconds > 0)
+    }
+
+    /// The option of the address's family, if it is asked for.
+    pub fn family_option(&self, ipv4: &'static str, ipv6: &'static str) -> &'static str {
+        match (self.family, self.address.is_ipv4()) {
+            (Family::OfAddress, _) => "",
+            (Family::Option, true) => ipv4,
+            (Family::Option, false) => ipv6,
+        }
+    }
+
     /// Seconds of it, or so many as it may take at most to move the bytes that end it.
     pub fn seconds(&self) -> u32 {
         match self.end {
             End::Seconds(seconds) => seconds + self.omit_seconds,
             End::Bytes(_) | End::Blocks(_) => self.omit_seconds,
+        }
+    }
+}
+
+impl Direction {
+    /// What stands for it, of what stands for each: send, reverse, both.
+    pub fn one_of<T>(self, [send, reverse, both]: [T; 3]) -> T {
+        match self {
+            Self::Send => send,
+            Self::Reverse => reverse,
+            Self::Both => both,
         }
     }
 }
@@ -189,11 +219,7 @@ impl fmt::Display for Workload {
 
 impl fmt::Display for Direction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Send => "send",
-            Self::Reverse => "reverse",
-            Self::Both => "both",
-        })
+        f.write_str(self.one_of(["send", "reverse", "both"]))
     }
 }
 

@@ -1,12 +1,15 @@
 //! `bench`: an honest comparison of linerate and its peers on this machine.
 //!
 //! The programs take turns, A B A B, so that whatever else the machine does hits them alike; ratios
-//! are taken within a round. Each bench is a file: its rows, its columns and its promises are
-//! tables, and crate `testbed` runs them.
+//! are taken within a round. A bench is a file with what it compares ([`compared::Bench`]) and its
+//! line in [`Special`]; its columns and its promises are tables, and crate `testbed` runs them.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+use self::compared::Compared;
+
+mod compared;
 mod datagrams;
 mod engines;
 mod exchanges;
@@ -15,6 +18,7 @@ mod loopback;
 mod mars;
 mod memory;
 mod pacing;
+mod peers;
 mod reference;
 mod streams;
 mod table;
@@ -33,13 +37,13 @@ pub(crate) struct Bench {
 /// Comparisons of one thing each.
 #[derive(Debug, Subcommand)]
 enum Special {
-    Streams(streams::Streams),
-    Pacing(pacing::Pacing),
-    Engines(engines::Engines),
-    Datagrams(datagrams::Datagrams),
+    Streams(Compared<streams::Streams>),
+    Pacing(Compared<pacing::Pacing>),
+    Engines(Compared<engines::Engines>),
+    Datagrams(Compared<datagrams::Datagrams>),
     Mars(mars::Mars),
-    Table(table::Overview),
-    Exchanges(exchanges::Exchanges),
+    Table(Compared<table::Overview>),
+    Exchanges(Compared<exchanges::Exchanges>),
     Memory(memory::Memory),
 }
 

@@ -11,8 +11,9 @@ mod stamps;
 use std::env;
 use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, Subcommand};
+use measurement::TestRecord;
 
 use crate::command;
 use crate::hosts::{self, UnderTest};
@@ -73,6 +74,33 @@ pub(crate) fn short(workspace: &Workspace) -> Result<()> {
     let mut run = Command::new(env::current_exe()?);
     run.args(["proof", "ledger", "--short", "--linerate"]);
     command::run(run.arg(workspace.build(Build::Checked)?).current_dir(&workspace.root))
+}
+
+/// Runs pairs of tests, one with something and one without it: the ratios of their rates.
+fn ratios(pairs: u32, mut run: impl FnMut(Presence) -> Result<TestRecord>) -> Result<Vec<f64>> {
+    let mut rate = |presence| {
+        let rate = run(presence)?.outcome.rate().context("no rate")?;
+        anyhow::Ok(rate.bits_per_second() as f64)
+    };
+    let mut ratios = Vec::new();
+    for pair in 0..pairs {
+        // What comes first has now this and now that advantage.
+        let (with, without) = if pair % 2 == 0 {
+            (rate(Presence::With)?, rate(Presence::Without)?)
+        } else {
+            let without = rate(Presence::Without)?;
+            (rate(Presence::With)?, without)
+        };
+        ratios.push(with / without);
+    }
+    Ok(ratios)
+}
+
+/// Whether a test has what is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    With,
+    Without,
 }
 
 /// How one case went.

@@ -6,82 +6,67 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Description, Printed, Program, Report, file_and_version, option, words};
-use crate::figures::{Figures, Metric};
+use super::{Printed, Program, Report, file_and_version, option};
+use crate::figures::Figures;
 use crate::workload::{Direction, Exchange, Test, Traffic, Workload};
 
-/// iperf, version 2.
-pub struct Iperf2;
-
-impl Program for Iperf2 {
-    fn kind(&self) -> &'static str {
-        "iperf"
-    }
-
-    fn recognizes(&self, description: &Description) -> bool {
-        description.version.starts_with("iperf version 2")
-    }
-
-    /// `iperf version 2.1.8 (..)`
-    fn name(&self, description: &Description) -> Result<String> {
-        Ok(file_and_version(description, &description.version))
-    }
-
-    /// A thread for each stream; of datagrams both ways it reports only what each end sent.
-    fn takes(&self, workload: &Workload) -> bool {
-        match workload.traffic {
-            Traffic::Exchange(exchange) => exchange == Exchange::Tcp,
-            Traffic::Tcp => workload.streams <= 128,
-            Traffic::Udp => workload.streams <= 128 && workload.direction != Direction::Both,
-        }
-    }
-
-    /// With `-R` the client must not name a congestion control, and it is the server that sends.
-    fn server(&self, test: &Test) -> String {
+pub(super) const IPERF2: Program = Program {
+    kind: "iperf",
+    recognizes: |description| description.version.starts_with("iperf version 2"),
+    // `iperf version 2.1.8 (..)`
+    name: |description| Ok(file_and_version(description)),
+    // A thread for each stream; of datagrams both ways it reports only what each end sent.
+    takes: |_, workload| match workload.traffic {
+        Traffic::Exchange(exchange) => exchange == Exchange::Tcp,
+        Traffic::Tcp => workload.streams <= 128,
+        Traffic::Udp => workload.streams <= 128 && workload.direction != Direction::Both,
+    },
+    // With `-R` the client must not name a congestion control, and it is the server that sends.
+    server: |test| {
         let what = match test.workload.traffic {
             Traffic::Exchange(_) => "-e".to_owned(),
             Traffic::Tcp => format!("-y C {}", option("-Z", test.congestion.as_ref())),
             Traffic::Udp => format!("-y C -u {}", option("-l", test.workload.length)),
         };
-        words(&format!("-s -B {} -p {} {what}", test.address, test.port))
-    }
+        format!("-s -B {} -p {} {what}", test.address, test.port)
+    },
+    client,
+    reports_at_server: true,
+    read,
+    ..Program::USUAL
+};
 
-    fn client(&self, test: &Test) -> String {
-        let Test { address, port, flags, .. } = test;
-        let Workload { traffic, direction, streams, length, .. } = test.workload;
-        let (congestion, length) = (option("-Z", test.congestion.as_ref()), option("-l", length));
-        let streams = format!("-P {streams}");
-        let what = match (traffic, direction) {
-            // Without a period, one after another.
-            (Traffic::Exchange(_), _) => format!("--bounceback --bounceback-period 0 {length}"),
-            (Traffic::Tcp, Direction::Reverse) => format!("-R {streams}"),
-            (Traffic::Tcp, Direction::Send) => format!("{congestion} {streams}"),
-            (Traffic::Tcp, Direction::Both) => format!("{congestion} --full-duplex {streams}"),
-            (Traffic::Udp, Direction::Reverse) => {
-                format!("-u -b {UNLIMITED} {length} -R {streams}")
-            }
-            (Traffic::Udp, _) => format!("-u -b {UNLIMITED} {length} {streams}"),
-        };
-        let form = if matches!(traffic, Traffic::Exchange(_)) { "-e" } else { "-y C" };
-        let seconds = test.seconds();
-        words(&format!("-c {address} -p {port} {what} -t {seconds} {form} {flags}"))
-    }
-
-    fn reports_at_server(&self) -> bool {
-        true
-    }
-
-    fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
-        match (test.workload.traffic, test.workload.direction) {
-            (Traffic::Exchange(_), _) => {
-                let line = printed.client.lines().rev().find_map(bounceback);
-                line.context("not what iperf prints of a bounceback")
-            }
-            (_, Direction::Send) => streams(&printed.server),
-            // With both, what this end sent, which over TCP is what the other received but for
-            // what was in flight at the end.
-            (_, Direction::Reverse | Direction::Both) => streams(&printed.client),
+fn client(test: &Test) -> String {
+    let Test { address, port, flags, .. } = test;
+    let Workload { traffic, direction, streams, length, .. } = test.workload;
+    let length = option("-l", length);
+    let what = match traffic {
+        // Without a period, one after another.
+        Traffic::Exchange(_) => format!("--bounceback --bounceback-period 0 {length}"),
+        Traffic::Tcp => {
+            let congestion = option("-Z", test.congestion.as_ref());
+            let full_duplex = format!("{congestion} --full-duplex");
+            format!("{} -P {streams}", direction.one_of([&congestion, "-R", &full_duplex]))
         }
+        Traffic::Udp => {
+            let way = direction.one_of(["", "-R", ""]);
+            format!("-u -b {UNLIMITED} {length} {way} -P {streams}")
+        }
+    };
+    let form = if matches!(traffic, Traffic::Exchange(_)) { "-e" } else { "-y C" };
+    format!("-c {address} -p {port} {what} -t {} {form} {flags}", test.seconds())
+}
+
+fn read(test: &Test, printed: &Printed) -> Result<Report> {
+    match (test.workload.traffic, test.workload.direction) {
+        (Traffic::Exchange(_), _) => {
+            let line = printed.client.lines().rev().find_map(bounceback);
+            line.context("not what iperf prints of a bounceback")
+        }
+        (_, Direction::Send) => streams(&printed.server),
+        // With both, what this end sent, which over TCP is what the other received but for what
+        // was in flight at the end.
+        (_, Direction::Reverse | Direction::Both) => streams(&printed.client),
     }
 }
 
@@ -113,8 +98,7 @@ fn bounceback(line: &str) -> Option<Report> {
     let seconds: f64 = interval.split_once('-')?.1.parse().ok()?;
     let count: f64 = count.parse().ok()?;
     let milliseconds: f64 = times.split('/').next()?.parse().ok()?;
-    let figures = Figures::from_iter([(Metric::Mean, milliseconds / 1e3)]);
-    Some(Report { count, rate: count / seconds, figures, engines: None })
+    Some(Report::of_exchanges(count, count / seconds, [Some(milliseconds / 1e3), None, None]))
 }
 
 /// More than any path takes; 0 is no rate at all to some versions.
@@ -122,7 +106,7 @@ const UNLIMITED: &str = "100G";
 
 #[cfg(test)]
 mod tests {
-    use super::super::test;
+    use super::super::{read, test};
     use super::*;
 
     const SERVER: &str = "\
@@ -139,27 +123,27 @@ mod tests {
     #[test]
     fn a_test_is_a_command_line() {
         let tcp = test(Workload::tcp(16));
-        assert_eq!(Iperf2.server(&tcp), "-s -B 127.0.0.1 -p 5201 -y C -Z cubic");
-        assert_eq!(Iperf2.client(&tcp), "-c 127.0.0.1 -p 5201 -Z cubic -P 16 -t 5 -y C");
+        assert_eq!(IPERF2.server(&tcp), "-s -B 127.0.0.1 -p 5201 -y C -Z cubic");
+        assert_eq!(IPERF2.client(&tcp), "-c 127.0.0.1 -p 5201 -Z cubic -P 16 -t 5 -y C");
         let reverse = test(Workload::tcp(1).towards(Direction::Reverse));
-        assert_eq!(Iperf2.client(&reverse), "-c 127.0.0.1 -p 5201 -R -P 1 -t 5 -y C");
+        assert_eq!(IPERF2.client(&reverse), "-c 127.0.0.1 -p 5201 -R -P 1 -t 5 -y C");
         let datagrams = test(Workload::datagrams(64));
-        assert_eq!(Iperf2.server(&datagrams), "-s -B 127.0.0.1 -p 5201 -y C -u -l 64");
+        assert_eq!(IPERF2.server(&datagrams), "-s -B 127.0.0.1 -p 5201 -y C -u -l 64");
         let line = "-c 127.0.0.1 -p 5201 -u -b 100G -l 64 -P 1 -t 5 -y C";
-        assert_eq!(Iperf2.client(&datagrams), line);
+        assert_eq!(IPERF2.client(&datagrams), line);
         let exchange = test(Workload::exchange(Exchange::Tcp, 64));
-        assert_eq!(Iperf2.server(&exchange), "-s -B 127.0.0.1 -p 5201 -e");
+        assert_eq!(IPERF2.server(&exchange), "-s -B 127.0.0.1 -p 5201 -e");
         let line = "-c 127.0.0.1 -p 5201 --bounceback --bounceback-period 0 -l 64 -t 5 -e";
-        assert_eq!(Iperf2.client(&exchange), line);
+        assert_eq!(IPERF2.client(&exchange), line);
     }
 
     #[test]
     fn the_receivers_lines_are_added_up_without_their_sum() {
         let printed = Printed { client: String::new(), server: SERVER.to_owned() };
-        let report = Iperf2.read(&test(Workload::tcp(2)), &printed).expect("complete");
+        let report = IPERF2.read(&test(Workload::tcp(2)), &printed).expect("complete");
         assert_eq!((report.count, report.rate), (417_461_048.0, 3_329_695_793.0));
         let reverse = test(Workload::tcp(1).towards(Direction::Reverse));
-        assert!(Iperf2.read(&reverse, &printed).is_err());
+        assert!(IPERF2.read(&reverse, &printed).is_err());
     }
 
     #[test]
@@ -172,14 +156,12 @@ mod tests {
 
     #[test]
     fn the_last_sum_of_a_bounceback_is_read() {
-        let read = |client: &str| {
-            let printed = Printed { client: client.to_owned(), ..Printed::default() };
-            Iperf2.read(&test(Workload::exchange(Exchange::Tcp, 64)), &printed)
-        };
-        let report = read(BOUNCEBACK).expect("complete");
-        assert_eq!((report.count, report.rate), (16_378.0, 8_189.0));
-        let mean = report.figures.get(Metric::Mean).expect("it is printed");
-        assert!((mean - 60e-6).abs() < 1e-12 && report.figures.get(Metric::P50).is_none());
-        assert!(read("connect failed: Connection refused\n").is_err());
+        let workload = Workload::exchange(Exchange::Tcp, 64);
+        let report = read(&IPERF2, workload, &BOUNCEBACK).expect("complete");
+        assert_eq!(
+            report,
+            Report::of_exchanges(16_378.0, 8_189.0, [Some(0.060 / 1e3), None, None])
+        );
+        assert!(read(&IPERF2, workload, &"connect failed").is_err());
     }
 }

@@ -3,99 +3,75 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Description, Printed, Program, Report, document, option, words};
+use super::{Printed, Program, Report, document, option};
 use crate::figures::Figures;
-use crate::workload::{Direction, End, Family, Output, Rate, Test, Traffic, Workload};
+use crate::workload::{End, Output, Rate, Test, Traffic, Workload};
 
 /// iperf3.
-pub struct Iperf3;
-
-impl Program for Iperf3 {
-    fn kind(&self) -> &'static str {
-        "iperf3"
-    }
-
-    fn recognizes(&self, description: &Description) -> bool {
-        description.version.starts_with("iperf 3")
-    }
-
-    /// As many streams as `MAX_STREAMS` in its iperf.h.
-    fn takes(&self, workload: &Workload) -> bool {
+pub const IPERF3: Program = Program {
+    kind: "iperf3",
+    recognizes: |description| description.version.starts_with("iperf 3"),
+    // As many streams as `MAX_STREAMS` in its iperf.h.
+    takes: |_, workload| {
         workload.streams <= 128 && !matches!(workload.traffic, Traffic::Exchange(_))
-    }
+    },
+    ways: |workload| match workload.traffic {
+        Traffic::Tcp => &["-Z", "-Z --skip-rx-copy"],
+        Traffic::Udp => &["--gsro"],
+        Traffic::Exchange(_) => &[],
+    },
+    server: |test| format!("-s -B {} -p {}", test.address, test.port),
+    client,
+    read,
+    ..Program::USUAL
+};
 
-    fn ways(&self, workload: &Workload) -> &'static [&'static str] {
-        match workload.traffic {
-            Traffic::Tcp => &["-Z", "-Z --skip-rx-copy"],
-            Traffic::Udp => &["--gsro"],
-            Traffic::Exchange(_) => &[],
-        }
-    }
-
-    fn server(&self, test: &Test) -> String {
-        format!("-s -B {} -p {}", test.address, test.port)
-    }
-
-    fn client(&self, test: &Test) -> String {
-        let Test { address, port, flags, .. } = test;
-        let Workload { traffic, direction, streams, length, rate } = test.workload;
-        let rate = match rate {
-            Rate::Usual => None,
-            Rate::Unlimited => Some(0),
-            Rate::BitsPerSecond(rate) => Some(rate),
-        };
-        let end = match test.end {
-            End::Seconds(seconds) => format!("-t {seconds}"),
-            End::Bytes(bytes) => format!("-n {bytes}"),
-            End::Blocks(blocks) => format!("-k {blocks}"),
-        };
-        let congestion = test.congestion.as_ref().filter(|_| traffic == Traffic::Tcp);
-        let options = [
-            if traffic == Traffic::Udp { "-u".to_owned() } else { option("-C", congestion) },
-            option("-b", rate),
-            option("-l", length),
-            option("-w", test.window),
-            option("-M", test.mss),
-            option("-O", (test.omit_seconds > 0).then_some(test.omit_seconds)),
-        ];
-        let direction = match direction {
-            Direction::Send => "",
-            Direction::Reverse => "-R",
-            Direction::Both => "--bidir",
-        };
-        let json = if test.output == Output::Json { "-J" } else { "" };
-        let (family, options) = (family(test), options.join(" "));
-        words(&format!(
-            "-c {address} -p {port} {family} {options} {direction} -P {streams} {end} {json} {flags}"
-        ))
-    }
-
-    fn read(&self, _test: &Test, printed: &Printed) -> Result<Report> {
-        let document = document(printed)?;
-        // With -J it complains in the document and ends with 0.
-        if let Some(error) = document.get("error").and_then(Value::as_str) {
-            bail!("{error}");
-        }
-        let end = document.get("end").context("no `end` in the JSON")?;
-        let received = end.get("sum_received").and_then(sum).or_else(|| old_udp_sum(end));
-        let received = received.context("no `sum_received` in the JSON")?;
-        let back = end.get("sum_received_bidir_reverse").and_then(sum).unwrap_or_default();
-        let (count, rate) = (received.0 + back.0, received.1 + back.1);
-        let streams = end.get("streams").and_then(Value::as_array);
-        let bytes: Option<Vec<u64>> = streams.and_then(|streams| {
-            streams.iter().map(|one| one.pointer("/receiver/bytes")?.as_u64()).collect()
-        });
-        let figures = bytes.map_or_else(Figures::default, |b| Figures::of_streams(&b, rate));
-        Ok(Report { count, rate, figures, engines: None })
-    }
+fn client(test: &Test) -> String {
+    let Test { address, port, flags, .. } = test;
+    let Workload { traffic, direction, streams, length, rate } = test.workload;
+    let rate = match rate {
+        Rate::Usual => None,
+        Rate::Unlimited => Some(0),
+        Rate::BitsPerSecond(rate) => Some(rate),
+    };
+    let end = match test.end {
+        End::Seconds(seconds) => format!("-t {seconds}"),
+        End::Bytes(bytes) => format!("-n {bytes}"),
+        End::Blocks(blocks) => format!("-k {blocks}"),
+    };
+    let options = [
+        if traffic == Traffic::Udp { "-u".to_owned() } else { option("-C", test.congestion()) },
+        option("-b", rate),
+        option("-l", length),
+        option("-w", test.window),
+        option("-M", test.mss),
+        option("-O", test.omitted()),
+    ];
+    let direction = direction.one_of(["", "-R", "--bidir"]);
+    let json = if test.output == Output::Json { "-J" } else { "" };
+    let (family, options) = (test.family_option("-4", "-6"), options.join(" "));
+    format!(
+        "-c {address} -p {port} {family} {options} {direction} -P {streams} {end} {json} {flags}"
+    )
 }
 
-fn family(test: &Test) -> &'static str {
-    match (test.family, test.address.is_ipv4()) {
-        (Family::OfAddress, _) => "",
-        (Family::Option, true) => "-4",
-        (Family::Option, false) => "-6",
+fn read(_test: &Test, printed: &Printed) -> Result<Report> {
+    let document = document(printed)?;
+    // With -J it complains in the document and ends with 0.
+    if let Some(error) = document.get("error").and_then(Value::as_str) {
+        bail!("{error}");
     }
+    let end = document.get("end").context("no `end` in the JSON")?;
+    let received = end.get("sum_received").and_then(sum).or_else(|| old_udp_sum(end));
+    let received = received.context("no `sum_received` in the JSON")?;
+    let back = end.get("sum_received_bidir_reverse").and_then(sum).unwrap_or_default();
+    let (count, rate) = (received.0 + back.0, received.1 + back.1);
+    let streams = end.get("streams").and_then(Value::as_array);
+    let bytes: Option<Vec<u64>> = streams.and_then(|streams| {
+        streams.iter().map(|one| one.pointer("/receiver/bytes")?.as_u64()).collect()
+    });
+    let figures = bytes.map_or_else(Figures::default, |b| Figures::of_streams(&b, rate));
+    Ok(Report { count, rate, figures, engines: None })
 }
 
 /// Bytes and bits a second of a sum of the document.
@@ -118,21 +94,21 @@ mod tests {
     use super::super::test;
     use super::*;
     use crate::figures::Metric;
+    use crate::workload::{Direction, Family};
 
     fn read(printed: &Value) -> Result<Report> {
-        let printed = Printed { client: printed.to_string(), ..Printed::default() };
-        Iperf3.read(&test(Workload::tcp(1)), &printed)
+        super::super::read(&IPERF3, Workload::tcp(1), printed)
     }
 
     #[test]
     fn a_test_is_a_command_line() {
         let line = "-c 127.0.0.1 -p 5201 -C cubic -P 16 -t 5 -J";
-        assert_eq!(Iperf3.client(&test(Workload::tcp(16))), line);
+        assert_eq!(IPERF3.client(&test(Workload::tcp(16))), line);
         let both = Workload::datagrams(64).towards(Direction::Both);
         let line = "-c 127.0.0.1 -p 5201 -u -b 0 -l 64 --bidir -P 1 -t 5 -J --gsro";
         let test = Test { flags: "--gsro".to_owned(), ..test(both) };
-        assert_eq!(Iperf3.client(&test), line);
-        assert_eq!(Iperf3.server(&test), "-s -B 127.0.0.1 -p 5201");
+        assert_eq!(IPERF3.client(&test), line);
+        assert_eq!(IPERF3.server(&test), "-s -B 127.0.0.1 -p 5201");
     }
 
     #[test]
@@ -148,7 +124,7 @@ mod tests {
             ..test(Workload { rate: Rate::BitsPerSecond(1_000_000), ..Workload::tcp(1) })
         };
         let line = "-c 127.0.0.1 -p 5201 -4 -b 1000000 -w 65536 -M 1000 -O 1 -P 1 -k 7";
-        assert_eq!(Iperf3.client(&test), line);
+        assert_eq!(IPERF3.client(&test), line);
     }
 
     #[test]

@@ -4,72 +4,35 @@ use anyhow::{Context, Result, bail};
 use measurement::outcome::{Ending, Outcome};
 use serde_json::Value;
 
-use super::{Description, Printed, Program, Report, document, option, words};
+use super::{Printed, Program, Report, document, option};
 use crate::figures::{Figures, Metric};
-use crate::workload::{Direction, End, Exchange, Family, Output, Rate, Test, Traffic, Workload};
+use crate::workload::{End, Exchange, Output, Rate, Test, Traffic, Workload};
 
 /// linerate, any version whose record has today's outcome.
-pub struct Linerate;
+pub const LINERATE: Program = Program {
+    kind: "linerate",
+    recognizes: |description| description.version.starts_with("linerate"),
+    server: |test| format!("serve --bind {} --port {} --quiet", test.address, test.port),
+    client,
+    read,
+    ..Program::USUAL
+};
 
-impl Program for Linerate {
-    fn kind(&self) -> &'static str {
-        "linerate"
-    }
-
-    fn recognizes(&self, description: &Description) -> bool {
-        description.version.starts_with("linerate")
-    }
-
-    fn takes(&self, _workload: &Workload) -> bool {
-        true
-    }
-
-    fn server(&self, test: &Test) -> String {
-        format!("serve --bind {} --port {} --quiet", test.address, test.port)
-    }
-
-    fn client(&self, test: &Test) -> String {
-        let Test { address, port, flags, .. } = test;
-        let task = match test.workload.traffic {
-            Traffic::Exchange(exchange) => exchanges(test, exchange),
-            Traffic::Tcp => streams(test, "--tcp"),
-            Traffic::Udp => streams(test, "--udp"),
-        };
-        let command = match test.workload.traffic {
-            Traffic::Exchange(_) => "latency",
-            Traffic::Tcp | Traffic::Udp => "test",
-        };
-        let json = if test.output == Output::Json { "--json" } else { "" };
-        words(&format!("{command} {address} -p {port} {} {task} {json} {flags}", family(test)))
-    }
-
-    fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
-        let document = document(printed)?;
-        // Several rows are wrapped in a set, one is not.
-        let record = document.pointer("/records/0").unwrap_or(&document);
-        let outcome = record.get("outcome").context("a record without outcome")?;
-        match test.workload.traffic {
-            Traffic::Exchange(_) => read_exchanges(outcome),
-            Traffic::Tcp | Traffic::Udp => read_streams(record, outcome),
-        }
-    }
-}
-
-fn family(test: &Test) -> &'static str {
-    match (test.family, test.address.is_ipv4()) {
-        (Family::OfAddress, _) => "",
-        (Family::Option, true) => "--ipv4",
-        (Family::Option, false) => "--ipv6",
-    }
+fn client(test: &Test) -> String {
+    let Test { address, port, flags, .. } = test;
+    let (command, task) = match test.workload.traffic {
+        Traffic::Exchange(exchange) => ("latency", exchanges(test, exchange)),
+        Traffic::Tcp => ("test", streams(test, "--tcp")),
+        Traffic::Udp => ("test", streams(test, "--udp")),
+    };
+    let family = test.family_option("--ipv4", "--ipv6");
+    let json = if test.output == Output::Json { "--json" } else { "" };
+    format!("{command} {address} -p {port} {family} {task} {json} {flags}")
 }
 
 fn streams(test: &Test, transport: &str) -> String {
-    let Workload { direction, streams, length, rate, traffic } = test.workload;
-    let direction = match direction {
-        Direction::Send => "--send",
-        Direction::Reverse => "--receive",
-        Direction::Both => "--bidir",
-    };
+    let Workload { direction, streams, length, rate, .. } = test.workload;
+    let direction = direction.one_of(["--send", "--receive", "--bidir"]);
     let end = match test.end {
         End::Seconds(seconds) => format!("--time {seconds}s"),
         End::Bytes(bytes) => format!("--bytes {bytes}"),
@@ -79,15 +42,13 @@ fn streams(test: &Test, transport: &str) -> String {
         Rate::BitsPerSecond(rate) => Some(rate),
         Rate::Usual | Rate::Unlimited => None,
     };
-    let omit = (test.omit_seconds > 0).then(|| format!("{}s", test.omit_seconds));
-    let congestion = test.congestion.as_ref().filter(|_| traffic == Traffic::Tcp);
     let options = [
-        option("--congestion", congestion),
+        option("--congestion", test.congestion()),
         option("--length", length),
         option("--rate", rate),
         option("--window", test.window),
         option("--mss", test.mss),
-        option("--omit", omit),
+        option("--omit", test.omitted().map(|seconds| format!("{seconds}s"))),
     ];
     format!("-q {transport} {direction} --streams {streams} {end} {}", options.join(" "))
 }
@@ -96,6 +57,17 @@ fn exchanges(test: &Test, exchange: Exchange) -> String {
     let length = test.workload.length;
     let sizes = [option("--request", length), option("--response", length)];
     format!("--only {exchange} -t {}s {}", test.seconds(), sizes.join(" "))
+}
+
+fn read(test: &Test, printed: &Printed) -> Result<Report> {
+    let document = document(printed)?;
+    // Several rows are wrapped in a set, one is not.
+    let record = document.pointer("/records/0").unwrap_or(&document);
+    let outcome = record.get("outcome").context("a record without outcome")?;
+    match test.workload.traffic {
+        Traffic::Exchange(_) => read_exchanges(outcome),
+        Traffic::Tcp | Traffic::Udp => read_streams(record, outcome),
+    }
 }
 
 fn read_streams(record: &Value, outcome: &Value) -> Result<Report> {
@@ -141,11 +113,8 @@ fn read_exchanges(outcome: &Value) -> Result<Report> {
 fn round_trips(outcome: &Value) -> Option<Report> {
     let trips = outcome.get("round_trips")?;
     let number = |name: &str| trips.get(name)?.as_f64();
-    let mut figures = Figures::default();
-    for (metric, name) in [(Metric::Mean, "mean"), (Metric::P50, "p50"), (Metric::P99, "p99")] {
-        figures.push(metric, number(name));
-    }
-    Some(Report { count: number("count")?, rate: number("rate")?, figures, engines: None })
+    let times = ["mean", "p50", "p99"].map(number);
+    Some(Report::of_exchanges(number("count")?, number("rate")?, times))
 }
 
 #[cfg(test)]
@@ -154,6 +123,7 @@ mod tests {
 
     use super::super::test;
     use super::*;
+    use crate::workload::{Direction, Family};
 
     fn record() -> Value {
         json!({
@@ -170,21 +140,20 @@ mod tests {
     }
 
     fn read(printed: &Value) -> Result<Report> {
-        let printed = Printed { client: printed.to_string(), ..Printed::default() };
-        Linerate.read(&test(Workload::tcp(2)), &printed)
+        super::super::read(&LINERATE, Workload::tcp(2), printed)
     }
 
     #[test]
     fn a_test_is_a_command_line() {
         let line = "test 127.0.0.1 -p 5201 -q --tcp --send --streams 16 --time 5s \
                     --congestion cubic --json";
-        assert_eq!(Linerate.client(&test(Workload::tcp(16))), line);
+        assert_eq!(LINERATE.client(&test(Workload::tcp(16))), line);
         let datagrams = Workload::datagrams(1460).towards(Direction::Reverse);
         let line = "test 127.0.0.1 -p 5201 -q --udp --receive --streams 1 --time 5s --length 1460 \
                     --json --engine send";
         let test = Test { flags: "--engine send".to_owned(), ..test(datagrams) };
-        assert_eq!(Linerate.client(&test), line);
-        assert_eq!(Linerate.server(&test), "serve --bind 127.0.0.1 --port 5201 --quiet");
+        assert_eq!(LINERATE.client(&test), line);
+        assert_eq!(LINERATE.server(&test), "serve --bind 127.0.0.1 --port 5201 --quiet");
     }
 
     #[test]
@@ -201,14 +170,14 @@ mod tests {
         };
         let line = "test 127.0.0.1 -p 5201 --ipv4 -q --tcp --send --streams 1 --bytes 1048576 \
                     --rate 1000000 --window 65536 --mss 1000 --omit 1s";
-        assert_eq!(Linerate.client(&test), line);
+        assert_eq!(LINERATE.client(&test), line);
     }
 
     #[test]
     fn an_exchange_is_a_command_line() {
         let line =
             "latency 127.0.0.1 -p 5201 --only connect -t 5s --request 64 --response 64 --json";
-        assert_eq!(Linerate.client(&test(Workload::exchange(Exchange::Connect, 64))), line);
+        assert_eq!(LINERATE.client(&test(Workload::exchange(Exchange::Connect, 64))), line);
     }
 
     #[test]
@@ -248,14 +217,11 @@ mod tests {
     fn the_round_trips_are_read() {
         let trips = json!({"count": 9000, "lost": 0, "seconds": 3.0, "rate": 3000.0, "min": 0.125,
             "mean": 0.25, "p50": 0.25, "p90": 0.5, "p99": 0.5, "p999": 1.0, "max": 2.0});
-        let read = |printed: Value| {
-            let printed = Printed { client: printed.to_string(), ..Printed::default() };
-            Linerate.read(&test(Workload::exchange(Exchange::Tcp, 64)), &printed)
-        };
+        let workload = Workload::exchange(Exchange::Tcp, 64);
+        let read = |printed: Value| super::super::read(&LINERATE, workload, &printed);
         let report = read(json!({"outcome": {"round_trips": trips}})).expect("complete");
-        assert_eq!((report.count, report.rate), (9_000.0, 3_000.0));
-        let expected = [(Metric::Mean, 0.25), (Metric::P50, 0.25), (Metric::P99, 0.5)];
-        assert_eq!(report.figures, expected.into_iter().collect());
+        let times = [Some(0.25), Some(0.25), Some(0.5)];
+        assert_eq!(report, Report::of_exchanges(9_000.0, 3_000.0, times));
         assert!(read(json!({"records": []})).is_err());
     }
 }

@@ -2,92 +2,69 @@
 
 use anyhow::{Context, Result};
 
-use super::{Description, Printed, Program, Report, option, pair, words};
-use crate::figures::{Figures, Metric};
-use crate::workload::{Direction, Exchange, Test, Traffic, Workload};
+use super::{Description, Program, Report, option, pair};
+use crate::workload::{Direction, Exchange, Test, Traffic};
 
-/// neper's program for one kind of traffic.
-pub struct Neper(pub Traffic);
-
-impl Program for Neper {
-    fn kind(&self) -> &'static str {
-        "neper"
-    }
-
-    /// neper prints a bare number for its version: its programs differ in their options, and those
-    /// of exchanges in their names alone.
-    fn recognizes(&self, description: &Description) -> bool {
-        let has = |option| description.help.contains(option);
-        if !has("--control-port") {
-            return false;
-        }
-        let file = description.file();
-        let traffic = if !has("--request-size") {
-            if has("--congestion-control") { Traffic::Tcp } else { Traffic::Udp }
-        } else if file.contains("crr") {
-            Traffic::Exchange(Exchange::Connect)
-        } else if file.contains("udp") {
-            Traffic::Exchange(Exchange::Udp)
-        } else {
-            Traffic::Exchange(Exchange::Tcp)
-        };
-        self.0 == traffic
-    }
-
-    fn name(&self, description: &Description) -> Result<String> {
-        Ok(format!("neper {} {}", description.file(), description.version.trim()))
-    }
-
-    fn takes(&self, workload: &Workload) -> bool {
-        let is_sent = workload.direction == Direction::Send || self.0 != Traffic::Udp;
-        self.0 == workload.traffic && is_sent
-    }
-
-    fn ways(&self, workload: &Workload) -> &'static [&'static str] {
-        match workload.traffic {
-            // Its usual buffer is 16 KiB.
-            Traffic::Tcp => &["--skip-rx-copy -B 131072"],
-            Traffic::Udp | Traffic::Exchange(_) => &[],
-        }
-    }
-
-    /// Both ends are given what goes which way.
-    fn server(&self, test: &Test) -> String {
-        let Test { port, flags, .. } = test;
-        let length = test.workload.length;
-        let what = match (self.0, test.workload.direction) {
-            (Traffic::Exchange(_), _) => [option("-Q", length), option("-R", length)].join(" "),
-            (Traffic::Udp, _) => option("-B", length),
-            (Traffic::Tcp, direction) => {
-                let way = match direction {
-                    Direction::Send => "",
-                    Direction::Reverse => "-M",
-                    Direction::Both => "-r -w",
-                };
-                format!("{way} {}", option("--congestion-control", test.congestion.as_ref()))
-            }
-        };
-        words(&format!("--nolog -C {} -P {port} {what} {flags}", port - 1))
-    }
-
-    fn client(&self, test: &Test) -> String {
-        let (server, seconds) = (self.server(test), test.seconds());
+/// Its programs, each for one kind of traffic.
+pub(super) const NEPER: Program = Program {
+    kind: "neper",
+    recognizes: |description| description.help.contains("--control-port"),
+    name: |description| Ok(format!("neper {} {}", description.file(), description.version.trim())),
+    takes: |description, workload| {
+        let is_sent = workload.direction == Direction::Send || workload.traffic != Traffic::Udp;
+        traffic(description) == workload.traffic && is_sent
+    },
+    ways: |workload| match workload.traffic {
+        // Its usual buffer is 16 KiB.
+        Traffic::Tcp => &["--skip-rx-copy -B 131072"],
+        Traffic::Udp | Traffic::Exchange(_) => &[],
+    },
+    server: both_ends,
+    client: |test| {
+        let (both_ends, seconds) = (both_ends(test), test.seconds());
         let streams = test.workload.streams;
-        let what = match self.0 {
+        let what = match test.workload.traffic {
             Traffic::Exchange(_) => format!("-l {seconds} -p 50,99"),
             _ => format!("-F {streams} -T {} -l {seconds}", streams.min(THREADS)),
         };
-        format!("{server} -c -H {} {what}", test.address)
-    }
-
-    fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
-        match self.0 {
-            Traffic::Exchange(_) => {
-                exchanges(&printed.client).context("not what neper prints of exchanges")
-            }
-            Traffic::Tcp | Traffic::Udp => streams(&printed.client, test.seconds()),
+        format!("{both_ends} -c -H {} {what}", test.address)
+    },
+    read: |test, printed| match test.workload.traffic {
+        Traffic::Exchange(_) => {
+            exchanges(&printed.client).context("not what neper prints of exchanges")
         }
+        Traffic::Tcp | Traffic::Udp => streams(&printed.client, test.seconds()),
+    },
+    ..Program::USUAL
+};
+
+/// They print a bare number for their version: they differ in their options, and those of
+/// exchanges in their names alone.
+fn traffic(description: &Description) -> Traffic {
+    let has = |option| description.help.contains(option);
+    let file = description.file();
+    match (has("--request-size"), has("--congestion-control")) {
+        (false, true) => Traffic::Tcp,
+        (false, false) => Traffic::Udp,
+        (true, _) if file.contains("crr") => Traffic::Exchange(Exchange::Connect),
+        (true, _) if file.contains("udp") => Traffic::Exchange(Exchange::Udp),
+        (true, _) => Traffic::Exchange(Exchange::Tcp),
     }
+}
+
+/// Both ends are given what goes which way.
+fn both_ends(test: &Test) -> String {
+    let Test { port, flags, .. } = test;
+    let length = test.workload.length;
+    let what = match test.workload.traffic {
+        Traffic::Exchange(_) => [option("-Q", length), option("-R", length)].join(" "),
+        Traffic::Udp => option("-B", length),
+        Traffic::Tcp => {
+            let way = test.workload.direction.one_of(["", "-M", "-r -w"]);
+            format!("{way} {}", option("--congestion-control", test.congestion.as_ref()))
+        }
+    };
+    format!("--nolog -C {} -P {port} {what} {flags}", port - 1)
 }
 
 /// It prints the rate at which either end received, in bits a second.
@@ -99,12 +76,12 @@ fn streams(printed: &str, seconds: u32) -> Result<Report> {
 }
 
 fn exchanges(printed: &str) -> Option<Report> {
-    let mut figures = Figures::default();
-    figures.push(Metric::Mean, pair(printed, "latency_mean"));
-    figures.push(Metric::P50, pair(printed, "latency_p50"));
-    figures.push(Metric::P99, pair(printed, "latency_p99"));
-    let (count, rate) = (pair(printed, "num_transactions")?, pair(printed, "throughput")?);
-    Some(Report { count, rate, figures, engines: None })
+    let times = ["latency_mean", "latency_p50", "latency_p99"].map(|key| pair(printed, key));
+    Some(Report::of_exchanges(
+        pair(printed, "num_transactions")?,
+        pair(printed, "throughput")?,
+        times,
+    ))
 }
 
 /// Enough for both directions on a small machine; its default is one for all streams.
@@ -114,25 +91,23 @@ const THREADS: u32 = 2;
 mod tests {
     use super::super::test;
     use super::*;
-
-    const TCP: Neper = Neper(Traffic::Tcp);
-    const REQUESTS: Neper = Neper(Traffic::Exchange(Exchange::Tcp));
+    use crate::workload::Workload;
 
     #[test]
     fn a_test_is_a_command_line() {
         let plain = test(Workload::tcp(16));
         let server = "--nolog -C 5200 -P 5201 --congestion-control cubic";
-        assert_eq!(TCP.server(&plain), server);
+        assert_eq!(NEPER.server(&plain), server);
         let flagged = Test { flags: "-Z".to_owned(), ..plain };
         let client = format!("{server} -Z -c -H 127.0.0.1 -F 16 -T 2 -l 5");
-        assert_eq!(TCP.client(&flagged), client);
+        assert_eq!(NEPER.client(&flagged), client);
         let reverse = test(Workload::tcp(1).towards(Direction::Reverse));
         let server = "--nolog -C 5200 -P 5201 -M --congestion-control cubic";
-        assert_eq!(TCP.server(&reverse), server);
+        assert_eq!(NEPER.server(&reverse), server);
         let client = "--nolog -C 5200 -P 5201 -B 64 -c -H 127.0.0.1 -F 1 -T 1 -l 5";
-        assert_eq!(Neper(Traffic::Udp).client(&test(Workload::datagrams(64))), client);
+        assert_eq!(NEPER.client(&test(Workload::datagrams(64))), client);
         let client = "--nolog -C 5200 -P 5201 -Q 64 -R 64 -c -H 127.0.0.1 -l 5 -p 50,99";
-        assert_eq!(REQUESTS.client(&test(Workload::exchange(Exchange::Tcp, 64))), client);
+        assert_eq!(NEPER.client(&test(Workload::exchange(Exchange::Tcp, 64))), client);
     }
 
     #[test]
@@ -148,9 +123,8 @@ mod tests {
         let printed = "num_transactions=75136\nlatency_mean=0.5\nlatency_p50=0.25\n\
                        latency_p99=1\nthroughput=74926.11\nlocal_throughput=74926\n";
         let report = exchanges(printed).expect("complete");
-        assert_eq!((report.count, report.rate), (75_136.0, 74_926.11));
-        let expected = [(Metric::Mean, 0.5), (Metric::P50, 0.25), (Metric::P99, 1.0)];
-        assert_eq!(report.figures, Figures::from_iter(expected));
+        let times = [Some(0.5), Some(0.25), Some(1.0)];
+        assert_eq!(report, Report::of_exchanges(75_136.0, 74_926.11, times));
         assert_eq!(exchanges("num_transactions=1\n"), None);
     }
 }

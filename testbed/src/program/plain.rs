@@ -1,56 +1,43 @@
 //! Plain loops in C: what a program could do that did nothing else. Their words are `server` or
 //! `client`, the address, the port, and what is sent; they print JSON.
 
-use anyhow::{Context, Result};
+use anyhow::Context;
 use serde_json::Value;
 
-use super::{Description, Printed, Program, Report, document, words};
+use super::{Program, Report, document};
 use crate::figures::{Figures, Metric};
 use crate::workload::{Direction, Test, Traffic, Workload};
 
-/// A plain loop.
-pub struct Plain;
-
-impl Program for Plain {
-    fn kind(&self) -> &'static str {
-        "plain C loop"
-    }
-
-    /// It is built here, and never asked.
-    fn recognizes(&self, _description: &Description) -> bool {
-        false
-    }
-
-    /// With few streams of TCP iperf3 is what to compare with.
-    fn takes(&self, workload: &Workload) -> bool {
-        let is_worth_it = match workload.traffic {
-            Traffic::Tcp => workload.streams >= 128,
-            Traffic::Udp => true,
-            Traffic::Exchange(_) => false,
-        };
-        workload.direction == Direction::Send && is_worth_it
-    }
-
-    fn server(&self, test: &Test) -> String {
+/// A plain loop. It is built here, and never asked.
+pub const PLAIN: Program = Program {
+    kind: "plain C loop",
+    takes: |_, workload| workload.direction == Direction::Send && is_worth_it(workload),
+    server: |test| {
         let Test { address, port, flags, .. } = test;
         match test.workload.length {
             None => format!("server {address} {port} {}", test.workload.streams),
-            Some(length) => words(&format!("server {address} {port} {length} {flags}")),
+            Some(length) => format!("server {address} {port} {length} {flags}"),
         }
-    }
-
-    fn client(&self, test: &Test) -> String {
+    },
+    client: |test| {
         let Test { address, port, flags, congestion, .. } = test;
         let (streams, seconds) = (test.workload.streams, test.seconds());
         let congestion = congestion.as_deref().unwrap_or_default();
-        words(&match test.workload.length {
+        match test.workload.length {
             None => format!("client {address} {port} {streams} {seconds} {congestion}"),
             Some(length) => format!("client {address} {port} {length} {flags} {seconds}"),
-        })
-    }
+        }
+    },
+    read: |_, printed| read(&document(printed)?).context("the plain loop reported too little"),
+    ..Program::USUAL
+};
 
-    fn read(&self, _test: &Test, printed: &Printed) -> Result<Report> {
-        read(&document(printed)?).context("the plain loop reported too little")
+/// With few streams of TCP iperf3 is what to compare with.
+fn is_worth_it(workload: &Workload) -> bool {
+    match workload.traffic {
+        Traffic::Tcp => workload.streams >= 128,
+        Traffic::Udp => true,
+        Traffic::Exchange(_) => false,
     }
 }
 
@@ -78,11 +65,11 @@ mod tests {
     #[test]
     fn a_test_is_a_command_line() {
         let tcp = test(Workload::tcp(16));
-        assert_eq!(Plain.server(&tcp), "server 127.0.0.1 5201 16");
-        assert_eq!(Plain.client(&tcp), "client 127.0.0.1 5201 16 5 cubic");
+        assert_eq!(PLAIN.server(&tcp), "server 127.0.0.1 5201 16");
+        assert_eq!(PLAIN.client(&tcp), "client 127.0.0.1 5201 16 5 cubic");
         let datagrams = Test { flags: "1".to_owned(), ..test(Workload::datagrams(64)) };
-        assert_eq!(Plain.server(&datagrams), "server 127.0.0.1 5201 64 1");
-        assert_eq!(Plain.client(&datagrams), "client 127.0.0.1 5201 64 1 5");
+        assert_eq!(PLAIN.server(&datagrams), "server 127.0.0.1 5201 64 1");
+        assert_eq!(PLAIN.client(&datagrams), "client 127.0.0.1 5201 64 1 5");
     }
 
     #[test]

@@ -1,48 +1,27 @@
 //! sockperf: `ping-pong`, with whole round trips.
 
-use anyhow::{Context, Result};
+use anyhow::Context;
 
-use super::{Description, Printed, Program, Report, file_and_version, words};
-use crate::figures::{Figures, Metric};
-use crate::workload::{Exchange, Test, Traffic, Workload};
+use super::{Program, Report, file_and_version};
+use crate::workload::{Exchange, Test, Traffic};
 
-/// sockperf.
-pub struct Sockperf;
-
-impl Program for Sockperf {
-    fn kind(&self) -> &'static str {
-        "sockperf"
-    }
-
-    fn recognizes(&self, description: &Description) -> bool {
-        description.version.starts_with("sockperf")
-    }
-
-    /// `sockperf, version 3.7-..`
-    fn name(&self, description: &Description) -> Result<String> {
-        Ok(file_and_version(description, &description.version))
-    }
-
-    fn takes(&self, workload: &Workload) -> bool {
+pub(super) const SOCKPERF: Program = Program {
+    kind: "sockperf",
+    recognizes: |description| description.version.starts_with("sockperf"),
+    // `sockperf, version 3.7-..`
+    name: |description| Ok(file_and_version(description)),
+    takes: |_, workload| {
         matches!(workload.traffic, Traffic::Exchange(Exchange::Tcp | Exchange::Udp))
-    }
-
-    fn server(&self, test: &Test) -> String {
-        words(&format!("server -i {} -p {} {}", test.address, test.port, protocol(test)))
-    }
-
-    fn client(&self, test: &Test) -> String {
+    },
+    server: |test| format!("server -i {} -p {} {}", test.address, test.port, protocol(test)),
+    client: |test| {
         let (Test { address, port, .. }, seconds) = (test, test.seconds());
         let (protocol, size) = (protocol(test), test.workload.length.unwrap_or(14));
-        words(&format!(
-            "ping-pong -i {address} -p {port} {protocol} -t {seconds} -m {size} --full-rtt"
-        ))
-    }
-
-    fn read(&self, _test: &Test, printed: &Printed) -> Result<Report> {
-        read(&printed.client).context("not what sockperf prints")
-    }
-}
+        format!("ping-pong -i {address} -p {port} {protocol} -t {seconds} -m {size} --full-rtt")
+    },
+    read: |_, printed| read(&printed.client).context("not what sockperf prints"),
+    ..Program::USUAL
+};
 
 fn protocol(test: &Test) -> &'static str {
     if test.workload.traffic == Traffic::Exchange(Exchange::Tcp) { "--tcp" } else { "" }
@@ -57,12 +36,9 @@ fn read(printed: &str) -> Option<Report> {
         let microseconds: f64 = line(start)?.split_whitespace().next()?.parse().ok()?;
         Some(microseconds / 1e6)
     };
-    let mut figures = Figures::default();
-    figures.push(Metric::Mean, seconds("avg-rtt="));
-    figures.push(Metric::P50, seconds("---> percentile 50.000 ="));
-    figures.push(Metric::P99, seconds("---> percentile 99.000 ="));
+    let times = ["avg-rtt=", "---> percentile 50.000 =", "---> percentile 99.000 ="].map(seconds);
     let rate = field(valid, "ReceivedMessages")? / field(valid, "RunTime")?;
-    Some(Report { count: field(total, "ReceivedMessages")?, rate, figures, engines: None })
+    Some(Report::of_exchanges(field(total, "ReceivedMessages")?, rate, times))
 }
 
 /// The number behind `name=`.
@@ -75,6 +51,7 @@ fn field(line: &str, name: &str) -> Option<f64> {
 mod tests {
     use super::super::test;
     use super::*;
+    use crate::workload::Workload;
 
     const PRINTED: &str = "\
 sockperf: [Total Run] RunTime=1.000 sec; Warm up time=400 msec; SentMessages=103934; ReceivedMessages=103933
@@ -88,18 +65,16 @@ sockperf: ---> percentile 50.000 =    6.901
     #[test]
     fn a_test_is_a_command_line() {
         let tcp = test(Workload::exchange(Exchange::Tcp, 64));
-        assert_eq!(Sockperf.server(&tcp), "server -i 127.0.0.1 -p 5201 --tcp");
+        assert_eq!(SOCKPERF.server(&tcp), "server -i 127.0.0.1 -p 5201 --tcp");
         let line = "ping-pong -i 127.0.0.1 -p 5201 -t 5 -m 64 --full-rtt";
-        assert_eq!(Sockperf.client(&test(Workload::exchange(Exchange::Udp, 64))), line);
+        assert_eq!(SOCKPERF.client(&test(Workload::exchange(Exchange::Udp, 64))), line);
     }
 
     #[test]
     fn its_report_is_read() {
         let report = read(PRINTED).expect("complete");
-        assert_eq!((report.count, report.rate), (103_933.0, 100_000.0));
-        let expected =
-            [(Metric::Mean, 9.939 / 1e6), (Metric::P50, 6.901 / 1e6), (Metric::P99, 14.785 / 1e6)];
-        assert_eq!(report.figures, Figures::from_iter(expected));
+        let times = [9.939, 6.901, 14.785].map(|microseconds| Some(microseconds / 1e6));
+        assert_eq!(report, Report::of_exchanges(103_933.0, 100_000.0, times));
         assert_eq!(read("sockperf: no connection\n"), None);
     }
 }

@@ -4,24 +4,22 @@
 use anyhow::Result;
 use clap::Args;
 use testbed::candidate::Candidate;
+use testbed::candidate::Part::{Best, Installed, Ours, Reference, Variant};
 use testbed::comparison::{Comparison, Job};
-use testbed::figures::Metric;
-use testbed::program::{Installed, Plain};
-use testbed::promise::{self, Limit, Promise};
-use testbed::rounds::{self, Part, Row};
-use testbed::topology;
+use testbed::figures::Metric::Rate;
+use testbed::promise::Promise;
+use testbed::promise::Value::Ratio;
+use testbed::rounds::Row;
 use testbed::workload::Workload;
 
+use super::compared::Bench;
 use super::flags::{Flags, Over, STREAMS, Strict, installed, require};
 use super::{reference, values};
-use crate::workspace::Workspace;
 
 /// Compares UDP without a rate with iperf3 and with plain loops
 #[derive(Debug, Args)]
 #[command(mut_arg("over", |over| over.default_value("lo")))]
 pub(super) struct Datagrams {
-    #[command(flatten)]
-    flags: Flags,
     #[command(flatten)]
     over: Over,
     /// Bytes of payload
@@ -31,45 +29,40 @@ pub(super) struct Datagrams {
     strict: Strict,
 }
 
-impl Datagrams {
-    pub(super) fn run(self) -> Result<String> {
-        let candidates = self.candidates()?;
-        // Before the first thread, as it asks.
-        topology::prepare()?;
-        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
-        let comparison =
-            Comparison { rounds, seconds, congestion: None, candidates, show: values::show };
-        let workloads = self.lengths.iter().map(|&length| Workload::datagrams(length));
-        let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
-        let sections = self.lengths.iter().map(|&length| section(&comparison, length, &rows));
-        self.flags.publish(&sections.collect::<String>())?;
-        self.strict.verdict(&promise::check(&PROMISES, &rows, |job| {
-            format!("{} bytes over {}: ", length(job), job.path)
-        }))
-    }
-
+impl Bench for Datagrams {
     /// Ours first, each datagram on its own, then ours in pieces, then the others.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
         require(&["taskset"])?;
         let iperf3 = installed("iperf3")?;
-        let workspace = Workspace::find()?;
-        let ours = self.flags.candidate(&workspace)?;
-        let plain = Installed::known(&Plain, reference::build(&workspace, "datagrams")?);
-        let plain = |part| Candidate::new(plain.clone(), part);
-        let peers = self.flags.peers(&STREAMS)?.into_iter();
+        let ours = flags.candidate()?;
+        let plain = reference::program("datagrams")?;
+        let loops = [
+            Candidate::new(plain.clone(), Reference).with_name("plain C loop", "0"),
+            Candidate::new(plain, Best).with_name("plain C loop, pieces", "1"),
+        ];
+        let peers = flags.peers(&STREAMS)?.into_iter();
         let peers = peers.flat_map(|one| one.in_all_ways(&Workload::datagrams(1460)));
         let ours = [ours.clone().with("--engine sendmmsg,recvmmsg"), ours.variant(PIECES), iperf3];
-        let loops = [
-            plain(Part::Reference).with_name("plain C loop", "0"),
-            plain(Part::Best).with_name("plain C loop, pieces", "1"),
-        ];
         Ok(ours.into_iter().chain(peers).chain(loops).map(Candidate::pinned).collect())
     }
-}
 
-fn section(comparison: &Comparison, bytes: u32, rows: &[Row<Job>]) -> String {
-    let rows: Vec<_> = rows.iter().filter(|row| length(&row.job) == bytes).cloned().collect();
-    format!("## Datagrams of {bytes} bytes\n\n{}\n", values::report(comparison, &rows))
+    fn jobs(&self) -> Vec<Job> {
+        self.over.jobs(self.lengths.iter().map(|&length| Workload::datagrams(length)))
+    }
+
+    fn report(&self, comparison: &Comparison, rows: &[Row<Job>]) -> String {
+        let section = |bytes: &u32| {
+            let rows = rows.iter().filter(|row| length(&row.job) == *bytes).cloned();
+            let tables = values::report(comparison, &rows.collect::<Vec<_>>());
+            format!("## Datagrams of {bytes} bytes\n\n{tables}\n")
+        };
+        self.lengths.iter().map(section).collect()
+    }
+
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        let name = |job: &Job| format!("{} bytes over {}: ", length(job), job.path);
+        self.strict.verdict(&PROMISES, rows, name)
+    }
 }
 
 fn length(job: &Job) -> u32 {
@@ -80,37 +73,16 @@ fn is_long(job: &Job) -> bool {
     length(job) >= 1000
 }
 
+fn is_short(job: &Job) -> bool {
+    !is_long(job)
+}
+
 const PROMISES: [Promise<Job>; 5] = [
-    Promise {
-        text: "rate >= 1.25 x iperf3",
-        applies: is_long,
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(1.25),
-    },
-    Promise {
-        text: "in pieces: rate >= 24 x iperf3",
-        applies: is_long,
-        value: |row| row.ratio(Part::Variant, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(24.0),
-    },
-    Promise {
-        text: "rate >= 1.15 x iperf3",
-        applies: |job| !is_long(job),
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(1.15),
-    },
-    Promise {
-        text: "in pieces: rate >= 100 x iperf3",
-        applies: |job| !is_long(job),
-        value: |row| row.ratio(Part::Variant, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(100.0),
-    },
-    Promise {
-        text: "in pieces: rate >= 0.95 x the plain loop",
-        applies: |_| true,
-        value: |row| row.ratio(Part::Variant, Part::Best, Metric::Rate),
-        limit: Limit::AtLeast(0.95),
-    },
+    Promise::new("rate >= 1.25 x iperf3", is_long, Ratio(Ours, Installed, Rate)),
+    Promise::new("in pieces: rate >= 24 x iperf3", is_long, Ratio(Variant, Installed, Rate)),
+    Promise::new("rate >= 1.15 x iperf3", is_short, Ratio(Ours, Installed, Rate)),
+    Promise::new("in pieces: rate >= 100 x iperf3", is_short, Ratio(Variant, Installed, Rate)),
+    Promise::new("in pieces: rate >= 0.95 x the plain loop", |_| true, Ratio(Variant, Best, Rate)),
 ];
 
 /// Engines that move many datagrams in one piece.

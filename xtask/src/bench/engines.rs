@@ -3,22 +3,22 @@
 use anyhow::Result;
 use clap::Args;
 use testbed::candidate::Candidate;
-use testbed::comparison::{Comparison, Job, congestion};
-use testbed::figures::Metric;
-use testbed::promise::{self, Limit, Promise};
-use testbed::rounds::{self, Part, Row};
-use testbed::topology::{self, Path};
+use testbed::candidate::Part::{Installed, Ours};
+use testbed::comparison::Job;
+use testbed::figures::Metric::{Cpu, Rate};
+use testbed::promise::Promise;
+use testbed::promise::Value::{Other, Ratio};
+use testbed::rounds::Row;
+use testbed::topology::Path;
 use testbed::workload::Workload;
 
+use super::compared::{Bench, Congestion};
 use super::flags::{Flags, Over, STREAMS, Strict, installed};
-use super::values;
-use crate::workspace::Workspace;
+use super::{peers, values};
 
 /// Compares the engines of TCP with each other and with iperf3's
 #[derive(Debug, Args)]
 pub(super) struct Engines {
-    #[command(flatten)]
-    flags: Flags,
     #[command(flatten)]
     over: Over,
     /// Numbers of streams
@@ -31,69 +31,53 @@ pub(super) struct Engines {
     strict: Strict,
 }
 
-impl Engines {
-    pub(super) fn run(self) -> Result<String> {
-        let candidates = self.candidates()?;
-        // Before the first thread, as it asks.
-        topology::prepare()?;
-        let comparison = Comparison {
-            rounds: self.flags.rounds,
-            seconds: self.flags.time,
-            congestion: Some(congestion(&candidates)?),
-            candidates,
-            show: values::show,
-        };
-        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
-        let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
-        self.flags.publish(&values::report(&comparison, &rows))?;
-        self.strict.verdict(&promise::check(&PROMISES, &rows, values::name))
-    }
+impl Bench for Engines {
+    const CONGESTION: Congestion = Congestion::Common;
 
     /// Ours by the usual engines first, then by the others, then iperf3 and the peers, each with
     /// its own ways.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
         let iperf3 = installed("iperf3")?;
-        let ours = self.flags.candidate(&Workspace::find()?)?;
+        let ours = flags.candidate()?;
         let variants = self.engine.iter().map(|names| ours.variant(&format!("--engine {names}")));
-        let variants: Vec<_> = variants.collect();
-        let others = std::iter::once(iperf3).chain(self.flags.peers(&STREAMS)?);
-        let others = others.flat_map(|one| one.in_all_ways(&Workload::tcp(1)));
-        Ok(std::iter::once(ours).chain(variants).chain(others).collect())
+        let mut candidates: Vec<_> = variants.collect();
+        candidates.insert(0, ours);
+        let others = [iperf3].into_iter().chain(flags.peers(&STREAMS)?);
+        candidates.extend(others.flat_map(|one| one.in_all_ways(&Workload::tcp(1))));
+        Ok(candidates)
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        self.over.jobs(self.counts.iter().map(|&streams| Workload::tcp(streams)))
+    }
+
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        self.strict.verdict(&PROMISES, rows, values::name)
     }
 }
 
 /// The usual engines against iperf3's, and the fastest of all against the fastest of others.
 const PROMISES: [Promise<Job>; 4] = [
-    Promise {
-        text: "usual engines: rate >= 1.15 x iperf3",
-        applies: |_| true,
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(1.15),
-    },
-    Promise {
-        text: "usual engines: CPU for each GB <= 0.75 x iperf3",
-        applies: |_| true,
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Cpu),
-        limit: Limit::AtMost(0.75),
-    },
-    Promise {
-        text: "fastest: rate >= 1.40 x the fastest iperf3",
-        applies: |job| job.path == Path::Loopback,
-        value: fastest_over_fastest,
-        limit: Limit::AtLeast(1.40),
-    },
-    Promise {
-        text: "fastest: rate >= 1.15 x the fastest iperf3",
-        applies: |job| job.path == Path::Veth,
-        value: fastest_over_fastest,
-        limit: Limit::AtLeast(1.15),
-    },
+    Promise::new("usual engines: rate >= 1.15 x iperf3", |_| true, Ratio(Ours, Installed, Rate)),
+    Promise::new(
+        "usual engines: CPU for each GB <= 0.75 x iperf3",
+        |_| true,
+        Ratio(Ours, Installed, Cpu),
+    ),
+    Promise::new(
+        "fastest: rate >= 1.40 x the fastest iperf3",
+        |job| job.path == Path::Loopback,
+        Other(fastest_over_fastest),
+    ),
+    Promise::new(
+        "fastest: rate >= 1.15 x the fastest iperf3",
+        |job| job.path == Path::Veth,
+        Other(fastest_over_fastest),
+    ),
 ];
 
 fn fastest_over_fastest(row: &Row<Job>) -> Option<f64> {
-    let ours = row.fastest(&[Part::Ours, Part::Variant])?;
-    let theirs = row.fastest(&[Part::Installed, Part::Peer, Part::PeerVariant])?;
-    Some(ours.over(theirs, Metric::Rate)?.median)
+    Some(peers::best(row)?.rate.median)
 }
 
 /// Each way to send to the usual receiver, each way to receive from the usual sender, and the

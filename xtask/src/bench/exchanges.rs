@@ -3,31 +3,25 @@
 //! The sizes are the same for all; what differs is how each program waits, which is what is
 //! compared.
 
-use std::fmt::Write;
-
 use anyhow::{Result, ensure};
 use clap::Args;
 use testbed::candidate::Candidate;
 use testbed::comparison::{Comparison, Job};
-use testbed::environment::Environment;
 use testbed::figures::Metric;
 use testbed::markdown::{Align, Table};
 use testbed::output::say;
-use testbed::rounds::{self, Entry, Part, Row};
-use testbed::spread::Spread;
-use testbed::table::{Cell, Column, Layout, range};
-use testbed::topology;
+use testbed::rounds::{Entry, Row};
+use testbed::table::{Cell, Column, Layout};
 use testbed::workload::{Exchange, Workload};
 
+use super::compared::Bench;
 use super::flags::{EXCHANGES, Flags, Over, installed};
+use super::peers;
 use crate::packages;
-use crate::workspace::Workspace;
 
 /// Compares request/response and connect/request/response with sockperf, iperf and peers
 #[derive(Debug, Args)]
 pub(super) struct Exchanges {
-    #[command(flatten)]
-    flags: Flags,
     #[command(flatten)]
     over: Over,
     /// What is exchanged
@@ -44,115 +38,75 @@ pub(super) struct Exchanges {
     date: Option<String>,
 }
 
-impl Exchanges {
-    pub(super) fn run(self) -> Result<String> {
-        packages::provide(&packages::EXCHANGERS)?;
-        let candidates = self.candidates()?;
-        // Before the first thread, as it asks.
-        topology::prepare()?;
-        let head = self.head(&candidates)?;
-        say(&head);
-        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
-        let comparison = Comparison {
-            rounds,
-            seconds,
-            congestion: None,
-            candidates,
-            show: |row| say(shown(row)),
-        };
-        let workloads = self.only.iter().map(|&what| Workload::exchange(what, self.size));
-        let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
-        self.flags.publish(&format!("{head}\n{}", report(&rows)))?;
-        verdict(&rows)
-    }
+impl Bench for Exchanges {
+    const SHOW: fn(&Row<Job>) = |row| say(shown(row));
 
     /// Ours first, then the installed peers, then those that were named.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
+        packages::provide(&packages::EXCHANGERS)?;
         let mut candidates = Vec::new();
         if !self.peers_only {
-            candidates.push(self.flags.candidate(&Workspace::find()?)?);
+            candidates.push(flags.candidate()?);
         }
         for name in ["sockperf", "iperf"] {
             candidates.push(installed(name)?);
         }
-        candidates.extend(self.flags.peers(&EXCHANGES)?);
+        candidates.extend(flags.peers(&EXCHANGES)?);
         Ok(candidates)
     }
 
-    /// Programs, machine and rules.
-    fn head(&self, candidates: &[Candidate]) -> Result<String> {
-        let names: Vec<&str> = candidates.iter().map(|one| one.name.as_str()).collect();
-        let (Self { size, .. }, Flags { rounds, time, .. }) = (self, &self.flags);
-        let mut lines = vec![format!("Programs: {}", names.join(", "))];
-        lines.extend(Environment::read(&self.over.over)?.lines());
-        lines.push(format!(
-            "One request of {size} B at a time, answered by {size} B; connect: with a connection \
-             each"
-        ));
-        lines.push(format!(
-            "Medians of {rounds} rounds of {time} s; in every round each program once, in turn, \
-             not pinned. A ratio is of linerate to the best peer, the median of the ratios within \
-             a round, with the least and the most of them"
-        ));
-        lines.extend(self.date.clone());
-        Ok(format!("# Exchanges: linerate beside its peers\n\n- {}.\n", lines.join(".\n- ")))
+    fn jobs(&self) -> Vec<Job> {
+        self.over.jobs(self.only.iter().map(|&what| Workload::exchange(what, self.size)))
+    }
+
+    fn head(&self, comparison: &Comparison) -> Result<String> {
+        let (Self { size, .. }, Comparison { rounds, seconds, .. }) = (self, comparison);
+        let rules = [
+            format!(
+                "One request of {size} B at a time, answered by {size} B; connect: with a \
+                 connection each"
+            ),
+            format!(
+                "Medians of {rounds} rounds of {seconds} s; in every round each program once, in \
+                 turn, not pinned. A ratio is of linerate to the best peer, the median of the \
+                 ratios within a round, with the least and the most of them"
+            ),
+        ];
+        let rules = rules.into_iter().chain(self.date.clone());
+        let title = "Exchanges: linerate beside its peers";
+        peers::head(title, comparison, &self.over.over, rules)
+    }
+
+    fn report(&self, _comparison: &Comparison, rows: &[Row<Job>]) -> String {
+        format!("\n{}\n{}", LAYOUT.values(rows, &COLUMNS), ratios(rows))
+    }
+
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        let mut entries = rows.iter().flat_map(|row| &row.entries);
+        let has_run = entries.any(|entry| entry.median(Metric::Rate).is_some());
+        ensure!(has_run, "exchanges: nobody ran");
+        let ahead = peers::ahead(rows.iter().filter_map(peers::usual));
+        Ok(format!("exchanges: linerate makes at least as many as the best peer in {ahead}"))
     }
 }
 
-fn verdict(rows: &[Row<Job>]) -> Result<String> {
-    let has_run = |row: &Row<Job>| row.entries.iter().any(|one| one.median(Metric::Rate).is_some());
-    ensure!(rows.iter().any(has_run), "exchanges: nobody ran");
-    let compared: Vec<_> = rows.iter().filter_map(comparison).collect();
-    let ahead = compared.iter().filter(|(.., rate)| rate.median >= 1.0).count();
-    Ok(format!(
-        "exchanges: linerate makes at least as many as the best peer in {ahead} of {} rows",
-        compared.len()
-    ))
-}
-
-/// Ours, the peer that made most, and the ratio of ours to it.
-fn comparison(row: &Row<Job>) -> Option<(&Entry, &Entry, Spread)> {
-    let (ours, best) = (row.entry(Part::Ours)?, row.fastest(&[Part::Peer])?);
-    Some((ours, best, ours.over(best, Metric::Rate)?))
-}
-
-/// A line for each program in each row, then the ratios.
-fn report(rows: &[Row<Job>]) -> String {
-    let keys = ["exchange", "over", "linerate to"].map(|head| (head, Align::Left));
-    let heads = ["per second", "p50", "p99", "CPU, both"].map(|head| (head, Align::Right));
-    let mut ratios = Table::new(keys.into_iter().chain(heads));
-    for row in rows {
-        let Some((ours, best, _)) = comparison(row) else { continue };
-        let metrics = [Metric::Rate, Metric::P50, Metric::P99, Metric::Cpu];
-        let cells = metrics.map(|metric| {
-            ours.over(best, metric).map_or_else(|| MISSING.to_owned(), |ratio| range(&ratio))
-        });
-        let program = best.program.clone();
-        ratios.push((LAYOUT.key)(&row.job).into_iter().chain([program]).chain(cells));
-    }
-    format!("{}\n{ratios}", LAYOUT.values(rows, &COLUMNS))
+/// Ratios of ours to the peer that made most.
+fn ratios(rows: &[Row<Job>]) -> Table {
+    let best = |row| peers::usual(row).map(|pair| pair.theirs).into_iter().collect();
+    LAYOUT.ratios("linerate to", best, rows, &RATIOS)
 }
 
 /// What a row gave, for the terminal.
 fn shown(row: &Row<Job>) -> String {
-    let mut text = format!("{}\n", row.job);
-    for entry in &row.entries {
+    let figures = |entry: &Entry| {
         let [rate, mean, p50, p99] =
             [0, 1, 2, 3].map(|column: usize| COLUMNS[column].cell.text(entry, MISSING));
         let cpu = Cell::Number(Metric::Cpu, 1e6, 1).text(entry, MISSING);
-        let figures = match &entry.outcome {
-            Ok(_) => {
-                format!("{rate:>9}/s, mean {mean} us, p50 {p50}, p99 {p99}, CPU {cpu} us each")
-            }
-            Err(reason) => format!("not run: {reason}"),
-        };
-        // Writing to a String does not fail.
-        _ = writeln!(text, "  {:<28} {figures}", entry.program);
-    }
-    if let Some((_, best, rate)) = comparison(row) {
-        _ = writeln!(text, "  linerate / {}: {}", best.program, range(&rate));
-    }
-    text
+        format!("{rate:>9}/s, mean {mean} us, p50 {p50}, p99 {p99}, CPU {cpu} us each")
+    };
+    let ratio =
+        peers::usual(row).map(|pair| (format!("linerate / {}", pair.theirs.program), pair.rate));
+    peers::lines(row, 28, figures, ratio)
 }
 
 const MISSING: &str = "-";
@@ -162,6 +116,13 @@ const LAYOUT: Layout<'static, Job> = Layout {
     key: |job| vec![job.workload.to_string(), job.path.to_string()],
     missing: MISSING,
 };
+
+const RATIOS: [(&str, Metric); 4] = [
+    ("per second", Metric::Rate),
+    ("p50", Metric::P50),
+    ("p99", Metric::P99),
+    ("CPU, both", Metric::Cpu),
+];
 
 const COLUMNS: [Column; 5] = [
     Column { head: "per second", cell: Cell::Number(Metric::Rate, 1.0, 0) },
@@ -176,6 +137,7 @@ const COLUMNS: [Column; 5] = [
 
 #[cfg(test)]
 mod tests {
+    use testbed::candidate::Part;
     use testbed::figures::Figures;
     use testbed::program::Report;
     use testbed::run;
@@ -205,7 +167,8 @@ mod tests {
         let row = Row { job, entries };
         assert!(shown(&row).starts_with("tcp over lo\n  linerate 1 "));
         assert!(shown(&row).contains("  linerate / sockperf 3: 1.25 (1.25..1.25)\n"));
-        let text = report(&[row]);
+        let rows = [row];
+        let text = format!("{}\n{}", LAYOUT.values(&rows, &COLUMNS), ratios(&rows));
         for line in [
             "| exchange | over | program | per second | mean us | p50 us | p99 us \
              | CPU us each, client + server |",

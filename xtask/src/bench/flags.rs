@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use testbed::candidate::Candidate;
+use testbed::candidate::{Candidate, Part};
+use testbed::comparison::Job;
 use testbed::output::say;
-use testbed::promise::{self, Outcome, Strictness};
-use testbed::rounds::Part;
+use testbed::promise::{self, Outcome, Promise};
+use testbed::rounds::Row;
 use testbed::topology::Path;
 use testbed::workload::{Exchange, Traffic, Workload};
 
@@ -23,7 +24,7 @@ pub(super) struct Flags {
     pub(super) peer: Vec<PathBuf>,
     /// A linerate to use in place of the one that is built here
     #[arg(long, value_name = "PATH")]
-    linerate: Option<PathBuf>,
+    pub(super) linerate: Option<PathBuf>,
     /// How often each program runs each row
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) rounds: u32,
@@ -52,14 +53,9 @@ pub(super) struct Strict {
 }
 
 impl Flags {
-    /// Our program, built unless it was named.
-    pub(super) fn ours(&self, workspace: &Workspace) -> Result<PathBuf> {
-        ours(self.linerate.as_ref(), workspace)
-    }
-
-    /// Our program as it comes.
-    pub(super) fn candidate(&self, workspace: &Workspace) -> Result<Candidate> {
-        Candidate::find(self.ours(workspace)?, Part::Ours, &STREAMS)
+    /// Our program as it comes, built unless it was named.
+    pub(super) fn candidate(&self) -> Result<Candidate> {
+        Candidate::find(ours(self.linerate.as_ref())?, Part::Ours, &STREAMS)
     }
 
     /// The programs that were named; each must do one of these.
@@ -73,10 +69,31 @@ impl Flags {
     }
 }
 
+impl Over {
+    /// Every workload over each of the paths.
+    pub(super) fn jobs(&self, workloads: impl IntoIterator<Item = Workload>) -> Vec<Job> {
+        Job::each(workloads, &self.over)
+    }
+}
+
 impl Strict {
-    /// The last line of a bench.
-    pub(super) fn verdict(&self, outcomes: &[Outcome]) -> Result<String> {
-        promise::verdict(outcomes, Strictness::from_flag(self.strict))
+    /// Checks the promises; the last line of a bench.
+    pub(super) fn verdict<J>(
+        &self,
+        promises: &[Promise<J>],
+        rows: &[Row<J>],
+        name: fn(&J) -> String,
+    ) -> Result<String> {
+        self.sum_up(&promise::check(promises, rows, name))
+    }
+
+    /// Shows what came of each promise; the last line of a bench.
+    pub(super) fn sum_up(&self, outcomes: &[Outcome]) -> Result<String> {
+        outcomes.iter().for_each(say);
+        let kept = outcomes.iter().filter(|one| one.kept()).count();
+        let verdict = format!("bench: {kept} of {} promises kept", outcomes.len());
+        ensure!(kept == outcomes.len() || !self.strict, "{verdict}");
+        Ok(verdict)
     }
 }
 
@@ -88,8 +105,8 @@ pub(super) fn installed(name: &str) -> Result<Candidate> {
 }
 
 /// The program at a path, or the one that is built here.
-pub(super) fn ours(named: Option<&PathBuf>, workspace: &Workspace) -> Result<PathBuf> {
-    named.map_or_else(|| workspace.build_release(), |path| Ok(path.clone()))
+pub(super) fn ours(named: Option<&PathBuf>) -> Result<PathBuf> {
+    named.map_or_else(|| Workspace::find()?.build_release(), |path| Ok(path.clone()))
 }
 
 /// Shows a report, and writes it to a file too.

@@ -1,6 +1,7 @@
 //! `bench`: linerate and iperf3 over this host's loopback, each with one server for all rows.
 
 use std::fmt;
+use std::iter;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::thread;
@@ -8,19 +9,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use testbed::candidate::{Candidate, Part};
 use testbed::figures::{Figures, Metric};
 use testbed::markdown::Align;
 use testbed::output::say;
 use testbed::process::{self, Running};
 use testbed::program::{Installed, Printed};
-use testbed::promise::{self, Limit, Promise};
-use testbed::rounds::{self, Benchmark, Entry, Part, Row};
+use testbed::promise::{Promise, Value};
+use testbed::rounds::{self, Benchmark, Row};
+use testbed::run::Seen;
 use testbed::table::{Cell, Column, Layout};
 use testbed::workload::{Direction, End, Output, Test, Workload};
-use testbed::{congestion, port, run};
+use testbed::{congestion, port};
 
-use super::flags::{Flags, Strict, require};
-use crate::workspace::Workspace;
+use super::flags::{Flags, Strict, ours, require};
 
 /// Rounds of transfers, and of starts
 #[derive(Debug, Args)]
@@ -51,15 +53,18 @@ impl Loopback {
              congestion control {congestion}.\n\n"
         );
         let rows = rounds::run(&Transfers { programs, rounds, seconds, congestion }, &ROWS)?;
-        let (values, ratios) = (LAYOUT.values(&rows, &COLUMNS), LAYOUT.ratios(&rows, &RATIOS));
+        let (values, ratios) = (
+            LAYOUT.values(&rows, &COLUMNS),
+            LAYOUT.ratios("ours over", Row::others, &rows, &RATIOS),
+        );
         self.flags.publish(&format!("{heading}{values}\n{ratios}"))?;
-        self.strict.verdict(&promise::check(&PROMISES, &rows, |_| String::new()))
+        self.strict.verdict(&PROMISES, &rows, |_| String::new())
     }
 
     /// Ours first, the installed iperf3 second.
     fn programs(&self) -> Result<Vec<Served>> {
         require(&["iperf3"])?;
-        let ours = self.flags.ours(&Workspace::find()?)?;
+        let ours = ours(self.flags.linerate.as_ref())?;
         let all = [ours, "iperf3".into()].into_iter().chain(self.flags.peer.iter().cloned());
         all.map(|path| Served::start(&path)).collect()
     }
@@ -98,23 +103,12 @@ impl Served {
 
     /// Runs a client, and measures both ends from outside.
     fn transfer(&self, test: &Test) -> Result<Figures> {
-        let usage = self.server.usage();
-        usage.reset_peak();
-        let before = usage.cpu_time()?;
+        self.server.usage().reset_peak();
         let limit = GRACE + Duration::from_secs(test.seconds().into());
-        let client = process::finish(self.program.client(None, test), limit)?;
-        // The server is still closing its sockets when the client has gone.
-        thread::sleep(PAUSE);
-        let printed = Printed { client: client.stdout.clone(), ..Printed::default() };
+        let seen = Seen::of(&self.server, self.program.client(None, test), limit, PAUSE)?;
+        let printed = Printed { client: seen.client.stdout.clone(), ..Printed::default() };
         let report = self.program.program.read(test, &printed);
-        let report = report.map_err(|error| client.blame(error))?;
-        let server_cpu = usage.cpu_time()?.saturating_sub(before).as_secs_f64();
-        let server_memory = usage.peak_memory().context("its server has ended")?;
-        let mut figures = run::usage(&report, client.cpu.as_secs_f64(), server_cpu);
-        figures.push(Metric::ClientMemory, client.peak_memory as f64);
-        figures.push(Metric::ServerMemory, server_memory as f64);
-        figures.push(Metric::BothMemory, (client.peak_memory + server_memory) as f64);
-        Ok(figures)
+        Ok(seen.figures(&report.map_err(|error| seen.client.blame(error))?))
     }
 
     /// Runs a client for its wall time.
@@ -163,30 +157,28 @@ impl fmt::Display for Transfer {
 
 impl Benchmark for Transfers {
     type Job = Transfer;
-    /// The place of a program.
-    type Candidate = usize;
 
     fn rounds(&self, row: &Transfer) -> u32 {
         // A start is short, so that even a quick comparison has enough of them.
         if row.end.is_some() { self.rounds.max(LEAST_STARTS) } else { self.rounds }
     }
 
-    fn candidates(&self, _row: &Transfer) -> Vec<usize> {
-        (0..self.programs.len()).collect()
+    fn candidates(&self, _row: &Transfer) -> Vec<Candidate> {
+        let parts = [Part::Ours, Part::Installed].into_iter().chain(iter::repeat(Part::Peer));
+        let programs = self.programs.iter().map(|served| served.program.clone());
+        programs.zip(parts).map(|(program, part)| Candidate::new(program, part)).collect()
     }
 
-    fn entry(&self, place: &usize) -> Entry {
-        let part = [Part::Ours, Part::Installed].get(*place).copied().unwrap_or(Part::Peer);
-        Entry::new(&self.programs[*place].program.name, part)
-    }
-
-    fn run(&self, place: &usize, row: &Transfer) -> Result<Result<Figures>> {
-        let served = &self.programs[*place];
+    fn run(&self, candidate: &Candidate, row: &Transfer) -> Result<Result<Figures>> {
+        let path = &candidate.program.description.path;
+        let mut programs = self.programs.iter();
+        let served = programs.find(|served| served.program.description.path == *path);
+        let served = served.context("it has no server")?;
         let test = served.test(row, self.seconds, &self.congestion);
         let figures = process::patiently(|| {
             if row.end.is_none() { served.transfer(&test) } else { served.start_to_end(&test) }
         });
-        figures.with_context(|| format!("{} failed", served.program.name)).map(Ok)
+        figures.with_context(|| format!("{} failed", candidate.name)).map(Ok)
     }
 
     fn show(&self, row: &Row<Transfer>) {
@@ -213,18 +205,16 @@ const TCP_ONE_STREAM: &str = "TCP one stream";
 const START_UP: &str = "1 MiB over TCP, start to end";
 
 const PROMISES: [Promise<Transfer>; 2] = [
-    Promise {
-        text: "TCP one stream >= 1.00 x iperf3",
-        applies: |row| row.name == TCP_ONE_STREAM,
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(1.0),
-    },
-    Promise {
-        text: "1 MiB test <= 15 ms wall (median)",
-        applies: |row| row.name == START_UP,
-        value: |row| Some(row.entry(Part::Ours)?.median(Metric::Wall)? * 1e3),
-        limit: Limit::AtMost(15.0),
-    },
+    Promise::new(
+        "TCP one stream >= 1.00 x iperf3",
+        |row| row.name == TCP_ONE_STREAM,
+        Value::Ratio(Part::Ours, Part::Installed, Metric::Rate),
+    ),
+    Promise::new(
+        "1 MiB test <= 15 ms wall (median)",
+        |row| row.name == START_UP,
+        Value::Median(Metric::Wall, 1e3),
+    ),
 ];
 
 const LAYOUT: Layout<'static, Transfer> =
@@ -260,6 +250,9 @@ const GRACE: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
+    use testbed::promise;
+    use testbed::rounds::Entry;
+
     use super::*;
 
     fn row(job: Transfer, metric: Metric, ours: [f64; 2], theirs: [f64; 2]) -> Row<Transfer> {
@@ -288,15 +281,5 @@ mod tests {
         ];
         assert_eq!(lines(50.0, 0.005), kept);
         assert!(lines(30.0, 0.016).iter().all(|line| line.starts_with("MISSED")));
-    }
-
-    #[test]
-    fn values_and_ratios_are_lines_of_two_tables() {
-        let rows = [row(ROWS[0], Metric::Rate, [4e9, 6e9], [2e9, 2e9])];
-        let values = LAYOUT.values(&rows, &COLUMNS).to_string();
-        assert!(values.contains("\n| TCP one stream | linerate 1 | 5.00 |  |  |  |\n"), "{values}");
-        let ratios = LAYOUT.ratios(&rows, &RATIOS).to_string();
-        let line = "\n| TCP one stream | iperf 3 | 2.50 (2.00..3.00) |  |  |  |\n";
-        assert!(ratios.contains(line), "{ratios}");
     }
 }

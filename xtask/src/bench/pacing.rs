@@ -4,29 +4,29 @@
 //! Every run has a pair of hosts of its own (crate `lab`); tcpdump on the sender's interface
 //! stamps each datagram when the kernel hands it to the link.
 
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use lab::LinkSpec;
 use measurement::BitRate;
-use testbed::candidate::Candidate;
+use testbed::candidate::{Candidate, Part};
 use testbed::capture::Capture;
+use testbed::comparison::{self, Comparison, Job};
 use testbed::figures::{Figures, Metric};
 use testbed::markdown::Align;
 use testbed::output::say;
 use testbed::port;
 use testbed::process::{self, Running};
 use testbed::progress::Progress;
-use testbed::promise::{self, Limit, Promise};
-use testbed::rounds::{self, Benchmark, Entry, Part, Row};
+use testbed::promise::Promise;
+use testbed::promise::Value::Other;
+use testbed::rounds::{Entry, Row};
 use testbed::table::{Cell, Column, Layout};
-use testbed::topology::{self, Path, Topology};
-use testbed::workload::{Direction, End, Output, Rate, Test, Traffic, Workload};
+use testbed::topology::{Path, Topology};
+use testbed::workload::{Output, Rate, Test, Workload};
 
+use super::compared::Bench;
 use super::flags::{Flags, STREAMS, Strict, installed, require};
-use crate::workspace::Workspace;
 
 mod gaps;
 
@@ -36,8 +36,6 @@ mod gaps;
     time.default_value("5").value_parser(clap::value_parser!(u32).range(1..=60))
 }))]
 pub(super) struct Pacing {
-    #[command(flatten)]
-    flags: Flags,
     /// Rates of payload
     #[arg(long, value_name = "RATE,..", value_delimiter = ',', default_values = ["100M", "1G"])]
     rates: Vec<BitRate>,
@@ -45,103 +43,77 @@ pub(super) struct Pacing {
     strict: Strict,
 }
 
-impl Pacing {
-    pub(super) fn run(self) -> Result<String> {
-        require(&["iperf3", "tcpdump"])?;
-        let candidates = self.candidates()?;
-        topology::prepare()?;
-        let (rounds, seconds) = (self.flags.rounds, self.flags.time);
-        let rows = rounds::run(&Paced { candidates, rounds, seconds }, &self.rates)?;
-        let values = LAYOUT.values(&rows, &COLUMNS);
-        self.flags.publish(&format!(
-            "Medians of {rounds} rounds of {seconds} s over a veth pair, programs in turn, UDP of \
-             {LENGTH} bytes, captured at the sender.\n\n{values}"
-        ))?;
-        self.strict.verdict(&promise::check(&PROMISES, &rows, |rate| format!("{rate}: ")))
-    }
+impl Bench for Pacing {
+    const RUN: comparison::Run = captured;
+    /// tcpdump ends by SIGTERM.
+    const PROGRESS: fn(usize) -> Result<Progress> = |runs| Ok(Progress::without_interrupts(runs));
+    /// Each run is shown by itself.
+    const SHOW: fn(&Row<Job>) = |_| {};
 
     /// The installed iperf3 first, then ours in each manner.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
-        let ours = self.flags.candidate(&Workspace::find()?)?;
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
+        require(&["iperf3", "tcpdump"])?;
+        let ours = flags.candidate()?;
         let mut candidates = vec![installed("iperf3")?];
         for manner in measurement::Pacing::ALL {
             let flags = format!("--pacing {manner}");
             candidates.push(ours.clone().with_name(&format!("linerate {flags}"), &flags));
         }
-        candidates.extend(self.flags.peers(&STREAMS)?);
+        candidates.extend(flags.peers(&STREAMS)?);
         Ok(candidates)
     }
-}
 
-/// Programs that keep a rate, and how often and how long each does.
-struct Paced {
-    candidates: Vec<Candidate>,
-    rounds: u32,
-    seconds: u32,
-}
-
-impl Benchmark for Paced {
-    type Job = BitRate;
-    type Candidate = Candidate;
-
-    fn rounds(&self, _rate: &BitRate) -> u32 {
-        self.rounds
+    fn jobs(&self) -> Vec<Job> {
+        Job::each(self.rates.iter().copied().map(paced), &[Path::Veth])
     }
 
-    fn candidates(&self, _rate: &BitRate) -> Vec<Candidate> {
-        self.candidates.clone()
+    fn report(&self, comparison: &Comparison, rows: &[Row<Job>]) -> String {
+        let Comparison { rounds, seconds, .. } = comparison;
+        let values = LAYOUT.values(rows, &COLUMNS);
+        format!(
+            "Medians of {rounds} rounds of {seconds} s over a veth pair, programs in turn, UDP of \
+             {LENGTH} bytes, captured at the sender.\n\n{values}"
+        )
     }
 
-    fn entry(&self, candidate: &Candidate) -> Entry {
-        candidate.entry()
-    }
-
-    /// tcpdump ends by SIGTERM.
-    fn progress(&self, runs: usize) -> Result<Progress> {
-        Ok(Progress::without_interrupts(runs))
-    }
-
-    fn run(&self, candidate: &Candidate, rate: &BitRate) -> Result<Result<Figures>> {
-        let figures = captured(candidate, *rate, self.seconds);
-        let figures = figures.with_context(|| format!("{} failed at {rate}", candidate.name))?;
-        let entry = Entry { outcome: Ok(vec![figures.clone()]), ..candidate.entry() };
-        let shown =
-            COLUMNS.map(|column| format!("{} {}", column.head, column.cell.text(&entry, "-")));
-        say(format!("{rate}: {}: {}", candidate.name, shown.join(", ")));
-        Ok(Ok(figures))
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        self.strict.verdict(&PROMISES, rows, |job| format!("{}: ", rate(&job.workload)))
     }
 }
 
-/// Lets a program send at a rate over a link of its own, and captures it.
-fn captured(candidate: &Candidate, rate: BitRate, seconds: u32) -> Result<Figures> {
-    let topology = Topology::cable(Path::Veth, &LinkSpec::default())?;
+/// Lets a program send at a rate, captures it, and shows what came of it. One that fails ends the
+/// bench.
+fn captured(candidate: &Candidate, topology: &Topology, test: &Test) -> Result<Result<Figures>> {
+    let rate = rate(&test.workload);
+    let figures = measure(candidate, topology, test);
+    let figures = figures.with_context(|| format!("{} failed at {rate}", candidate.name))?;
+    let outcome = Ok(vec![figures.clone()]);
+    let entry = Entry { outcome, ..Entry::new(&candidate.name, candidate.part) };
+    let shown = COLUMNS.map(|column| format!("{} {}", column.head, column.cell.text(&entry, "-")));
+    say(format!("{rate}: {}: {}", candidate.name, shown.join(", ")));
+    Ok(Ok(figures))
+}
+
+fn measure(candidate: &Candidate, topology: &Topology, test: &Test) -> Result<Figures> {
     let (host, program) = (topology.client(), &candidate.program);
-    let workload = Workload {
-        traffic: Traffic::Udp,
-        direction: Direction::Send,
-        streams: 1,
-        length: Some(LENGTH),
-        rate: Rate::BitsPerSecond(rate.bits_per_second()),
-    };
-    let test = Test::new(topology.address(), workload, End::Seconds(seconds));
-    let test = Test { output: Output::Text, flags: candidate.flags.clone(), ..test };
+    let test = Test { output: Output::Text, flags: candidate.flags.clone(), ..test.clone() };
     let mut server = Running::silent(program.server(Some(topology.server()), &test))?;
     port::await_listener(Some(topology.server()), test.port, &mut server)?;
     let mut tcpdump = host.command("tcpdump");
     tcpdump.args(["-s", SNAP_LENGTH, "-B", BUFFER_KIB]);
     let filter = format!("udp and dst port {}", test.port);
     let capture = Capture::begin(tcpdump, host.interface(), &filter)?;
-    let limit = GRACE + Duration::from_secs(seconds.into());
-    let client: Command = program.client(Some(host), &test);
-    let client = process::finish(client, limit)?;
+    let limit = GRACE + Duration::from_secs(test.seconds().into());
+    let client = process::finish(program.client(Some(host), &test), limit)?;
     ensure!(client.has_measured(), "{}", client.complaint());
     let recording = capture.end()?;
     ensure!(recording.dropped == 0, "tcpdump missed {} datagrams", recording.dropped);
     let datagrams = recording.frames()?.filter(|frame| frame.length == LENGTH + HEADERS);
     let times: Vec<_> = datagrams.map(|frame| nanos(frame.at)).collect();
-    let gap = rate.time_for(u64::from(LENGTH)).as_nanos() as f64;
+    let gap = rate(&test.workload).time_for(u64::from(LENGTH)).as_nanos() as f64;
     let mut figures = gaps::figures(&times, gap).context("hardly a datagram was sent")?;
-    figures.push(Metric::SenderCpu, client.cpu.as_secs_f64() * 100.0 / f64::from(seconds));
+    let sender = client.cpu.as_secs_f64() * 100.0 / f64::from(test.seconds());
+    figures.push(Metric::SenderCpu, sender);
     Ok(figures)
 }
 
@@ -149,71 +121,72 @@ fn nanos(time: Duration) -> u64 {
     time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos())
 }
 
+fn paced(rate: BitRate) -> Workload {
+    let rate = Rate::BitsPerSecond(rate.bits_per_second());
+    Workload { rate, ..Workload::datagrams(LENGTH) }
+}
+
+fn rate(workload: &Workload) -> BitRate {
+    match workload.rate {
+        Rate::BitsPerSecond(rate) => BitRate::from_bits_per_second(rate),
+        Rate::Usual | Rate::Unlimited => BitRate::from_bits_per_second(0),
+    }
+}
+
 /// What SPECIFICATION.md promises about rates. A sender that repays sends more than the rate
 /// outside of stalls, and is not held to it.
-const PROMISES: [Promise<BitRate>; 6] = [
-    Promise {
-        text: "smooth: within 0.5 % outside stalls, in %",
-        applies: |_| true,
-        value: |row| error_outside(row, SMOOTH),
-        limit: Limit::AtMost(0.5),
-    },
-    Promise {
-        text: "even: within 0.5 % outside stalls, in %",
-        applies: |_| true,
-        value: |row| error_outside(row, EVEN),
-        limit: Limit::AtMost(0.5),
-    },
-    Promise {
-        text: "smooth: bursts p99 <= 4",
-        applies: |_| true,
-        value: |row| named(row, SMOOTH)?.median(Metric::BurstP99),
-        limit: Limit::AtMost(4.0),
-    },
-    Promise {
-        text: "smooth: CPU <= 1.00 x iperf3",
-        applies: |_| true,
-        value: cpu_over_iperf3,
-        limit: Limit::AtMost(1.0),
-    },
-    Promise {
-        text: "even: gaps within 10 % >= 97 %",
-        applies: |rate| !is_fast(*rate),
-        value: |row| named(row, EVEN)?.median(Metric::EvenGaps),
-        limit: Limit::AtLeast(97.0),
-    },
-    Promise {
-        text: "even: gaps within 10 % >= 95 %",
-        applies: |rate| is_fast(*rate),
-        value: |row| named(row, EVEN)?.median(Metric::EvenGaps),
-        limit: Limit::AtLeast(95.0),
-    },
+const PROMISES: [Promise<Job>; 6] = [
+    Promise::new(
+        "smooth: within 0.5 % outside stalls, in %",
+        |_| true,
+        Other(|row| error_outside(row, SMOOTH)),
+    ),
+    Promise::new(
+        "even: within 0.5 % outside stalls, in %",
+        |_| true,
+        Other(|row| error_outside(row, EVEN)),
+    ),
+    Promise::new(
+        "smooth: bursts p99 <= 4",
+        |_| true,
+        Other(|row| named(row, SMOOTH)?.median(Metric::BurstP99)),
+    ),
+    Promise::new("smooth: CPU <= 1.00 x iperf3", |_| true, Other(cpu_over_iperf3)),
+    Promise::new("even: gaps within 10 % >= 97 %", |job| !is_fast(job), Other(even_gaps)),
+    Promise::new("even: gaps within 10 % >= 95 %", is_fast, Other(even_gaps)),
 ];
 
-fn named<'a>(row: &'a Row<BitRate>, name: &str) -> Option<&'a Entry> {
+fn named<'a>(row: &'a Row<Job>, name: &str) -> Option<&'a Entry> {
     row.entries.iter().find(|entry| entry.program == name)
 }
 
-fn error_outside(row: &Row<BitRate>, name: &str) -> Option<f64> {
+fn error_outside(row: &Row<Job>, name: &str) -> Option<f64> {
     let errors = named(row, name)?.values(Metric::RateErrorOutside);
     testbed::spread::median(errors.into_iter().map(f64::abs))
 }
 
-fn cpu_over_iperf3(row: &Row<BitRate>) -> Option<f64> {
+fn cpu_over_iperf3(row: &Row<Job>) -> Option<f64> {
     let theirs = row.entry(Part::Installed)?.median(Metric::SenderCpu)?;
     Some(named(row, SMOOTH)?.median(Metric::SenderCpu)? / theirs)
 }
 
+fn even_gaps(row: &Row<Job>) -> Option<f64> {
+    named(row, EVEN)?.median(Metric::EvenGaps)
+}
+
 /// Where a gap is shorter than a wake-up, one in fifty more is allowed to miss.
-fn is_fast(rate: BitRate) -> bool {
-    rate.bits_per_second() > 500_000_000
+fn is_fast(job: &Job) -> bool {
+    rate(&job.workload).bits_per_second() > 500_000_000
 }
 
 const SMOOTH: &str = "linerate --pacing smooth";
 const EVEN: &str = "linerate --pacing even";
 
-const LAYOUT: Layout<'static, BitRate> =
-    Layout { keys: &[("rate", Align::Left)], key: |rate| vec![rate.to_string()], missing: "" };
+const LAYOUT: Layout<'static, Job> = Layout {
+    keys: &[("rate", Align::Left)],
+    key: |job| vec![rate(&job.workload).to_string()],
+    missing: "",
+};
 
 const COLUMNS: [Column; 8] = [
     Column { head: "error %", cell: Cell::Number(Metric::RateError, 1.0, 2) },
@@ -238,6 +211,8 @@ const GRACE: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
 mod tests {
+    use testbed::promise;
+
     use super::*;
 
     fn entry(name: &str, part: Part, figures: &[(Metric, f64)]) -> Entry {
@@ -246,9 +221,9 @@ mod tests {
     }
 
     fn lines(entries: Vec<Entry>) -> Vec<String> {
-        let job = BitRate::from_bits_per_second(100_000_000);
-        let outcomes =
-            promise::check(&PROMISES, &[Row { job, entries }], |rate| format!("{rate}: "));
+        let rate = BitRate::from_bits_per_second(100_000_000);
+        let job = Job { workload: paced(rate), path: Path::Veth };
+        let outcomes = promise::check(&PROMISES, &[Row { job, entries }], |_| String::new());
         outcomes.iter().map(ToString::to_string).collect()
     }
 
@@ -272,13 +247,5 @@ mod tests {
         assert!(kept.iter().all(|line| line.starts_with("kept")), "{kept:?}");
         let missed = lines(rows(-0.6, 7.0, 5.0, 90.0));
         assert!(missed.iter().all(|line| line.starts_with("MISSED")), "{missed:?}");
-    }
-
-    #[test]
-    fn what_was_not_measured_is_missed() {
-        let figures = [(Metric::RateErrorOutside, 0.0), (Metric::BurstP99, 0.0)];
-        let lines = lines(vec![entry(SMOOTH, Part::Ours, &figures)]);
-        let missed = |line: &&String| line.starts_with("MISSED") && line.ends_with("not measured");
-        assert_eq!(lines.iter().filter(missed).count(), 3, "{lines:?}");
     }
 }

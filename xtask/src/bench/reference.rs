@@ -4,13 +4,19 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use testbed::program::{Installed, PLAIN};
 
 use crate::command;
 use crate::packages;
 use crate::workspace::Workspace;
 
-/// Compiles the one of that name into the target folder and says where it is.
-pub(super) fn build(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+/// The one of that name.
+pub(super) fn program(name: &str) -> Result<Installed> {
+    Ok(Installed::known(&PLAIN, build(&Workspace::find()?, name)?))
+}
+
+/// Compiles it into the target folder and says where it is.
+fn build(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     ensure!(packages::is_there("cc"), "no C compiler; install one with `apt-get install gcc`");
     let folder = workspace.target.join("bench");
     std::fs::create_dir_all(&folder)

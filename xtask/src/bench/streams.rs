@@ -3,24 +3,22 @@
 use anyhow::Result;
 use clap::Args;
 use testbed::candidate::Candidate;
-use testbed::comparison::{Comparison, Job, congestion};
+use testbed::candidate::Part::{Installed, Ours, Reference};
+use testbed::comparison::Job;
 use testbed::figures::Metric;
-use testbed::program::{Installed, Plain};
-use testbed::promise::{self, Limit, Promise};
-use testbed::rounds::{self, Part, Row};
-use testbed::topology;
+use testbed::promise::Promise;
+use testbed::promise::Value::{Median, Most, Other, Ratio};
+use testbed::rounds::Row;
 use testbed::workload::Workload;
 
+use super::compared::{Bench, Congestion};
 use super::flags::{Flags, Over, STREAMS, Strict, installed};
 use super::{reference, values};
-use crate::workspace::Workspace;
 
 /// Compares many streams with iperf3 and with a plain loop, over lo and a veth pair
 #[derive(Debug, Args)]
 #[command(mut_arg("time", |time| time.default_value("5")))]
 pub(super) struct Streams {
-    #[command(flatten)]
-    flags: Flags,
     #[command(flatten)]
     over: Over,
     /// Numbers of streams
@@ -30,101 +28,59 @@ pub(super) struct Streams {
     strict: Strict,
 }
 
-impl Streams {
-    pub(super) fn run(self) -> Result<String> {
-        let candidates = self.candidates()?;
-        // Before the first thread, as it asks.
-        topology::prepare()?;
-        let comparison = Comparison {
-            rounds: self.flags.rounds,
-            seconds: self.flags.time,
-            congestion: Some(congestion(&candidates)?),
-            candidates,
-            show: values::show,
-        };
-        let workloads = self.counts.iter().map(|&streams| Workload::tcp(streams));
-        let rows = rounds::run(&comparison, &Job::each(workloads, &self.over.over))?;
-        self.flags.publish(&values::report(&comparison, &rows))?;
-        self.strict.verdict(&promise::check(&PROMISES, &rows, values::name))
-    }
+impl Bench for Streams {
+    const CONGESTION: Congestion = Congestion::Common;
 
     /// Ours first, then the installed iperf3, the peers and the plain loop.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
-        let (iperf3, workspace) = (installed("iperf3")?, Workspace::find()?);
-        let mut candidates = vec![self.flags.candidate(&workspace)?, iperf3];
-        candidates.extend(self.flags.peers(&STREAMS)?);
-        let plain = Installed::known(&Plain, reference::build(&workspace, "streams")?);
-        candidates.push(Candidate::new(plain, Part::Reference));
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
+        let iperf3 = installed("iperf3")?;
+        let mut candidates = vec![flags.candidate()?, iperf3];
+        candidates.extend(flags.peers(&STREAMS)?);
+        candidates.push(Candidate::new(reference::program("streams")?, Reference));
         Ok(candidates)
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        self.over.jobs(self.counts.iter().map(|&streams| Workload::tcp(streams)))
+    }
+
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        self.strict.verdict(&PROMISES, rows, values::name)
     }
 }
 
 const PROMISES: [Promise<Job>; 8] = [
-    Promise {
-        text: "rate >= 1.10 x iperf3",
-        // As many as iperf3 takes.
-        applies: |job| (2..=128).contains(&job.workload.streams),
-        value: |row| row.ratio(Part::Ours, Part::Installed, Metric::Rate),
-        limit: Limit::AtLeast(1.10),
-    },
-    Promise {
-        text: "rate >= 0.95 x the plain loop",
-        applies: is_crowd,
-        value: |row| row.ratio(Part::Ours, Part::Reference, Metric::Rate),
-        limit: Limit::AtLeast(0.95),
-    },
-    Promise {
-        text: "Jain's index >= 0.95",
-        applies: is_crowd,
-        value: |row| row.entry(Part::Ours)?.median(Metric::Jain),
-        limit: Limit::AtLeast(0.95),
-    },
-    Promise {
-        text: "streams without progress = 0",
-        applies: is_crowd,
-        value: |row| row.entry(Part::Ours)?.most(Metric::WithoutProgress),
-        limit: Limit::AtMost(0.0),
-    },
-    Promise {
-        text: "peak MB of a side <= 80",
-        applies: is_crowd,
-        value: larger_memory,
-        limit: Limit::AtMost(80.0),
-    },
-    Promise {
-        text: "start skew <= 50 ms",
-        applies: is_crowd,
-        value: |row| Some(row.entry(Part::Ours)?.median(Metric::StartSkew)? * 1e3),
-        limit: Limit::AtMost(50.0),
-    },
-    Promise {
-        text: "stop skew <= 20 ms",
-        applies: is_crowd,
-        value: |row| Some(row.entry(Part::Ours)?.median(Metric::StopSkew)? * 1e3),
-        limit: Limit::AtMost(20.0),
-    },
-    Promise {
-        text: "% off the interface's bytes <= 2",
-        applies: |_| true,
-        // Bytes are counted, not sampled: no round is excused.
-        value: |row| row.entry(Part::Ours)?.most(Metric::Excess),
-        limit: Limit::AtMost(2.0),
-    },
+    Promise::new("rate >= 1.10 x iperf3", is_group, Ratio(Ours, Installed, Metric::Rate)),
+    Promise::new("rate >= 0.95 x the plain loop", is_crowd, Ratio(Ours, Reference, Metric::Rate)),
+    Promise::new("Jain's index >= 0.95", is_crowd, Median(Metric::Jain, 1.0)),
+    Promise::new("streams without progress = 0", is_crowd, Most(Metric::WithoutProgress)),
+    Promise::new("peak MB of a side <= 80", is_crowd, Other(larger_memory)),
+    Promise::new("start skew <= 50 ms", is_crowd, Median(Metric::StartSkew, 1e3)),
+    Promise::new("stop skew <= 20 ms", is_crowd, Median(Metric::StopSkew, 1e3)),
+    // Bytes are counted, not sampled: no round is excused.
+    Promise::new("% off the interface's bytes <= 2", |_| true, Most(Metric::Excess)),
 ];
+
+/// As many as iperf3 takes.
+fn is_group(job: &Job) -> bool {
+    (2..=128).contains(&job.workload.streams)
+}
 
 fn is_crowd(job: &Job) -> bool {
     job.workload.streams > 128
 }
 
 fn larger_memory(row: &Row<Job>) -> Option<f64> {
-    let ours = row.entry(Part::Ours)?;
+    let ours = row.entry(Ours)?;
     let (client, server) = (ours.median(Metric::ClientMemory)?, ours.median(Metric::ServerMemory)?);
     Some(client.max(server) / 1e6)
 }
 
 #[cfg(test)]
 mod tests {
+    use testbed::candidate::Part;
     use testbed::figures::Figures;
+    use testbed::promise;
     use testbed::rounds::Entry;
     use testbed::topology::Path;
 
@@ -176,12 +132,5 @@ mod tests {
         assert!(kept.iter().all(|line| line.starts_with("kept")), "{kept:?}");
         let missed = lines(10_000, ours(3.0));
         assert!(missed.iter().all(|line| line.starts_with("MISSED")), "{missed:?}");
-    }
-
-    #[test]
-    fn what_did_not_run_kept_nothing() {
-        let ours = Entry { outcome: Err("no".to_owned()), ..Entry::new("", Part::Ours) };
-        let missed = lines(10_000, vec![ours, entry(Part::Reference, &[(Metric::Rate, 39.0)])]);
-        assert!(missed.iter().all(|line| line.ends_with("not measured")), "{missed:?}");
     }
 }

@@ -4,29 +4,22 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use testbed::candidate::Candidate;
-use testbed::comparison::{Comparison, Job, congestion};
-use testbed::environment::Environment;
-use testbed::output::say;
-use testbed::rounds::{self, Row};
-use testbed::topology;
+use testbed::candidate::{Candidate, FASTEST};
+use testbed::comparison::{Comparison, Job};
+use testbed::rounds::Row;
 use testbed::workload::{Direction, Workload};
 
-use self::markdown::Head;
+use super::compared::{Bench, Congestion};
 use super::datagrams::PIECES;
 use super::flags::{Flags, Over, STREAMS, installed, is_udp};
+use super::peers;
 use crate::packages;
-use crate::workspace::Workspace;
 
-mod comparison;
-mod lines;
-mod markdown;
+mod report;
 
 /// Sets linerate beside iperf3, iperf and further peers: every direction, TCP and UDP
 #[derive(Debug, Args)]
 pub(super) struct Overview {
-    #[command(flatten)]
-    flags: Flags,
     #[command(flatten)]
     over: Over,
     /// Only this protocol
@@ -61,28 +54,26 @@ enum Protocol {
     Udp,
 }
 
-impl Overview {
-    pub(super) fn run(self) -> Result<String> {
+impl Bench for Overview {
+    const CONGESTION: Congestion = Congestion::Common;
+    const SHOW: fn(&Row<Job>) = report::show;
+
+    /// For TCP ours, ours at its fastest and the peers; the same for UDP, with a CPU for each
+    /// side, since what a sender outruns there is lost.
+    fn candidates(&self, flags: &Flags) -> Result<Vec<Candidate>> {
         packages::provide(&packages::SENDERS)?;
-        let candidates = self.candidates()?;
-        // Before the first thread, as it asks.
-        topology::prepare()?;
-        let (rounds, seconds) =
-            if self.short { (2, 1) } else { (self.flags.rounds, self.flags.time) };
-        let head = Head {
-            programs: plain_names(&candidates),
-            environment: Environment::read(&self.over.over)?,
-            rounds,
-            seconds,
-            congestion: congestion(&candidates)?,
-            date: self.date.clone(),
+        let ours = flags.candidate()?;
+        let every = |engines: &[&str]| -> Vec<Candidate> {
+            let engines = engines.iter().filter(|_| self.every_engine);
+            engines.map(|name| ours.variant(&format!("--engine {name}"))).collect()
         };
-        say(markdown::head(&head));
-        let congestion = Some(head.congestion.clone());
-        let comparison = Comparison { rounds, seconds, congestion, candidates, show: lines::show };
-        let rows = rounds::run(&comparison, &self.jobs())?;
-        self.flags.publish(&markdown::report(&head, &rows))?;
-        Ok(verdict(&rows))
+        let tcp = [ours.clone(), ours.variant(FASTEST)].into_iter().chain(every(&TCP_ENGINES));
+        let tcp = tcp.chain(others(flags, &Workload::tcp(1))?);
+        let udp = [ours.clone(), ours.variant(PIECES)].into_iter().chain(every(&UDP_ENGINES));
+        let udp = udp.chain(others(flags, &Workload::datagrams(1460))?);
+        let tcp = tcp.map(|one| one.only_for(|workload| !is_udp(workload)));
+        let udp = udp.map(|one| one.only_for(is_udp).pinned());
+        Ok(tcp.chain(udp).collect())
     }
 
     fn jobs(&self) -> Vec<Job> {
@@ -102,52 +93,38 @@ impl Overview {
         Job::each(workloads.flat_map(every), over)
     }
 
+    fn extent(&self, flags: &Flags) -> (u32, u32) {
+        if self.short { (2, 1) } else { (flags.rounds, flags.time) }
+    }
+
+    fn head(&self, comparison: &Comparison) -> Result<String> {
+        let rules = report::rules(comparison).into_iter().chain(self.date.clone());
+        peers::head("linerate beside its peers", comparison, &self.over.over, rules)
+    }
+
+    fn report(&self, _comparison: &Comparison, rows: &[Row<Job>]) -> String {
+        report::report(rows)
+    }
+
+    fn verdict(&self, rows: &[Row<Job>]) -> Result<String> {
+        let ahead = peers::ahead(rows.iter().filter_map(peers::best));
+        Ok(format!(
+            "table: the best of linerate moves at least what the best peer moves in {ahead}"
+        ))
+    }
+}
+
+impl Overview {
     fn has(&self, protocol: Protocol) -> bool {
         self.only.is_none_or(|only| only == protocol)
     }
-
-    /// For TCP ours, ours at its fastest and the peers; the same for UDP, with a CPU for each
-    /// side, since what a sender outruns there is lost.
-    fn candidates(&self) -> Result<Vec<Candidate>> {
-        let ours = self.flags.candidate(&Workspace::find()?)?;
-        let every = |engines: &[&str]| -> Vec<Candidate> {
-            let engines = engines.iter().filter(|_| self.every_engine);
-            engines.map(|name| ours.variant(&format!("--engine {name}"))).collect()
-        };
-        let tcp = [ours.clone(), ours.variant("").fastest()].into_iter().chain(every(&TCP_ENGINES));
-        let tcp = tcp.chain(self.others(&Workload::tcp(1))?);
-        let udp = [ours.clone(), ours.variant(PIECES)].into_iter().chain(every(&UDP_ENGINES));
-        let udp = udp.chain(self.others(&Workload::datagrams(1460))?);
-        let tcp = tcp.map(|one| one.only_for(|workload| !is_udp(workload)));
-        let udp = udp.map(|one| one.only_for(is_udp).pinned());
-        Ok(tcp.chain(udp).collect())
-    }
-
-    /// The installed iperf3 and iperf, then those that were named, each in all its ways.
-    fn others(&self, workload: &Workload) -> Result<Vec<Candidate>> {
-        let installed = [installed("iperf3")?, installed("iperf")?];
-        let all = installed.into_iter().chain(self.flags.peers(&STREAMS)?);
-        Ok(all.flat_map(|one| one.in_all_ways(workload)).collect())
-    }
 }
 
-/// Each program once, without what it is asked for.
-fn plain_names(candidates: &[Candidate]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for candidate in candidates.iter().filter(|one| one.flags.is_empty()) {
-        if !names.contains(&candidate.name) {
-            names.push(candidate.name.clone());
-        }
-    }
-    names
-}
-
-fn verdict(rows: &[Row<Job>]) -> String {
-    let ahead = rows.iter().filter_map(comparison::best).filter(|one| one.rate.median >= 1.0);
-    let (ahead, compared) = (ahead.count(), rows.iter().filter_map(comparison::best).count());
-    format!(
-        "table: the best of linerate moves at least what the best peer moves in {ahead} of {compared} rows"
-    )
+/// The installed iperf3 and iperf, then those that were named, each in all its ways.
+fn others(flags: &Flags, workload: &Workload) -> Result<Vec<Candidate>> {
+    let installed = [installed("iperf3")?, installed("iperf")?];
+    let all = installed.into_iter().chain(flags.peers(&STREAMS)?);
+    Ok(all.flat_map(|one| one.in_all_ways(workload)).collect())
 }
 
 const TCP_ENGINES: [&str; 12] = [

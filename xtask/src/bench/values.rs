@@ -11,7 +11,7 @@ use super::flags::is_udp;
 /// Both tables, with how they came about.
 pub(super) fn report(comparison: &Comparison, rows: &[Row<Job>]) -> String {
     let values = LAYOUT.values(rows, &COLUMNS);
-    let ratios = LAYOUT.ratios(rows, &[("Gbit/s", Metric::Rate), ("CPU s/GB, both", Metric::Cpu)]);
+    let ratios = LAYOUT.ratios("ours over", Row::others, rows, &RATIOS);
     format!("{}{values}\n{ratios}", heading(comparison, rows))
 }
 
@@ -47,6 +47,8 @@ const LAYOUT: Layout<'static, Job> = Layout {
     missing: "-",
 };
 
+const RATIOS: [(&str, Metric); 2] = [("Gbit/s", Metric::Rate), ("CPU s/GB, both", Metric::Cpu)];
+
 const COLUMNS: [Column; 9] = [
     Column { head: "Gbit/s received", cell: Cell::Number(Metric::Rate, 1e-9, 2) },
     Column { head: "off the interface", cell: Cell::Deviation(Metric::Excess, 2) },
@@ -64,50 +66,3 @@ const COLUMNS: [Column; 9] = [
         cell: Cell::Pair(Metric::StartSkew, Metric::StopSkew, 1e3, 1),
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use testbed::figures::Figures;
-    use testbed::rounds::{Entry, Part};
-    use testbed::topology::Path;
-    use testbed::workload::Workload;
-
-    use super::*;
-
-    #[test]
-    fn values_ratios_and_refusals_are_lines() {
-        let ran = |part, program: &str, rates: [f64; 2]| {
-            let figures = rates
-                .map(|rate| Figures::from_iter([(Metric::Rate, rate), (Metric::Excess, -0.5)]));
-            Entry { outcome: Ok(figures.to_vec()), ..Entry::new(program, part) }
-        };
-        let refused =
-            Entry { outcome: Err("too many".to_owned()), ..Entry::new("iperf 3", Part::Peer) };
-        let entries = vec![
-            ran(Part::Ours, "linerate 1", [4e9, 6e9]),
-            ran(Part::Reference, "loop", [2e9, 2e9]),
-            refused,
-        ];
-        let comparison = Comparison {
-            rounds: 2,
-            seconds: 1,
-            congestion: Some("cubic".to_owned()),
-            candidates: Vec::new(),
-            show,
-        };
-        let job = Job { workload: Workload::tcp(16), path: Path::Veth };
-        let text = report(&comparison, &[Row { job, entries }]);
-        let lines = [
-            "congestion control cubic.",
-            "\n\n| streams | over | program | Gbit/s received | off the interface | CPU s/GB, both \
-             | CPU of others | peak MB client + server | Jain | least Mbit/s | without progress \
-             | skew ms start + stop |\n|--:|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-            "\n| 16 | veth | linerate 1 | 5.00 | -0.50 % | - | - | - + - | - | - | - | - + - |\n",
-            "\n| 16 | veth | iperf 3 | not run: too many |\n",
-            "\n\n| streams | over | ours over | Gbit/s | CPU s/GB, both |\n|--:|---|---|--:|--:|\n",
-            "\n| 16 | veth | loop | 2.50 (2.00..3.00) | - |\n",
-            "\n| 16 | veth | iperf 3 | - | - |\n",
-        ];
-        assert!(lines.iter().all(|line| text.contains(line)), "{text}");
-    }
-}

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use measurement::profile::Mode;
 use measurement::{Attribution, HostEvidence, Profile, TestRecord, Work};
 
-use super::Outcome;
+use super::{Outcome, Presence};
 use crate::hosts::{Testbed, UnderTest, judgement, record_of};
 use crate::output::say;
 use testbed::spread::Spread;
@@ -95,28 +95,16 @@ fn unknown(profile: &Profile) -> String {
 fn compare(under_test: &UnderTest) -> Result<()> {
     let rounds = if under_test.short { 4 } else { 12 };
     let bed = Testbed::new(under_test, Path::Veth)?;
-    let mut ratios = Vec::new();
-    for round in 0..rounds {
-        // What comes first has now this and now that advantage.
-        let order = if round % 2 == 0 { [HERTZ, 0] } else { [0, HERTZ] };
-        let mut rates = [0.0; 2];
-        for hertz in order {
-            let record = sampled(&bed, "--tcp --send -t 3s", hertz)?;
-            rates[usize::from(hertz == 0)] = rate(&record)?;
-        }
-        ratios.push(rates[0] / rates[1]);
-    }
+    let ratios = super::ratios(rounds, |samples| {
+        let hertz = if samples == Presence::With { HERTZ } else { 0 };
+        sampled(&bed, "--tcp --send -t 3s", hertz)
+    })?;
     let Spread { median, least, most } = Spread::from_values(ratios).context("no pair of rates")?;
     say(format!(
         "rate with {HERTZ} samples a second to without: {median:.3} ({least:.3} to {most:.3}, \
          {rounds} pairs); what the samples' interrupts take is in it"
     ));
     Ok(())
-}
-
-fn rate(record: &TestRecord) -> Result<f64> {
-    let rate = record.outcome.rate().context("no rate")?;
-    Ok(rate.bits_per_second() as f64)
 }
 
 const LOADS: [Load; 4] = [

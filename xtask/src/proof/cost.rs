@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use measurement::TestRecord;
 
+use super::Presence;
 use crate::hosts::{Testbed, UnderTest, record_of};
 use crate::output::say;
 use testbed::spread::{Spread, median, percentile};
@@ -14,22 +15,15 @@ pub(super) fn run(under_test: &UnderTest) -> Result<String> {
     let rounds = if under_test.short { 3 } else { 12 };
     let bed = Testbed::new(under_test, Path::Veth)?;
     let mut costs = Vec::new();
-    let mut ratios = Vec::new();
-    for round in 0..rounds {
-        // What comes first has now this and now that advantage.
-        let order = if round % 2 == 0 { [true, false] } else { [false, true] };
-        let mut rates = [0.0; 2];
-        for watched in order {
-            let _server = bed.serve(if watched { "" } else { "--no-evidence" })?;
-            let words = if watched { "" } else { "--no-evidence" };
-            let record = record_of(bed.client(&format!("--tcp --send -t 4s {words}")))?;
-            rates[usize::from(watched)] = rate(&record)?;
-            if watched {
-                costs.extend(shares(&record));
-            }
+    let ratios = super::ratios(rounds, |evidence| {
+        let words = if evidence == Presence::With { "" } else { "--no-evidence" };
+        let _server = bed.serve(words)?;
+        let record = record_of(bed.client(&format!("--tcp --send -t 4s {words}")))?;
+        if evidence == Presence::With {
+            costs.extend(shares(&record));
         }
-        ratios.push(rates[1] / rates[0]);
-    }
+        Ok(record)
+    })?;
     let hosts = costs.len();
     let Spread { median: middle, most: worst, .. } =
         Spread::from_values(costs).context("no host was watched")?;
@@ -43,11 +37,6 @@ pub(super) fn run(under_test: &UnderTest) -> Result<String> {
         "watching took {worst:.2} % of a CPU, more than {MOST_PERCENT} %"
     );
     Ok(format!("proof cost: at most {worst:.3} % of a CPU, rate {median:.3} of that without"))
-}
-
-fn rate(record: &TestRecord) -> Result<f64> {
-    let rate = record.outcome.rate().context("no rate")?;
-    Ok(rate.bits_per_second() as f64)
 }
 
 /// Of one CPU in percent, for each host of a test.
