@@ -10,11 +10,11 @@ mod understood;
 use anyhow::Context;
 use clap::Args;
 use lab::LinkSpec;
+use testbed::topology::{Path, Topology};
 
 use crate::Verdict;
-use crate::bench::Bench;
-use crate::golden::{CommandLine, Compared, Setup, Side};
-use crate::program::Version;
+use crate::golden::{CommandLine, Setup, Side};
+use crate::program::{Programs, Version};
 use crate::table::say;
 use catalogue::{CONSUMERS, Consumer, Input};
 use environment::Environment;
@@ -24,7 +24,7 @@ use understood::Understood;
 #[derive(Debug, Args)]
 pub(crate) struct Consumers {
     #[command(flatten)]
-    compared: Compared,
+    programs: Programs,
 }
 
 impl Consumers {
@@ -36,10 +36,10 @@ impl Consumers {
 
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
         let environment = Environment::locate()?;
-        let (ours, theirs) = self.compared.find()?;
-        let bench = Bench::new(&LinkSpec::default())?;
-        let theirs = Side { program: &theirs, host: &bench.link.near };
-        let ours = Side { program: &ours, host: &bench.link.far };
+        let (ours, theirs) = self.programs.find()?;
+        let hosts = Topology::cable(Path::Veth, &LinkSpec::default())?;
+        let theirs = Side { program: &theirs, host: hosts.client() };
+        let ours = Side { program: &ours, host: hosts.server() };
         let mut failed = 0;
         for (port, case) in (FIRST_PORT..).zip(CASES) {
             let printed = Printed {
@@ -51,7 +51,7 @@ impl Consumers {
                 failed += usize::from(!case.judge(consumer, &environment, &printed)?);
             }
         }
-        say(&format!("consumers: {failed} failed"));
+        say(format!("consumers: {failed} failed"));
         Ok(if failed == 0 { Verdict::Passed } else { Verdict::Failed })
     }
 }
@@ -94,7 +94,7 @@ impl Case {
         let subject = format!("{:<24} {:<30}", consumer.name, self.line.client);
         let found = match (theirs, ours) {
             (Err(_), Err(_)) => {
-                say(&format!("{subject} it does not read such a test"));
+                say(format!("{subject} it does not read such a test"));
                 return Ok(true);
             }
             (Ok(_), Err(error)) => vec![error],
@@ -109,9 +109,9 @@ impl Case {
             }
         };
         let well = if consumer.knows_versions { "ok, of an unknown version" } else { "ok" };
-        say(&format!("{subject} {}", if found.is_empty() { well } else { "FAIL" }));
+        say(format!("{subject} {}", if found.is_empty() { well } else { "FAIL" }));
         for one in &found {
-            say(&format!("    {one}"));
+            say(format!("    {one}"));
         }
         Ok(found.is_empty())
     }

@@ -22,24 +22,24 @@ use anyhow::bail;
 use clap::Args;
 use lab::LinkSpec;
 use testbed::process::{Ended, HowEnded};
+use testbed::topology::{Path, Topology};
 
 use crate::Verdict;
-use crate::bench::Bench;
-use crate::program::Version;
+use crate::program::{Programs, Version};
 use additions::excuse;
 use commands::COMMAND_LINES;
 pub(crate) use commands::{CommandLine, Setup};
-use difference::{Channel, Difference, What};
+use difference::{Change, Channel, Difference, What};
 use report::Summary;
 use run::BothEnds;
-pub(crate) use run::{Compared, Side};
+pub(crate) use run::Side;
 use shape::{Shaper, Units};
 
 /// Compares what `linerate iperf3` prints with what iperf3 prints
 #[derive(Debug, Args)]
 pub(crate) struct Golden {
     #[command(flatten)]
-    compared: Compared,
+    programs: Programs,
     /// Only the command line of this number
     #[arg(long, value_name = "NUMBER")]
     only: Option<usize>,
@@ -50,11 +50,11 @@ pub(crate) struct Golden {
 
 impl Golden {
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
-        let (ours, theirs) = self.compared.find()?;
-        let bench = Bench::new(&LinkSpec::default())?;
+        let (ours, theirs) = self.programs.find()?;
+        let hosts = Topology::cable(Path::Veth, &LinkSpec::default())?;
         let pair = Pair {
-            theirs: Side { program: &theirs, host: &bench.link.near },
-            ours: Side { program: &ours, host: &bench.link.far },
+            theirs: Side { program: &theirs, host: hosts.client() },
+            ours: Side { program: &ours, host: hosts.server() },
         };
         let mut summary = Summary::begin(theirs.version);
         for (number, line) in self.lines(theirs.version)? {
@@ -140,21 +140,20 @@ fn of_ends(
     let mut found: Vec<_> =
         compare(output, (&theirs.0.stdout, theirs.1), (&ours.0.stdout, ours.1)).collect();
     found.extend(compare(errors, (&theirs.0.stderr, theirs.1), (&ours.0.stderr, ours.1)));
-    let (theirs, ours) = (ending(theirs.0), ending(ours.0));
-    if theirs != ours {
-        found.push(Difference { channel: exit, what: What::Exit { theirs, ours } });
+    let change = Change::new(&ending(theirs.0), &ending(ours.0));
+    if change.theirs != change.ours {
+        found.push(Difference { channel: exit, what: What::Exit(change) });
     }
     found
 }
 
-fn ending(ended: &Ended) -> String {
+fn ending(ended: &Ended) -> &'static str {
     match ended.how {
         HowEnded::Code(0) => "success",
         HowEnded::Code(_) if ended.has_measured() => "doubt",
         HowEnded::Code(_) | HowEnded::Signal => "failure",
         HowEnded::Killed => "no end",
     }
-    .to_owned()
 }
 
 const CLIENT: [Channel; 3] = [Channel::ClientOutput, Channel::ClientErrors, Channel::ClientExit];

@@ -40,10 +40,13 @@ fn main() -> ExitCode {
 }
 
 fn run(task: &Task) -> anyhow::Result<Verdict> {
-    task.prepare()?;
-    if task.needs_links() {
+    if let Task::Consumers(task) = task {
+        task.prepare()?;
+    }
+    // A bare server runs where the siege starts it.
+    if !matches!(task, Task::Bare(_)) {
         // Before the first thread, since only then a user namespace can be entered.
-        bench::require(lab::prepare())?;
+        testbed::topology::prepare()?;
     }
     task.run()
 }
@@ -69,24 +72,6 @@ enum Task {
 }
 
 impl Task {
-    /// What needs the network of the machine.
-    fn prepare(&self) -> anyhow::Result<()> {
-        match self {
-            Self::Consumers(task) => task.prepare(),
-            Self::Bare(_)
-            | Self::Golden(_)
-            | Self::Matrix(_)
-            | Self::Shaped(_)
-            | Self::Siege(_)
-            | Self::Versions(_) => Ok(()),
-        }
-    }
-
-    /// All but what such a task starts itself.
-    const fn needs_links(&self) -> bool {
-        !matches!(self, Self::Bare(_))
-    }
-
     fn run(&self) -> anyhow::Result<Verdict> {
         match self {
             Self::Bare(task) => task.run(),

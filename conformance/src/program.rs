@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
+use clap::Args;
 use lab::Host;
-use testbed::program::Program as _;
 use testbed::workload::Test;
 
 use crate::ask::{Ask, Direction};
@@ -22,6 +22,17 @@ pub(crate) enum Program {
     Iperf3,
 }
 
+/// The programs of a task.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Programs {
+    /// The linerate to test
+    #[arg(long, value_name = "FILE")]
+    pub(crate) linerate: PathBuf,
+    /// The iperf3 to test it with
+    #[arg(long, default_value = "iperf3", value_name = "FILE")]
+    pub(crate) iperf3: PathBuf,
+}
+
 /// A program at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Installed {
@@ -35,6 +46,14 @@ pub(crate) struct Installed {
 /// Major and minor number; a patch changes no behaviour that matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(pub(crate) u32, pub(crate) u32);
+
+impl Programs {
+    /// Asks linerate and iperf3 for their versions.
+    pub(crate) fn find(&self) -> anyhow::Result<(Installed, Installed)> {
+        let ours = Installed::find(Program::Linerate, &self.linerate)?;
+        Ok((ours, Installed::find(Program::Iperf3, &self.iperf3)?))
+    }
+}
 
 impl Installed {
     /// Asks the program for its version.
@@ -81,8 +100,8 @@ impl Installed {
     /// The arguments of a client, separated by blanks.
     pub(crate) fn client_arguments(&self, test: &Test) -> String {
         match self.program {
-            Program::Linerate => testbed::program::Linerate.client(test),
-            Program::Iperf3 => testbed::program::Iperf3.client(test),
+            Program::Linerate => testbed::program::LINERATE.client(test),
+            Program::Iperf3 => testbed::program::IPERF3.client(test),
         }
     }
 

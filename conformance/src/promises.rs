@@ -83,7 +83,7 @@ fn ends(promise: Promise, ended: &Ended, seen: Option<&Seen>) -> Option<Breach> 
             HowEnded::Code(_) | HowEnded::Signal | HowEnded::Killed => {}
         }
     }
-    let words = error.unwrap_or_else(|| last_line(ended).to_owned());
+    let words = error.unwrap_or_else(|| ended.last_line().to_owned());
     let text = format!("{:?}: {words}", ended.how);
     Some(Breach { promise, way: None, expected: 0.0, measured: 0.0, text })
 }
@@ -91,12 +91,6 @@ fn ends(promise: Promise, ended: &Ended, seen: Option<&Seen>) -> Option<Breach> 
 fn not_believed(seen: &Seen) -> Breach {
     let text = seen.doubts.join("; ");
     Breach { promise: Promise::ResultBelieved, way: None, expected: 0.0, measured: 0.0, text }
-}
-
-/// Its last words.
-fn last_line(ended: &Ended) -> &str {
-    let mut lines = ended.stdout.lines().chain(ended.stderr.lines());
-    lines.rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
 }
 
 type OfAWay = fn(&Observation<'_>, Way) -> Vec<Breach>;
@@ -136,9 +130,7 @@ fn ends_agree_on_amounts(observed: &Observation<'_>, way: Way) -> Vec<Breach> {
 fn compare(way: Way, what: &str, (client, server): (Amount, Amount)) -> Option<Breach> {
     let words = format!("{what} as of client and server");
     if let (Some(client), Some(server)) = (client.bytes, server.bytes) {
-        let (client, server) = (client as f64, server as f64);
-        differ(client, server)
-            .then(|| breach(Promise::EndsAgreeOnBytes, way, client, server, &words))
+        unequal(Promise::EndsAgreeOnBytes, way, (client, server), &words)
     } else {
         let span = client.seconds.min(server.seconds);
         let tolerance = SHOWN_DIGITS + STREAMS_APART_SECONDS / span;
@@ -161,10 +153,8 @@ fn agree(
     promise: Promise,
     part: fn(&WaySeen) -> Option<u64>,
 ) -> Vec<Breach> {
-    let Some((client, server)) = pair(observed, way, part) else { return Vec::new() };
-    let (client, server) = (client as f64, server as f64);
-    let text = "at client and server";
-    differ(client, server).then(|| breach(promise, way, client, server, text)).into_iter().collect()
+    let both = pair(observed, way, part);
+    both.and_then(|both| unequal(promise, way, both, "at client and server")).into_iter().collect()
 }
 
 /// An unshaped link loses nothing at a moderate rate.
@@ -183,12 +173,8 @@ fn all_arrives(observed: &Observation<'_>, way: Way) -> Vec<Breach> {
         return Vec::new();
     };
     let applies = observed.ask.bytes().is_some() || observed.ask.transport == Transport::Udp;
-    let (sent, received) = (sent as f64, received as f64);
-    let text = "bytes sent and received";
-    (applies && differ(sent, received))
-        .then(|| breach(Promise::AllArrives, way, sent, received, text))
-        .into_iter()
-        .collect()
+    let found = unequal(Promise::AllArrives, way, (sent, received), "bytes sent and received");
+    found.filter(|_| applies).into_iter().collect()
 }
 
 /// A test that ends after so many bytes or blocks sends exactly those.
@@ -242,12 +228,9 @@ fn datagrams_have_the_length(observed: &Observation<'_>, way: Way) -> Vec<Breach
     else {
         return Vec::new();
     };
-    let (expected, bytes) = ((datagrams * u64::from(length)) as f64, bytes as f64);
-    let text = "bytes of all datagrams";
-    differ(expected, bytes)
-        .then(|| breach(Promise::LengthInEffect, way, expected, bytes, text))
-        .into_iter()
-        .collect()
+    let both = (datagrams * u64::from(length), bytes);
+    let found = unequal(Promise::LengthInEffect, way, both, "bytes of all datagrams");
+    found.into_iter().collect()
 }
 
 /// Every stream runs over the network protocol that was asked for.
@@ -319,6 +302,11 @@ fn pair<T>(
 
 fn breach(promise: Promise, way: Way, expected: f64, measured: f64, text: &str) -> Breach {
     Breach { promise, way: Some(way), expected, measured, text: text.to_owned() }
+}
+
+/// What two numbers that have to be the same come to.
+fn unequal(promise: Promise, way: Way, (a, b): (u64, u64), text: &str) -> Option<Breach> {
+    (a != b).then(|| breach(promise, way, a as f64, b as f64, text))
 }
 
 fn whole(promise: Promise, expected: f64, measured: f64, text: &str) -> Breach {

@@ -3,19 +3,19 @@
 //! Each proof prints a table of figures, limits and verdicts. Unlike the other tasks it
 //! judges the server alone: what is measured of the network is a means here.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use crate::Verdict;
+use crate::program::Programs;
 use crate::table;
 
-mod aftermath;
 mod bare;
 mod client;
 mod crowd;
 mod dropper;
+mod fixture;
 mod flood;
 mod footprint;
 mod hostile;
@@ -35,17 +35,12 @@ mod vanished;
 pub(crate) use bare::Bare;
 use limits::LimitTable;
 use random::Random;
-use server::Programs;
 
 /// Besieges a server of linerate: many clients, hostile ones, floods, vanished hosts
 #[derive(Debug, Args)]
 pub(crate) struct Siege {
-    /// The linerate to test
-    #[arg(long, value_name = "FILE")]
-    linerate: PathBuf,
-    /// The iperf3 whose clients come too
-    #[arg(long, default_value = "iperf3", value_name = "FILE")]
-    iperf3: PathBuf,
+    #[command(flatten)]
+    programs: Programs,
     /// Smaller numbers, about a quarter of a minute for each proof
     #[arg(long)]
     short: bool,
@@ -88,12 +83,8 @@ impl Siege {
             table::say("\nsiege: every limit was kept");
             return Ok(Verdict::Passed);
         }
-        table::say(&format!("\nsiege: limits were missed by: {}", missed.join(", ")));
+        table::say(format!("\nsiege: limits were missed by: {}", missed.join(", ")));
         Ok(Verdict::Failed)
-    }
-
-    fn programs(&self) -> Programs {
-        Programs { linerate: self.linerate.clone(), iperf3: self.iperf3.clone() }
     }
 
     fn limits(&self, proof: &'static str) -> LimitTable {

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
+pub(crate) use testbed::output::say;
+
 use crate::ask::{Ask, Direction, End, Family, Transport, Way, ways};
 use crate::seen::{Seen, WaySeen};
 use crate::trial::{Finding, Outcome, Report};
@@ -16,12 +18,12 @@ pub(crate) fn row(number: usize, pairing: &str, ask: &Ask, report: &Report) {
     };
     let asked = describe(ask);
     let numbers = report.client.as_ref().map_or_else(String::new, |seen| numbers(ask, seen));
-    say(&format!("{number:>3}  {asked:<44} {pairing:<24} {verdict:<9} {numbers}"));
+    say(format!("{number:>3}  {asked:<44} {pairing:<24} {verdict:<9} {numbers}"));
     for finding in report.earlier.iter().flatten().filter(|finding| finding.excuse.is_none()) {
-        say(&format!("     in an earlier try: {}", explain(finding)));
+        say(format!("     in an earlier try: {}", explain(finding)));
     }
     for finding in &report.findings {
-        say(&format!("     {}", explain(finding)));
+        say(format!("     {}", explain(finding)));
     }
 }
 
@@ -94,14 +96,6 @@ fn explain(finding: &Finding) -> String {
         _ = write!(text, " [clause {}]", deviation.clause);
     }
     text
-}
-
-/// Prints a line.
-#[expect(clippy::print_stdout, reason = "the one place that reports")]
-pub(crate) fn say(line: &str) {
-    println!("{line}");
-    // Someone may watch it through a pipe; if nobody does, the run goes on.
-    _ = io::stdout().flush();
 }
 
 /// Prints a line on standard error.

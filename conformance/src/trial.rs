@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use testbed::topology::Topology;
+
 use crate::Verdict;
 use crate::ask::Ask;
-use crate::bench::Bench;
+use crate::bench;
 use crate::deviations::{Deviation, Pairing, excuse};
 use crate::program::Installed;
 use crate::promises::{Breach, Observation, Promise, check, client_ends, server_ends};
@@ -52,48 +54,49 @@ impl Report {
     }
 }
 
-/// Plays one test and judges it.
-pub(crate) fn run(
-    bench: &Bench,
-    client: &Installed,
-    server: &Installed,
-    ask: &Ask,
-) -> anyhow::Result<Report> {
-    let ended = bench.run(client, server, ask)?;
-    let client_seen = client.parse(Role::Client, ask, &ended.client.stdout).ok();
-    let server_seen = server.parse(Role::Server, ask, &ended.server.stdout).ok();
-    let mut breaches: Vec<Breach> = Vec::new();
-    breaches.extend(client_ends(&ended.client, client_seen.as_ref()));
-    breaches.extend(server_ends(&ended.server, server_seen.as_ref()));
-    if let (Some(client), Some(server)) = (&client_seen, &server_seen) {
-        breaches.extend(check(&Observation { ask, client, server }));
-    }
-    let pairing = Pairing { client, server };
-    let judge = |breach| Finding { excuse: excuse(&pairing, ask, &breach), breach };
-    let findings = breaches.into_iter().map(judge).collect();
-    Ok(Report { client: client_seen, findings, earlier: Vec::new() })
+/// One test between two programs.
+pub(crate) struct Trial<'a> {
+    pub(crate) hosts: &'a Topology,
+    pub(crate) client: &'a Installed,
+    pub(crate) server: &'a Installed,
+    pub(crate) ask: &'a Ask,
 }
 
-/// A machine that is busy with something else makes receivers late, and an iperf3 has
-/// room for some 20 ms of datagrams. So what only looks like that gets another try, after a
-/// while: such a machine is busy for some seconds, and what is broken stays so.
-fn run_again_if_busy(
-    bench: &Bench,
-    client: &Installed,
-    server: &Installed,
-    ask: &Ask,
-) -> anyhow::Result<Report> {
-    let mut report = run(bench, client, server, ask)?;
-    for seconds in PAUSES {
-        if !report.may_be_load() {
-            break;
+impl Trial<'_> {
+    /// Runs the test and judges it.
+    fn run(&self) -> anyhow::Result<Report> {
+        let Self { hosts, client, server, ask } = *self;
+        let ended = bench::run(hosts, client, server, ask)?;
+        let client_seen = client.parse(Role::Client, ask, &ended.client.stdout).ok();
+        let server_seen = server.parse(Role::Server, ask, &ended.server.stdout).ok();
+        let mut breaches: Vec<Breach> = Vec::new();
+        breaches.extend(client_ends(&ended.client, client_seen.as_ref()));
+        breaches.extend(server_ends(&ended.server, server_seen.as_ref()));
+        if let (Some(client), Some(server)) = (&client_seen, &server_seen) {
+            breaches.extend(check(&Observation { ask, client, server }));
         }
-        thread::sleep(Duration::from_secs(seconds));
-        let Report { mut earlier, findings, .. } = report;
-        earlier.push(findings);
-        report = Report { earlier, ..run(bench, client, server, ask)? };
+        let pairing = Pairing { client, server };
+        let judge = |breach| Finding { excuse: excuse(&pairing, ask, &breach), breach };
+        let findings = breaches.into_iter().map(judge).collect();
+        Ok(Report { client: client_seen, findings, earlier: Vec::new() })
     }
-    Ok(report)
+
+    /// A machine that is busy with something else makes receivers late, and an iperf3 has
+    /// room for some 20 ms of datagrams. So what only looks like that gets another try, after
+    /// a while: such a machine is busy for some seconds, and what is broken stays so.
+    fn run_again_if_busy(&self) -> anyhow::Result<Report> {
+        let mut report = self.run()?;
+        for seconds in PAUSES {
+            if !report.may_be_load() {
+                break;
+            }
+            thread::sleep(Duration::from_secs(seconds));
+            let Report { mut earlier, findings, .. } = report;
+            earlier.push(findings);
+            report = Report { earlier, ..self.run()? };
+        }
+        Ok(report)
+    }
 }
 
 /// Adds up many tests.
@@ -109,19 +112,13 @@ impl Summary {
     }
 
     /// Runs, prints and counts one test.
-    pub(crate) fn add(
-        &mut self,
-        bench: &Bench,
-        client: &Installed,
-        server: &Installed,
-        ask: &Ask,
-    ) -> anyhow::Result<()> {
-        let report = run_again_if_busy(bench, client, server, ask)?;
+    pub(crate) fn add(&mut self, trial: &Trial<'_>) -> anyhow::Result<()> {
+        let report = trial.run_again_if_busy()?;
         self.counts[report.outcome() as usize] += 1;
         let used = report.findings.iter().filter_map(|finding| finding.excuse);
         self.excuses.extend(used.map(|excuse| (excuse.clause, excuse.reason)));
-        let pairing = format!("{} > {}", client.name(), server.name());
-        table::row(self.total(), &pairing, ask, &report);
+        let pairing = format!("{} > {}", trial.client.name(), trial.server.name());
+        table::row(self.total(), &pairing, trial.ask, &report);
         Ok(())
     }
 
@@ -131,24 +128,20 @@ impl Summary {
             table::say("Deviations tolerated:");
         }
         for (clause, reason) in &self.excuses {
-            table::say(&format!("  clause {clause}: {reason}"));
+            table::say(format!("  clause {clause}: {reason}"));
         }
         let [ok, deviation, fail] = self.counts;
         let verdict = if fail == 0 { Verdict::Passed } else { Verdict::Failed };
-        table::say(&format!(
+        table::say(format!(
             "{name}: {} tests, {ok} ok, {deviation} with known deviations, {fail} failed, {:.0} s",
             self.total(),
-            self.elapsed().as_secs_f64()
+            self.start.elapsed().as_secs_f64()
         ));
         verdict
     }
 
     fn total(&self) -> usize {
         self.counts.iter().sum()
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.start.elapsed()
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use lab::LinkSpec;
+use testbed::topology::{self, Topology};
 
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
-use crate::bench::Bench;
 use crate::program::{Installed, Program};
-use crate::trial::Summary;
+use crate::trial::{Summary, Trial};
 
 /// Plays a few tests against every iperf3-* of a directory, in both roles
 #[derive(Debug, Args)]
@@ -30,12 +30,12 @@ pub(crate) struct Versions {
 impl Versions {
     pub(crate) fn run(&self) -> anyhow::Result<Verdict> {
         let ours = Installed::find(Program::Linerate, &self.linerate)?;
-        let bench = Bench::new(&LinkSpec::default())?;
+        let hosts = &Topology::cable(topology::Path::Veth, &LinkSpec::default())?;
         let mut summary = Summary::begin();
         for theirs in self.installed()? {
             for (client, server) in [(&ours, &theirs), (&theirs, &ours)] {
                 for ask in asks().iter().filter(|ask| theirs.supports(ask)) {
-                    summary.add(&bench, client, server, ask)?;
+                    summary.add(&Trial { hosts, client, server, ask })?;
                 }
             }
         }

@@ -1,6 +1,9 @@
 //! What older versions of iperf3 print otherwise, and what is deliberately not copied
 //! from any. Data, each entry with the version that has it so, and its reason.
 
+use Pattern::{Columns, Exit, Key, KeyIn, Line, Misuse, ServerIn, Words};
+use Setup::{GivesUp, Interrupted};
+
 use super::commands::{CommandLine, Setup};
 use super::difference::{Difference, What};
 use super::keys::is_below;
@@ -43,31 +46,31 @@ impl Exception {
     /// What it is about, for people.
     pub(crate) fn name(&self) -> String {
         match self.pattern {
-            Pattern::Key(key) => format!("key `{key}`"),
-            Pattern::Line(words) | Pattern::Words(words) => format!("`{words}`"),
-            Pattern::Columns(end) => format!("columns of `...{end}`"),
-            Pattern::Exit(how) => format!("exit with {how}"),
-            Pattern::Misuse => "misuse".to_owned(),
-            Pattern::KeyIn(setup, key) => format!("key `{key}` when {setup:?}"),
-            Pattern::ServerIn(setup) => format!("the server when {setup:?}"),
+            Key(key) => format!("key `{key}`"),
+            Line(words) | Words(words) => format!("`{words}`"),
+            Columns(end) => format!("columns of `...{end}`"),
+            Exit(how) => format!("exit with {how}"),
+            Misuse => "misuse".to_owned(),
+            KeyIn(setup, key) => format!("key `{key}` when {setup:?}"),
+            ServerIn(setup) => format!("the server when {setup:?}"),
         }
     }
 
     fn covers(&self, line: &CommandLine, difference: &Difference) -> bool {
         let what = &difference.what;
         match self.pattern {
-            Pattern::Key(key) => what.path().is_some_and(|path| is_at(path, key)),
-            Pattern::Line(line) => what.shape() == Some(line),
-            Pattern::Words(words) => says(what, words),
-            Pattern::Columns(end) => {
-                matches!(what, What::Columns { shape } if shape.ends_with(end))
+            Key(key) => what.path().is_some_and(|path| is_at(path, key)),
+            Line(line) => what.shape() == Some(line),
+            Words(words) => says(what, words),
+            Columns(end) => {
+                matches!(what, What::Columns(shape) if shape.ends_with(end))
             }
-            Pattern::Exit(how) => matches!(what, What::Exit { ours, .. } if ours == how),
-            Pattern::Misuse => line.setup == Setup::Misused && what.shape().is_some(),
-            Pattern::KeyIn(setup, key) => {
+            Exit(how) => matches!(what, What::Exit(change) if change.ours == how),
+            Misuse => line.setup == Setup::Misused && what.shape().is_some(),
+            KeyIn(setup, key) => {
                 line.setup == setup && what.path().is_some_and(|path| is_at(path, key))
             }
-            Pattern::ServerIn(setup) => line.setup == setup && difference.channel.is_of_server(),
+            ServerIn(setup) => line.setup == setup && difference.channel.is_of_server(),
         }
     }
 }
@@ -84,8 +87,8 @@ fn is_at(path: &str, key: &str) -> bool {
 }
 
 fn says(what: &What, words: &str) -> bool {
-    let changed = matches!(what, What::KeyChanged { theirs, ours, .. }
-        if theirs.contains(words) && ours.contains(words));
+    let changed = matches!(what, What::KeyChanged(_, change)
+        if change.theirs.contains(words) && change.ours.contains(words));
     changed || what.shape().is_some_and(|shape| shape.contains(words))
 }
 
@@ -103,25 +106,19 @@ pub(crate) fn excuse(
     entries(reference).find(|entry| entry.covers(line, difference))
 }
 
-const fn key(minor: u32, key: &'static str, reason: &'static str) -> Exception {
-    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Key(key), reason }
+/// An entry for every version of iperf3.
+const fn always(pattern: Pattern, reason: &'static str) -> Exception {
+    Exception { from: OLDEST, since: NEVER, pattern, reason }
 }
 
-const fn gives_up(key: &'static str) -> Exception {
-    Exception {
-        from: Version(3, 14),
-        since: NEVER,
-        pattern: Pattern::KeyIn(Setup::GivesUp, key),
-        reason: "a stream that never was has no buffers to report",
-    }
+/// An entry for every version before 3.`minor`.
+const fn before(minor: u32, pattern: Pattern, reason: &'static str) -> Exception {
+    Exception { from: OLDEST, since: Version(3, minor), pattern, reason }
 }
 
-const fn words(minor: u32, words: &'static str, reason: &'static str) -> Exception {
-    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Words(words), reason }
-}
-
-const fn exit(minor: u32, how: &'static str, reason: &'static str) -> Exception {
-    Exception { from: OLDEST, since: Version(3, minor), pattern: Pattern::Exit(how), reason }
+/// An entry for 3.`minor` and every later version.
+const fn since(minor: u32, pattern: Pattern, reason: &'static str) -> Exception {
+    Exception { from: Version(3, minor), since: NEVER, pattern, reason }
 }
 
 /// The oldest version to compare with.
@@ -129,81 +126,57 @@ const OLDEST: Version = Version(3, 12);
 /// Of entries that hold for every version of iperf3.
 const NEVER: Version = Version(u32::MAX, 0);
 
+const PER_STREAM: &str = "stood there once for each stream";
+const NO_BUFFERS: &str = "a stream that never was has no buffers to report";
+
 const ENTRIES: &[Exception] = &[
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::Key("linerate"),
-        reason: "what linerate knows and iperf3 has no name for stands under one key",
-    },
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::Line("linerate"),
-        reason: "in a stream of events, it is an event of this name",
-    },
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::Key("start.target_bitrate"),
-        reason: "an iperf3 server of UDP has it twice in one object, which JSON does not allow for",
-    },
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::Words("title: Linux"),
-        reason: "iperf3 prints a title twice before the line about the system",
-    },
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::ServerIn(Setup::Interrupted),
-        reason: "a client that is interrupted ends its test in order, so that both ends have \
-                 whole results; iperf3's breaks off, and its server prints a time of nonsense",
-    },
-    Exception {
-        from: OLDEST,
-        since: NEVER,
-        pattern: Pattern::KeyIn(Setup::Interrupted, "end.receiver_tcp_congestion"),
-        reason: "of an interrupted test the receiver's word comes too",
-    },
-    gives_up("start.sock_bufsize"),
-    gives_up("start.sndbuf_actual"),
-    gives_up("start.rcvbuf_actual"),
-    key(13, "start.fq_rate", "new: what --fq-rate asks"),
-    key(13, "start.test_start.bidir", "new: whether the test is bidirectional"),
-    key(13, "start.test_start.fqrate", "new: what --fq-rate asks, as the server reads it"),
-    key(14, "start.sock_bufsize", "stood there once for each stream"),
-    key(14, "start.sndbuf_actual", "stood there once for each stream"),
-    key(14, "start.rcvbuf_actual", "stood there once for each stream"),
-    words(14, "unable to connect to server", "gives advice since then"),
-    exit(14, "failure", "an error reported in JSON was a success before"),
-    Exception {
-        from: OLDEST,
-        since: Version(3, 14),
-        pattern: Pattern::Misuse,
-        reason: "shows how to get help; before, it showed all of the help",
-    },
-    key(17, "start.test_start.interval", "new: the interval of reports"),
+    always(Key("linerate"), "what linerate knows and iperf3 has no name for stands under one key"),
+    always(Line("linerate"), "in a stream of events, it is an event of this name"),
+    always(
+        Key("start.target_bitrate"),
+        "an iperf3 server of UDP has it twice in one object, which JSON does not allow for",
+    ),
+    always(Words("title: Linux"), "iperf3 prints a title twice before the line about the system"),
+    always(
+        ServerIn(Interrupted),
+        "a client that is interrupted ends its test in order, so that both ends have whole \
+         results; iperf3's breaks off, and its server prints a time of nonsense",
+    ),
+    always(
+        KeyIn(Interrupted, "end.receiver_tcp_congestion"),
+        "of an interrupted test the receiver's word comes too",
+    ),
+    since(14, KeyIn(GivesUp, "start.sock_bufsize"), NO_BUFFERS),
+    since(14, KeyIn(GivesUp, "start.sndbuf_actual"), NO_BUFFERS),
+    since(14, KeyIn(GivesUp, "start.rcvbuf_actual"), NO_BUFFERS),
+    before(13, Key("start.fq_rate"), "new: what --fq-rate asks"),
+    before(13, Key("start.test_start.bidir"), "new: whether the test is bidirectional"),
+    before(13, Key("start.test_start.fqrate"), "new: what --fq-rate asks, as the server reads it"),
+    before(14, Key("start.sock_bufsize"), PER_STREAM),
+    before(14, Key("start.sndbuf_actual"), PER_STREAM),
+    before(14, Key("start.rcvbuf_actual"), PER_STREAM),
+    before(14, Words("unable to connect to server"), "gives advice since then"),
+    before(14, Exit("failure"), "an error reported in JSON was a success before"),
+    before(14, Misuse, "shows how to get help; before, it showed all of the help"),
+    before(17, Key("start.test_start.interval"), "new: the interval of reports"),
     Exception {
         from: Version(3, 16),
         since: Version(3, 17),
-        pattern: Pattern::Words("pthread_mutex"),
+        pattern: Words("pthread_mutex"),
         reason: "one version complains of its own locks when it ends early",
     },
-    Exception {
-        from: OLDEST,
-        since: Version(3, 18),
-        pattern: Pattern::Columns("sender"),
-        reason: "one blank less after the retransmissions of a sender",
-    },
-    words(19, "interrupt - the", "names the signal since then"),
-    exit(19, "success", "the end by a signal is a success since then"),
-    key(20, "start.timestamp.timemillisecs", "new: milliseconds since 1970"),
-    key(20, "intervals[].streams[].reorder", "new: TCP_INFO's reordering metric"),
-    key(20, "end.streams[].sender.reorder", "new: the last of TCP_INFO's reordering metrics"),
-    key(21, "start.test_start.gso", "new: whether datagrams are segmented by the kernel"),
-    key(21, "start.test_start.gro", "new: whether datagrams are coalesced by the kernel"),
+    before(18, Columns("sender"), "one blank less after the retransmissions of a sender"),
+    before(19, Words("interrupt - the"), "names the signal since then"),
+    before(19, Exit("success"), "the end by a signal is a success since then"),
+    before(20, Key("start.timestamp.timemillisecs"), "new: milliseconds since 1970"),
+    before(20, Key("intervals[].streams[].reorder"), "new: TCP_INFO's reordering metric"),
+    before(
+        20,
+        Key("end.streams[].sender.reorder"),
+        "new: the last of TCP_INFO's reordering metrics",
+    ),
+    before(21, Key("start.test_start.gso"), "new: whether datagrams are segmented by the kernel"),
+    before(21, Key("start.test_start.gro"), "new: whether datagrams are coalesced by the kernel"),
 ];
 
 #[cfg(test)]
@@ -229,7 +202,7 @@ mod tests {
     #[test]
     fn an_entry_excuses_only_references_before_it() {
         let path = "start.test_start.interval".to_owned();
-        let found = Difference { channel: Channel::ClientOutput, what: What::KeyAdded { path } };
+        let found = Difference { channel: Channel::ClientOutput, what: What::KeyAdded(path) };
         let excused = |version| excuse(version, &COMMAND_LINES[0], &found).is_some();
         assert!(excused(Version(3, 12)) && excused(Version(3, 16)));
         assert!(!excused(Version(3, 17)) && !excused(Version(3, 21)));
@@ -238,7 +211,7 @@ mod tests {
     #[test]
     fn our_own_key_is_excused_for_all() {
         for path in ["linerate", "end.data.linerate", "linerate.streams[].x"] {
-            let what = What::KeyAdded { path: path.to_owned() };
+            let what = What::KeyAdded(path.to_owned());
             let found = Difference { channel: Channel::ClientOutput, what };
             let excused = excuse(Version(3, 21), &COMMAND_LINES[0], &found).is_some();
             assert_eq!(excused, path != "end.data.linerate", "{path}");

@@ -31,57 +31,40 @@ impl Channel {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A program ended otherwise.
-    Exit {
-        theirs: String,
-        ours: String,
-    },
+    Exit(Change),
     /// One is JSON and the other is not, or of another kind.
-    Form {
-        theirs: String,
-        ours: String,
-    },
-    /// Our output is no JSON.
-    Broken {
-        error: String,
-    },
-    KeyMissing {
-        path: String,
-    },
-    KeyAdded {
-        path: String,
-    },
+    Form(Change),
+    /// Our output is no JSON: the error.
+    Broken(String),
+    /// The path of a key.
+    KeyMissing(String),
+    KeyAdded(String),
     /// Another type, or another text.
-    KeyChanged {
-        path: String,
-        theirs: String,
-        ours: String,
-    },
+    KeyChanged(String, Change),
     /// The keys of an object stand in another order.
-    KeyOrder {
-        path: String,
-        theirs: String,
-        ours: String,
-    },
-    LineMissing {
-        shape: String,
-    },
-    LineAdded {
-        shape: String,
-    },
+    KeyOrder(String, Change),
+    /// The shape of a line.
+    LineMissing(String),
+    LineAdded(String),
     /// Lines of this shape have their columns elsewhere.
-    Columns {
-        shape: String,
-    },
+    Columns(String),
+}
+
+/// What the reference has, and what we have in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) theirs: String,
+    pub(crate) ours: String,
 }
 
 impl What {
     /// The path of the key that it is about.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {
-            Self::KeyMissing { path }
-            | Self::KeyAdded { path }
-            | Self::KeyChanged { path, .. }
-            | Self::KeyOrder { path, .. } => Some(path),
+            Self::KeyMissing(path)
+            | Self::KeyAdded(path)
+            | Self::KeyChanged(path, _)
+            | Self::KeyOrder(path, _) => Some(path),
             _ => None,
         }
     }
@@ -89,11 +72,15 @@ impl What {
     /// The shape of the line that it is about.
     pub(crate) fn shape(&self) -> Option<&str> {
         match self {
-            Self::LineMissing { shape } | Self::LineAdded { shape } | Self::Columns { shape } => {
-                Some(shape)
-            }
+            Self::LineMissing(shape) | Self::LineAdded(shape) | Self::Columns(shape) => Some(shape),
             _ => None,
         }
+    }
+}
+
+impl Change {
+    pub(crate) fn new(theirs: &impl ToString, ours: &impl ToString) -> Self {
+        Self { theirs: theirs.to_string(), ours: ours.to_string() }
     }
 }
 
@@ -119,21 +106,21 @@ impl fmt::Display for Channel {
 impl fmt::Display for What {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exit { theirs, ours } | Self::Form { theirs, ours } => {
-                write!(formatter, "{ours} instead of {theirs}")
-            }
-            Self::Broken { error } => write!(formatter, "no JSON: {error}"),
-            Self::KeyMissing { path } => write!(formatter, "key `{path}` is missing"),
-            Self::KeyAdded { path } => write!(formatter, "key `{path}` is new"),
-            Self::KeyChanged { path, theirs, ours } => {
-                write!(formatter, "key `{path}` is {ours} instead of {theirs}")
-            }
-            Self::KeyOrder { path, theirs, ours } => {
-                write!(formatter, "keys of `{path}` are {ours} instead of {theirs}")
-            }
-            Self::LineMissing { shape } => write!(formatter, "line `{shape}` is missing"),
-            Self::LineAdded { shape } => write!(formatter, "line `{shape}` is new"),
-            Self::Columns { shape } => write!(formatter, "line `{shape}` has other columns"),
+            Self::Exit(change) | Self::Form(change) => change.fmt(formatter),
+            Self::Broken(error) => write!(formatter, "no JSON: {error}"),
+            Self::KeyMissing(path) => write!(formatter, "key `{path}` is missing"),
+            Self::KeyAdded(path) => write!(formatter, "key `{path}` is new"),
+            Self::KeyChanged(path, change) => write!(formatter, "key `{path}` is {change}"),
+            Self::KeyOrder(path, change) => write!(formatter, "keys of `{path}` are {change}"),
+            Self::LineMissing(shape) => write!(formatter, "line `{shape}` is missing"),
+            Self::LineAdded(shape) => write!(formatter, "line `{shape}` is new"),
+            Self::Columns(shape) => write!(formatter, "line `{shape}` has other columns"),
         }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} instead of {}", self.ours, self.theirs)
     }
 }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::difference::What;
+use super::difference::{Change, What};
 use super::shape::Shaper;
 use super::text::Text;
 
@@ -77,18 +77,17 @@ impl Tree {
     fn key_differences(&self, ours: &Self) -> Vec<What> {
         let mut found = Vec::new();
         for (path, kinds) in &self.kinds {
-            let path = path.clone();
-            match ours.kinds.get(&path) {
-                None => found.push(What::KeyMissing { path }),
+            match ours.kinds.get(path) {
+                None => found.push(What::KeyMissing(path.clone())),
                 Some(other) if other != kinds => {
-                    let (theirs, ours) = (list(kinds), list(other));
-                    found.push(What::KeyChanged { path, theirs, ours });
+                    let change = Change::new(&list(kinds), &list(other));
+                    found.push(What::KeyChanged(path.clone(), change));
                 }
                 Some(_) => {}
             }
         }
         let added = ours.kinds.keys().filter(|path| !self.kinds.contains_key(*path));
-        found.extend(added.map(|path| What::KeyAdded { path: path.clone() }));
+        found.extend(added.map(|path| What::KeyAdded(path.clone())));
         topmost(found)
     }
 
@@ -99,8 +98,8 @@ impl Tree {
             let theirs: Vec<_> = keys.iter().filter(|key| other.contains(*key)).collect();
             let ours: Vec<_> = other.iter().filter(|key| keys.contains(*key)).collect();
             if theirs != ours {
-                let (theirs, ours) = (format!("{theirs:?}"), format!("{ours:?}"));
-                found.push(What::KeyOrder { path: path.clone(), theirs, ours });
+                let change = Change::new(&format!("{theirs:?}"), &format!("{ours:?}"));
+                found.push(What::KeyOrder(path.clone(), change));
             }
         }
         found
@@ -166,7 +165,7 @@ fn style(text: &str, length: usize) -> String {
 fn topmost(found: Vec<What>) -> Vec<What> {
     let whole: Vec<String> = found
         .iter()
-        .filter(|what| matches!(what, What::KeyMissing { .. } | What::KeyAdded { .. }))
+        .filter(|what| matches!(what, What::KeyMissing(_) | What::KeyAdded(_)))
         .filter_map(|what| what.path().map(str::to_owned))
         .collect();
     let is_inside = |what: &What| {
@@ -327,8 +326,8 @@ mod tests {
     #[test]
     fn a_removed_key_is_found() {
         let other = SMALL.replace(r#","n":1"#, "");
-        assert_eq!(differences(SMALL, &other), [r#"KeyMissing { path: "start.n" }"#]);
-        assert_eq!(differences(&other, SMALL), [r#"KeyAdded { path: "start.n" }"#]);
+        assert_eq!(differences(SMALL, &other), [r#"KeyMissing("start.n")"#]);
+        assert_eq!(differences(&other, SMALL), [r#"KeyAdded("start.n")"#]);
     }
 
     #[test]

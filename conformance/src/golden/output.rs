@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::difference::What;
+use super::difference::{Change, What};
 use super::keys::Tree;
 use super::shape::Shaper;
 use super::text::Text;
@@ -23,7 +23,7 @@ enum Form {
 pub(crate) fn differences(theirs: (&str, &Shaper), ours: (&str, &Shaper)) -> Vec<What> {
     let forms = (Form::recognize(theirs.0), Form::recognize(ours.0));
     if forms.0 != forms.1 {
-        return vec![What::Form { theirs: forms.0.to_string(), ours: forms.1.to_string() }];
+        return vec![What::Form(Change::new(&forms.0, &forms.1))];
     }
     match forms.0 {
         Form::Text => of_texts(theirs, ours),
@@ -64,8 +64,8 @@ fn without_document(text: &str) -> (String, Option<&str>) {
 fn of_trees(theirs: anyhow::Result<Tree>, ours: anyhow::Result<Tree>) -> Vec<What> {
     match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => theirs.differences(&ours),
-        (Err(error), Ok(_)) => vec![What::Broken { error: format!("the reference: {error:#}") }],
-        (_, Err(error)) => vec![What::Broken { error: format!("{error:#}") }],
+        (Err(error), Ok(_)) => vec![What::Broken(format!("the reference: {error:#}"))],
+        (_, Err(error)) => vec![What::Broken(format!("{error:#}"))],
     }
 }
 
@@ -141,14 +141,14 @@ mod tests {
         let other = text.replace("\"n\"", "\"m\"");
         assert_eq!(compare(&text, &text), []);
         let (missing, added) = ("start.n".to_owned(), "start.m".to_owned());
-        let expected = [What::KeyMissing { path: missing }, What::KeyAdded { path: added }];
+        let expected = [What::KeyMissing(missing), What::KeyAdded(added)];
         assert_eq!(compare(&text, &other), expected);
     }
 
     #[test]
     fn a_broken_document_is_found() {
         let broken = DOCUMENT.replace("1\n", "1,\n");
-        assert!(matches!(compare(DOCUMENT, &broken)[..], [What::Broken { .. }]));
+        assert!(matches!(compare(DOCUMENT, &broken)[..], [What::Broken(_)]));
     }
 
     #[test]
@@ -160,7 +160,6 @@ mod tests {
     #[test]
     fn a_key_of_an_event_is_found() {
         let more = EVENTS.replace("\"n\":1", "\"n\":1,\"m\":1");
-        let path = "start.data.m".to_owned();
-        assert_eq!(compare(EVENTS, &more), [What::KeyAdded { path }]);
+        assert_eq!(compare(EVENTS, &more), [What::KeyAdded("start.data.m".to_owned())]);
     }
 }

@@ -28,9 +28,9 @@ impl Summary {
         let excuse = |difference: &&Difference| excuse(self.reference, line, difference);
         let unexcused: Vec<_> = found.iter().filter(|one| excuse(one).is_none()).collect();
         let excused: Vec<_> = found.iter().filter_map(|one| excuse(&one)).collect();
-        say(&format!("{number:>3}  {:<72} {}", describe(line), verdict(&unexcused, &excused)));
+        say(format!("{number:>3}  {:<72} {}", describe(line), verdict(&unexcused, &excused)));
         for difference in &unexcused {
-            say(&format!("       {difference}"));
+            say(format!("       {difference}"));
         }
         self.runs += 1;
         self.failed += usize::from(!unexcused.is_empty());
@@ -43,7 +43,7 @@ impl Summary {
             self.report_stale();
         }
         let verdict = if self.failed == 0 { Verdict::Passed } else { Verdict::Failed };
-        say(&format!(
+        say(format!(
             "golden: {} command lines, {} differ, {:.0} s",
             self.runs,
             self.failed,
@@ -55,7 +55,7 @@ impl Summary {
     fn report_stale(&self) {
         let is_used = |entry: &Exception| self.used.iter().any(|used| std::ptr::eq(*used, entry));
         for entry in additions::entries(self.reference).filter(|entry| !is_used(entry)) {
-            say(&format!("not needed: {}: {}", entry.name(), entry.reason));
+            say(format!("not needed: {}: {}", entry.name(), entry.reason));
         }
     }
 }

@@ -1,42 +1,15 @@
 //! Plays one command line with one program as both ends.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use clap::Args;
 use lab::Host;
 use testbed::port::await_listener;
 use testbed::process::{Ended, Running};
 
 use super::commands::{CommandLine, Setup};
 use crate::program::{Installed, Program};
-
-/// The programs whose output is compared.
-#[derive(Debug, Args)]
-pub(crate) struct Compared {
-    /// The linerate to test
-    #[arg(long, value_name = "FILE")]
-    linerate: PathBuf,
-    /// A plain iperf3 to test in its place
-    #[arg(long, value_name = "FILE")]
-    ours: Option<PathBuf>,
-    /// The iperf3 to compare with
-    #[arg(long, default_value = "iperf3", value_name = "FILE")]
-    iperf3: PathBuf,
-}
-
-impl Compared {
-    /// What is tested, and what it is compared with.
-    pub(crate) fn find(&self) -> anyhow::Result<(Installed, Installed)> {
-        let ours = match &self.ours {
-            Some(path) => Installed::find(Program::Iperf3, path)?,
-            None => Installed::find(Program::Linerate, &self.linerate)?,
-        };
-        Ok((ours, Installed::find(Program::Iperf3, &self.iperf3)?))
-    }
-}
 
 /// A program on a host of its own, which it reaches by loopback.
 pub(crate) struct Side<'a> {

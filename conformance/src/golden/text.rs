@@ -35,7 +35,7 @@ impl Text {
             let Some(theirs) = self.layouts.get(shape) else { continue };
             let fits = |layout: &&Layout| theirs.iter().any(|one| one.agrees(layout));
             if !layouts.iter().all(|layout| fits(&layout)) {
-                found.push(What::Columns { shape: shape.clone() });
+                found.push(What::Columns(shape.clone()));
             }
         }
         found
@@ -72,10 +72,10 @@ fn edits(theirs: &[String], ours: &[String]) -> Vec<What> {
         if i < theirs.len() && j < ours.len() && theirs[i] == ours[j] {
             (i, j) = (i + 1, j + 1);
         } else if j == ours.len() || (i < theirs.len() && common[i + 1][j] >= common[i][j + 1]) {
-            found.push(What::LineMissing { shape: theirs[i].clone() });
+            found.push(What::LineMissing(theirs[i].clone()));
             i += 1;
         } else {
-            found.push(What::LineAdded { shape: ours[j].clone() });
+            found.push(What::LineAdded(ours[j].clone()));
             j += 1;
         }
     }
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn an_added_and_a_missing_line_are_found() {
         let more = format!("{REPORT}iperf Done.\n");
-        let added = What::LineAdded { shape: "iperf Done.".to_owned() };
+        let added = What::LineAdded("iperf Done.".to_owned());
         assert_eq!(differences(REPORT, &more), [added]);
-        let missing = What::LineMissing { shape: "iperf Done.".to_owned() };
+        let missing = What::LineMissing("iperf Done.".to_owned());
         assert_eq!(differences(&more, REPORT), [missing]);
     }
 
@@ -139,9 +139,9 @@ mod tests {
         let moved = REPORT.replace("sec  5.04", "sec   5.04");
         assert_eq!(differences(REPORT, &moved).len(), 2);
         let moved = REPORT.replace("Interval    ", "Interval   ");
-        assert!(matches!(differences(REPORT, &moved)[..], [What::Columns { .. }]));
+        assert!(matches!(differences(REPORT, &moved)[..], [What::Columns(_)]));
         let trimmed = REPORT.replace("sec                  \n", "sec\n");
-        assert!(matches!(differences(REPORT, &trimmed)[..], [What::Columns { .. }]));
+        assert!(matches!(differences(REPORT, &trimmed)[..], [What::Columns(_)]));
     }
 
     #[test]

@@ -2,53 +2,56 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use testbed::process::{Ended, Running};
 
-use super::server::{PORT, Programs};
+use super::limits::Limit;
+use super::server::PORT;
 use super::topology::Host;
-use crate::program::Program;
+use crate::program::{Program, Programs};
 
 /// A client's command line.
 #[derive(Clone, Debug)]
 pub(super) struct Good {
     /// As it is named in tables.
     pub(super) name: &'static str,
-    /// Whether it is held to [`LIMIT`]: a TCP test of one second.
-    pub(super) is_timed: bool,
+    /// Whether it is held to [`MOST_SECONDS`]: a TCP test of one second.
+    is_timed: bool,
     program: Program,
     words: &'static [&'static str],
 }
 
 /// What a good client came to.
-pub(super) struct Tried {
-    /// From its start to its end.
-    pub(super) seconds: f64,
-    pub(super) ended: Ended,
-}
+pub(super) struct Tried(pub(super) Ended);
 
 impl Tried {
     /// Whether it had its test: an iperf3 that writes JSON ends with success even if it
     /// was sent away.
     pub(super) fn is_well(&self) -> bool {
-        self.ended.has_measured() && self.error().is_none()
+        self.0.has_measured() && self.error().is_none()
+    }
+
+    /// From its start to its end.
+    pub(super) fn seconds(&self) -> f64 {
+        self.0.took.as_secs_f64()
     }
 
     /// Its last words.
     pub(super) fn words(&self) -> String {
-        let text = [&self.ended.stdout, &self.ended.stderr];
-        let mut lines = text.into_iter().flat_map(|text| text.lines());
-        let last = lines.rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-        let words = self.error().unwrap_or_else(|| last.to_owned());
-        format!("{:?} after {:.3} s: {words}", self.ended.how, self.seconds)
+        let words = self.error().unwrap_or_else(|| self.0.last_line().to_owned());
+        format!("{:?} after {:.3} s: {words}", self.0.how, self.seconds())
+    }
+
+    /// Its report, if it wrote JSON.
+    pub(super) fn report(&self) -> Value {
+        serde_json::from_str(&self.0.stdout).unwrap_or_default()
     }
 
     /// What its report says that went wrong.
     fn error(&self) -> Option<String> {
-        let report: Value = serde_json::from_str(&self.ended.stdout).ok()?;
-        report["error"].as_str().map(str::to_owned)
+        self.report()["error"].as_str().map(str::to_owned)
     }
 }
 
@@ -65,6 +68,11 @@ impl Good {
         command
     }
 
+    /// What its time from start to end may be.
+    pub(super) const fn limit(&self) -> Limit {
+        if self.is_timed { Limit::AtMost(MOST_SECONDS) } else { Limit::None }
+    }
+
     /// Runs it on a host, against a server, and waits for its end.
     pub(super) fn run(
         &self,
@@ -72,10 +80,8 @@ impl Good {
         host: &Host,
         server: &str,
     ) -> anyhow::Result<Tried> {
-        let start = Instant::now();
         let running = Running::captured(self.command(programs, host, server))?;
-        let ended = running.finish(PATIENCE)?;
-        Ok(Tried { seconds: start.elapsed().as_secs_f64(), ended })
+        Ok(Tried(running.finish(PATIENCE)?))
     }
 
     fn path<'a>(&self, programs: &'a Programs) -> &'a Path {
@@ -126,6 +132,6 @@ pub(super) const ENDLESS: [Good; 6] = [
     linerate("linerate TCP", false, &["--tcp", "--bidir", "-b", "50M", "-t", "300s"]),
 ];
 /// What a test of one second may take, all included.
-pub(super) const LIMIT: f64 = 1.3;
+const MOST_SECONDS: f64 = 1.3;
 /// When it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(8);

@@ -10,24 +10,22 @@ use testbed::process::{Ended, Running};
 use testbed::workload::{Family, Test};
 
 use super::Siege;
-use super::aftermath::{judge, warm_up};
 use super::client::ALL;
+use super::fixture::Fixture;
 use super::limits::{Limit, LimitTable, Unit};
 use super::record::{Record, disagreements, is_among_strangers, stream_ports};
-use super::server::{Capacity, LOCAL, PORT, Server};
+use super::server::{Capacity, LOCAL, PORT};
 use super::topology::Star;
 use crate::Verdict;
 use crate::ask::{Ask, Direction, End, Transport};
-use crate::program::{Installed, Program};
+use crate::program::Installed;
 use crate::seen::Role;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let (count, seconds) = if siege.short { (24, 2) } else { (64, 5) };
-    let (programs, star) = (siege.programs(), Star::new()?);
-    let theirs = Installed::find(Program::Iperf3, &programs.iperf3)?;
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Default)?;
-    let mut limits = siege.limits("crowd");
-    let before = warm_up(&server, &programs, &ALL[..3])?;
+    let star = Star::new()?;
+    let (_, theirs) = siege.programs.find()?;
+    let mut fixture = Fixture::start(siege, "crowd", &star.server, Capacity::Default, &ALL[..3])?;
 
     let asks: Vec<Ask> = (0..count).map(|index| ask(index, seconds)).collect();
     let start = Instant::now();
@@ -46,16 +44,16 @@ pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // The server writes its record after the client's last word.
     thread::sleep(SETTLING);
 
-    let records: Vec<Record> = server.events().iter().filter_map(Record::from_event).collect();
+    let records: Vec<Record> =
+        fixture.server.events().iter().filter_map(Record::from_event).collect();
     let mut sum = Sum::default();
     for (index, (ask, ended)) in asks.iter().zip(&ended).enumerate() {
         sum.add(index, &theirs, ask, ended, &records);
     }
-    sum.report(&mut limits, count);
-    let limit = f64::from(seconds) + MOST_OVERTIME;
-    limits.add("until the last had finished", took, Unit::Seconds, Limit::AtMost(limit));
-    judge(&mut limits, &mut server, before, RETURN)?;
-    Ok(limits.close())
+    sum.report(&mut fixture.limits, count);
+    let most = Limit::AtMost(f64::from(seconds) + MOST_OVERTIME);
+    fixture.limits.add("until the last had finished", took, Unit::Seconds, most);
+    fixture.close(RETURN)
 }
 
 /// What one client of the crowd is asked to do.
@@ -85,10 +83,10 @@ fn test(index: usize, ask: &Ask) -> Test {
 /// What came of all of them.
 #[derive(Default)]
 struct Sum {
-    well: usize,
-    recorded: usize,
-    astray: usize,
-    disagreeing: usize,
+    well: u64,
+    recorded: u64,
+    astray: u64,
+    disagreeing: u64,
     complaints: Vec<String>,
 }
 
@@ -121,28 +119,16 @@ impl Sum {
         };
         self.recorded += 1;
         let found = disagreements(ask, &seen, record);
-        self.disagreeing += usize::from(!found.is_empty());
+        self.disagreeing += u64::from(!found.is_empty());
         self.complaints.extend(found.into_iter().map(|one| format!("{what}: {one}")));
     }
 
     fn report(&self, limits: &mut LimitTable, count: usize) {
-        let all = Limit::Exactly(count as f64);
-        limits.add("clients served", self.well as f64, Unit::Count, all);
-        limits.add(
-            "of these with one record at the server",
-            self.recorded as f64,
-            Unit::Count,
-            all,
-        );
-        let none = Limit::Exactly(0.0);
-        limits.add(
-            "of these with a stream in a stranger's test",
-            self.astray as f64,
-            Unit::Count,
-            none,
-        );
-        let what = "of these whose two ends disagree";
-        limits.add(what, self.disagreeing as f64, Unit::Count, none);
+        let (all, none) = (Limit::Exactly(count as f64), Limit::Exactly(0.0));
+        limits.count("clients served", self.well, all);
+        limits.count("of these with one record at the server", self.recorded, all);
+        limits.count("of these with a stream in a stranger's test", self.astray, none);
+        limits.count("of these whose two ends disagree", self.disagreeing, none);
         for complaint in self.complaints.iter().take(MOST_TOLD) {
             limits.note(complaint);
         }

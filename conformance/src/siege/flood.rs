@@ -6,44 +6,41 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use serde_json::Value;
 use testbed::port;
-use testbed::process::{Ended, Running};
+use testbed::process::Running;
 use testbed::usage::Usage;
 
 use super::Siege;
-use super::aftermath::{judge, warm_up};
-use super::client::ALL;
+use super::client::{ALL, Tried};
 use super::dropper::{Dropped, Dropper, Says};
+use super::fixture::Fixture;
 use super::limits::{Limit, LimitTable, Unit, median, worst};
 use super::probe::start_latency;
 use super::random::Random;
-use super::server::{Capacity, LOCAL, Programs, Server};
+use super::server::{Capacity, LOCAL, Server};
 use super::topology::{Host, Star};
 use crate::Verdict;
+use crate::program::Programs;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, star) = (siege.programs(), Star::new()?);
+    let star = Star::new()?;
     // One address opens more connections than the usual range has ports for.
     star.server.set("ipv4/ip_local_port_range", "10000 65000")?;
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
-    let mut limits = siege.limits("flood");
-    let before = warm_up(&server, &programs, &ALL[..3])?;
+    let mut fixture = Fixture::start(siege, "flood", &star.server, Capacity::Ample, &ALL[..3])?;
     let time = siege.time(Duration::from_secs(30), Duration::from_secs(3));
     for transport in ["TCP", "UDP"] {
-        Beside::run(&server, &programs, transport, time)?.report(&mut limits, transport);
+        let beside = Beside::run(&star.server, &fixture.programs, transport, time)?;
+        beside.report(&mut fixture.limits, transport);
     }
     let (rounds, count) = if siege.short { (3, 8_000) } else { (5, 20_000) };
-    cost(&mut limits, &server, rounds, count)?;
-    judge(&mut limits, &mut server, before, RETURN)?;
-    Ok(limits.close())
+    cost(&mut fixture.limits, &fixture.server, rounds, count)?;
+    fixture.close(RETURN)
 }
 
 /// A test beside a flood.
 struct Beside {
     flood: Dropped,
-    report: Value,
-    complaint: Option<String>,
+    tried: Tried,
     /// Seconds from a connect to TEST_RUNNING.
     latencies: Vec<f64>,
     unserved: Vec<String>,
@@ -51,12 +48,11 @@ struct Beside {
 
 impl Beside {
     fn run(
-        server: &Server,
+        host: &Host,
         programs: &Programs,
         transport: &str,
         time: Duration,
     ) -> anyhow::Result<Self> {
-        let host = server.host();
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let dropper = Dropper { server: LOCAL, rate: RATE, says: Says::Nothing };
@@ -68,40 +64,29 @@ impl Beside {
             stop.store(true, Relaxed);
             let flood = join(flooding)??;
             let (latencies, unserved) = join(probing)??;
-            let ended = ran?;
-            let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_default();
-            let error = report["error"].as_str().map(str::to_owned);
-            let complaint =
-                error.or_else(|| (!ended.has_measured()).then(|| format!("{:?}", ended.how)));
-            Ok(Self { flood, report, complaint, latencies, unserved })
+            Ok(Self { flood, tried: ran?, latencies, unserved })
         })
     }
 
     fn report(&self, limits: &mut LimitTable, transport: &str) {
         let rate = self.flood.rate();
-        limits.add(
-            &format!("connections in a second beside {transport}"),
-            rate,
-            Unit::Count,
-            Limit::None,
-        );
+        let what = format!("connections in a second beside {transport}");
+        limits.add(&what, rate, Unit::Count, Limit::None);
         if rate < f64::from(RATE) * 0.95 || self.flood.failed > 0 {
             limits.note(&format!(
                 "{RATE} were aimed at; {} were not opened within the generator's patience",
                 self.flood.failed
             ));
         }
-        let sum = &self.report["end"]["sum_received"];
-        match &self.complaint {
-            Some(words) => limits.fail(&format!("{transport} of 200 Mbit/s"), words),
-            None if transport == "UDP" => {
-                let lost = self.report["end"]["sum"]["lost_percent"].as_f64().unwrap_or(100.0);
-                limits.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::AtMost(1.0));
-            }
-            None => {
-                let achieved = sum["bits_per_second"].as_f64().unwrap_or_default() / 1e6;
-                limits.add("TCP of 200 Mbit/s", achieved, Unit::Megabits, Limit::AtLeast(198.0));
-            }
+        let end = &self.tried.report()["end"];
+        if !self.tried.is_well() {
+            limits.fail(&format!("{transport} of 200 Mbit/s"), &self.tried.words());
+        } else if transport == "UDP" {
+            let lost = end["sum"]["lost_percent"].as_f64().unwrap_or(100.0);
+            limits.add("UDP of 200 Mbit/s, lost", lost, Unit::Percent, Limit::AtMost(1.0));
+        } else {
+            let rate = end["sum_received"]["bits_per_second"].as_f64().unwrap_or_default() / 1e6;
+            limits.add("TCP of 200 Mbit/s", rate, Unit::Megabits, Limit::AtLeast(198.0));
         }
         let what = format!("from connect to TEST_RUNNING beside {transport}, worst");
         if self.latencies.is_empty() {
@@ -111,8 +96,8 @@ impl Beside {
         limits.add(&what, worst(&self.latencies), Unit::Seconds, Limit::AtMost(MOST_LATENCY));
         let (count, middle) = (self.latencies.len(), median(&self.latencies));
         limits.note(&format!("median {middle:.4} s of {count}"));
-        let unserved = self.unserved.len() as f64;
-        limits.add("of these not served", unserved, Unit::Count, Limit::Exactly(0.0));
+        let unserved = self.unserved.len() as u64;
+        limits.count("of these not served", unserved, Limit::Exactly(0.0));
         limits.note(self.unserved.first().map_or("", String::as_str));
     }
 }
@@ -126,14 +111,14 @@ fn client(
     programs: &Programs,
     transport: &str,
     time: Duration,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<Tried> {
     let mut command = host.command(&programs.iperf3);
     let seconds = time.as_secs().to_string();
     command.args(["-c", "127.0.0.1", "-J", "-b", "200M", "-t", &seconds]);
     if transport == "UDP" {
         command.args(["-u", "-l", "1460"]);
     }
-    Running::captured(command)?.finish(time + PATIENCE)
+    Ok(Tried(Running::captured(command)?.finish(time + PATIENCE)?))
 }
 
 /// Asks for a test again and again.
@@ -167,20 +152,15 @@ fn cost(limits: &mut LimitTable, server: &Server, rounds: usize, count: u64) -> 
         }
     }
     let (ours, least, named) = (median(&ours), median(&least), median(&named));
-    limits.add(
-        "CPU time for each, accepted and closed by a bare loop",
-        least,
-        Unit::Micros,
-        Limit::None,
-    );
-    limits.add("CPU time for each, by the server", ours, Unit::Micros, Limit::None);
-    limits.add("CPU time for each that said a cookie", named, Unit::Micros, Limit::None);
-    limits.add(
-        "the server against the bare loop",
-        ours / least,
-        Unit::Times,
-        Limit::AtMost(MOST_COST),
-    );
+    for (what, cost) in [
+        ("CPU time for each, accepted and closed by a bare loop", least),
+        ("CPU time for each, by the server", ours),
+        ("CPU time for each that said a cookie", named),
+    ] {
+        limits.add(what, cost, Unit::Micros, Limit::None);
+    }
+    let most = Limit::AtMost(MOST_COST);
+    limits.add("the server against the bare loop", ours / least, Unit::Times, most);
     Ok(())
 }
 

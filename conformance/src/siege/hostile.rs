@@ -1,20 +1,20 @@
 //! Proof: peers that are silent, slow or mad hold up nobody but themselves.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use testbed::process::Running;
 
 use super::Siege;
-use super::aftermath::{judge, warm_up};
-use super::client::{ALL, ELSEWHERE, ENDLESS, Good, LIMIT};
+use super::client::{ALL, ELSEWHERE, ENDLESS, Good};
+use super::fixture::Fixture;
 use super::limits::{Limit, LimitTable, Unit, median, worst};
-use super::peers::{Counters, Crowd};
+use super::peers::{Counters, Crowd, sum};
 use super::random::Random;
 use super::script::{COOKIE_LENGTH, PARAM_EXCHANGE, Script, Session, Stage, Step, framed};
-use super::server::{Capacity, LOCAL, Programs, Server};
+use super::server::{Capacity, LOCAL};
 use super::topology::Star;
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
@@ -22,64 +22,41 @@ use crate::ask::{Direction, Transport};
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     // Some kinds are closed at once and come again: two thirds are open at any moment.
     let (count, rounds) = if siege.short { (200, 1) } else { (1560, 5) };
-    let (programs, star) = (siege.programs(), Star::new()?);
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
-    let mut limits = siege.limits("hostile");
-    let before = warm_up(&server, &programs, &ALL[..if siege.short { 3 } else { ALL.len() }])?;
-    limits.note(&format!("before: {}", before.describe()));
-
-    let (counters, stop) = (KINDS.map(|_| Counters::default()), AtomicBool::new(false));
-    let crowd = Crowd {
-        server: LOCAL,
-        count,
-        spacing: SPACING,
-        again: Some(PAUSE),
-        counters: &counters,
-        stop: &stop,
-    };
-    thread::scope(|scope| -> anyhow::Result<()> {
-        let mut random = Random::from_seed(siege.seed());
-        let host = &star.server;
-        let running =
-            scope.spawn(move || host.run(|| crowd.run(|slot| hostile(slot, &mut random)))?);
-        let outcome = besiege(&mut limits, &server, &programs, &counters, (count, rounds));
-        stop.store(true, Relaxed);
-        running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
-        outcome
-    })?;
-    judge(&mut limits, &mut server, before, RETURN)?;
-    Ok(limits.close())
+    let clients = if siege.short { &ALL[..3] } else { &ALL[..] };
+    let star = Star::new()?;
+    let mut fixture = Fixture::start(siege, "hostile", &star.server, Capacity::Ample, clients)?;
+    fixture.limits.note(&format!("before: {}", fixture.before.describe()));
+    let counters = KINDS.map(|_| Counters::default());
+    let (spacing, again) = (SPACING, Some(PAUSE));
+    let crowd = Crowd { server: LOCAL, count, spacing, again, counters: &counters };
+    let mut random = Random::from_seed(siege.seed());
+    crowd.run_during(
+        &star.server,
+        |slot| hostile(slot, &mut random),
+        || besiege(&mut fixture, &counters, (count, rounds)),
+    )?;
+    fixture.close(RETURN)
 }
 
 /// Runs good clients while the crowd is there.
 fn besiege(
-    limits: &mut LimitTable,
-    server: &Server,
-    programs: &Programs,
+    fixture: &mut Fixture,
     counters: &[Counters],
     (count, rounds): (usize, usize),
 ) -> anyhow::Result<()> {
     await_crowd(counters, count);
-    let stopped = stop_clients(server, programs)?;
-    limits.add("hostile connections open", open(counters) as f64, Unit::Count, Limit::None);
-    limits.add("real iperf3 that were stopped", stopped.len() as f64, Unit::Count, Limit::None);
+    let stopped = stop_clients(fixture)?;
+    let open = || sum(counters, |counters| &counters.open);
+    fixture.limits.count("hostile connections open", open(), Limit::None);
+    fixture.limits.count("real iperf3 that were stopped", stopped.len() as u64, Limit::None);
     for client in ALL.iter().chain(&ELSEWHERE) {
-        run_client(limits, server, programs, client, rounds)?;
+        run_client(fixture, client, rounds)?;
     }
-    limits.add(
-        "hostile connections open at the end",
-        open(counters) as f64,
-        Unit::Count,
-        Limit::None,
-    );
-    limits.note(&format!("during: {}", server.footprint()?.describe()));
-    note(limits, counters);
+    fixture.limits.count("hostile connections open at the end", open(), Limit::None);
+    fixture.limits.note(&format!("during: {}", fixture.server.footprint()?.describe()));
+    note(&fixture.limits, counters);
     drop(stopped);
     Ok(())
-}
-
-fn open(counters: &[Counters]) -> usize {
-    counters.iter().map(|counters| counters.open.load(Relaxed)).sum()
 }
 
 /// What became of each kind.
@@ -99,20 +76,20 @@ fn note(limits: &LimitTable, counters: &[Counters]) {
 /// about to say.
 fn await_crowd(counters: &[Counters], count: usize) {
     let deadline = Instant::now() + GATHERING;
-    let begun = || counters.iter().map(|counters| counters.begun.load(Relaxed)).sum::<u64>();
-    while begun() < count as u64 && Instant::now() < deadline {
+    while sum(counters, |counters| &counters.begun) < count as u64 && Instant::now() < deadline {
         thread::sleep(POLL_INTERVAL);
     }
     thread::sleep(SETTLING);
 }
 
 /// Real clients that stop in the middle of what they do. Dropped, they are killed.
-fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Running>> {
+fn stop_clients(fixture: &Fixture) -> anyhow::Result<Vec<Running>> {
     let local = LOCAL.ip().to_string();
     let mut stopped = Vec::new();
     for index in 0..STOPPED {
         let client = &ENDLESS[index % ENDLESS.len()];
-        let running = Running::captured(client.command(programs, server.host(), &local))?;
+        let command = client.command(&fixture.programs, fixture.server.host(), &local);
+        let running = Running::captured(command)?;
         let after = STOP_AFTER[index % STOP_AFTER.len()];
         thread::sleep(after);
         running.signal("STOP")?;
@@ -122,29 +99,23 @@ fn stop_clients(server: &Server, programs: &Programs) -> anyhow::Result<Vec<Runn
 }
 
 /// Runs a good client so many times.
-fn run_client(
-    limits: &mut LimitTable,
-    server: &Server,
-    programs: &Programs,
-    client: &Good,
-    rounds: usize,
-) -> anyhow::Result<()> {
+fn run_client(fixture: &mut Fixture, client: &Good, rounds: usize) -> anyhow::Result<()> {
     let (mut times, mut complaint) = (Vec::new(), None);
     for _ in 0..rounds {
-        let tried = client.run(programs, server.host(), &LOCAL.ip().to_string())?;
+        let tried = fixture.run(client)?;
         if !tried.is_well() {
             complaint = Some(tried.words());
             break;
         }
-        times.push(tried.seconds);
+        times.push(tried.seconds());
     }
     let what = format!("{} of 1 s, worst of {rounds}", client.name);
+    let limits = &mut fixture.limits;
     if let Some(words) = complaint {
         limits.fail(&what, &words);
         return Ok(());
     }
-    let limit = if client.is_timed { Limit::AtMost(LIMIT) } else { Limit::None };
-    limits.add(&what, worst(&times), Unit::Seconds, limit);
+    limits.add(&what, worst(&times), Unit::Seconds, client.limit());
     if rounds > 1 {
         limits.note(&format!("median {:.3} s", median(&times)));
     }

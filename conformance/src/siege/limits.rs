@@ -31,8 +31,8 @@ pub(super) enum Unit {
 impl LimitTable {
     /// Opens the table of a proof.
     pub(super) fn open(proof: &'static str, generosity: f64) -> Self {
-        table::say(&format!("\n{proof}"));
-        table::say(&format!("  {:<62} {:>14} {:>14}  verdict", "what", "figure", "limit"));
+        table::say(format!("\n{proof}"));
+        table::say(format!("  {:<62} {:>14} {:>14}  verdict", "what", "figure", "limit"));
         Self { proof, generosity, rows: 0, missed: Vec::new() }
     }
 
@@ -46,7 +46,7 @@ impl LimitTable {
             (_, false) => "MISSED",
         };
         let (figure, limit) = (unit.show(figure), unit.show_limit(limit));
-        table::say(&format!("  {what:<62} {figure:>14} {limit:>14}  {verdict}"));
+        table::say(format!("  {what:<62} {figure:>14} {limit:>14}  {verdict}"));
         self.rows += 1;
         if !kept {
             self.missed.push(what.to_owned());
@@ -54,9 +54,14 @@ impl LimitTable {
         kept
     }
 
+    /// Adds a row of a number of things.
+    pub(super) fn count(&mut self, what: &str, figure: u64, limit: Limit) {
+        self.add(what, figure as f64, Unit::Count, limit);
+    }
+
     /// Adds a row of something that could not be measured, which is missed.
     pub(super) fn fail(&mut self, what: &str, why: &str) {
-        table::say(&format!("  {what:<62} {:>14} {:>14}  MISSED", "none", ""));
+        table::say(format!("  {what:<62} {:>14} {:>14}  MISSED", "none", ""));
         self.note(why);
         self.rows += 1;
         self.missed.push(what.to_owned());
@@ -66,14 +71,14 @@ impl LimitTable {
     #[expect(clippy::unused_self, reason = "a remark belongs to a table")]
     pub(super) fn note(&self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            table::say(&format!("      {line}"));
+            table::say(format!("      {line}"));
         }
     }
 
     /// Sums the proof up.
     pub(super) fn close(self) -> Verdict {
         let kept = self.rows - self.missed.len();
-        table::say(&format!("  {}: {kept} of {} kept", self.proof, self.rows));
+        table::say(format!("  {}: {kept} of {} kept", self.proof, self.rows));
         if self.missed.is_empty() { Verdict::Passed } else { Verdict::Failed }
     }
 }

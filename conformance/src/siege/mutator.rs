@@ -2,79 +2,65 @@
 //!
 //! Valid sessions are mutated by a seeded sequence and run against a live server.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use super::Siege;
-use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, SECOND};
-use super::footprint::{Footprint, await_return};
+use super::fixture::Fixture;
+use super::footprint::await_return;
 use super::limits::{Limit, LimitTable, Unit};
-use super::peers::{Counters, Crowd};
+use super::peers::{Counters, Crowd, sum};
 use super::random::Random;
 use super::script::{COOKIE_LENGTH, Claim, Script, Session, Step};
-use super::server::{Capacity, LOCAL, Server};
+use super::server::{Capacity, LOCAL};
 use super::topology::{Host, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, star) = (siege.programs(), Star::new()?);
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
-    let mut limits = siege.limits("mutator");
-    let seed = siege.seed();
-    limits.note(&format!("--seed {seed}"));
-    let before = warm_up(&server, &programs, &ALL[..3])?;
+    let (star, seed) = (Star::new()?, siege.seed());
+    let mut fixture = Fixture::start(siege, "mutator", &star.server, Capacity::Ample, &ALL[..3])?;
+    fixture.limits.note(&format!("--seed {seed}"));
     let mut random = Random::from_seed(seed);
     let time = siege.time(Duration::from_secs(60), Duration::from_secs(6)) / 2;
     // What the allocator keeps after the first half is its own; what grows after that
     // is lost.
     let first = send_mutants(&star.server, &mut random, time)?;
-    let (_, between) = await_return(server.usage(), before, RETURN)?;
+    let (_, between) = await_return(fixture.server.usage(), fixture.before, RETURN)?;
     let second = send_mutants(&star.server, &mut random, time)?;
-    report(&mut limits, &[first, second]);
-    if server.is_alive() {
-        try_client(&mut limits, &server, &programs, &SECOND, "right after it")?;
+    report(&mut fixture.limits, &[first, second]);
+    if fixture.server.is_alive() {
+        fixture.try_client(&SECOND, "right after it")?;
     }
-    let grown = between.mebibytes() - before.mebibytes();
-    limits.add(
-        "resident memory after the first half, grown by",
-        grown,
-        Unit::Mebibytes,
-        Limit::None,
-    );
-    let before = Footprint { resident: between.resident, ..before };
-    judge(&mut limits, &mut server, before, RETURN)?;
-    Ok(limits.close())
+    let grown = between.mebibytes() - fixture.before.mebibytes();
+    let what = "resident memory after the first half, grown by";
+    fixture.limits.add(what, grown, Unit::Mebibytes, Limit::None);
+    fixture.before.resident = between.resident;
+    fixture.close(RETURN)
 }
 
 /// Lets mutants loose for some time.
 fn send_mutants(host: &Host, random: &mut Random, time: Duration) -> anyhow::Result<Counters> {
-    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
+    let counters = Counters::default();
     let crowd = Crowd {
         server: LOCAL,
         count: PARALLEL,
         spacing: SPACING,
         again: Some(PAUSE),
         counters: std::slice::from_ref(&counters),
-        stop: &stop,
     };
-    thread::scope(|scope| -> anyhow::Result<()> {
-        let running = scope.spawn(move || host.run(|| crowd.run(|_| mutant(random)))?);
+    let wait = || {
         thread::sleep(time);
-        stop.store(true, Relaxed);
-        running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
-    })?;
+        Ok(())
+    };
+    crowd.run_during(host, |_| mutant(random), wait)?;
     Ok(counters)
 }
 
 fn report(limits: &mut LimitTable, counters: &[Counters]) {
-    let sum = |count: fn(&Counters) -> &AtomicU64| {
-        counters.iter().map(|counters| count(counters).load(Relaxed)).sum::<u64>()
-    };
-    let begun = sum(|counters| &counters.begun) as f64;
-    limits.add("mutated sessions", begun, Unit::Count, Limit::AtLeast(1.0));
+    let sum = |count| sum(counters, count);
+    limits.count("mutated sessions", sum(|counters| &counters.begun), Limit::AtLeast(1.0));
     limits.note(&format!(
         "{} were closed by the server, {} of them with a word; {} ended by themselves",
         sum(|counters| &counters.closed),

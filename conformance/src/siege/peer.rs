@@ -12,6 +12,15 @@ use super::random::Random;
 use super::script::{ACCESS_DENIED, COOKIE_LENGTH, Claim, SERVER_ERROR, Script, Step};
 use crate::ask::Transport;
 
+/// One look at a peer.
+#[derive(Clone, Copy)]
+pub(super) struct Turn<'a> {
+    pub(super) watches: &'a Watches,
+    /// What readiness of the peer's sockets is reported with.
+    pub(super) token: u64,
+    pub(super) now: Instant,
+}
+
 /// What the thread waits for. Each descriptor can be in both.
 pub(super) struct Watches {
     pub(super) reading: Epoll,
@@ -42,7 +51,6 @@ pub(super) struct Peer {
     /// When a step that takes time began.
     since: Option<Instant>,
     gives_up_at: Option<Instant>,
-    token: u64,
     cookie: [u8; COOKIE_LENGTH],
     control: TcpStream,
     is_connected: bool,
@@ -66,27 +74,17 @@ pub(super) enum Progress {
     Over(End),
 }
 
-/// What a step came to.
-enum Outcome {
-    Done,
-    /// Until then, or until the server says something.
-    Later(Option<Instant>),
-    Over(End),
-}
-
 impl Peer {
     /// Begins to connect.
     pub(super) fn connect(
         server: SocketAddr,
         script: Script,
-        watches: &Watches,
-        token: u64,
-        now: Instant,
+        turn: Turn<'_>,
         random: &mut Random,
     ) -> std::io::Result<Self> {
         let control = begin_to_connect(server, script.from)?;
-        watches.reading.add(&control, Interest::Readable, token)?;
-        watches.writing.add(&control, Interest::Writable, token)?;
+        turn.watches.reading.add(&control, Interest::Readable, turn.token)?;
+        turn.watches.writing.add(&control, Interest::Writable, turn.token)?;
         let mut cookie = [0; COOKIE_LENGTH];
         for byte in &mut cookie[..COOKIE_LENGTH - 1] {
             *byte = *random.one_of(LETTERS);
@@ -95,9 +93,8 @@ impl Peer {
             server,
             at: 0,
             since: None,
-            gives_up_at: script.patience.map(|patience| now + patience),
+            gives_up_at: script.patience.map(|patience| turn.now + patience),
             script,
-            token,
             cookie,
             control,
             is_connected: false,
@@ -114,7 +111,8 @@ impl Peer {
     }
 
     /// Plays on until it has to wait.
-    pub(super) fn advance(&mut self, watches: &Watches, now: Instant) -> Progress {
+    pub(super) fn advance(&mut self, turn: Turn<'_>) -> Progress {
+        let now = turn.now;
         if self.gives_up_at.is_some_and(|at| now >= at) {
             return Progress::Over(End::Finished);
         }
@@ -135,10 +133,10 @@ impl Peer {
             let Some(step) = self.script.steps.get(self.at).cloned() else {
                 return Progress::Over(End::Finished);
             };
-            match self.take(&step, watches, now) {
-                Outcome::Done => (self.at, self.since) = (self.at + 1, None),
-                Outcome::Later(until) => return self.wait_until(until),
-                Outcome::Over(end) => return Progress::Over(end),
+            match self.take(&step, turn) {
+                None => (self.at, self.since) = (self.at + 1, None),
+                Some(Progress::Waiting(until)) => return self.wait_until(until),
+                Some(over) => return over,
             }
         }
     }
@@ -147,36 +145,38 @@ impl Peer {
         Progress::Waiting(until.into_iter().chain(self.gives_up_at).min())
     }
 
-    fn take(&mut self, step: &Step, watches: &Watches, now: Instant) -> Outcome {
+    /// Takes a step; what it comes to if it is not done.
+    fn take(&mut self, step: &Step, turn: Turn<'_>) -> Option<Progress> {
+        let now = turn.now;
         match step {
             Step::Send(bytes) => self.outbox.extend(bytes),
             Step::Cookie(count) => self.outbox.extend(&self.cookie[..(*count).min(COOKIE_LENGTH)]),
             Step::Await(state) => return self.await_state(*state),
             Step::Stream(transport, claim) => {
-                return self.open(*transport, *claim, watches, now).unwrap_or(Outcome::Done);
+                return self.open(*transport, *claim, turn).unwrap_or(None);
             }
             Step::Flow { senders, length, time } => {
                 let since = *self.since.get_or_insert(now);
                 if now < since + *time {
                     self.flow(*senders, *length);
-                    return Outcome::Later(Some(now + FLOW_TURN));
+                    return Some(Progress::Waiting(Some(now + FLOW_TURN)));
                 }
             }
             Step::Pause(time) => {
                 let since = *self.since.get_or_insert(now);
                 if now < since + *time {
-                    return Outcome::Later(Some(since + *time));
+                    return Some(Progress::Waiting(Some(since + *time)));
                 }
             }
-            Step::Hold => return Outcome::Later(None),
-            Step::Close => return Outcome::Over(End::Finished),
+            Step::Hold => return Some(Progress::Waiting(None)),
+            Step::Close => return Some(Progress::Over(End::Finished)),
             Step::Reset => {
                 // Without it the close is a regular one, which is as good for a peer.
                 _ = SockRef::from(&self.control).set_linger(Some(Duration::ZERO));
-                return Outcome::Over(End::Finished);
+                return Some(Progress::Over(End::Finished));
             }
         }
-        Outcome::Done
+        None
     }
 
     /// Writes what is to be written and reads what has come; how it ended if it did.
@@ -209,14 +209,12 @@ impl Peer {
         if self.inbox.iter().any(is_word) { End::Refused } else { End::Closed }
     }
 
-    fn await_state(&mut self, state: u8) -> Outcome {
-        match self.inbox.iter().position(|byte| *byte == state) {
-            Some(at) => {
-                self.inbox.drain(..=at);
-                Outcome::Done
-            }
-            None => Outcome::Later(None),
-        }
+    fn await_state(&mut self, state: u8) -> Option<Progress> {
+        let Some(at) = self.inbox.iter().position(|byte| *byte == state) else {
+            return Some(Progress::Waiting(None));
+        };
+        self.inbox.drain(..=at);
+        None
     }
 
     /// A stream that fails is left out: the server answers for what it does then.
@@ -224,28 +222,27 @@ impl Peer {
         &mut self,
         transport: Transport,
         claim: Claim,
-        watches: &Watches,
-        now: Instant,
-    ) -> std::io::Result<Outcome> {
+        Turn { watches, token, now }: Turn<'_>,
+    ) -> std::io::Result<Option<Progress>> {
         if self.opening.is_none() {
             let stream = Stream::begin(transport, self.server, self.script.from, now)?;
             match &stream {
                 Stream::Tcp(socket) => {
-                    watches.writing.add(socket, Interest::Writable, self.token)?;
+                    watches.writing.add(socket, Interest::Writable, token)?;
                 }
                 Stream::Udp { socket, .. } => {
-                    watches.reading.add(socket, Interest::Readable, self.token)?;
+                    watches.reading.add(socket, Interest::Readable, token)?;
                 }
             }
             self.opening = Some(stream);
         }
-        let Some(stream) = self.opening.as_mut() else { return Ok(Outcome::Done) };
+        let Some(stream) = self.opening.as_mut() else { return Ok(None) };
         match stream.proceed(&self.cookie, claim, now) {
             Ok(true) => self.streams.extend(self.opening.take()),
-            Ok(false) => return Ok(Outcome::Later(Some(now + RETRY))),
+            Ok(false) => return Ok(Some(Progress::Waiting(Some(now + RETRY)))),
             Err(_) => drop(self.opening.take()),
         }
-        Ok(Outcome::Done)
+        Ok(None)
     }
 
     /// One turn of payload. Streams that the server has closed say so by an error,

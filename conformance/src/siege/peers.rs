@@ -4,17 +4,18 @@
 //! coarse on purpose: the machine is there for the server.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use linux::epoll::{Epoll, Events};
 
-use super::peer::{Peer, Progress, Watches};
+use super::peer::{Peer, Progress, Turn, Watches};
 use super::random::Random;
 use super::script::{Script, Step};
 use super::server::PORT;
-use super::topology::Spoke;
+use super::topology::{Host, Spoke};
 
 /// What a crowd of peers did, for whoever watches it from another thread.
 #[derive(Debug, Default)]
@@ -28,12 +29,18 @@ pub(super) struct Counters {
     /// Scripts that came to their end.
     pub(super) finished: AtomicU64,
     /// Connections open now.
-    pub(super) open: AtomicUsize,
+    pub(super) open: AtomicU64,
     /// Those of them that have come to their last step.
-    pub(super) settled: AtomicUsize,
+    pub(super) settled: AtomicU64,
+}
+
+/// The sum of one count over several crowds.
+pub(super) fn sum(counters: &[Counters], count: fn(&Counters) -> &AtomicU64) -> u64 {
+    counters.iter().map(|counters| count(counters).load(Relaxed)).sum()
 }
 
 /// A crowd to be.
+#[derive(Clone, Copy)]
 pub(super) struct Crowd<'a> {
     pub(super) server: SocketAddr,
     pub(super) count: usize,
@@ -43,19 +50,26 @@ pub(super) struct Crowd<'a> {
     pub(super) again: Option<Duration>,
     /// One for each kind of peer: slots count in turn.
     pub(super) counters: &'a [Counters],
-    pub(super) stop: &'a AtomicBool,
 }
 
-/// Holds one session on a host of the star until `stop` is set.
-pub(super) fn hold(
-    spoke: &Spoke,
-    steps: &[Step],
+/// Holds a session on each of these hosts of the star while `work` goes on.
+pub(super) fn hold<'a, T>(
+    sessions: impl IntoIterator<Item = (&'a Spoke, &'a [Step])>,
     counters: &Counters,
-    stop: &AtomicBool,
-) -> anyhow::Result<()> {
-    let server = SocketAddr::new(spoke.server_address.into(), PORT);
-    let crowd = Crowd::of_one(server, counters, stop);
-    spoke.client.run(|| crowd.run(|_| Script::new(steps.to_vec())))?
+    work: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let stop = &AtomicBool::new(false);
+    thread::scope(|scope| {
+        for (spoke, steps) in sessions {
+            let server = SocketAddr::new(spoke.server_address.into(), PORT);
+            let crowd = Crowd::of_one(server, counters);
+            let script = |_| Script::new(steps.to_vec());
+            scope.spawn(move || spoke.client.run(|| crowd.run(script, stop)));
+        }
+        let outcome = work();
+        stop.store(true, Relaxed);
+        outcome
+    })
 }
 
 /// One slot of the crowd.
@@ -69,14 +83,34 @@ struct Slot<'a> {
 
 impl<'a> Crowd<'a> {
     /// One peer, which comes once.
-    const fn of_one(server: SocketAddr, counters: &'a Counters, stop: &'a AtomicBool) -> Self {
+    const fn of_one(server: SocketAddr, counters: &'a Counters) -> Self {
         let counters = std::slice::from_ref(counters);
-        Self { server, count: 1, spacing: Duration::ZERO, again: None, counters, stop }
+        Self { server, count: 1, spacing: Duration::ZERO, again: None, counters }
     }
 
-    /// Runs until `stop` is set, which closes all connections. `script` gives
-    /// each slot its next script.
-    pub(super) fn run(&self, mut script: impl FnMut(usize) -> Script) -> anyhow::Result<()> {
+    /// Runs on a host while `work` goes on. `script` gives each slot its next script.
+    pub(super) fn run_during<T>(
+        &self,
+        host: &Host,
+        script: impl FnMut(usize) -> Script + Send,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let stop = &AtomicBool::new(false);
+        thread::scope(|scope| {
+            let running = scope.spawn(move || host.run(|| self.run(script, stop))?);
+            let outcome = work();
+            stop.store(true, Relaxed);
+            running.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+            outcome
+        })
+    }
+
+    /// Runs until `stop` is set, which closes all connections.
+    fn run(
+        &self,
+        mut script: impl FnMut(usize) -> Script,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<()> {
         let watches = Watches {
             reading: Epoll::new().context("no epoll")?,
             writing: Epoll::new().context("no epoll")?,
@@ -89,7 +123,7 @@ impl<'a> Crowd<'a> {
             .map(|index| Slot::due(due(index), &self.counters[index % self.counters.len()]))
             .collect();
         let mut ready = vec![false; self.count];
-        while !self.stop.load(Relaxed) {
+        while !stop.load(Relaxed) {
             let mark = |token: u64| {
                 if let Some(one) = usize::try_from(token).ok().and_then(|at| ready.get_mut(at)) {
                     *one = true;
@@ -101,8 +135,8 @@ impl<'a> Crowd<'a> {
                 let is_due = slot.wake_at.is_some_and(|at| at <= now);
                 if is_due || ready[index] {
                     ready[index] = false;
-                    let token = index as u64;
-                    slot.progress(self, &watches, token, now, &mut random, || script(index));
+                    let turn = Turn { watches: &watches, token: index as u64, now };
+                    slot.progress(self, turn, &mut random, || script(index));
                 }
             }
         }
@@ -121,16 +155,14 @@ impl<'a> Slot<'a> {
     fn progress(
         &mut self,
         crowd: &Crowd<'_>,
-        watches: &Watches,
-        token: u64,
-        now: Instant,
+        turn: Turn<'_>,
         random: &mut Random,
         script: impl FnOnce() -> Script,
     ) {
         let Some(peer) = &mut self.peer else {
-            return self.begin(crowd, watches, token, now, random, script());
+            return self.begin(crowd, turn, random, script());
         };
-        match peer.advance(watches, now) {
+        match peer.advance(turn) {
             Progress::Waiting(until) => {
                 self.wake_at = until;
                 if peer.is_at_its_last_step() && !self.is_settled {
@@ -145,34 +177,26 @@ impl<'a> Slot<'a> {
                 count.fetch_add(1, Relaxed);
                 counters.refused.fetch_add(u64::from(end == End::Refused), Relaxed);
                 self.leave();
-                self.wake_at = crowd.again.map(|pause| now + pause);
+                self.wake_at = crowd.again.map(|pause| turn.now + pause);
             }
         }
     }
 
-    fn begin(
-        &mut self,
-        crowd: &Crowd<'_>,
-        watches: &Watches,
-        token: u64,
-        now: Instant,
-        random: &mut Random,
-        script: Script,
-    ) {
+    fn begin(&mut self, crowd: &Crowd<'_>, turn: Turn<'_>, random: &mut Random, script: Script) {
         self.counters.begun.fetch_add(1, Relaxed);
-        self.peer = Peer::connect(crowd.server, script, watches, token, now, random).ok();
+        self.peer = Peer::connect(crowd.server, script, turn, random).ok();
         if self.peer.is_some() {
-            self.wake_at = Some(now);
+            self.wake_at = Some(turn.now);
             self.counters.open.fetch_add(1, Relaxed);
         } else {
-            self.wake_at = crowd.again.map(|pause| now + pause);
+            self.wake_at = crowd.again.map(|pause| turn.now + pause);
         }
     }
 
     fn leave(&mut self) {
         if self.peer.take().is_some() {
             self.counters.open.fetch_sub(1, Relaxed);
-            self.counters.settled.fetch_sub(usize::from(self.is_settled), Relaxed);
+            self.counters.settled.fetch_sub(u64::from(self.is_settled), Relaxed);
             self.is_settled = false;
         }
     }
@@ -195,7 +219,6 @@ const TICK: Duration = Duration::from_millis(10);
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
-    use std::thread;
 
     use super::*;
     use crate::ask::{Direction, Transport};
@@ -206,11 +229,11 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
         let server = listener.local_addr().expect("bound");
         let (counters, stop) = (Counters::default(), AtomicBool::new(false));
-        let crowd = Crowd::of_one(server, &counters, &stop);
+        let crowd = Crowd::of_one(server, &counters);
         let session = Session::new(Transport::Tcp, Direction::Send);
         let script = || Script::new(session.silent_from(Stage::Asked));
         thread::scope(|scope| {
-            let running = scope.spawn(|| crowd.run(|_| script()));
+            let running = scope.spawn(|| crowd.run(|_| script(), &stop));
             let (mut control, _) = listener.accept().expect("a peer comes");
             control.read_exact(&mut [0; COOKIE_LENGTH]).expect("a cookie");
             control.write_all(&[PARAM_EXCHANGE]).expect("it listens");
@@ -225,11 +248,7 @@ mod tests {
             stop.store(true, Relaxed);
             running.join().expect("no panic").expect("it runs");
         });
-        let read = |count: &AtomicU64| count.load(Relaxed);
-        assert_eq!(
-            (read(&counters.begun), read(&counters.refused), read(&counters.finished)),
-            (1, 1, 0)
-        );
-        assert_eq!(counters.open.load(Relaxed), 0);
+        let Counters { begun, refused, finished, open, .. } = &counters;
+        assert_eq!([begun, refused, finished, open].map(|count| count.load(Relaxed)), [1, 1, 0, 0]);
     }
 }

@@ -1,11 +1,9 @@
 //! The server under siege: its process, the events that it logs, its complaints.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use serde_json::Value;
 use testbed::process::{Line, Running};
 use testbed::usage::Usage;
@@ -40,7 +38,7 @@ impl Server {
     pub(super) fn start(linerate: &Path, host: &Host, capacity: Capacity) -> anyhow::Result<Self> {
         let mut command = host.command(linerate);
         command.args(["serve", "--json", "--port", &PORT.to_string()]);
-        if capacity == Capacity::Ample && has_limits(linerate)? {
+        if capacity == Capacity::Ample {
             command.args(AMPLE);
         }
         let mut running = Running::captured(command)?;
@@ -92,20 +90,6 @@ impl Event {
         let text = places.iter().find_map(|place| self.value.pointer(place)?.as_str())?;
         text.parse().ok()
     }
-}
-
-/// Whether it knows the flags that raise its limits.
-fn has_limits(linerate: &Path) -> anyhow::Result<bool> {
-    let help = Command::new(linerate).args(["serve", "--help"]).output();
-    let help = help.with_context(|| format!("cannot run {}", linerate.display()))?;
-    Ok(String::from_utf8_lossy(&help.stdout).contains("--max-per-address"))
-}
-
-/// The programs under test.
-#[derive(Clone, Debug)]
-pub(super) struct Programs {
-    pub(super) linerate: PathBuf,
-    pub(super) iperf3: PathBuf,
 }
 
 /// 5201 (clause 2.1).

@@ -1,18 +1,18 @@
 //! Proof: no datagram with a forged source makes the server send to that source.
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
 use super::Siege;
-use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, SECOND};
-use super::limits::{Limit, LimitTable, Unit};
+use super::fixture::Fixture;
+use super::limits::{Limit, LimitTable};
 use super::peers::{Counters, hold};
 use super::random::Random;
 use super::script::{Session, Stage};
-use super::server::{Capacity, PORT, Server};
+use super::server::{Capacity, PORT};
 use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
@@ -20,50 +20,41 @@ use anyhow::Context;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
-    let (programs, mut star) = (siege.programs(), Star::new()?);
+    let mut star = Star::new()?;
     let (attacker, victim) = (star.add()?, star.add()?);
     admit_any_source(&star.server, &[&attacker, &victim])?;
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
-    let mut limits = siege.limits("spoofed");
+    let mut fixture = Fixture::start(siege, "spoofed", &star.server, Capacity::Ample, &ALL[..3])?;
+    let limits = &mut fixture.limits;
     // It shows that the counters count, and makes the neighbours known.
     let sent = star.sent_through(&victim.interface)?;
     let address = victim.server_address.to_string();
-    let regular = ALL[3].run(&programs, &victim.client, &address)?;
+    let regular = ALL[3].run(&fixture.programs, &victim.client, &address)?;
     let counted = star.sent_through(&victim.interface)? - sent;
     let what = "bytes towards the victim of its own UDP reverse test";
-    limits.add(what, counted as f64, Unit::Count, Limit::AtLeast(1e6));
+    limits.count(what, counted, Limit::AtLeast(1e6));
     if !regular.is_well() {
         limits.note(&regular.words());
     }
-    let before = warm_up(&server, &programs, &ALL[..3])?;
-
     let count = if siege.short { 3_000 } else { 30_000 };
     let target = Target { star: &star, attacker: &attacker, victim: &victim, count };
     let mut random = Random::from_seed(siege.seed());
-    target.attack_during(&mut limits, "without a control connection", &mut random)?;
-    for stage in [Stage::Asked, Stage::Running] {
-        let (counters, stop) = (Counters::default(), AtomicBool::new(false));
-        thread::scope(|scope| {
-            let (counters, stop) = (&counters, &stop);
-            let attacker = &attacker;
-            let steps = Session::new(Transport::Udp, Direction::Reverse).silent_from(stage);
-            scope.spawn(move || hold(attacker, &steps, counters, stop));
+    target.attack_during(limits, "without a control connection", &mut random)?;
+    for (stage, when) in [
+        (Stage::Asked, "while the attacker's own UDP reverse test waits for streams"),
+        (Stage::Running, "while the attacker's own UDP reverse test runs"),
+    ] {
+        let counters = Counters::default();
+        let steps = Session::new(Transport::Udp, Direction::Reverse).silent_from(stage);
+        hold([(&attacker, &*steps)], &counters, || {
             thread::sleep(SETTLING);
-            let when = if stage == Stage::Asked {
-                "while the attacker's own UDP reverse test waits for streams"
-            } else {
-                "while the attacker's own UDP reverse test runs"
-            };
-            let outcome = target.attack_during(&mut limits, when, &mut random);
+            target.attack_during(limits, when, &mut random)?;
             let held = counters.settled.load(Relaxed);
             limits.note(if held == 1 { "" } else { "the attacker's own test was not held" });
-            stop.store(true, Relaxed);
-            outcome
+            Ok(())
         })?;
     }
-    try_client(&mut limits, &server, &programs, &SECOND, "right after it")?;
-    judge(&mut limits, &mut server, before, RETURN)?;
-    Ok(limits.close())
+    fixture.try_client(&SECOND, "right after it")?;
+    fixture.close(RETURN)
 }
 
 /// Without this the kernel would keep forged packets from the server.
@@ -98,15 +89,15 @@ impl Target<'_> {
         let sent = host.run(|| self.attack(random))?.context("cannot send forged packets")?;
         thread::sleep(SETTLING);
         let after = self.counters()?;
-        let arrived = (after.datagrams - before.datagrams) as f64;
+        let arrived = after.datagrams - before.datagrams;
+        let (least, none) = (Limit::AtLeast(self.count as f64 / 4.0), Limit::Exactly(0.0));
         limits.note(when);
-        limits.add("forged packets sent", sent as f64, Unit::Count, Limit::None);
-        let reached = "of these reached a socket of the server";
-        limits.add(reached, arrived, Unit::Count, Limit::AtLeast(self.count as f64 / 4.0));
-        let bytes = (after.towards_victim - before.towards_victim) as f64;
-        limits.add("bytes towards the victim", bytes, Unit::Count, Limit::Exactly(0.0));
-        let own = (after.towards_itself - before.towards_itself) as f64;
-        limits.add("bytes of the server to itself", own, Unit::Count, Limit::Exactly(0.0));
+        limits.count("forged packets sent", sent as u64, Limit::None);
+        limits.count("of these reached a socket of the server", arrived, least);
+        let bytes = after.towards_victim - before.towards_victim;
+        limits.count("bytes towards the victim", bytes, none);
+        let own = after.towards_itself - before.towards_itself;
+        limits.count("bytes of the server to itself", own, none);
         Ok(())
     }
 

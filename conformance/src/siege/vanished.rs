@@ -4,40 +4,38 @@
 //! SIGKILL: the kernel then closes its sockets.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Siege;
-use super::aftermath::{judge, try_client, warm_up};
 use super::client::{ALL, ENDLESS, Good, SECOND};
-use super::limits::{Limit, LimitTable, Unit};
+use super::fixture::Fixture;
+use super::limits::{Limit, Unit};
 use super::peers::{Counters, hold};
 use super::script::{Session, Stage, Step};
-use super::server::{Capacity, Programs, Server};
+use super::server::Capacity;
 use super::topology::{Host, Spoke, Star};
 use crate::Verdict;
 use crate::ask::{Direction, Transport};
 use anyhow::bail;
 use testbed::process::Running;
+use testbed::sockets;
 
 pub(super) fn run(siege: &Siege) -> anyhow::Result<Verdict> {
     let states: Vec<State> =
         states().into_iter().filter(|one| one.is_short || !siege.short).collect();
-    let (programs, mut star) = (siege.programs(), Star::new()?);
+    let mut star = Star::new()?;
     let spokes = states.iter().map(|_| star.add()).collect::<anyhow::Result<Vec<_>>>()?;
     let home = star.add()?;
-    let mut server = Server::start(&programs.linerate, &star.server, Capacity::Ample)?;
-    let mut limits = siege.limits("vanished");
-    let before = warm_up(&server, &programs, &ALL[..3])?;
-    limits.note(&format!("before: {}", before.describe()));
+    let mut fixture = Fixture::start(siege, "vanished", &star.server, Capacity::Ample, &ALL[..3])?;
+    fixture.limits.note(&format!("before: {}", fixture.before.describe()));
 
-    hosts(&mut limits, &star, &server, &programs, &states, &spokes)?;
-    judge(&mut limits, &mut server, before, LIMIT)?;
-    processes(&mut limits, &server, &programs, &home)?;
-    judge(&mut limits, &mut server, before, KILLED_LIMIT)?;
-    Ok(limits.close())
+    hosts(&mut fixture, &star, &states, &spokes)?;
+    fixture.judge(LIMIT)?;
+    processes(&mut fixture, &home)?;
+    fixture.close(KILLED_LIMIT)
 }
 
 /// A session that is about to lose its client.
@@ -71,43 +69,34 @@ fn states() -> Vec<State> {
 
 /// All states at one time, each on a link of its own; then all links go.
 fn hosts(
-    limits: &mut LimitTable,
+    fixture: &mut Fixture,
     star: &Star,
-    server: &Server,
-    programs: &Programs,
     states: &[State],
     spokes: &[Spoke],
 ) -> anyhow::Result<()> {
-    let (counters, stop) = (Counters::default(), AtomicBool::new(false));
-    thread::scope(|scope| -> anyhow::Result<()> {
-        for (state, spoke) in states.iter().zip(spokes) {
-            let (counters, stop) = (&counters, &stop);
-            scope.spawn(move || hold(spoke, &state.steps, counters, stop));
+    let counters = Counters::default();
+    let sessions = spokes.iter().zip(states.iter().map(|state| &*state.steps));
+    hold(sessions, &counters, || {
+        await_settled(&counters, states.len() as u64)?;
+        let held_before = held(&star.server)?;
+        let cut_at = Instant::now();
+        for spoke in spokes {
+            star.cut(spoke)?;
         }
-        let outcome = (|| {
-            await_settled(&counters, states.len())?;
-            let held_before = held(server.host())?;
-            let cut_at = Instant::now();
-            for spoke in spokes {
-                star.cut(spoke)?;
-            }
-            for client in [&SECOND, &ALL[4]] {
-                try_client(limits, server, programs, client, "right after it")?;
-            }
-            let addresses: Vec<_> = spokes.iter().map(|spoke| spoke.client_address).collect();
-            let mut freed = await_freed(server.host(), &addresses, cut_at, PATIENCE)?;
-            freed.retain(|client, _| held_before.contains(client));
-            for (state, spoke) in states.iter().zip(spokes) {
-                report(limits, server, state, spoke, cut_at, freed.get(&spoke.client_address));
-            }
-            Ok(())
-        })();
-        stop.store(true, Relaxed);
-        outcome
+        for client in [&SECOND, &ALL[4]] {
+            fixture.try_client(client, "right after it")?;
+        }
+        let addresses: Vec<_> = spokes.iter().map(|spoke| spoke.client_address).collect();
+        let mut freed = await_freed(&star.server, &addresses, cut_at)?;
+        freed.retain(|client, _| held_before.contains(&(*client).into()));
+        for (state, spoke) in states.iter().zip(spokes) {
+            report(fixture, state, spoke, cut_at, freed.get(&spoke.client_address));
+        }
+        Ok(())
     })
 }
 
-fn await_settled(counters: &Counters, count: usize) -> anyhow::Result<()> {
+fn await_settled(counters: &Counters, count: u64) -> anyhow::Result<()> {
     let deadline = Instant::now() + GATHERING;
     while counters.settled.load(Relaxed) < count {
         if Instant::now() > deadline {
@@ -126,13 +115,13 @@ fn await_settled(counters: &Counters, count: usize) -> anyhow::Result<()> {
 /// A session is freed when no socket of the server leads to its client and, if it was
 /// logged, the log says so.
 fn report(
-    limits: &mut LimitTable,
-    server: &Server,
+    fixture: &mut Fixture,
     state: &State,
     spoke: &Spoke,
     cut_at: Instant,
     freed: Option<&Freed>,
 ) {
+    let (limits, events) = (&mut fixture.limits, fixture.server.events());
     let what = format!("freed: {}", state.name);
     match freed {
         Some(Freed::After(time)) => {
@@ -144,7 +133,6 @@ fn report(
             limits.fail(&what, &format!("not within {} s", PATIENCE.as_secs()));
         }
     }
-    let events = server.events();
     let end = events.iter().find(|event| {
         let is_its = event.client().is_some_and(|client| client.ip() == spoke.client_address);
         is_its && (event.is("ended") || event.is("refused"))
@@ -158,27 +146,18 @@ fn report(
 }
 
 /// Real clients that are killed in the middle of a test.
-fn processes(
-    limits: &mut LimitTable,
-    server: &Server,
-    programs: &Programs,
-    home: &Spoke,
-) -> anyhow::Result<()> {
+fn processes(fixture: &mut Fixture, home: &Spoke) -> anyhow::Result<()> {
+    let (limits, programs) = (&mut fixture.limits, &fixture.programs);
     let address = home.server_address.to_string();
     let start = |client: &Good| Running::captured(client.command(programs, &home.client, &address));
     let mut running = ENDLESS.iter().map(start).collect::<anyhow::Result<Vec<_>>>()?;
     thread::sleep(UNDER_WAY);
     let count = running.iter_mut().filter_map(|one| one.is_running().then_some(())).count();
-    let all = ENDLESS.len() as f64;
-    limits.add(
-        "clients running when they were killed",
-        count as f64,
-        Unit::Count,
-        Limit::Exactly(all),
-    );
+    let all = Limit::Exactly(ENDLESS.len() as f64);
+    limits.count("clients running when they were killed", count as u64, all);
     let killed_at = Instant::now();
     drop(running);
-    let freed = await_freed(server.host(), &[home.client_address], killed_at, PATIENCE)?;
+    let freed = await_freed(fixture.server.host(), &[home.client_address], killed_at)?;
     match freed.get(&home.client_address) {
         Some(Freed::After(time)) => {
             let limit = Limit::AtMost(KILLED_LIMIT.as_secs_f64());
@@ -200,42 +179,28 @@ fn await_freed(
     host: &Host,
     clients: &[Ipv4Addr],
     since: Instant,
-    patience: Duration,
 ) -> anyhow::Result<BTreeMap<Ipv4Addr, Freed>> {
     let mut freed: BTreeMap<_, _> = clients.iter().map(|client| (*client, Freed::Never)).collect();
     loop {
         let held = held(host)?;
         let now = since.elapsed();
         for (client, when) in &mut freed {
-            if *when == Freed::Never && !held.contains(client) {
+            if *when == Freed::Never && !held.contains(&(*client).into()) {
                 *when = Freed::After(now);
             }
         }
-        if now > patience || !freed.values().any(|when| *when == Freed::Never) {
+        if now > PATIENCE || !freed.values().any(|when| *when == Freed::Never) {
             return Ok(freed);
         }
         thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// The clients that some socket of a process leads to, as of proc(5).
-fn held(host: &Host) -> anyhow::Result<Vec<Ipv4Addr>> {
-    let mut clients = Vec::new();
-    for name in ["tcp", "tcp6", "udp", "udp6"] {
-        clients.extend(host.table(name)?.lines().skip(1).filter_map(client_of));
-    }
-    Ok(clients)
-}
-
-/// The other end of a socket that a process holds: one of none has the inode 0.
-fn client_of(line: &str) -> Option<Ipv4Addr> {
-    let fields: Vec<_> = line.split_whitespace().collect();
-    let inode = *fields.get(9)?;
-    let (address, _) = fields.get(2)?.split_once(':')?;
-    // The kernel prints an address as numbers of its own byte order; of a mapped one
-    // the last is the IPv4 address.
-    let number = u32::from_str_radix(address.get(address.len().checked_sub(8)?..)?, 16).ok()?;
-    (inode != "0").then(|| Ipv4Addr::from(number.to_ne_bytes()))
+/// The clients that some socket of a process leads to.
+fn held(host: &Host) -> anyhow::Result<Vec<IpAddr>> {
+    let sockets = host.run(|| sockets::of_thread(&["tcp", "tcp6", "udp", "udp6"]))?;
+    let held = sockets.iter().filter(|socket| socket.inode != 0);
+    Ok(held.map(|socket| socket.peer.ip().to_canonical()).collect())
 }
 
 /// Of a host that vanishes.
@@ -253,17 +218,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_held_socket_tells_its_client() {
-        let line = "   1: 00000000000000000000000000000000:1451 \
-                    0000000000000000FFFF00000203C90A:A000 01 00000000:00000000 00:00000000 \
-                    00000000     0        0 4711 1 0 20 4 30 10 -1";
-        if cfg!(target_endian = "little") {
-            assert_eq!(client_of(line), Some(Ipv4Addr::new(10, 201, 3, 2)));
-        }
-        assert_eq!(client_of(&line.replace("4711", "0")), None);
-    }
 
     #[test]
     fn a_short_run_has_three_states() {

@@ -35,7 +35,7 @@ fn main() {
     let mut watch = Watch::new(Tree::live(), subject);
     let started = thread_cpu();
     for look in 0..LOOKS_TAKEN {
-        watch.look_at_all(Timestamp::from_nanos(u64::from(look)));
+        watch.sample_all(Timestamp::from_nanos(u64::from(look)));
     }
     let cost: Duration = thread_cpu().saturating_sub(started) / LOOKS_TAKEN;
     let evidence = watch.finish(Role::Here);

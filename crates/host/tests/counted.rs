@@ -147,9 +147,9 @@ fn watched(
         )
     };
     let mut watch = Watch::new(Tree::live(), subject);
-    watch.look_at_all(now());
+    watch.sample_all(now());
     work()?;
-    watch.look_at_all(now());
+    watch.sample_all(now());
     let evidence = watch.finish(Role::Here);
     assert!(evidence.series.is_whole());
     Ok(evidence)

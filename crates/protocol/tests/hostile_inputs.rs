@@ -29,7 +29,7 @@ fn cve_2023_38403_a_length_that_overflows_is_refused() {
         server.handle_bytes(b"\xff\xff\xff\xff{\"tcp\":true}", START);
         assert!(matches!(
             end_of_server(&mut server),
-            ProtocolError::OutOfPlace { state: State::AccessDenied, .. }
+            ProtocolError::UnexpectedState { state: State::AccessDenied, .. }
         ));
         let mut server = if text == "results" { hearing_server() } else { self::server() };
         server.handle_bytes(b"\x00\xff\xff\xff{\"tcp\":true}", START);

@@ -29,7 +29,7 @@ fn two_linerates_open_count_and_compare_any_number() {
     assert_eq!((peer.under_way, peer.ports), (Some(64), vec![40_000, 40_001]));
     assert_eq!(client.poll_event(), Some(ClientEvent::CreateStreams));
     for arrived in [16, 48, 32] {
-        server.tell_arrived(arrived);
+        server.report_arrived(arrived);
     }
     exchange(&mut client, &mut server);
     assert_eq!(client.arrived(), 48, "what has come does not go");
@@ -81,7 +81,7 @@ fn who_does_not_know_of_it_is_neither_offered_nor_told_anything() {
     exchange(&mut client, &mut server);
     server.offer(64, vec![40_000]);
     server.accept(None, NOW);
-    server.tell_arrived(1);
+    server.report_arrived(1);
     let said = String::from_utf8_lossy(&server.take_output()).into_owned();
     assert!(!said.contains("under_way") && !said.contains("arrived"), "{said}");
 }

@@ -6,7 +6,8 @@ use crate::evidence::{
     await_connection, connections, datagram_flows, datagram_sockets, listeners, local_of, peer_of,
 };
 use crate::support::{
-    Running, Server, client, free_port, has_ipv6, iperf3, report, run, side_by_side, until,
+    Running, Server, await_that, client, free_port, has_ipv6, iperf3, long_test, report, run,
+    side_by_side, until,
 };
 
 #[test]
@@ -36,17 +37,13 @@ fn a_server_binds_to_its_address() {
 #[test]
 fn a_client_binds_to_its_address() {
     for transport in ["", "-u"] {
-        let server = Server::start("");
-        let options = format!("-B 127.0.0.3 -t 20 -P 2 {transport}");
-        let _client = Running::start(client(server.port, &options));
+        let (server, _client) = long_test("", &format!("-B 127.0.0.3 -P 2 {transport}"));
         let to = format!("127.0.0.1:{}", server.port);
         let from_there = |lines: Vec<String>| {
             let ours = lines.iter().filter(|line| peer_of(line) == to);
             ours.filter(|line| local_of(line).starts_with("127.0.0.3:")).count()
         };
-        until("three connections", || {
-            (from_there(sockets(transport, server.port)) >= 2).then_some(())
-        });
+        await_that("three connections", || from_there(sockets(transport, server.port)) >= 2);
         assert!(from_there(connections(server.port)) >= 1, "the control connection");
     }
 }
@@ -69,10 +66,9 @@ fn a_client_binds_to_a_device() {
                 let lines = sockets(options, port);
                 let ours: Vec<_> = lines.into_iter().filter(|line| peer_of(line) == to).collect();
                 let all = ours.iter().all(|line| local_of(line).starts_with("127.0.0.1%lo:"));
-                let enough = ours.len() >= if options == "-u" { 1 } else { 2 };
-                (enough && all).then_some(())
+                all && ours.len() >= if options == "-u" { 1 } else { 2 }
             };
-            until(&format!("socket on the device with {host} {options}"), bound);
+            await_that(&format!("socket on the device with {host} {options}"), bound);
         },
     );
     run(client(free_port(), "--bind-dev nosuchdevice")).assert_error("No such device");
@@ -80,8 +76,7 @@ fn a_client_binds_to_a_device() {
 
 #[test]
 fn a_server_binds_to_a_device() {
-    let server = Server::start("--bind-dev lo");
-    let _client = Running::start(client(server.port, "-t 20"));
+    let (server, _client) = long_test("--bind-dev lo", "");
     await_connection(server.port, &[&format!("%lo:{} ", server.port)]);
 }
 
@@ -125,9 +120,8 @@ fn streams_have_the_ports_of_cport() {
         let _client = Running::start(client(server.port, &options));
         for port in [first, first + 1] {
             let local = format!("127.0.0.1:{port}");
-            until(&format!("socket at {local}"), || {
-                let lines = sockets(transport, server.port);
-                lines.iter().any(|line| local_of(line) == local).then_some(())
+            await_that(&format!("socket at {local}"), || {
+                sockets(transport, server.port).iter().any(|line| local_of(line) == local)
             });
         }
     }

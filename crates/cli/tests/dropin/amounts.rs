@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::evidence::{connections, is_at_the_server, number_after, peer_of};
-use crate::support::{Running, Server, client, report, run, side_by_side, test, until};
+use crate::support::{
+    Running, Server, await_that, client, long_test, report, run, side_by_side, test,
+};
 
 #[test]
 fn a_time_ends_a_test() {
@@ -22,7 +24,7 @@ fn a_time_of_0_goes_on_until_it_is_interrupted() {
     let server = Server::start("");
     let mut client = Running::start(client(server.port, "-t 0 -b 10M -i 0.2"));
     let intervals = || client.stdout().matches("/sec").count();
-    until("five intervals", || (intervals() >= 5).then_some(()));
+    await_that("five intervals", || intervals() >= 5);
     assert!(client.is_running());
     client.signal("INT");
     assert_eq!(client.finish().code, Some(0));
@@ -118,11 +120,10 @@ fn a_length_is_that_of_each_block() {
 
 #[test]
 fn parallel_streams_are_so_many_connections() {
-    let server = Server::start("");
-    let _client = Running::start(client(server.port, "-P 3 -t 20 -b 10M"));
+    let (server, _client) = long_test("", "-P 3 -b 10M");
     let at_the_server = |line: &&String| is_at_the_server(line, server.port);
-    until("three streams and the control connection", || {
-        (connections(server.port).iter().filter(at_the_server).count() == 4).then_some(())
+    await_that("three streams and the control connection", || {
+        connections(server.port).iter().filter(at_the_server).count() == 4
     });
 }
 
@@ -161,8 +162,7 @@ fn intervals_are_as_long_as_asked() {
 
 /// Bytes that the kernel counted on all sockets of the client, sent and received.
 fn data_of_the_client(options: &str) -> [u64; 2] {
-    let server = Server::start("");
-    let _client = Running::start(client(server.port, &format!("-t 20 -b 100M {options}")));
+    let (server, _client) = long_test("", &format!("-b 100M {options}"));
     let to = format!("127.0.0.1:{}", server.port);
     let counted = || {
         let lines = connections(server.port);
@@ -171,7 +171,7 @@ fn data_of_the_client(options: &str) -> [u64; 2] {
         ["bytes_sent:", "bytes_received:"]
             .map(|name| ours.iter().filter_map(|line| number_after(line, name)).sum())
     };
-    until("some data", || (counted().iter().sum::<u64>() > 1_000_000).then_some(()));
+    await_that("some data", || counted().iter().sum::<u64>() > 1_000_000);
     // Whichever way comes first, the other has time to begin.
     std::thread::sleep(Duration::from_millis(700));
     counted()

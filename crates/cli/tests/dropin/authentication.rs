@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::peer::{ByHand, CREATE_STREAMS, SERVER_ERROR, ask, plain_test};
 use crate::support::{
-    Directory, Finished, Running, Server, client, free_port, iperf3, program, run, skip, until,
+    Directory, Finished, Running, Server, await_that, client, free_port, iperf3, plain_iperf3, run,
+    skip, until,
 };
 
 #[test]
@@ -46,11 +47,11 @@ fn a_token_opens_the_door_once() {
     let server = Server::start(&door.server_options(""));
     let request = request_with_token();
     let (first, answer) = ask(server.port, &request);
-    assert_eq!(answer, CREATE_STREAMS);
+    assert_eq!(answer, Some(CREATE_STREAMS));
     drop(first);
     // The server needs a moment to see that the first has gone.
     std::thread::sleep(Duration::from_secs(1));
-    assert_eq!(ask(server.port, &request).1, SERVER_ERROR);
+    assert_eq!(ask(server.port, &request).1, Some(SERVER_ERROR));
     run(alice(server.port, "secret", "-n 1M")).assert_success();
 }
 
@@ -60,10 +61,10 @@ fn an_old_token_opens_nothing() {
     let server = Server::start(&door.server_options("--time-skew-threshold 1"));
     let request = request_with_token();
     std::thread::sleep(Duration::from_millis(3200));
-    assert_eq!(ask(server.port, &request).1, SERVER_ERROR);
+    assert_eq!(ask(server.port, &request).1, Some(SERVER_ERROR));
     // A busy machine may make a new one old.
     let admitted = || run(alice(server.port, "secret", "-n 1M")).code == Some(0);
-    until("admission", || admitted().then_some(()));
+    await_that("admission", admitted);
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn a_threshold_lets_clocks_differ() {
     let server = Server::start(&door.server_options("--time-skew-threshold 30"));
     let request = request_with_token();
     std::thread::sleep(Duration::from_millis(3200));
-    assert_eq!(ask(server.port, &request).1, CREATE_STREAMS);
+    assert_eq!(ask(server.port, &request).1, Some(CREATE_STREAMS));
 }
 
 #[test]
@@ -85,14 +86,14 @@ fn the_old_padding_is_spoken_if_asked() {
 
 #[test]
 fn a_plain_iperf3_may_test_with_its_password() {
-    let Some(plain_iperf3) = installed_iperf3() else { return };
+    if !speaks_the_old_padding() {
+        return;
+    }
     let door = Door::new("program-client");
     let server = Server::start(&door.server_options("--use-pkcs1-padding"));
     let test = |password: &str| {
-        let mut command = plain_iperf3();
-        command.args(["-c", "127.0.0.1", "-n", "1M", "-p", &server.port.to_string()]);
-        command.args(user("alice").split_whitespace());
-        run(with_password(command, password))
+        let options = format!("-c 127.0.0.1 -n 1M -p {} {}", server.port, user("alice"));
+        run(with_password(plain_iperf3(&options).expect("it was there"), password))
     };
     assert_eq!(test("secret").code, Some(0));
     assert_eq!(test("wrong").code, Some(1));
@@ -101,13 +102,13 @@ fn a_plain_iperf3_may_test_with_its_password() {
 
 #[test]
 fn a_plain_iperf3_lets_the_right_password_test() {
-    let Some(plain_iperf3) = installed_iperf3() else { return };
+    if !speaks_the_old_padding() {
+        return;
+    }
     let door = Door::new("program-server");
     let port = free_port();
-    let mut command = plain_iperf3();
-    command.args(["-s", "-p", &port.to_string()]);
-    command.args(door.server_options("").split_whitespace());
-    let server = Server::at(port, command);
+    let command = plain_iperf3(&format!("-s -p {port} {}", door.server_options("")));
+    let server = Server::at(port, command.expect("it was there"));
     let options = "-n 1M --use-pkcs1-padding";
     // It listens anew after each test, and what comes before that is refused.
     let settled = |password: &str| {
@@ -200,24 +201,16 @@ fn fixture(name: &str) -> String {
     format!("{}/../authentication/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The iperf3 of this system, which speaks the old padding only before 3.17.
-fn installed_iperf3() -> Option<impl Fn() -> Command> {
-    let version = run_version()?;
-    let minor = version.strip_prefix("iperf 3.")?.split([' ', '+', '.']).next()?;
-    let is_old = minor.parse::<u32>().is_ok_and(|minor| minor < 17);
-    if is_old && version.contains("authentication") {
-        Some(|| program(Command::new("iperf3")))
-    } else {
-        skip(&format!("no iperf3 before 3.17 with authentication: {version}"))
-    }
-}
-
-fn run_version() -> Option<String> {
-    let output = program(Command::new("iperf3")).arg("-v").output();
-    match output {
-        Ok(output) => Some(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Err(error) => skip(&format!("no iperf3: {error}")),
-    }
+/// Whether this system has an iperf3 with authentication that speaks the old padding, which only
+/// versions before 3.17 do.
+fn speaks_the_old_padding() -> bool {
+    let Some(command) = plain_iperf3("-v") else { return false };
+    let version = run(command).stdout;
+    let minor =
+        version.strip_prefix("iperf 3.").and_then(|rest| rest.split([' ', '+', '.']).next());
+    let is_old = minor.and_then(|minor| minor.parse::<u32>().ok()).is_some_and(|minor| minor < 17);
+    let speaks = is_old && version.contains("authentication");
+    speaks || skip::<()>(&format!("no iperf3 before 3.17 with authentication: {version}")).is_some()
 }
 
 const DENIED: &str = "test authorization failed";

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::capture::Capture;
-use crate::support::{Directory, Server, client, report, run};
+use crate::support::{Directory, Server, client, report, run, server_report};
 
 #[test]
 fn zero_copy_sends_with_sendfile() {
@@ -73,13 +73,6 @@ fn assert_begins_with(path: &Path, contents: &[u8]) {
     let length = received.len().min(contents.len());
     assert_eq!(received.len(), contents.len(), "{}", path.display());
     assert!(received[..length] == contents[..length], "{} differs", path.display());
-}
-
-/// What a server prints in JSON of a test with these options.
-fn server_report(options: &str) -> Value {
-    let server = Server::start("-J -1");
-    run(client(server.port, options)).assert_success();
-    server.running.finish().json()
 }
 
 fn assert_engine(json: &Value, engine: &str) {

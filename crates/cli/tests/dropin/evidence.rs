@@ -1,58 +1,27 @@
 //! What the kernel says of the sockets and threads of a program.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::process::Command;
+
+use testbed::sockets::{self, Socket};
 
 use crate::support::until;
 
-/// Addresses at which the host of this process has TCP listeners at `port` (proc_net(5)).
+/// Addresses at which the host of this process has TCP listeners at `port`.
 pub(crate) fn listeners(pid: u32, port: u16) -> Vec<IpAddr> {
-    table(pid, "tcp")
-        .into_iter()
-        .filter(|row| row.state == LISTEN && row.port == port)
-        .map(|row| row.address)
-        .collect()
+    let mut sockets = sockets::of_process(pid, &["tcp", "tcp6"]);
+    sockets.retain(Socket::listens);
+    addresses(&sockets, port)
 }
 
 /// Addresses at which the host of this process has UDP sockets at `port`.
 pub(crate) fn datagram_sockets(pid: u32, port: u16) -> Vec<IpAddr> {
-    table(pid, "udp").into_iter().filter(|row| row.port == port).map(|row| row.address).collect()
+    addresses(&sockets::of_process(pid, &["udp", "udp6"]), port)
 }
 
-/// A row of a table of sockets: its local end.
-struct Row {
-    address: IpAddr,
-    port: u16,
-    state: u8,
-}
-
-fn table(pid: u32, transport: &str) -> Vec<Row> {
-    let read = |name: String| std::fs::read_to_string(format!("/proc/{pid}/net/{name}"));
-    let both = [read(transport.to_owned()), read(format!("{transport}6"))];
-    let text = both.map(Result::unwrap_or_default).join("\n");
-    text.lines().filter_map(row).collect()
-}
-
-/// `sl local_address rem_address st …`
-fn row(line: &str) -> Option<Row> {
-    let mut fields = line.split_whitespace();
-    let (address, port) = fields.nth(1)?.split_once(':')?;
-    Some(Row {
-        address: address_of(address)?,
-        port: u16::from_str_radix(port, 16).ok()?,
-        state: u8::from_str_radix(fields.nth(1)?, 16).ok()?,
-    })
-}
-
-/// Words of 32 bits in the byte order of this host.
-fn address_of(text: &str) -> Option<IpAddr> {
-    let words = text.as_bytes().chunks(8).map(|word| {
-        let word = std::str::from_utf8(word).ok()?;
-        u32::from_str_radix(word, 16).ok().map(u32::to_ne_bytes)
-    });
-    let bytes: Vec<u8> = words.collect::<Option<Vec<_>>>()?.concat();
-    let v4 = || <[u8; 4]>::try_from(&*bytes).ok().map(|bytes| Ipv4Addr::from(bytes).into());
-    v4().or_else(|| <[u8; 16]>::try_from(&*bytes).ok().map(|bytes| Ipv6Addr::from(bytes).into()))
+fn addresses(sockets: &[Socket], port: u16) -> Vec<IpAddr> {
+    let local = sockets.iter().map(|socket| socket.local);
+    local.filter(|local| local.port() == port).map(|local| local.ip()).collect()
 }
 
 /// What ss(8) says of each connection from or to `port`, one a line.
@@ -132,6 +101,3 @@ fn status_field(process: &std::path::Path, name: &str) -> Option<String> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.strip_prefix(':').map(|value| value.trim().to_owned())
 }
-
-/// TCP_LISTEN of the kernel's include/net/tcp_states.h.
-const LISTEN: u8 = 10;

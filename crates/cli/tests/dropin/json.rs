@@ -2,7 +2,9 @@
 
 use serde_json::{Deserializer, Value};
 
-use crate::support::{Finished, Running, Server, await_words, client, report, run, test};
+use crate::support::{
+    Finished, Running, Server, await_words, client, report, run, server_report, test,
+};
 
 #[test]
 fn one_object_tells_of_a_test() {
@@ -14,9 +16,7 @@ fn one_object_tells_of_a_test() {
     let version = json["start"]["version"].as_str().unwrap_or_default();
     assert!(version.starts_with("iperf 3.21"), "{version}");
     assert_eq!(json["end"]["sum_received"]["bytes"], 1 << 20);
-    let server = Server::start("-J -1");
-    run(client(server.port, "-n 1M")).assert_success();
-    let json = server.running.finish().json();
+    let json = server_report("-n 1M");
     assert_eq!(json["end"]["sum_received"]["bytes"], 1 << 20, "{json:#}");
 }
 

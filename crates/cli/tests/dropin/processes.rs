@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::evidence::allowed_cpus;
 use crate::support::{
-    Directory, Running, Server, client, free_port, iperf3, run, side_by_side, skip, until,
+    Directory, Running, Server, await_that, client, free_port, iperf3, long_test, run,
+    side_by_side, skip, until,
 };
 
 #[test]
@@ -16,15 +17,13 @@ fn a_process_stays_on_its_cpu() {
     side_by_side(
         [("-A 1", "-A 0", "1", "0"), ("", "-A 1,0", "0", "1")],
         |(of_the_server, of_the_client, server_on, client_on)| {
-            let server = Server::start(of_the_server);
-            let options = format!("{of_the_client} -t 20 -b 10M");
-            let client = Running::start(client(server.port, &options));
+            let (server, client) = long_test(of_the_server, &format!("{of_the_client} -b 10M"));
             for (pid, cpu) in [(server.running.id(), server_on), (client.id(), client_on)] {
-                until(&format!("thread on CPU {cpu}, with {options}"), || {
-                    allowed_cpus(pid).iter().any(|cpus| cpus == cpu).then_some(())
+                await_that(&format!("thread on CPU {cpu}, with {of_the_client}"), || {
+                    allowed_cpus(pid).iter().any(|cpus| cpus == cpu)
                 });
                 let other = if cpu == "0" { "1" } else { "0" };
-                assert!(!allowed_cpus(pid).iter().any(|cpus| cpus == other), "{options}");
+                assert!(!allowed_cpus(pid).iter().any(|cpus| cpus == other), "{of_the_client}");
             }
         },
     );

@@ -49,7 +49,7 @@ fn a_server_told_to_end_tells_its_client() {
         assert_eq!(finished.code, Some(0), "{finished:?}");
         let words = format!("iperf3: interrupt - the server has terminated by signal {word}\n");
         assert_eq!(finished.stderr, words);
-        assert!(finished.stdout.contains("receiver"), "{finished:?}");
+        finished.assert_prints(&["receiver"]);
         let finished = client.finish();
         assert_eq!(finished.code, Some(1), "{finished:?}");
         assert_eq!(finished.json()["error"], "the server has terminated");

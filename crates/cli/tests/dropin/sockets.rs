@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use crate::capture::Capture;
 use crate::evidence::{connections, is_at_the_server, number_after};
-use crate::support::{Running, Server, await_words, client, run, side_by_side, test, until};
+use crate::support::{
+    Running, Server, await_that, await_words, client, long_test, run, side_by_side, test,
+};
 
 #[test]
 fn a_window_is_the_size_of_both_buffers_at_both_ends() {
@@ -32,9 +34,7 @@ fn a_segment_size_is_announced_and_kept() {
     let capture = Capture::on_loopback(&format!("tcp dst port {}", server.port));
     let client = Running::start(client(server.port, "-M 1000 -t 20 -b 10M"));
     let segments = |line: &String| number_after(line, " mss:").is_some_and(|mss| mss <= 1000);
-    until("a stream of small segments", || {
-        connections(server.port).iter().any(segments).then_some(())
-    });
+    await_that("a stream of small segments", || connections(server.port).iter().any(segments));
     drop(client);
     let Some(capture) = capture else { return };
     let announced: Vec<_> = capture.packets().iter().filter_map(|packet| packet.segment).collect();
@@ -51,18 +51,14 @@ fn the_control_connection_is_kept_alive_as_asked() {
     side_by_side(
         [("--cntl-ka=300/2/3", ""), ("", "--cntl-ka=300/2/3"), ("", "--cntl-ka=300")],
         |(of_the_server, of_the_client)| {
-            let server = Server::start(of_the_server);
-            let _client =
-                Running::start(client(server.port, &format!("{of_the_client} -t 20 -b 1M")));
+            let (server, _client) = long_test(of_the_server, &format!("{of_the_client} -b 1M"));
             let at_the_server = !of_the_server.is_empty();
             // More than a minute is left; the kernel's own would be two hours.
             let kept = |line: &String| {
                 line.contains("timer:(keepalive,4min")
                     && is_at_the_server(line, server.port) == at_the_server
             };
-            until("a timer of keepalive", || {
-                connections(server.port).iter().any(kept).then_some(())
-            });
+            await_that("a timer of keepalive", || connections(server.port).iter().any(kept));
         },
     );
     // iperf3 refuses what would never give up.
@@ -140,14 +136,13 @@ fn whole_blocks(option: &str) -> Option<WholeBlocks> {
 
 /// A stream at each end has all of these words in its line of ss(8).
 fn assert_streams_have(options: &str, words: &[&str]) {
-    let server = Server::start("");
-    let _client = Running::start(client(server.port, &format!("{options} -t 20 -b 10M --bidir")));
+    let (server, _client) = long_test("", &format!("{options} -b 10M --bidir"));
     for at_the_server in [false, true] {
         let fits = |line: &String| {
             is_at_the_server(line, server.port) == at_the_server
                 && words.iter().all(|word| line.contains(word))
         };
         let what = format!("{words:?} of {options}, at the server: {at_the_server}");
-        until(&what, || connections(server.port).iter().any(fits).then_some(()));
+        await_that(&what, || connections(server.port).iter().any(fits));
     }
 }

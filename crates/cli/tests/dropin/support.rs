@@ -6,29 +6,33 @@ use lab::Host;
 use serde_json::Value;
 
 pub(crate) use crate::shared::{
-    Directory, Finished, LINERATE, PATIENCE, Running, free_port, has_ipv6, link, program, run,
-    skip, until,
+    Directory, Finished, LINERATE, Running, await_that, free_port, has_ipv6, link, plain_iperf3,
+    program, run, skip, until,
 };
+use crate::shared::{linerate, linerate_on};
 
 use crate::evidence;
 
 /// `linerate iperf3` with these arguments, separated by spaces.
 pub(crate) fn iperf3(arguments: &str) -> Command {
-    let mut command = program(Command::new(LINERATE));
-    command.arg("iperf3").args(arguments.split_whitespace());
-    command
+    linerate(&format!("iperf3 {arguments}"))
 }
 
 /// The same on one host of a link.
 pub(crate) fn iperf3_on(host: &Host, arguments: &str) -> Command {
-    let mut command = program(host.command(LINERATE));
-    command.arg("iperf3").args(arguments.split_whitespace());
-    command
+    linerate_on(host, &format!("iperf3 {arguments}"))
 }
 
 /// A client of this host's server at `port`.
 pub(crate) fn client(port: u16, options: &str) -> Command {
     iperf3(&format!("-c 127.0.0.1 -p {port} {options}"))
+}
+
+/// A server with some options, and a client with others whose test goes on.
+pub(crate) fn long_test(of_the_server: &str, of_the_client: &str) -> (Server, Running) {
+    let server = Server::start(of_the_server);
+    let client = Running::start(client(server.port, &format!("-t 20 {of_the_client}")));
+    (server, client)
 }
 
 /// Runs a client against a server of its own, which ends with it.
@@ -42,6 +46,13 @@ pub(crate) fn report(options: &str) -> Value {
     let finished = test(&format!("{options} -J"));
     finished.assert_success();
     finished.json()
+}
+
+/// What a server prints in JSON of a test with these options.
+pub(crate) fn server_report(options: &str) -> Value {
+    let server = Server::start("-J -1");
+    run(client(server.port, options)).assert_success();
+    server.running.finish().json()
 }
 
 impl Finished {
@@ -94,7 +105,7 @@ fn listens_at(server: &mut Running, port: u16) -> bool {
 
 /// Waits until the output of a program has these words.
 pub(crate) fn await_words(running: &Running, words: &str) {
-    until(&format!("'{words}' in the output"), || running.stdout().contains(words).then_some(()));
+    await_that(&format!("'{words}' in the output"), || running.stdout().contains(words));
 }
 
 /// A server on this host.

@@ -16,10 +16,9 @@ fn a_client_that_receives_nothing_gives_up() {
     let client = Running::start(client(server.port(), "-R -t 30 --rcv-timeout 500"));
     let (mut control, parameters) = server.greet();
     assert_eq!(parameters["reverse"], true, "{parameters}");
-    control.say(CREATE_STREAMS);
+    control.write(&[CREATE_STREAMS]);
     let _silent = server.stream();
-    control.say(TEST_START);
-    control.say(TEST_RUNNING);
+    control.write(&[TEST_START, TEST_RUNNING]);
     let finished = client.finish();
     assert_gave_up(&finished, Duration::from_millis(500));
     assert!(finished.stderr.contains("idle timeout for receiving data"), "{finished:?}");
@@ -37,11 +36,11 @@ fn a_server_that_receives_nothing_gives_up() {
     let mut plan = plain_test();
     plan["time"] = 60.into();
     let (mut control, answer) = ask(server.port, &plan);
-    assert_eq!(answer, CREATE_STREAMS);
+    assert_eq!(answer, Some(CREATE_STREAMS));
     let _silent = open_stream(server.port);
     let since = Instant::now();
     let states = [control.state(), control.state(), control.state()];
-    assert_eq!(states, [TEST_START, TEST_RUNNING, SERVER_ERROR]);
+    assert_eq!(states, [TEST_START, TEST_RUNNING, SERVER_ERROR].map(Some));
     assert!(since.elapsed() >= Duration::from_millis(450), "{:?}", since.elapsed());
     run(client(server.port, "-n 1M")).assert_success();
 }

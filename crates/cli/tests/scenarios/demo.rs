@@ -65,10 +65,8 @@ fn play(command: Command) -> Finished {
 }
 
 fn assert_shows_four_rows(finished: &Finished) {
-    assert!(finished.ran_to_its_end(), "{finished:?}");
-    for row in ["TCP send", "TCP receive", "UDP send", "UDP receive"] {
-        assert!(finished.stdout.contains(row), "{finished:?}");
-    }
+    finished.assert_ran_to_its_end();
+    finished.assert_prints(&["TCP send", "TCP receive", "UDP send", "UDP receive"]);
     let remark = finished.stderr.trim_end();
     assert!(remark.contains("ink of ") && remark.ends_with(':'), "{finished:?}");
 }

@@ -6,8 +6,7 @@ use std::path::Path;
 use crate::support::{Directory, Server, json, linerate, run, test};
 
 fn diagnose(server: &Server, options: &str) -> crate::support::Finished {
-    let (ip, port) = (server.address.ip(), server.address.port());
-    run(linerate(&format!("diagnose {ip} --port {port} {options}")))
+    run(linerate(&server.arguments("diagnose", options)))
 }
 
 #[test]
@@ -24,16 +23,14 @@ fn what_was_asked_and_arrived_was_delivered() {
     let finished = test(&Server::start(), "--tcp -b 20M -t 2s");
     finished.assert_success();
     let sentence = "verdict: every row: reached the asked rate";
-    assert!(finished.stdout.contains(sentence), "{finished:?}");
+    finished.assert_prints(&[sentence]);
 }
 
 #[test]
 fn a_server_is_diagnosed() {
     let finished = diagnose(&Server::start(), "-t 300ms");
     finished.assert_success();
-    for row in ["\nTCP send: ", "\nTCP receive: ", "\nUDP send: ", "\nUDP receive: "] {
-        assert!(finished.stdout.contains(row), "no {row}in {}", finished.stdout);
-    }
+    finished.assert_prints(&["\nTCP send: ", "\nTCP receive: ", "\nUDP send: ", "\nUDP receive: "]);
 }
 
 #[test]
@@ -45,7 +42,7 @@ fn a_record_is_explained_from_its_file() {
         test(&server, &format!("{options} -t 300ms --output {file}")).assert_success();
         let finished = run(linerate(&format!("explain {file}")));
         finished.assert_success();
-        assert!(finished.stdout.contains("\nTCP send: "), "{finished:?}");
+        finished.assert_prints(&["\nTCP send: "]);
     }
 }
 
@@ -59,7 +56,7 @@ fn a_record_from_anybody_moves_no_cursor_and_fills_no_memory() {
     let explain = || run(linerate(&format!("explain --color always {}", file.display())));
     let finished = explain();
     finished.assert_success();
-    assert!(finished.stdout.contains("(evil [31m)"), "{finished:?}");
+    finished.assert_prints(&["(evil [31m)"]);
     record["plan"]["transport"] = "evil\u{1b}[31m\n".repeat(1000).into();
     fs::write(&file, record.to_string()).expect("a file");
     let finished = explain();
@@ -78,10 +75,7 @@ fn a_rule_is_explained_by_its_name() {
     }
     let list = run(linerate("explain"));
     list.assert_success();
-    assert!(
-        list.stdout.contains("  cgroup-cpu-quota            cgroup CPU quota throttled"),
-        "{list:?}"
-    );
+    list.assert_prints(&["  cgroup-cpu-quota            cgroup CPU quota throttled"]);
     let all = run(linerate("explain --json")).json();
     assert!(all.as_array().is_some_and(|all| all.len() > 30));
 }
@@ -106,7 +100,7 @@ fn the_text_of_perf_is_explained_with_what_could_be() {
                     copy within the kernel";
     assert!(finished.stdout.starts_with(headline), "{finished:?}");
     let what_if = "if copies to and from processes cost nothing: 686.0 Mbit/s -> at most";
-    assert!(finished.stdout.contains(what_if), "{finished:?}");
+    finished.assert_prints(&[what_if]);
     let object = run(linerate(&format!("explain {file} --json"))).json();
     assert!(object["work"]["copy_memory"]["share"].as_f64().is_some_and(|share| share > 0.4));
     assert!(object["what_if"].is_null(), "{object}");

@@ -29,8 +29,8 @@ fn loopback_copies_what_was_not_to_be_copied_and_that_is_said() {
     let server = Server::start();
     let finished = test(&server, "--tcp --send -t 1s --engine zerocopy");
     finished.assert_success();
-    assert!(finished.stdout.contains("sent by zerocopy, received by read"), "{finished:?}");
-    assert!(finished.stdout.contains("the kernel copied 100 %"), "{finished:?}");
+    finished.assert_prints(&["sent by zerocopy, received by read"]);
+    finished.assert_prints(&["the kernel copied 100 %"]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_engine_that_cannot_be_used_is_an_error_here_and_replaced_there() {
     let finished = test(&server, &format!("--udp --receive {options}"));
     finished.assert_success();
     let note = "gso cannot be used, sendmmsg was: a GSO packet would hold only one such datagram";
-    assert!(finished.stdout.contains(note), "{finished:?}");
+    finished.assert_prints(&[note]);
 }
 
 #[test]

@@ -6,17 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::{
-    Directory, Finished, LINERATE, Running, Server, client, free_port, json, linerate, link,
-    program, run, skip, test, unprivileged,
+    Directory, Finished, Running, Server, client, free_port, json, linerate, linerate_on, link,
+    run, skip, test, under_way, unprivileged,
 };
 
 #[test]
 fn an_unknown_host_is_an_error() {
     // On a host of its own the question goes nowhere.
     let Some(link) = link() else { return };
-    let mut command = program(link.near.command(LINERATE));
-    command.args(["test", "no-such-host.invalid"]);
-    run(command).assert_refusal(1, &["cannot find host 'no-such-host.invalid'", "check the name"]);
+    let finished = run(linerate_on(&link.near, "test no-such-host.invalid"));
+    finished.assert_refusal(1, &["cannot find host 'no-such-host.invalid'", "check the name"]);
 }
 
 #[test]
@@ -37,10 +36,9 @@ fn a_port_that_nobody_listens_on_is_an_error() {
 #[test]
 fn a_network_without_a_route_is_an_error() {
     let Some(link) = link() else { return };
-    let mut command = program(link.near.command(LINERATE));
     // TEST-NET-1 (RFC 5737): the link's hosts know no way there.
-    command.args(["test", "192.0.2.1"]);
-    run(command).assert_refusal(1, &["192.0.2.1:5201: network is unreachable", "ip route"]);
+    let finished = run(linerate_on(&link.near, "test 192.0.2.1"));
+    finished.assert_refusal(1, &["192.0.2.1:5201: network is unreachable", "ip route"]);
 }
 
 #[test]
@@ -204,8 +202,7 @@ fn a_privileged_port_is_an_error() {
 #[test]
 fn a_busy_server_is_an_error_of_its_own_code() {
     let server = Server::start_with("--bind 127.0.0.1 --one-at-a-time");
-    let other = Running::start(client(&server, "--tcp --send -t 20s"));
-    server.await_test();
+    let other = under_way(&server, "--tcp --send -t 20s");
     let finished = test(&server, "--json");
     finished.assert_refusal(5, &["the server is busy with another test; try again"]);
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
@@ -226,7 +223,7 @@ fn a_file_that_cannot_be_written_costs_no_result() {
         let finished = write_to(&server, &file);
         let sentence = format!("cannot write {}: ", file.display());
         finished.assert_complaint(1, &[&sentence, "choose another file"]);
-        assert!(finished.stdout.contains("TCP send"), "{finished:?}");
+        finished.assert_prints(&["TCP send"]);
         assert_eq!(directory.names(), ["taken"], "no half-written file");
     }
 }

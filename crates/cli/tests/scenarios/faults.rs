@@ -1,13 +1,11 @@
 //! Engines on systems that refuse them something: another engine with its reason, or one
 //! sentence, and never a hang.
 
-use std::process::Command;
-
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 use serde_json::Value;
 
 use crate::support::{
-    Finished, LINERATE, Server, client, json, linerate, link, program, run, skip, test,
+    Finished, Server, client, json, json_across, limited, linerate, link, run, shell, test,
     unprivileged,
 };
 
@@ -30,7 +28,7 @@ fn a_server_without_io_uring_uses_another_engine_and_says_so() {
         let finished = test(&server, &format!("--tcp {direction} -t 200ms --engine {wanted}"));
         finished.assert_success();
         let note = format!("{wanted} cannot be used, {used} was: io_uring is forbidden");
-        assert!(finished.stdout.contains(&note), "no '{note}': {finished:?}");
+        finished.assert_prints(&[&note]);
     }
 }
 
@@ -51,21 +49,13 @@ fn the_search_for_the_fastest_goes_on_without_io_uring() {
 #[test]
 fn sends_in_place_that_the_kernel_cannot_note_are_written_and_counted() {
     let Some(link) = link() else { return };
-    let tiny = "echo 0 > /proc/sys/net/core/optmem_max";
-    let status = program(link.near.command("sh")).args(["-c", tiny]).status().expect("a shell");
-    if !status.success() {
-        return skip("net.core.optmem_max is not the namespace's own").unwrap_or_default();
+    // Not every kernel has one for each namespace.
+    if !shell(&link.near, "echo 0 > /proc/sys/net/core/optmem_max") {
+        return;
     }
-    let mut serve = program(link.far.command(LINERATE));
-    serve.args(["serve", "--verbose"]);
-    let _server = Server::spawn(serve);
-    let mut command = program(link.near.command(LINERATE));
-    let address = link.far.ipv4().to_string();
-    let options = "--tcp --send -n 8M --engine zerocopy --json".split_whitespace();
-    command.args(["test", address.as_str()]).args(options);
-    let finished = run(command);
-    finished.assert_success();
-    assert_all_written(&finished.json(), "zerocopy");
+    let _server = Server::start_on(&link.far, "");
+    let record = json_across(&link, "--tcp --send -n 8M --engine zerocopy");
+    assert_all_written(&record, "zerocopy");
 }
 
 #[test]
@@ -92,7 +82,7 @@ fn a_ring_that_gets_no_memory_is_refused_in_one_sentence() {
         let Some(finished) = locking(&server, 0, &options) else { return };
         // Some kernels do not count the memory of rings as locked.
         if finished.ran_to_its_end() {
-            assert!(finished.stdout.contains(&format!("sent by {engine}")), "{finished:?}");
+            finished.assert_prints(&[&format!("sent by {engine}")]);
         } else {
             finished.assert_refusal(1, &["cannot use engine 'uring", "ulimit -l"]);
         }
@@ -139,7 +129,7 @@ fn a_payload_in_a_file_that_must_not_grow_is_refused_here_and_replaced_there() {
     let finished = test(&server, &format!("--tcp --receive {options}"));
     finished.assert_success();
     let note = "sendfile cannot be used, write was: file too large";
-    assert!(finished.stdout.contains(note), "{finished:?}");
+    finished.assert_prints(&[note]);
 }
 
 #[test]
@@ -167,17 +157,8 @@ fn assert_all_written(record: &Value, engine: &str) {
 
 /// A test by a user who must not lock more than so many KiB; none if there is no such user.
 fn locking(server: &Server, kibibytes: u32, options: &str) -> Option<Finished> {
-    let (ip, port) = (server.address.ip(), server.address.port());
-    let command = unprivileged(&format!("test {ip} --port {port} {options}"))?;
+    let command = unprivileged(&server.arguments("test", options))?;
     Some(run(limited(&format!("-l {kibibytes}"), &command)))
-}
-
-/// A command under a limit of the shell's `ulimit`.
-fn limited(limit: &str, command: &Command) -> Command {
-    let mut shell = program(Command::new("sh"));
-    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
-    shell.arg(command.get_program()).args(command.get_args());
-    shell
 }
 
 /// Does `work` where io_uring_setup(2) is refused, as containers refuse it; what it starts does

@@ -96,7 +96,7 @@ fn a_file_holds_what_json_prints() {
     command.arg(&file);
     let finished = run(command);
     finished.assert_success();
-    assert!(finished.stdout.contains("UDP receive"), "{finished:?}");
+    finished.assert_prints(&["UDP receive"]);
     let set: Value = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
     assert_is_valid(&set, &schema::record_set());
 }
@@ -201,7 +201,7 @@ fn colours_are_for_those_who_want_them() {
 fn intervals_are_shown_on_request() {
     let server = Server::start();
     let finished = test(&server, "--tcp --send -O 1s -t 500ms -i 250ms --verbose");
-    assert!(finished.ran_to_its_end(), "{finished:?}");
+    finished.assert_ran_to_its_end();
     assert!(finished.stderr.lines().all(|line| line.starts_with("TCP send  ")), "{finished:?}");
     let (workers, lines): (Vec<_>, Vec<_>) =
         finished.stderr.lines().partition(|line| !line.contains("bit/s"));
@@ -267,7 +267,7 @@ fn help_is_for_people() {
         finished.assert_success();
         let name = if command.is_empty() { "help" } else { &format!("help_{command}") };
         insta::assert_snapshot!(name, finished.stdout);
-        assert!(finished.stdout.contains("Example"), "{command}");
+        finished.assert_prints(&["Example"]);
     }
 }
 
@@ -278,9 +278,7 @@ fn completions_know_the_commands() {
     {
         let finished = run(linerate(&format!("completions {shell}")));
         finished.assert_success();
-        for words in [mark, "serve", "demo", "receive", "link-rate"] {
-            assert!(finished.stdout.contains(words), "{shell}: {words}");
-        }
+        finished.assert_prints(&[mark, "serve", "demo", "receive", "link-rate"]);
     }
 }
 
@@ -288,7 +286,7 @@ fn completions_know_the_commands() {
 fn the_manual_page_has_every_command_and_option() {
     let page = run(linerate("man"));
     page.assert_success();
-    assert!(page.stdout.contains(".TH linerate 1"), "{page:?}");
+    page.assert_prints(&[".TH linerate 1"]);
     for command in ["serve", "test", "demo", "completions", "man"] {
         assert!(page.stdout.contains(&format!(".SH LINERATE {}", command.to_uppercase())));
         let help = run(linerate(&format!("{command} --help"))).stdout;

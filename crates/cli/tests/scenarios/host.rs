@@ -38,7 +38,7 @@ fn what_was_captured_shows_the_same_host() {
     let file = directory.file("host.tar").display().to_string();
     let finished = run(linerate(&format!("capture -o {file}")));
     finished.assert_success();
-    assert!(finished.stdout.contains("files captured to"), "{finished:?}");
+    finished.assert_prints(&["files captured to"]);
     let (live, captured) = (host(""), host(&format!("--root {file}")));
     for part in ["host", "kernel", "architecture", "cpus", "limits", "kernel_options", "boot"] {
         assert_eq!(captured["inventory"][part], live["inventory"][part], "{part}");

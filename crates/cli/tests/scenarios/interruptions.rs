@@ -3,26 +3,24 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use crate::support::{Finished, Running, Server, client, json, linerate, test};
+use crate::support::{Finished, Running, Server, json, linerate, test, under_way};
 
 #[test]
 fn a_server_that_is_killed_leaves_partial_numbers() {
     for row in ["--tcp --send", "--tcp --receive", "--udp --bidir -b 50M"] {
         let server = Server::start();
-        let running = Running::start(client(&server, &format!("{row} -t 20s")));
-        server.await_test();
+        let running = under_way(&server, &format!("{row} -t 20s"));
         server.running.signal("KILL");
         let finished = soon(running);
         finished.assert_complaint(1, &["failed", "closed the control connection"]);
-        assert!(finished.stdout.contains("the numbers are partial"), "{finished:?}");
+        finished.assert_prints(&["the numbers are partial"]);
     }
 }
 
 #[test]
 fn datagrams_whose_fate_is_unknown_are_not_called_arrived() {
     let server = Server::start();
-    let running = Running::start(client(&server, "--udp --send -b 50M -t 20s --json"));
-    server.await_test();
+    let running = under_way(&server, "--udp --send -b 50M -t 20s --json");
     server.running.signal("KILL");
     let outcome = soon(running).json()["outcome"].take();
     assert_eq!(outcome["ending"]["state"], "failed");
@@ -34,8 +32,7 @@ fn datagrams_whose_fate_is_unknown_are_not_called_arrived() {
 #[test]
 fn a_server_that_is_told_to_stop_lets_its_tests_end() {
     let server = Server::start();
-    let running = Running::start(client(&server, "--tcp --send -t 2s"));
-    server.await_test();
+    let running = under_way(&server, "--tcp --send -t 2s");
     server.running.signal("TERM");
     server.line_with("stops when 1 test has ended");
     let late = test(&server, "--tcp --send -t 100ms");
@@ -48,8 +45,7 @@ fn a_server_that_is_told_to_stop_lets_its_tests_end() {
 #[test]
 fn a_server_waits_for_its_tests_no_longer_than_it_may() {
     let server = Server::start_with("--bind 127.0.0.1 --stop-timeout 500ms");
-    let running = Running::start(client(&server, "--tcp --send -t 20s"));
-    server.await_test();
+    let running = under_way(&server, "--tcp --send -t 20s");
     server.running.signal("TERM");
     soon(running).assert_complaint(1, &["the server was stopped; start it again"]);
     server.finish();
@@ -58,14 +54,13 @@ fn a_server_waits_for_its_tests_no_longer_than_it_may() {
 #[test]
 fn a_server_that_is_stopped_ends_the_test_in_order() {
     let server = Server::start();
-    let running = Running::start(client(&server, "--tcp --send -t 20s"));
-    server.await_test();
+    let running = under_way(&server, "--tcp --send -t 20s");
     server.running.signal("TERM");
     server.line_with("a second signal ends it now");
     server.running.signal("TERM");
     let finished = soon(running);
     finished.assert_complaint(1, &["the server was stopped; start it again"]);
-    assert!(finished.stdout.contains("the numbers are partial"), "{finished:?}");
+    finished.assert_prints(&["the numbers are partial"]);
     server.finish();
 }
 
@@ -73,15 +68,9 @@ fn a_server_that_is_stopped_ends_the_test_in_order() {
 fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
     let server = Server::start();
     for row in ["--tcp --send", "--udp --receive -b 50M", "--tcp --bidir -P 2"] {
-        let running = Running::start(client(&server, &format!("{row} -t 20s")));
-        server.await_test();
-        running.signal("INT");
-        let finished = soon(running);
+        let finished = interrupted(&server, &format!("{row} -t 20s"));
         assert_eq!((finished.code, finished.stderr.as_str()), (Some(130), ""), "{finished:?}");
-        assert!(
-            finished.stdout.contains("the numbers are partial: the run was interrupted"),
-            "{finished:?}"
-        );
+        assert_partial(&finished);
         // The receiver's word came too.
         assert!(!finished.stdout.contains("unknown"), "{finished:?}");
         server.line_with("the client ended it");
@@ -92,25 +81,16 @@ fn ctrl_c_ends_the_test_and_shows_what_was_measured() {
 #[test]
 fn ctrl_c_names_the_rows_that_were_not_run() {
     let server = Server::start();
-    let running = Running::start(client(&server, "--tcp -t 20s --repeat 3"));
-    server.await_test();
-    running.signal("INT");
-    let finished = soon(running);
+    let finished = interrupted(&server, "--tcp -t 20s --repeat 3");
     let rows = "TCP receive 1/3, TCP send 2/3, TCP receive 2/3, TCP send 3/3 and 1 more";
     finished.assert_complaint(130, &["ended early, not run: ", rows]);
-    assert!(
-        finished.stdout.contains("the numbers are partial: the run was interrupted"),
-        "{finished:?}"
-    );
+    assert_partial(&finished);
 }
 
 #[test]
 fn ctrl_c_leaves_valid_json() {
     let server = Server::start();
-    let running = Running::start(client(&server, "-t 20s --json"));
-    server.await_test();
-    running.signal("INT");
-    let finished = soon(running);
+    let finished = interrupted(&server, "-t 20s --json");
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
     assert_eq!(record["schema"], "linerate/record/2");
@@ -121,8 +101,7 @@ fn ctrl_c_leaves_valid_json() {
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_the_server() {
     let server = Server::start();
-    let mut running = Running::start(client(&server, "--tcp --send -t 20s"));
-    server.await_test();
+    let mut running = under_way(&server, "--tcp --send -t 20s");
     server.running.signal("STOP");
     running.signal("INT");
     std::thread::sleep(Duration::from_millis(500));
@@ -130,10 +109,7 @@ fn a_second_ctrl_c_does_not_wait_for_the_server() {
     running.signal("INT");
     let finished = soon(running);
     assert_eq!(finished.code, Some(130), "{finished:?}");
-    assert!(
-        finished.stdout.contains("the numbers are partial: the run was interrupted"),
-        "{finished:?}"
-    );
+    assert_partial(&finished);
 }
 
 #[test]
@@ -144,6 +120,18 @@ fn ctrl_c_before_the_test_leaves_nothing_to_show() {
     let _connection = listener.accept().expect("a connection");
     running.signal("INT");
     soon(running).assert_refusal(130, &["interrupted before the test began"]);
+}
+
+/// What is left of a test that was interrupted when it had begun.
+fn interrupted(server: &Server, options: &str) -> Finished {
+    let running = under_way(server, options);
+    running.signal("INT");
+    soon(running)
+}
+
+fn assert_partial(finished: &Finished) {
+    let words = "the numbers are partial: the run was interrupted";
+    finished.assert_prints(&[words]);
 }
 
 /// Nobody waits long for a program that is told to end.

@@ -1,19 +1,17 @@
 //! How long responses take, idle and under load.
 
-use std::process::Command;
 use std::time::Duration;
 
 use lab::{Link, LinkSpec, Rate, Shape};
 use serde_json::Value;
 
 use crate::support::{
-    Finished, LINERATE, Running, Server, client, free_port, json, linerate, link, program, run,
-    skip,
+    Finished, Running, Server, across, client, free_port, json, linerate, link, plain_iperf3, run,
+    shell, skip,
 };
 
 fn latency(server: &Server, options: &str) -> Finished {
-    let (ip, port) = (server.address.ip(), server.address.port());
-    run(linerate(&format!("latency {ip} -p {port} {options}")))
+    run(linerate(&server.arguments("latency", options)))
 }
 
 fn records(finished: &Finished) -> Vec<Value> {
@@ -55,15 +53,13 @@ fn the_table_shows_rows_and_load() {
     let server = Server::start();
     let finished = latency(&server, "-t 300ms --only udp,load -P 2");
     finished.assert_success();
-    for words in [
+    finished.assert_prints(&[
         "UDP request/response, 2 streams",
         "UDP probe before TCP send",
         "UDP probe during TCP receive",
         "per second",
         "p99.9",
-    ] {
-        assert!(finished.stdout.contains(words), "{words}: {finished:?}");
-    }
+    ]);
     assert!(!finished.stdout.contains("shared:"), "a probe is nobody's neighbour: {finished:?}");
 }
 
@@ -87,7 +83,7 @@ fn sizes_depth_and_times_are_as_asked() {
 fn a_queue_that_fills_under_load_is_seen_on_its_way() {
     let Some((_server, link)) = slow_link(Duration::from_millis(60), "") else { return };
     let table = across(&link, "latency", "--only load -t 1s -C cubic");
-    assert!(table.stdout.contains("under load the median round trip took"), "{table:?}");
+    table.assert_prints(&["under load the median round trip took"]);
     let record = &records(&across(&link, "test", "--tcp --send -t 2s --latency --json"))[0];
     let latency = &record["outcome"]["latency"];
     let time = |path: &str| latency.pointer(path).and_then(Value::as_f64).expect(path);
@@ -110,16 +106,15 @@ fn a_probe_takes_no_place_in_a_queue() {
 #[test]
 fn requests_that_were_not_sent_in_time_are_told() {
     let server = Server::start();
-    let (ip, port) = (server.address.ip(), server.address.port());
-    let options = "--only udp --every 1ms --depth 1 -t 2s";
-    let running = Running::start(linerate(&format!("latency {ip} -p {port} {options}")));
+    let arguments = server.arguments("latency", "--only udp --every 1ms --depth 1 -t 2s");
+    let running = Running::start(linerate(&arguments));
     server.await_test();
     server.running.signal("STOP");
     std::thread::sleep(Duration::from_millis(400));
     server.running.signal("CONT");
     let finished = running.finish();
     finished.assert_success();
-    assert!(finished.stdout.contains("requests could not be sent at their times"), "{finished:?}");
+    finished.assert_prints(&["requests could not be sent at their times"]);
 }
 
 #[test]
@@ -130,7 +125,7 @@ fn two_clients_with_probes_share_a_queue() {
     for running in [one, two] {
         let finished = running.finish();
         // One of them may say that it waits.
-        assert!(finished.ran_to_its_end(), "{finished:?}");
+        finished.assert_ran_to_its_end();
         let count = &finished.json()["outcome"]["latency"]["loaded"]["count"];
         assert!(count.as_u64() > Some(5), "{count}");
     }
@@ -147,9 +142,11 @@ fn large_requests_in_numbers_get_their_responses() {
 #[test]
 fn an_interrupt_keeps_what_was_measured() {
     let server = Server::start();
-    let (ip, port) = (server.address.ip(), server.address.port());
-    let running =
-        Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only udp --json")));
+    let start = |row: &str| {
+        let options = format!("-t 30s --only {row} --json");
+        Running::start(linerate(&server.arguments("latency", &options)))
+    };
+    let running = start("udp");
     server.await_test();
     std::thread::sleep(Duration::from_millis(200));
     running.signal("INT");
@@ -158,8 +155,7 @@ fn an_interrupt_keeps_what_was_measured() {
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
     assert!(record["outcome"]["round_trips"]["count"].as_u64() > Some(10));
-    let running =
-        Running::start(linerate(&format!("latency {ip} -p {port} -t 30s --only load --json")));
+    let running = start("load");
     std::thread::sleep(Duration::from_secs(2));
     running.signal("INT");
     let finished = running.finish();
@@ -170,13 +166,8 @@ fn an_interrupt_keeps_what_was_measured() {
 #[test]
 fn a_plain_iperf3_answers_nothing_and_that_is_said() {
     let port = free_port();
-    let mut command = program(Command::new("iperf3"));
-    command.args(["-s", "-B", "127.0.0.1", "-p", &port.to_string()]);
-    if Command::new("iperf3").arg("--version").output().is_err() {
-        return skip("iperf3 is not installed").unwrap_or(());
-    }
-    let _iperf3 = Running::start(command);
-    std::thread::sleep(Duration::from_millis(500));
+    let Some(serve) = plain_iperf3(&format!("-s -B 127.0.0.1 -p {port}")) else { return };
+    let _iperf3 = Running::start_listening(serve, port);
     let words = ["answers no requests", "linerate serve"];
     for options in ["--only tcp -t 1s", "--only load -t 1s"] {
         let finished = run(linerate(&format!("latency 127.0.0.1 -p {port} {options}")));
@@ -187,13 +178,11 @@ fn a_plain_iperf3_answers_nothing_and_that_is_said() {
 #[test]
 fn a_firewall_that_lets_only_the_servers_port_through_is_told() {
     let Some((_server, link)) = slow_link(Duration::from_millis(50), "--port 5201") else { return };
-    let wall = "ip rule add ipproto tcp dport 32768-60999 prohibit";
-    let status = link.near.command("sh").args(["-c", wall]).status();
-    if !status.is_ok_and(|status| status.success()) {
-        return skip("ip rule does not work here").unwrap_or(());
+    if !shell(&link.near, "ip rule add ipproto tcp dport 32768-60999 prohibit") {
+        return;
     }
     let finished = across(&link, "latency", "--only connect -t 1s");
-    assert!(finished.stdout.contains("does a firewall let only its own port"), "{finished:?}");
+    finished.assert_prints(&["does a firewall let only its own port"]);
 }
 
 #[test]
@@ -221,13 +210,5 @@ fn slow_link(queue: Duration, options: &str) -> Option<(Server, Link)> {
     let shape = Shape { latency: queue, ..Shape::with_rate(rate) };
     let spec = LinkSpec { shape: Some(shape), ..LinkSpec::default() };
     let Ok(link) = Link::create(&spec) else { return skip("no shaped link can be made") };
-    let mut serve = program(link.far.command(LINERATE));
-    serve.args(["serve", "--verbose"]).args(options.split_whitespace());
-    Some((Server::spawn(serve), link))
-}
-
-fn across(link: &Link, command: &str, options: &str) -> Finished {
-    let mut client = program(link.near.command(LINERATE));
-    client.args([command, &link.far.ipv4().to_string()]).args(options.split_whitespace());
-    run(client)
+    Some((Server::start_on(&link.far, options), link))
 }

@@ -1,15 +1,12 @@
 //! More streams than an iperf3 can have, and what they need.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::process::Command;
-use std::time::Duration;
 
-use lab::Link;
 use serde_json::Value;
 
 use crate::support::{
-    LINERATE, Running, Server, client, json, linerate, link, program, run, skip, test, unprivileged,
+    Running, Server, free_port, has_ports, json, json_across, limited, linerate, link, list,
+    plain_iperf3, ports_of_streams, run, shell, test, under_way, unprivileged,
 };
 
 #[test]
@@ -63,10 +60,8 @@ fn many_streams_of_udp_lose_none_of_their_numbers() {
 fn the_table_compares_streams_and_verbosity_tells_where_they_ran() {
     let server = Server::start();
     let finished = test(&server, "--tcp --send -P 130 -t 1s --verbose");
-    assert!(finished.ran_to_its_end(), "{finished:?}");
-    for words in ["TCP send, 130 streams", "Jain's index", "slowest", "idle"] {
-        assert!(finished.stdout.contains(words), "no '{words}': {finished:?}");
-    }
+    finished.assert_ran_to_its_end();
+    finished.assert_prints(&["TCP send, 130 streams", "Jain's index", "slowest", "idle"]);
     assert!(finished.stdout.lines().count() < 60, "not a row for each: {finished:?}");
     assert!(finished.stderr.contains("130 streams opened in"), "{finished:?}");
     assert!(finished.stderr.contains("worker 0, any CPU: "), "{finished:?}");
@@ -74,7 +69,9 @@ fn the_table_compares_streams_and_verbosity_tells_where_they_ran() {
 
 #[test]
 fn iperf3s_limit_holds_in_its_dialect_and_against_it() {
-    let (server, port) = dialect();
+    let port = free_port();
+    let dialect = linerate(&format!("iperf3 -s -B 127.0.0.1 -p {port}"));
+    let server = Running::start_listening(dialect, port);
     let finished = run(linerate(&format!("test 127.0.0.1 --port {port} --tcp -P 129")));
     finished.assert_refusal(1, &["at most 128 in each direction", "-P"]);
     drop(server);
@@ -82,7 +79,9 @@ fn iperf3s_limit_holds_in_its_dialect_and_against_it() {
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let words = "number of parallel streams too large (maximum = 128)";
     assert!(finished.stderr.contains(words), "{finished:?}");
-    let Some((_iperf3, port)) = plain_iperf3() else { return };
+    let port = free_port();
+    let Some(serve) = plain_iperf3(&format!("-s -1 -B 127.0.0.1 -p {port}")) else { return };
+    let _iperf3 = Running::start_listening(serve, port);
     let finished = run(linerate(&format!("test 127.0.0.1 --port {port} --tcp --send -P 129")));
     finished.assert_refusal(1, &["an iperf3 server takes at most 128 streams", "-P"]);
 }
@@ -90,27 +89,22 @@ fn iperf3s_limit_holds_in_its_dialect_and_against_it() {
 #[test]
 fn who_has_too_few_descriptors_says_so_before_the_test() {
     let server = Server::start();
-    let options = format!("test 127.0.0.1 --port {} --tcp --send -P 300", server.address.port());
-    let Some(few) = with_descriptors(200, &options) else { return };
-    run(few).assert_refusal(1, &["need 364 open files and 200 are allowed", "ulimit -n"]);
-    drop(server);
-    let Some(few) = with_descriptors(400, "serve --verbose --port 0 --bind 127.0.0.1") else {
-        return;
-    };
-    let server = Server::spawn(few);
-    let finished = test(&server, "--tcp --send -P 300 -t 1s");
-    finished.assert_refusal(1, &["open files at the server, which has", "LimitNOFILE="]);
-    test(&server, "--tcp --send -P 50 -t 200ms").assert_success();
+    let options = server.arguments("test", "--tcp --send -P 300");
+    let Some(client) = unprivileged(&options) else { return };
+    run(limited("-n 200", &client))
+        .assert_refusal(1, &["need 364 open files and 200 are allowed", "ulimit -n"]);
 }
 
 #[test]
 fn further_ports_serve_more_streams_than_a_client_has_ports() {
     let Some(link) = link() else { return };
-    if !as_root(&link, &narrow("40000 40099")) {
+    if !has_ports(&link.near, "40000 40099") {
         return;
     }
-    let record = across(&link, "--tcp --send -P 400 -t 1s");
-    assert_eq!(doors(&record).len(), 8, "400 streams, 50 for each port: {:?}", doors(&record));
+    let _server = Server::start_on(&link.far, "");
+    let record = json_across(&link, "--tcp --send -P 400 -t 1s");
+    let ports = ports_of_streams(&record);
+    assert_eq!(ports.len(), 8, "400 streams, 50 for each port: {ports:?}");
     let fairness = &record["outcome"]["directions"][0]["fairness"];
     assert_eq!(fairness["streams"], 400, "{fairness}");
     let notes = record["outcome"]["notes"].to_string();
@@ -122,11 +116,12 @@ fn further_ports_behind_a_firewall_are_done_without_and_that_is_said() {
     let Some(link) = link() else { return };
     // The server's kernel chooses its further ports from the usual range.
     let wall = "ip rule add ipproto tcp dport 32768-60999 prohibit";
-    if !as_root(&link, &narrow("10000 10399")) || !as_root(&link, wall) {
+    if !has_ports(&link.near, "10000 10399") || !shell(&link.near, wall) {
         return;
     }
-    let record = across(&link, "--tcp --send -P 300 -t 1s");
-    assert_eq!(doors(&record), [5201]);
+    let _server = Server::start_on(&link.far, "");
+    let record = json_across(&link, "--tcp --send -P 300 -t 1s");
+    assert_eq!(ports_of_streams(&record), BTreeSet::from([5201]));
     let notes = list(&record["outcome"]["notes"]);
     let told = |note: &Value| {
         note.as_str()
@@ -138,76 +133,11 @@ fn further_ports_behind_a_firewall_are_done_without_and_that_is_said() {
 #[test]
 fn an_interrupt_ends_a_test_of_many_streams_in_order() {
     let server = Server::start();
-    let running = Running::start(client(&server, "--tcp --send -P 500 -t 30s --json"));
-    server.await_test();
+    let running = under_way(&server, "--tcp --send -P 500 -t 30s --json");
     running.signal("INT");
     let finished = running.finish();
     assert_eq!(finished.code, Some(130), "{finished:?}");
     let record = finished.json();
     assert_eq!(record["outcome"]["ending"]["state"], "interrupted");
     assert_eq!(list(&record["peer_streams"]).len(), 500);
-}
-
-/// The record of a test from the near end of a link to the far one.
-fn across(link: &Link, options: &str) -> Value {
-    let mut serve = program(link.far.command(LINERATE));
-    serve.args("serve --verbose --port 5201".split(' '));
-    let _server = Server::spawn(serve);
-    let mut test = program(link.near.command(LINERATE));
-    test.args(["test", &link.far.ipv4().to_string(), "--json"]).args(options.split(' '));
-    let finished = run(test);
-    finished.assert_success();
-    finished.json()
-}
-
-/// Runs a line of shell in the near end; whether it worked.
-fn as_root(link: &Link, script: &str) -> bool {
-    let status = link.near.command("sh").args(["-c", script]).status();
-    let works = status.is_ok_and(|status| status.success());
-    works || skip::<()>(&format!("this does not work here: {script}")).is_some()
-}
-
-fn narrow(range: &str) -> String {
-    format!("echo '{range}' > /proc/sys/net/ipv4/ip_local_port_range")
-}
-
-/// The server's ports to which the streams went.
-fn doors(record: &Value) -> Vec<u16> {
-    let address = |stream: &Value| stream["peer"].as_str()?.parse::<SocketAddr>().ok();
-    let ports = list(&record["streams"]).iter().filter_map(address).map(|peer| peer.port());
-    ports.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// The program, without privileges, as one that may have so many files open.
-fn with_descriptors(most: u32, arguments: &str) -> Option<Command> {
-    let inner = unprivileged(arguments)?;
-    let mut command = Command::new("sh");
-    let script = format!("ulimit -n {most} && exec \"$@\"");
-    command.args(["-c", &script, "sh"]).arg(inner.get_program()).args(inner.get_args());
-    Some(program(command))
-}
-
-/// A real iperf3 that serves, and its port.
-fn plain_iperf3() -> Option<(Running, u16)> {
-    let port = crate::support::free_port();
-    let mut command = program(Command::new("iperf3"));
-    command.args(["-s", "-1", "-B", "127.0.0.1", "-p", &port.to_string()]);
-    if Command::new("iperf3").arg("--version").output().is_err() {
-        return skip("no iperf3");
-    }
-    let running = Running::start(command);
-    std::thread::sleep(Duration::from_millis(500));
-    Some((running, port))
-}
-
-/// A server that speaks iperf3's dialect, and its port.
-fn dialect() -> (Running, u16) {
-    let port = crate::support::free_port();
-    let running = Running::start(linerate(&format!("iperf3 -s -B 127.0.0.1 -p {port}")));
-    std::thread::sleep(Duration::from_millis(500));
-    (running, port)
 }

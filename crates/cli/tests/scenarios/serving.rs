@@ -1,15 +1,14 @@
 //! One server answers whoever comes, and nobody it does not expect.
 
-use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use lab::Host;
 use serde_json::{Value, json};
 
+use crate::support::control::{COOKIE, CREATE_STREAMS, Control, TEST_RUNNING, TEST_START};
 use crate::support::{
-    Finished, LINERATE, Running, Server, client, free_port, has_ipv6, json, linerate, link,
-    program, run, skip, test, until,
+    Running, Server, client, free_port, has_ipv6, json, linerate, linerate_on, link, run, skip,
+    test, until,
 };
 
 #[test]
@@ -57,10 +56,10 @@ fn a_lossless_network_loses_nothing() {
 #[test]
 fn a_server_answers_both_families_on_one_port() {
     let Some(link) = link() else { return };
-    let server = Server::spawn(serve_on(&link.far, ""));
+    let _server = Server::start_on(&link.far, "");
     let v6 = link.far.ipv6().map(|address| address.to_string());
     for address in [Some(link.far.ipv4().to_string()), v6].into_iter().flatten() {
-        test_from(&link.near, &address, &server, "-t 100ms").assert_success();
+        run(linerate_on(&link.near, &format!("test {address} -t 100ms"))).assert_success();
     }
 }
 
@@ -70,10 +69,10 @@ fn a_link_local_address_is_reached_through_its_interface() {
     let Some(address) = link.far.link_local() else {
         return skip("no IPv6 on this system").unwrap_or_default();
     };
-    let server = Server::spawn(serve_on(&link.far, ""));
-    let scoped = format!("{address}%{}", link.near.interface());
-    test_from(&link.near, &scoped, &server, "-t 100ms -P 2").assert_success();
-    let finished = test_from(&link.near, &address.to_string(), &server, "");
+    let _server = Server::start_on(&link.far, "");
+    let scoped = format!("test {address}%{} -t 100ms -P 2", link.near.interface());
+    run(linerate_on(&link.near, &scoped)).assert_success();
+    let finished = run(linerate_on(&link.near, &format!("test {address}")));
     finished.assert_refusal(1, &["a link-local address needs its interface, as in fe80::1%eth0"]);
 }
 
@@ -108,9 +107,9 @@ fn a_server_ends_well_when_told_to() {
 #[test]
 fn silent_clients_hold_up_nobody() {
     let server = Server::start();
-    let silent: Vec<_> = (0..5).map(|_| connect(&server)).collect();
-    let mut half_greeted = connect(&server);
-    half_greeted.write_all(&COOKIE[..20]).expect("a connection");
+    let silent: Vec<_> = (0..5).map(|_| Control::connect(server.address)).collect();
+    let mut half_greeted = Control::connect(server.address);
+    half_greeted.write(&COOKIE[..20]);
     let finished = test(&server, "--tcp --send -t 100ms");
     finished.assert_success();
     assert!(finished.took < Duration::from_secs(5), "{finished:?}");
@@ -120,9 +119,8 @@ fn silent_clients_hold_up_nobody() {
 #[test]
 fn whoever_speaks_another_protocol_holds_up_nobody() {
     let server = Server::start();
-    let mut browser = connect(&server);
-    let request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n";
-    browser.write_all(request).expect("a connection");
+    let mut browser = Control::connect(server.address);
+    browser.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\r\n");
     server.line_with("not served: it does not speak");
     test(&server, "--tcp --send -t 100ms").assert_success();
 }
@@ -156,7 +154,9 @@ fn stray_datagrams_get_no_answer() {
 #[test]
 fn a_hello_that_is_repeated_is_one_stream() {
     let server = Server::start();
-    let mut control = ask_for_two_udp_streams(&server);
+    let wanted = json!({"udp": true, "parallel": 2, "time": 5, "len": 1000});
+    let mut control = Control::ask(server.address, &wanted);
+    assert_eq!(control.state(), Some(CREATE_STREAMS));
     let (first, second) = (udp_client(&server), udp_client(&server));
     let stranger = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, 2), 0)).expect("a port");
     stranger.send_to(HELLO, server.address).expect("sent");
@@ -165,11 +165,11 @@ fn a_hello_that_is_repeated_is_one_stream() {
         assert_eq!(answer(&first).as_deref(), Some(b"6789".as_slice()));
     }
     assert_eq!(answer(&stranger), None, "it belongs to no test");
-    control.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
-    assert!(control.read_exact(&mut [0]).is_err(), "one stream is missing");
+    control.0.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+    assert_eq!(control.state(), None, "one stream is missing");
     second.send(HELLO).expect("sent");
     assert_eq!(answer(&second).as_deref(), Some(b"6789".as_slice()));
-    assert_eq!([state(&mut control), state(&mut control)], [TEST_START, TEST_RUNNING]);
+    assert_eq!([control.state(), control.state()], [TEST_START, TEST_RUNNING].map(Some));
     server.line_with("UDP send, 2 streams");
 }
 
@@ -212,23 +212,6 @@ fn await_listener(port: u16) {
     });
 }
 
-fn serve_on(host: &Host, options: &str) -> std::process::Command {
-    let mut command = program(host.command(LINERATE));
-    command.args(["serve", "--port", "0"]).args(options.split_whitespace());
-    command
-}
-
-fn test_from(host: &Host, address: &str, server: &Server, options: &str) -> Finished {
-    let mut command = program(host.command(LINERATE));
-    command.args(["test", address, "--port", &server.address.port().to_string()]);
-    command.args(options.split_whitespace());
-    run(command)
-}
-
-fn connect(server: &Server) -> TcpStream {
-    TcpStream::connect(server.address).expect("a connection")
-}
-
 fn udp_client(server: &Server) -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     socket.connect(server.address).expect("connected");
@@ -243,31 +226,7 @@ fn answer(socket: &UdpSocket) -> Option<Vec<u8>> {
     Some(datagram[..length].to_vec())
 }
 
-/// A client by hand, up to where the server waits for its streams.
-fn ask_for_two_udp_streams(server: &Server) -> TcpStream {
-    let mut control = connect(server);
-    control.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
-    control.write_all(&COOKIE).expect("a connection");
-    assert_eq!(state(&mut control), PARAM_EXCHANGE);
-    let wanted = json!({"udp": true, "parallel": 2, "time": 5, "len": 1000}).to_string();
-    let length = u32::try_from(wanted.len()).expect("short").to_be_bytes();
-    control.write_all(&[&length, wanted.as_bytes()].concat()).expect("a connection");
-    assert_eq!(state(&mut control), CREATE_STREAMS);
-    control
-}
-
-fn state(control: &mut TcpStream) -> u8 {
-    let mut byte = [0];
-    control.read_exact(&mut byte).expect("a state");
-    byte[0]
-}
-
-const COOKIE: [u8; 37] = *b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
 const HELLO: &[u8] = b"9876";
-const PARAM_EXCHANGE: u8 = 9;
-const CREATE_STREAMS: u8 = 10;
-const TEST_START: u8 = 1;
-const TEST_RUNNING: u8 = 2;
 
 #[test]
 fn a_server_can_log_in_json() {

@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Finished, Running, Server, client, json, program, run, test};
+use crate::support::{Running, Server, client, json, plain_iperf3, run, test, under_way};
 
 #[test]
 fn clients_are_served_at_the_same_time_and_told_of_each_other() {
     let server = Server::start();
-    let long = Running::start(client(&server, "--tcp --receive -b 80M -t 2s --json"));
-    server.await_test();
+    let long = under_way(&server, "--tcp --receive -b 80M -t 2s --json");
     let rows = ["--tcp --send -b 40M", "--udp --send -b 10M", "--udp --receive -b 10M -P 2"];
     let options = |row: &str| format!("{row} -t 1s --json");
     let others: Vec<_> =
@@ -36,14 +35,10 @@ fn clients_are_served_at_the_same_time_and_told_of_each_other() {
 #[test]
 fn a_client_that_was_not_alone_says_so() {
     let server = Server::start_with("--bind 127.0.0.1 --hide-peers");
-    let long = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
-    server.await_test();
+    let long = under_way(&server, "--tcp --send -b 8M -t 2s");
     let finished = test(&server, "--tcp --send -b 8M -t 500ms");
     finished.assert_success();
-    assert!(
-        finished.stdout.contains("SUSPECT: TCP send: shared: 1 test of others moved"),
-        "{finished:?}"
-    );
+    finished.assert_prints(&["SUSPECT: TCP send: shared: 1 test of others moved"]);
     assert!(!finished.stdout.contains("of 127.0.0.1 moved"), "{finished:?}");
     long.finish().assert_success();
 }
@@ -51,8 +46,7 @@ fn a_client_that_was_not_alone_says_so() {
 #[test]
 fn a_queue_serves_one_after_another_and_tells_them_their_place() {
     let server = Server::start_with("--bind 127.0.0.1 --queue");
-    let first = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
-    server.await_test();
+    let first = under_way(&server, "--tcp --send -b 8M -t 2s");
     let second = Running::start(client(&server, "--udp --receive -b 8M -t 1s"));
     std::thread::sleep(Duration::from_millis(300));
     let iperf3 = iperf3(&server, "-t 1 -b 8M").map(Running::start);
@@ -60,7 +54,7 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
     let last = Running::start(client(&server, "--tcp --receive -b 8M -t 500ms --json"));
     first.finish().assert_success();
     let second = second.finish();
-    assert!(second.ran_to_its_end(), "{second:?}");
+    second.assert_ran_to_its_end();
     let told = "UDP receive: waiting for 1 test before this one";
     assert!(second.stderr.starts_with(told), "{second:?}");
     if let Some(iperf3) = iperf3 {
@@ -76,8 +70,7 @@ fn a_queue_serves_one_after_another_and_tells_them_their_place() {
 #[test]
 fn who_leaves_the_queue_makes_room_for_the_next() {
     let server = Server::start_with("--bind 127.0.0.1 --queue");
-    let first = Running::start(client(&server, "--tcp --send -b 8M -t 1500ms"));
-    server.await_test();
+    let first = under_way(&server, "--tcp --send -b 8M -t 1500ms");
     let impatient = Running::start(client(&server, "--tcp --send -t 20s"));
     std::thread::sleep(Duration::from_millis(300));
     let next = Running::start(client(&server, "--tcp --send -b 8M -t 100ms"));
@@ -87,7 +80,7 @@ fn who_leaves_the_queue_makes_room_for_the_next() {
     assert_eq!(finished.code, Some(130), "{finished:?}");
     first.finish().assert_success();
     let next = next.finish();
-    assert!(next.ran_to_its_end(), "{next:?}");
+    next.assert_ran_to_its_end();
     assert!(next.took < Duration::from_secs(10), "{next:?}");
 }
 
@@ -108,8 +101,7 @@ fn no_more_run_at_one_time_than_may() {
 #[test]
 fn one_address_does_not_take_the_place_of_others() {
     let server = Server::start_with("--bind 127.0.0.1 --max-per-address 1");
-    let first = Running::start(client(&server, "--tcp --send -b 8M -t 2s"));
-    server.await_test();
+    let first = under_way(&server, "--tcp --send -b 8M -t 2s");
     test(&server, "--tcp --send -t 100ms").assert_refusal(5, &["the server is busy"]);
     server.line_with("too many tests from this address at one time");
     test(&server, "--tcp --send -t 100ms --bind 127.0.0.2").assert_success();
@@ -210,18 +202,13 @@ fn shares(record: &Value) -> Shares {
 }
 
 fn finish(running: Running) -> Value {
-    let finished: Finished = running.finish();
-    assert!(finished.ran_to_its_end(), "{finished:?}");
+    let finished = running.finish();
+    finished.assert_ran_to_its_end();
     finished.json()
 }
 
 /// A real iperf3 client; none if there is no iperf3 here.
 fn iperf3(server: &Server, options: &str) -> Option<Command> {
-    let mut command = program(Command::new("iperf3"));
-    if program(Command::new("iperf3")).arg("--version").status().is_err() {
-        return crate::support::skip("no iperf3 on this system");
-    }
-    let (ip, port) = (server.address.ip().to_string(), server.address.port().to_string());
-    command.args(["-c", &ip, "-p", &port]).args(options.split_whitespace());
-    Some(command)
+    let (ip, port) = (server.address.ip(), server.address.port());
+    plain_iperf3(&format!("-c {ip} -p {port} {options}"))
 }

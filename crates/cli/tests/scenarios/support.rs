@@ -1,25 +1,20 @@
 //! The program and its server as scenarios use them.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use lab::{Host, Link};
 use serde_json::Value;
 
 pub(crate) use crate::shared::{
-    Directory, Finished, LINERATE, PATIENCE, Running, free_port, has_ipv6, link, program, run,
-    skip, until,
+    Directory, Finished, LINERATE, PATIENCE, Running, await_that, control, free_port, has_ipv6,
+    linerate, linerate_on, link, plain_iperf3, program, run, skip, until,
 };
-
-/// The program with these arguments, separated by spaces, and no settings of the caller.
-pub(crate) fn linerate(arguments: &str) -> Command {
-    let mut command = program(Command::new(LINERATE));
-    command.args(arguments.split_whitespace());
-    command
-}
 
 /// Runs `linerate test` against a server on this host.
 pub(crate) fn test(server: &Server, options: &str) -> Finished {
@@ -28,8 +23,26 @@ pub(crate) fn test(server: &Server, options: &str) -> Finished {
 
 /// A `linerate test` against a server on this host.
 pub(crate) fn client(server: &Server, options: &str) -> Command {
-    let (ip, port) = (server.address.ip(), server.address.port());
-    linerate(&format!("test {ip} --port {port} {options}"))
+    linerate(&server.arguments("test", options))
+}
+
+/// A `linerate test` that has begun, and has something to report.
+pub(crate) fn under_way(server: &Server, options: &str) -> Running {
+    let running = Running::start(client(server, options));
+    server.await_test();
+    running
+}
+
+/// Runs `linerate` with a command from the near end of a link, against a server at the far end.
+pub(crate) fn across(link: &Link, command: &str, options: &str) -> Finished {
+    run(linerate_on(&link.near, &format!("{command} {} {options}", link.far.ipv4())))
+}
+
+/// The record of such a test, of which nothing is suspect.
+pub(crate) fn json_across(link: &Link, options: &str) -> Value {
+    let finished = across(link, "test", &format!("{options} --json"));
+    finished.assert_success();
+    finished.json()
 }
 
 /// What `linerate test --json` prints of a test that ended well.
@@ -39,15 +52,29 @@ pub(crate) fn json(server: &Server, options: &str) -> Value {
     finished.json()
 }
 
+impl Running {
+    /// Starts a server, and waits until it listens at a TCP port of this host.
+    pub(crate) fn start_listening(command: Command, port: u16) -> Self {
+        let mut server = Self::start(command);
+        let listens = testbed::port::await_listener(None, port, &mut server);
+        listens.unwrap_or_else(|why| panic!("{why:#}"));
+        server
+    }
+}
+
 impl Finished {
     /// Nothing failed. On a busy host a result may be INVALID, which most tests are not about.
     pub(crate) fn ran_to_its_end(&self) -> bool {
         matches!(self.code, Some(0 | INVALID))
     }
 
+    pub(crate) fn assert_ran_to_its_end(&self) {
+        assert!(self.ran_to_its_end(), "{self:?}");
+    }
+
     /// It ended well and had nothing to complain about.
     pub(crate) fn assert_success(&self) {
-        assert!(self.ran_to_its_end(), "{self:?}");
+        self.assert_ran_to_its_end();
         assert_eq!(self.stderr, "", "{self:?}");
     }
 
@@ -89,6 +116,11 @@ impl Server {
         Self::spawn(linerate(&format!("serve --verbose --port 0 {options}")))
     }
 
+    /// On a host of a link, at the usual port.
+    pub(crate) fn start_on(host: &Host, options: &str) -> Self {
+        Self::spawn(linerate_on(host, &format!("serve --verbose {options}")))
+    }
+
     /// Reads the address from the first line of the log.
     pub(crate) fn spawn(mut command: Command) -> Self {
         command.stderr(Stdio::inherit());
@@ -98,6 +130,12 @@ impl Server {
         let address = line.split("listens on ").nth(1).and_then(|rest| rest.split(", ").next());
         server.address = address.and_then(|text| text.parse().ok()).expect("an address");
         server
+    }
+
+    /// Arguments of a command against this server, from the same host.
+    pub(crate) fn arguments(&self, command: &str, options: &str) -> String {
+        let (ip, port) = (self.address.ip(), self.address.port());
+        format!("{command} {ip} --port {port} {options}")
     }
 
     /// Waits for a line of the log that contains `words`.
@@ -120,9 +158,39 @@ impl Server {
 
     /// Waits for its end; it must have ended well.
     pub(crate) fn finish(self) {
-        let finished = self.running.finish();
-        assert!(finished.ran_to_its_end(), "{finished:?}");
+        self.running.finish().assert_ran_to_its_end();
     }
+}
+
+/// A command under a limit of the shell's `ulimit`.
+pub(crate) fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = program(Command::new("sh"));
+    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
+/// Runs a line of shell on a host; whether it worked.
+pub(crate) fn shell(host: &Host, script: &str) -> bool {
+    let status = host.command("sh").args(["-c", script]).status();
+    let works = status.is_ok_and(|status| status.success());
+    works || skip::<()>(&format!("this does not work here: {script}")).is_some()
+}
+
+/// Leaves a host only these ports for connections of its own, e.g. `10000 10399`.
+pub(crate) fn has_ports(host: &Host, range: &str) -> bool {
+    shell(host, &format!("echo '{range}' > /proc/sys/net/ipv4/ip_local_port_range"))
+}
+
+/// The elements of an array.
+pub(crate) fn list(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("no array: {value}"))
+}
+
+/// The server's ports to which the streams of a record went.
+pub(crate) fn ports_of_streams(record: &Value) -> BTreeSet<u16> {
+    let address = |stream: &Value| stream["peer"].as_str()?.parse::<SocketAddr>().ok();
+    list(&record["streams"]).iter().filter_map(address).map(|peer| peer.port()).collect()
 }
 
 /// The program as a user without privileges; none if that cannot be done.

@@ -7,9 +7,34 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{Access, Link, LinkSpec};
+use lab::{Access, Host, Link, LinkSpec};
 use serde_json::Value;
 use testbed::process::HowEnded;
+
+pub(crate) mod control;
+
+/// The program with these arguments, separated by spaces, and no settings of the caller.
+pub(crate) fn linerate(arguments: &str) -> Command {
+    with_arguments(Command::new(LINERATE), arguments)
+}
+
+/// The same on one host of a link.
+pub(crate) fn linerate_on(host: &Host, arguments: &str) -> Command {
+    with_arguments(host.command(LINERATE), arguments)
+}
+
+/// An iperf3 of this system, in the same way; none if it has none.
+pub(crate) fn plain_iperf3(arguments: &str) -> Option<Command> {
+    let version = Command::new("iperf3").arg("--version").output();
+    let there = version.is_ok() || skip::<()>("no iperf3 on this system").is_some();
+    there.then(|| with_arguments(Command::new("iperf3"), arguments))
+}
+
+fn with_arguments(command: Command, arguments: &str) -> Command {
+    let mut command = program(command);
+    command.args(arguments.split_whitespace());
+    command
+}
 
 /// Takes the caller's settings off a command, and its terminal.
 pub(crate) fn program(mut command: Command) -> Command {
@@ -39,6 +64,13 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
+    /// All of these words are on its standard output.
+    pub(crate) fn assert_prints(&self, words: &[&str]) {
+        for words in words {
+            assert!(self.stdout.contains(words), "no '{words}' in {self:?}");
+        }
+    }
+
     /// The one JSON value that it printed.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -99,6 +131,11 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "no {what} within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// Waits until it is so.
+pub(crate) fn await_that(what: &str, mut is_so: impl FnMut() -> bool) {
+    until(what, || is_so().then_some(()));
 }
 
 /// A port, TCP and UDP, below those that the kernel chooses for others.

@@ -53,7 +53,7 @@ impl Machine for Client {
     }
 
     fn is_patient(&self) -> bool {
-        matches!(self.phase(), ClientPhase::Running | ClientPhase::Owing)
+        matches!(self.phase(), ClientPhase::Running | ClientPhase::Draining)
     }
 
     fn is_terminal(event: &ClientEvent) -> bool {
@@ -95,7 +95,7 @@ impl Machine for Server {
     fn is_patient(&self) -> bool {
         matches!(
             self.phase(),
-            ServerPhase::Judging
+            ServerPhase::Admission
                 | ServerPhase::Running
                 | ServerPhase::Draining
                 | ServerPhase::Answering

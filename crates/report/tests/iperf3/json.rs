@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_report::iperf3::{Json, Role, ServerSaid, Tree, event, line, pretty};
+use linerate_report::iperf3::{Json, Role, ServerOutput, Tree, event, line, pretty};
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, End, Transport};
 
@@ -28,7 +28,7 @@ fn play_on(json: &mut Json, scene: &Scene) -> Vec<Tree> {
         let intervals = json.sampled(&scene.course_at(samples));
         events.extend(intervals.iter().map(|interval| event("interval", interval)));
     }
-    assert!(json.summary(&scene.course(), &scene.word()).is_empty(), "all were told");
+    assert!(json.summary(&scene.course(), &scene.peer_results()).is_empty(), "all were told");
     events
 }
 
@@ -117,7 +117,7 @@ fn a_stream_has_one_event_per_line() {
     let mut json = Json::new(Client, "Linux host 6.18 x86_64");
     json.keep_intervals(false);
     let mut events = play_on(&mut json, &scene);
-    json.server_output(&ServerSaid::Text("a line\n"));
+    json.server_output(&ServerOutput::Text("a line\n"));
     json.error("interrupted");
     events.extend(json.last_events());
     let lines: Vec<_> = events.iter().map(line).collect();
@@ -130,7 +130,7 @@ fn a_stream_has_one_event_per_line() {
 fn what_a_user_adds_stands_at_the_end() {
     let mut json = play(&Scene::new(Client, Tcp, Send));
     json.annotate(Some("a title"), Some("more"));
-    json.server_output(&ServerSaid::Json(&serde_json::json!({"end": {}})));
+    json.server_output(&ServerOutput::Json(&serde_json::json!({"end": {}})));
     json.error("why");
     json.truth(&serde_json::json!({"nanos": u64::MAX}));
     let Tree::Object(members) = json.finish() else { panic!("an object") };

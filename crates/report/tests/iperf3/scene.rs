@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_report::iperf3::{Contact, PeerWord, Role};
+use linerate_report::iperf3::{Contact, PeerResults, Role};
 use measurement::outcome::CpuUse;
 use measurement::plan::PlanDraft;
 use measurement::record::PeerStream;
@@ -68,11 +68,11 @@ impl Scene {
     }
 
     /// A server prints before it hears its client.
-    pub(crate) fn word(&self) -> PeerWord<'_> {
+    pub(crate) fn peer_results(&self) -> PeerResults<'_> {
         if self.role == Role::Server {
-            return PeerWord::default();
+            return PeerResults::default();
         }
-        PeerWord {
+        PeerResults {
             streams: &self.peer_streams,
             cpu: Some(CpuUse { total: 20.5, user: 0.5, system: 20.0 }),
             congestion: Some("cubic"),

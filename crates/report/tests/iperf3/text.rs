@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_report::iperf3::{PeerWord, Role, ServerSaid, Text, UnitFormat};
+use linerate_report::iperf3::{PeerResults, Role, ServerOutput, Text, UnitFormat};
 use measurement::plan::PlanDraft;
 use measurement::{ByteSize, Direction, End, Transport};
 
@@ -21,7 +21,7 @@ fn play(scene: &Scene, mut text: Text) -> String {
     for samples in 1..=scene.samples.len() {
         out += &text.sampled(&scene.course_at(samples));
     }
-    out + &text.summary(&scene.course(), &scene.word())
+    out + &text.summary(&scene.course(), &scene.peer_results())
 }
 
 fn plain(scene: &Scene) -> String {
@@ -147,7 +147,7 @@ fn the_time_of_a_sender_ends_when_it_stops() {
     let mut text = Text::new(Client, false, UnitFormat::Adaptive);
     let mut course = scene.course();
     course.stopped = Some(stopped);
-    let told = text.sampled(&course) + &text.summary(&course, &scene.word());
+    let told = text.sampled(&course) + &text.summary(&course, &scene.peer_results());
     assert!(whole.ends_with(&told), "{told}");
 }
 
@@ -155,7 +155,7 @@ fn the_time_of_a_sender_ends_when_it_stops() {
 fn intervals_that_were_not_told_come_before_the_summary() {
     let scene = Scene::new(Client, Tcp, Send);
     let mut text = Text::new(Client, false, UnitFormat::Adaptive);
-    let told = text.summary(&scene.course(), &scene.word());
+    let told = text.summary(&scene.course(), &scene.peer_results());
     assert!(plain(&scene).ends_with(&told), "{told}");
 }
 
@@ -172,7 +172,7 @@ fn losses_that_an_old_peer_tells_are_unknown_if_there_was_an_omitted_start() {
 fn a_peer_that_never_answered_received_nothing() {
     let scene = Scene::new(Client, Tcp, Send);
     let mut text = Text::new(Client, false, UnitFormat::Adaptive);
-    insta::assert_snapshot!(text.summary(&scene.course(), &PeerWord::default()));
+    insta::assert_snapshot!(text.summary(&scene.course(), &PeerResults::default()));
 }
 
 #[test]
@@ -198,10 +198,10 @@ fn a_server_waits_between_two_lines() {
 #[test]
 fn what_the_server_printed_stands_behind_the_summary() {
     let text = Text::new(Client, false, UnitFormat::Adaptive);
-    let said = text.server_output(&ServerSaid::Text("[  5] a line\n"));
+    let said = text.server_output(&ServerOutput::Text("[  5] a line\n"));
     assert_eq!(said, "\nServer output:\n[  5] a line\n\n");
     let json = serde_json::json!({"start": {}});
-    let said = text.server_output(&ServerSaid::Json(&json));
+    let said = text.server_output(&ServerOutput::Json(&json));
     assert_eq!(said, "\nServer JSON output:\n{\n\t\"start\":\t{\n\t}\n}\n");
     assert_eq!(Text::done(), "\niperf Done.\n");
 }

@@ -5,9 +5,7 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use crate::support::{
-    Directory, Running, Server, client, json, linerate, run, skip, test, unprivileged,
-};
+use crate::support::{Directory, Server, json, linerate, run, skip, test, under_way, unprivileged};
 
 #[test]
 fn a_server_keeps_no_capability_in_any_thread() {
@@ -99,8 +97,7 @@ fn who_is_not_root_becomes_nobody_else() {
 
 /// What /proc tells of each thread while a test runs, whose workers are among them.
 fn threads_during_a_test(server: &Server) -> Vec<BTreeMap<String, String>> {
-    let running = Running::start(client(server, "--tcp --send -P 2 -t 2s"));
-    server.await_test();
+    let running = under_way(server, "--tcp --send -P 2 -t 2s");
     let threads = fs::read_dir(format!("/proc/{}/task", server.running.id())).expect("threads");
     let threads: Vec<_> = threads
         .map(|thread| fs::read_to_string(thread.expect("a thread").path().join("status")))
