@@ -112,6 +112,25 @@ fn only_streams_that_have_come_buy_time() {
 }
 
 #[test]
+fn a_message_that_came_in_part_is_read_whole_though_this_end_goes_on() {
+    let mut client = client(1000);
+    let announced = Extension::Announcement(Announcement::own());
+    client.handle_bytes(&[State::ParamExchange.byte()], NOW);
+    client.handle_bytes(&message(&announced), NOW);
+    for state in [State::CreateStreams, State::TestStart, State::TestRunning] {
+        client.handle_bytes(&[state.byte()], NOW);
+    }
+    let last = message(&Extension::Final { streams: Vec::new() });
+    let (some, rest) = last.split_at(6);
+    client.handle_bytes(some, NOW);
+    client.end_test(NOW);
+    client.handle_bytes(rest, NOW);
+    client.handle_bytes(&[State::ExchangeResults.byte()], NOW);
+    let last = std::iter::from_fn(|| client.poll_event()).last();
+    assert_eq!(last, Some(ClientEvent::ResultsWanted));
+}
+
+#[test]
 fn the_largest_results_of_the_largest_test_are_told_in_a_length_that_is_taken() {
     for worst in [worst(u64::MAX, None), worst(u64::MAX, Some(3))] {
         let (mut client, mut server) = both_ways_at_the_end();

@@ -162,7 +162,9 @@ pub enum ClientEvent {
 pub struct Client {
     wire: Wire,
     phase: Phase,
-    expect: Expect,
+    /// Whether an extension message has begun. It can end in a later phase, which this end may
+    /// enter meanwhile.
+    in_extension: bool,
     parameters: Parameters,
     /// Announcement of the server.
     peer: Option<Announcement>,
@@ -186,7 +188,7 @@ impl Client {
         let mut client = Self {
             wire: Wire::default(),
             phase: Phase::Greeting,
-            expect: Expect::State,
+            in_extension: false,
             parameters,
             peer: None,
             has_final_totals: false,
@@ -245,7 +247,7 @@ impl Client {
         }
         self.wire.push(bytes);
         while !self.is_over() {
-            match self.wire.next(self.expect) {
+            match self.wire.next(self.expects()) {
                 Ok(Some(frame)) => self.handle_frame(frame, now),
                 Ok(None) => return,
                 Err(error) => self.fail(error),
@@ -324,7 +326,15 @@ impl Client {
 
     fn enter(&mut self, phase: Phase, now: Timestamp) {
         self.phase = phase;
-        self.expect = match phase.expects() {
+        self.wire.limit(now, phase.limit());
+    }
+
+    /// The kind of message that comes next.
+    fn expects(&self) -> Expect {
+        if self.in_extension {
+            return Expect::Json(JsonKind::Extension);
+        }
+        match self.phase.expects() {
             // Clause 10.7: without the wish there is no output in them.
             Expect::Json(JsonKind::ResultsOfServer) if !self.parameters.optional.server_output => {
                 let has_evidence = self.knows_evidence();
@@ -335,8 +345,7 @@ impl Client {
                 })
             }
             expect => expect,
-        };
-        self.wire.limit(now, phase.limit());
+        }
     }
 
     fn fail(&mut self, error: ProtocolError) {
@@ -365,6 +374,7 @@ impl Client {
 
     fn handle_state(&mut self, byte: u8, now: Timestamp) {
         let phase = self.phase.doing();
+        self.in_extension = false;
         let Some(state) = State::from_byte(byte) else {
             return self.fail(ProtocolError::UnknownState { byte, phase });
         };
@@ -374,7 +384,7 @@ impl Client {
         match state {
             State::AccessDenied => self.fail(ProtocolError::Busy),
             State::ServerTerminate => self.fail(ProtocolError::ServerTerminated),
-            State::Extension => self.expect = Expect::Json(JsonKind::Extension),
+            State::Extension => self.in_extension = true,
             _ => {
                 self.enter(next, now);
                 self.asked = now;
@@ -422,7 +432,7 @@ impl Client {
 
     /// Reads an extension message. A repeated one fails the test, so that its memory is bounded.
     fn read_extension(&mut self, text: &[u8], now: Timestamp) -> Result<(), String> {
-        self.expect = self.phase.expects();
+        self.in_extension = false;
         let twice = || Err("it came twice".to_owned());
         match Extension::read(text)? {
             Extension::Announcement(announcement) => {
