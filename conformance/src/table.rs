@@ -14,6 +14,7 @@ pub(crate) fn row(number: usize, pairing: &str, ask: &Ask, report: &Report) {
     let verdict = match report.outcome() {
         Outcome::Ok => "ok",
         Outcome::Deviation => "deviation",
+        Outcome::Busy => "busy",
         Outcome::Fail => "FAIL",
     };
     let asked = describe(ask);
@@ -24,6 +25,9 @@ pub(crate) fn row(number: usize, pairing: &str, ask: &Ask, report: &Report) {
     }
     for finding in &report.findings {
         say(format!("     {}", explain(finding)));
+    }
+    if report.outcome() >= Outcome::Busy {
+        say(format!("     meanwhile {}", report.noise));
     }
 }
 

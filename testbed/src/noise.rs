@@ -75,6 +75,11 @@ impl Noise {
         }
     }
 
+    /// The smaller noise, part by part.
+    pub fn quieter(self, other: Self) -> Self {
+        Self { others: self.others.min(other.others), stolen: self.stolen.min(other.stolen) }
+    }
+
     /// Whether it is less than a rule speaks of.
     pub fn is_quiet(self) -> bool {
         self.others <= MUCH_BY_OTHERS && self.stolen <= MUCH_STOLEN
