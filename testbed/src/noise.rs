@@ -76,6 +76,7 @@ impl Noise {
     }
 
     /// The smaller noise, part by part.
+    #[must_use]
     pub fn quieter(self, other: Self) -> Self {
         Self { others: self.others.min(other.others), stolen: self.stolen.min(other.stolen) }
     }
