@@ -10,8 +10,9 @@ use std::fmt::Display;
 use measurement::host::Role;
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::verdict::Finding;
-use measurement::{Certainty, Direction, Page};
+use measurement::{Bound, Certainty, Direction, Effect, Page};
 
+mod bound;
 mod case;
 mod causes;
 mod deciding;
@@ -37,6 +38,7 @@ pub(crate) struct Rule {
 pub(crate) struct Found {
     certainty: Certainty,
     share: f64,
+    effect: Effect,
     host: Option<Role>,
     direction: Option<Direction>,
     text: String,
@@ -64,6 +66,7 @@ impl Found {
         Self {
             certainty,
             share: 0.0,
+            effect: Effect::Unknown,
             host: None,
             direction: None,
             text,
@@ -87,6 +90,12 @@ impl Found {
     /// How much of the loss it explains, from 0 to 1.
     const fn explaining(mut self, share: f64) -> Self {
         self.share = share.clamp(0.0, 1.0);
+        self
+    }
+
+    /// The rate that it allows.
+    fn allowing(mut self, bound: Bound) -> Self {
+        self.effect = Effect::Rate(bound);
         self
     }
 
@@ -124,6 +133,7 @@ impl Found {
             rule: page.id,
             certainty: self.certainty,
             share: self.share,
+            effect: self.effect,
             host: self.host,
             direction: self.direction,
             text: self.text,
@@ -145,5 +155,7 @@ pub(crate) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let found = (rule.check)(case).into_iter();
         found.map(|found| found.into_finding(rule.page))
     });
-    rank::in_order(case, found.collect())
+    let mut found: Vec<_> = found.collect();
+    bound::weigh(case, &mut found);
+    rank::in_order(case, found)
 }

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod course;
 pub mod engine;
 pub mod environment;
@@ -31,6 +32,7 @@ mod transport;
 pub mod units;
 pub mod verdict;
 
+pub use bound::{Bound, Effect};
 pub use course::Course;
 pub use engine::{Engine, EngineName, EngineUse, Engines, InPlace, Unusable};
 pub use environment::{Environment, Peer};

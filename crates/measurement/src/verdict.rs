@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::bound::Effect;
 use crate::host::Role;
 use crate::profile::ProfileSource;
 use crate::remedy::Remedy;
@@ -51,6 +52,9 @@ pub struct Finding {
     pub certainty: Certainty,
     /// Part of the missing rate that the finding explains, from 0 to 1, as computed by its rule.
     pub share: f64,
+    /// What it does to the test: the rate that it allows, or loss or delay that it explains.
+    #[serde(skip_serializing_if = "Effect::is_unknown", default)]
+    pub effect: Effect,
     /// Host of the finding; none: the path between the hosts.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub host: Option<Role>,

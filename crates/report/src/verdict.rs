@@ -229,6 +229,7 @@ mod tests {
             rule: RuleId::UdpReceiveBuffer,
             certainty,
             share: 1.0,
+            effect: measurement::Effect::Unknown,
             host: None,
             direction: None,
             text: "something limits".to_owned(),

@@ -126,6 +126,7 @@ mod tests {
             rule,
             certainty: Certainty::Limit,
             share: 1.0,
+            effect: measurement::Effect::Unknown,
             host,
             direction: None,
             text: String::new(),

@@ -252,6 +252,79 @@ pub(super) const fn kind(rule: RuleId) -> Kind {
     }
 }
 
+/// What the finding of a rule does to a test where the rule does not compute it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UsualEffect {
+    /// It costs CPU time of its host, which bounds the rate.
+    CpuTime,
+    /// It loses packets.
+    Loss,
+    /// It delays packets.
+    Delay,
+    /// It bounds the rate by an amount that is not known.
+    Unknown,
+}
+
+/// What the findings of `rule` do to a test where the rule does not compute it.
+pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
+    match rule {
+        ReceiveOnOneCpu
+        | ChannelsUnused
+        | IrqOnSlowCore
+        | IrqAndAppOnOneCpu
+        | IrqAffinityNotHonoured
+        | IrqbalanceRunning
+        | RssImbalance
+        | InterruptStorm
+        | RpsRedundant
+        | RpsOff
+        | SoftirqSaturated
+        | RfsOff
+        | UdpSocketLock
+        | GroNotMerging
+        | CopyCost
+        | ChecksumCost
+        | MisalignedAccess
+        | VectorCopyUnused
+        | InOrderCore
+        | DmaSyncCost
+        | CpufreqGovernor
+        | SyscallCost
+        | PacketFilterCost
+        | LockContention
+        | PacketProcessingCost
+        | SingleThreadSaturated
+        | CpuSaturated
+        | ChecksumOffloadOff
+        | ScatterGatherOff
+        | TsoOff
+        | GroOff
+        | HwGroOff
+        | UdpSegmentationOff
+        | BigTcpOff
+        | XpsOff
+        | IrqOnRemoteNode
+        | ZerocopyOptmemLimit
+        | ZerocopySmallPages
+        | IommuMappingCost
+        | WorkerSaturated => UsualEffect::CpuTime,
+        RxFrameErrors
+        | RxRingOverrun
+        | RxRingSmall
+        | SoftnetBacklogOverflow
+        | NapiBudgetExhausted
+        | RpsFlowLimit
+        | UdpMemoryExhausted
+        | UdpPortClosed
+        | UdpDamagedOrFragmented
+        | TxDrops
+        | ConntrackFull
+        | DuplexMismatch => UsualEffect::Loss,
+        EeeActive | IrqCoalescingDelay | BqlMissing => UsualEffect::Delay,
+        _ => UsualEffect::Unknown,
+    }
+}
+
 /// Whether one end sees by `rule` a limit that is at the other: waits of a sender, a rate that
 /// was not sent, loss.
 pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {

@@ -108,6 +108,25 @@ pub(super) fn busiest(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
     load(case, host).map(|load| load.busy)
 }
 
+/// How much of the time that it has an end used for the test, 0 to 1: its busiest CPU, its worker
+/// without time left, or the thread of it that ran or waited for a CPU most; none: it does not
+/// tell.
+pub(super) fn level(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
+    let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
+    let worker = worker.map_or(0.0, |(_, worker)| worker.utilisation);
+    let level = busiest(case, host).unwrap_or(0.0).max(wanted(case, host)).max(worker);
+    (level > 0.0).then_some(level.min(1.0))
+}
+
+/// Share of the time of the result in which the thread that wanted a CPU most ran or waited for
+/// one; 0: it is not known.
+fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
+    let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
+    let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
+    let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
+    wanted / span.max(1.0)
+}
+
 /// CPUs that had less than half of their time to do, besides the busiest.
 pub(super) fn idle_ones(case: &Case<'_>, host: &HostView<'_>) -> usize {
     cpu::Load::each(host).iter().filter(|cpu| busy_share(case, host, cpu) < 0.5).count()
@@ -148,10 +167,7 @@ fn fullness(case: &Case<'_>, host: &HostView<'_>) -> f64 {
 /// time.
 fn never_pauses(case: &Case<'_>, host: &HostView<'_>) -> bool {
     let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
-    let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
-    let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
-    let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
-    worker.is_some() || wanted >= RESTLESS * span
+    worker.is_some() || wanted(case, host) >= RESTLESS
 }
 
 /// What a host, or another namespace of its kernel, was seen to do.

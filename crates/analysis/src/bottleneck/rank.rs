@@ -3,6 +3,7 @@
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
+use super::bound::closeness;
 use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
@@ -74,7 +75,12 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
         })
     };
     let key = |finding: &Finding| {
-        (finding.certainty, !is_consequence(finding), causes::kind(finding.rule))
+        (
+            finding.certainty,
+            !is_consequence(finding),
+            causes::kind(finding.rule),
+            closeness(case, finding),
+        )
     };
     // Stable: of equals the one that comes first on the way stays first.
     found.sort_by(|one, other| {

@@ -1,0 +1,108 @@
+//! Rooflines: the rate that each limit allows, against what arrived.
+//!
+//! A finding whose bound is far above what arrived does not limit, whatever else speaks for it:
+//! a sender that floods a slow path has a full CPU, and easing that would bring nothing.
+
+use measurement::verdict::Finding;
+use measurement::{Bound, Certainty, Direction, Effect, Role};
+
+use super::{Case, causes, load};
+use crate::accounts::Flow;
+use crate::words::percent;
+
+/// Gives each finding its effect, and takes the certainty of those that allow more than arrived.
+pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
+    for finding in found {
+        if finding.effect.is_unknown() {
+            finding.effect = usual_effect(case, finding);
+        }
+        let room = room(case, finding);
+        finding.certainty = match room {
+            Some(room) if room > DISMISSED => Certainty::Note,
+            Some(room) if room > EXPLAINS => finding.certainty.min(Certainty::Candidate),
+            _ => finding.certainty,
+        };
+    }
+}
+
+/// How closely the bound of a finding explains what arrived: the closest first.
+pub(super) fn closeness(case: &Case<'_>, finding: &Finding) -> Closeness {
+    match room(case, finding) {
+        Some(room) if room <= EQUAL => Closeness::Exact,
+        Some(room) if room <= EXPLAINS => Closeness::Near,
+        Some(_) => Closeness::Far,
+        None => Closeness::Exact,
+    }
+}
+
+/// How close a bound is to what arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Closeness {
+    /// So far that it does not explain it.
+    Far,
+    /// Within a quarter.
+    Near,
+    /// Within a tenth; or the bound is not known.
+    Exact,
+}
+
+/// The rate that a finding allows at least, against what arrived; none: either is not known.
+fn room(case: &Case<'_>, finding: &Finding) -> Option<f64> {
+    let bound = finding.effect.bound()?;
+    let arrived = arrived(case, finding.direction).filter(|rate| *rate > 0.0)?;
+    Some(bound.from.bits_per_second() as f64 / arrived)
+}
+
+fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
+    match causes::usual_effect(finding.rule) {
+        causes::UsualEffect::CpuTime => {
+            let bound = finding.host.as_ref();
+            let bound = bound.and_then(|role| of_cpu(case, role, finding.direction));
+            bound.map_or(Effect::Unknown, Effect::Rate)
+        }
+        causes::UsualEffect::Loss => Effect::Loss,
+        causes::UsualEffect::Delay => Effect::Delay,
+        causes::UsualEffect::Unknown => Effect::Unknown,
+    }
+}
+
+/// What an end can do with its CPU: what passed it, by the share of time that this took.
+pub(super) fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
+    let level = load::level(case, case.host(role)?).filter(|level| *level > 0.0)?;
+    let passed: f64 = flows(case, direction).filter_map(|flow| passed(flow, role)).sum();
+    let shown = Bound::exact(passed, "").from;
+    (passed > 0.0).then(|| {
+        let arithmetic = format!("{shown} took {} of the CPU's time", percent(level.min(1.0)));
+        Bound::exact(passed / level.min(1.0), arithmetic)
+    })
+}
+
+/// Payload that passed an end, in bits per second. A sender's is what it offered, whatever became
+/// of it.
+fn passed(flow: &Flow<'_>, role: &Role) -> Option<f64> {
+    let outcome = flow.outcome;
+    let through = if flow.sender() == *role { outcome.offered } else { outcome.delivered }
+        .or(outcome.headline());
+    Some(through?.rate.bits_per_second() as f64)
+}
+
+/// Payload that arrived in those directions of the test that could be more, in bits per second.
+fn arrived(case: &Case<'_>, direction: Option<Direction>) -> Option<f64> {
+    let rates = flows(case, direction).map(|flow| flow.outcome.headline());
+    rates.map(|rate| Some(rate?.rate.bits_per_second() as f64)).sum()
+}
+
+fn flows<'c>(
+    case: &'c Case<'_>,
+    direction: Option<Direction>,
+) -> impl Iterator<Item = &'c Flow<'c>> {
+    let is_of = move |flow: &&Flow<'_>| direction.is_none_or(|one| one == flow.outcome.direction);
+    case.wanting().filter(is_of)
+}
+
+/// A bound of at most so many times what arrived explains it exactly: two of them are equal.
+const EQUAL: f64 = 1.10;
+/// A bound of at most so many times what arrived explains it.
+pub(super) const EXPLAINS: f64 = 1.25;
+/// A bound of more than so many times what arrived does not limit.
+pub(super) const DISMISSED: f64 = 1.5;
