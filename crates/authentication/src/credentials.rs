@@ -12,7 +12,7 @@ use crate::error::AuthenticationError;
 pub struct UserName(String);
 
 impl UserName {
-    /// A user name, after a check of its length and characters.
+    /// Checks the length and the characters of a user name.
     ///
     /// # Errors
     /// [`AuthenticationError::EmptyUserName`], [`AuthenticationError::LongUserName`] or
@@ -28,7 +28,7 @@ impl UserName {
         }
     }
 
-    /// The name as text.
+    /// The user name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -54,7 +54,8 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Checks a user name and a password.
+    /// Checks the characters of a user name and a password, and joins them. The password is wiped
+    /// from memory on drop.
     ///
     /// # Errors
     /// The errors of [`UserName::new`], [`AuthenticationError::EmptyPassword`] or
@@ -70,7 +71,7 @@ impl Credentials {
         Ok(Self { user: UserName::new(user)?, password })
     }
 
-    /// The user name of the credentials.
+    /// The user name, without the password.
     pub fn user(&self) -> &UserName {
         &self.user
     }

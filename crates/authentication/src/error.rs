@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A key, a users file or credentials that cannot be used.
+/// Error of reading a key or a users file, or of checking credentials.
 ///
 /// No text shows a secret, nor any part of a file that may hold one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -16,7 +16,8 @@ use crate::credentials::Credentials;
 use crate::error::AuthenticationError;
 use crate::token::EncryptedToken;
 
-/// The RSA encryption scheme. Both ends must use the same one; a token does not say which.
+/// The RSA encryption scheme of tokens. Both ends must use the same one; a token does not say
+/// which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Padding {
     /// RSAES-OAEP with SHA-1 (RFC 8017, section 7.1), which iperf3 uses since 3.17.
@@ -28,14 +29,15 @@ pub enum Padding {
     Pkcs1,
 }
 
-/// The key with which clients encrypt tokens.
+/// The server's public RSA key, with which clients encrypt their user name and password to a token.
 pub struct PublicKey {
     oaep: OaepPublicEncryptingKey,
     pkcs1: Pkcs1PublicEncryptingKey,
 }
 
 impl PublicKey {
-    /// Reads the first PEM block `PUBLIC KEY` (RFC 7468, section 13).
+    /// Reads a public RSA key from the first PEM block `PUBLIC KEY` of `text` (RFC 7468, section
+    /// 13).
     ///
     /// # Errors
     /// [`AuthenticationError::Pem`], [`AuthenticationError::NoPublicKey`] or
@@ -51,7 +53,8 @@ impl PublicKey {
         Ok(Self { oaep, pkcs1: Pkcs1PublicEncryptingKey::new(key.clone())? })
     }
 
-    /// A token that authenticates a user once, at about `now_seconds` since the Unix epoch.
+    /// Encrypts user name, password and time to a token in base64, which a server accepts once.
+    /// `now_seconds` is the time in seconds since the Unix epoch.
     ///
     /// # Errors
     /// [`AuthenticationError::LongCredentials`] or [`AuthenticationError::Encrypt`].
@@ -97,15 +100,15 @@ fn check_room(bytes: usize, most_bytes: usize) -> Result<(), AuthenticationError
     }
 }
 
-/// The key with which a server decrypts tokens; the library wipes it from memory on drop.
+/// The server's private RSA key, with which it decrypts tokens; wiped from memory on drop.
 pub struct PrivateKey {
     oaep: OaepPrivateDecryptingKey,
     pkcs1: Pkcs1PrivateDecryptingKey,
 }
 
 impl PrivateKey {
-    /// Reads the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section 10) or `RSA
-    /// PRIVATE KEY` (PKCS#1; RFC 8017, appendix A.1.2).
+    /// Reads a private RSA key from the first PEM block `PRIVATE KEY` (PKCS#8; RFC 7468, section
+    /// 10) or `RSA PRIVATE KEY` (PKCS#1; RFC 8017, appendix A.1.2) of `text`.
     ///
     /// # Errors
     /// [`AuthenticationError::Pem`], [`AuthenticationError::NoPrivateKey`],

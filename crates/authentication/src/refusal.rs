@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::credentials::UserName;
 
-/// A token that was refused.
+/// Reason for which a server refused a client's token.
 ///
 /// All failures that depend on the private key are one error, [`Refusal::WrongPassword`],
 /// until the client has proved that it has a right password: a server that distinguished an
@@ -47,7 +47,7 @@ pub enum Refusal {
         user: UserName,
         /// Whether the client's clock is behind or ahead.
         clock: Clock,
-        /// Difference of the clocks.
+        /// Difference of the two clocks.
         difference: Duration,
         /// The largest difference that is accepted.
         limit: Duration,
@@ -70,7 +70,7 @@ pub enum Refusal {
     },
 }
 
-/// The client's clock in relation to the server's.
+/// Whether the client's clock is behind or ahead of the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// The clock of the client is behind, or the token was delayed.

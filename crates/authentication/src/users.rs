@@ -14,13 +14,15 @@ use crate::claim::Claim;
 use crate::credentials::UserName;
 use crate::error::AuthenticationError;
 
-/// The users that may run a test.
+/// The users that may run a test, each with the hash of a password: the parsed users file of a
+/// server.
 pub struct Users {
     accounts: Vec<Account>,
 }
 
 impl Users {
-    /// Parses a users file of at most 1 MiB and 10,000 lines.
+    /// Parses a users file of at most 1 MiB and 10,000 lines, each `NAME,HASH`. HASH is the SHA-256
+    /// of `{NAME}PASSWORD` in hexadecimal digits.
     ///
     /// # Errors
     /// [`AuthenticationError::LargeUsers`], [`AuthenticationError::ManyUsers`], or

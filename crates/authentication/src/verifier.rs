@@ -12,8 +12,8 @@ use crate::replay_cache::{Lookup, ReplayCache};
 use crate::token::EncryptedToken;
 use crate::users::Users;
 
-/// Accepts a token whose password is right, whose time stamp is current, and which was not
-/// used before. One verifier serves all threads of a server.
+/// Verifies the tokens of clients: the password must be right, the time stamp current, and the
+/// token not used before. One verifier serves all threads of a server.
 pub struct TokenVerifier {
     key: PrivateKey,
     skew_seconds: u64,
@@ -22,20 +22,20 @@ pub struct TokenVerifier {
 }
 
 impl TokenVerifier {
-    /// A verifier for tokens that were encrypted for `key` with `padding`, and whose time
-    /// stamp differs from the server's clock by at most `skew`, in whole seconds.
+    /// Makes a verifier for tokens that were encrypted for `key` with `padding`. The time stamp of
+    /// a token may differ from the server's clock by at most `skew`, cut to whole seconds.
     pub fn new(key: PrivateKey, skew: Duration, padding: Padding) -> Self {
         Self { key, skew_seconds: skew.as_secs(), padding, replay_cache: Mutex::default() }
     }
 
-    /// Verifies a client's token at `now_seconds` since the Unix epoch; returns the user. A
-    /// token is accepted once.
+    /// Verifies a client's token at `now_seconds` since the Unix epoch, and returns the user. None
+    /// as `token` means that the client sent none. A token is accepted once.
     ///
     /// The order matters: all failures that depend on the private key have one error, and
     /// time stamp and replay cache are consulted only for a right password.
     ///
     /// # Errors
-    /// The reason, as a [`Refusal`].
+    /// The [`Refusal`] with the reason, for the server's log.
     pub fn verify(
         &self,
         token: Option<&str>,

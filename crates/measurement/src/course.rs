@@ -1,4 +1,4 @@
-//! The measurement of one end while a test runs.
+//! The counters of one end of a test, as they are known while the test runs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::sample::Sample;
 use crate::stream::{DirectionIntervals, StreamRecord};
 use crate::units::Timestamp;
 
-/// The measurement of one end of a running test so far.
+/// Counters of one end of a test up to now, for output in iperf3's format while the test runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     /// Plan of the test.
@@ -21,18 +21,19 @@ pub struct Course<'a> {
     /// The intervals between the samples that were taken, for each direction. With many streams
     /// there are more of them than samples that were kept.
     pub intervals: &'a [DirectionIntervals],
-    /// Index of the sample from which the result counts. While the omitted start lasts
-    /// there is none such, and it is the number of samples.
+    /// Index of the sample from which the result counts. During the omitted start (`--omit`) no
+    /// such sample exists yet, and the index is the number of samples.
     pub base: usize,
-    /// When this end stopped sending; none: it still does.
+    /// When this end stopped sending; none: it has not stopped.
     pub stopped: Option<Timestamp>,
     /// CPU use of this process; zero before the end of the test.
     pub cpu: CpuUse,
 }
 
 impl Course<'_> {
-    /// The time that this end has measured as a sender, or as a receiver, without the omitted
-    /// start. A sender's measurement ends when it stops, a receiver's with the last byte.
+    /// The time that this end has measured as a sender (`sender` is true) or as a receiver, without
+    /// the omitted start (`--omit`). A sender's measurement ends when it stops sending, a
+    /// receiver's with its last sample. Zero while the omitted start lasts.
     pub fn span(&self, sender: bool) -> Duration {
         let (Some(base), Some(last)) = (self.samples.get(self.base), self.samples.last()) else {
             return Duration::ZERO;

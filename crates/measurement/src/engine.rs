@@ -1,5 +1,5 @@
-//! The engines that there are ([`ENGINES`]), which of them moved the payload of a test, and
-//! how that went. Not their code.
+//! Engines: the implementations of sending and receiving ([`ENGINES`]), without their code, and
+//! which of them moved the payload of a test.
 
 mod name;
 mod registry;
@@ -25,7 +25,7 @@ pub enum ArrivalClock {
     Reader,
 }
 
-/// Engines that one end of a test used.
+/// Engines (implementations of sending and receiving, e.g. `sendmmsg`) that one end of a test used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Engines {
     /// The engine that sent. None: nothing was sent, or the engine is not known.
@@ -36,7 +36,7 @@ pub struct Engines {
     pub receive: Option<EngineUse>,
 }
 
-/// Use of an engine by one end of a test.
+/// Use of an engine (an implementation of sending or receiving) by one end of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUse {
     /// Name of the engine, e.g. `write`.
@@ -52,7 +52,7 @@ pub struct EngineUse {
     pub in_place: Option<InPlace>,
 }
 
-/// A requested engine that could not be used.
+/// A requested engine (implementation of sending or receiving) that an end could not use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unusable {
     /// Name of the engine.
@@ -61,7 +61,8 @@ pub struct Unusable {
     pub reason: String,
 }
 
-/// Counters of sends that the kernel was asked not to copy (`MSG_ZEROCOPY`, `IORING_OP_SEND_ZC`).
+/// Counters of zero-copy sends: the kernel was asked not to copy the payload (`MSG_ZEROCOPY`,
+/// `IORING_OP_SEND_ZC`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InPlace {
     /// Number of zero-copy sends.
@@ -75,7 +76,8 @@ pub struct InPlace {
     pub written: u64,
 }
 
-/// A short test that compared engines.
+/// A short test before the measurement, which compared engines (implementations of sending and
+/// receiving) to choose the fastest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineTrial {
     /// Names of the compared engines.
@@ -89,7 +91,8 @@ pub struct EngineTrial {
 }
 
 impl InPlace {
-    /// The share of completed sends that the kernel copied, 0 to 1. None: no send completed.
+    /// Share of the completed zero-copy sends whose payload the kernel copied after all, 0 to 1.
+    /// None: no send completed.
     pub fn copied_share(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a share")]
         let share = |part: u64, whole: u64| part as f64 / whole as f64;
@@ -104,8 +107,8 @@ impl From<&'static Engine> for EngineUse {
 }
 
 impl Engines {
-    /// Whether the values are plausible in a report of a peer: counts are at most `most`, names
-    /// have no control characters.
+    /// Whether a peer's report on its engines is plausible: counts are at most `most`, names and
+    /// reasons have at most 256 bytes and no control characters.
     pub fn is_plausible(&self, most: u64) -> bool {
         let is_text = |text: &str| text.len() <= LONGEST && !text.chars().any(char::is_control);
         [&self.send, &self.receive].into_iter().flatten().all(|one| {

@@ -10,7 +10,7 @@ use crate::limits::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField};
 use crate::transport::Transport;
 use crate::units::ByteSize;
 
-/// How requests of an exchange reach the responder.
+/// How the requests of a request/response test reach the responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -54,13 +54,14 @@ impl Default for Exchange {
 }
 
 impl Exchange {
-    /// A probe of the round-trip time beside other traffic: a small request each `every`.
+    /// Parameters of a probe, which measures the round-trip time beside other traffic: a request of
+    /// 64 bytes each `every`, with a response of 64 bytes.
     pub fn probe(every: Duration) -> Self {
         Self { depth: MOST_DEPTH, every: Some(every), ..Self::default() }
     }
 
-    /// Whether the exchange is a probe: requests are so small and rare that they do not disturb
-    /// other tests.
+    /// Whether the exchange is a probe, which does not disturb other tests: requests and responses
+    /// of at most 1,024 bytes, and at least 1 ms from one request to the next.
     pub fn is_probe(&self) -> bool {
         self.every.is_some_and(|every| every >= LEAST_PAUSE_OF_A_PROBE)
             && self.request.max(self.response) <= LONGEST_OF_A_PROBE
@@ -97,7 +98,7 @@ impl fmt::Display for Way {
 
 /// Least length of a request or response over UDP in bytes, for its number and a time.
 pub const MIN_MESSAGE: u64 = 16;
-/// Most requests of one stream that may wait for their responses.
+/// Maximum number of requests of one stream that may wait for their responses at the same time.
 pub const MOST_DEPTH: u16 = 1024;
 const LEAST_PAUSE: Duration = Duration::from_micros(100);
 /// Servers give up a test in which nothing moves for ten seconds.

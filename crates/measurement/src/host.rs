@@ -61,7 +61,7 @@ pub enum Role {
     Observed(String),
 }
 
-/// A source of evidence that could not be read.
+/// A source of evidence on a host that could not be read, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// The source in words: `offloads of eth0`.
@@ -70,7 +70,7 @@ pub struct Gap {
     pub why: String,
 }
 
-/// Whether a character is safe to print: it is visible, does not move the cursor of a terminal, and
+/// Whether a character is safe to print on a terminal: it is visible, does not move the cursor, and
 /// does not change the direction of text.
 pub fn is_shown(letter: char) -> bool {
     // Format characters (Unicode, general category Cf) and separators of lines.
@@ -81,10 +81,11 @@ pub fn is_shown(letter: char) -> bool {
     !hides && !letter.is_control()
 }
 
-/// Offset between the clocks of two hosts.
+/// Offset between the monotonic clocks of two hosts: the one that wrote the record, and another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockOffset {
-    /// Nanoseconds to add to a time of the other clock to get a time of this one.
+    /// Nanoseconds to add to a time of the other host to get a time of the host that wrote the
+    /// record.
     pub add_nanos: i64,
     /// Maximum error of the offset in nanoseconds: half of the round-trip time of the messages that
     /// compared the clocks.

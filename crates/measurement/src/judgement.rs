@@ -37,7 +37,8 @@ impl Display for Stamp {
     }
 }
 
-/// Judgement on a record: stamp, accounts and verdict.
+/// Judgement on a record: whether to trust its numbers, where its payload went, and what limited
+/// the test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
     /// The worst stamp of the reasons.
@@ -59,7 +60,7 @@ pub struct Judgement {
     pub verdict: Option<Verdict>,
 }
 
-/// Reason for a stamp, or information on the result.
+/// Reason for the [`Stamp`] of a result, or information on the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// The rule that found it, e.g. `run-delay`; `linerate explain` prints its manual page.
@@ -167,7 +168,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Lost datagrams: sent, but neither received nor late nor in flight.
+    /// Number of lost datagrams: sent, but neither received nor late nor in flight.
     pub const fn lost(&self) -> u64 {
         self.sent
             .saturating_sub(self.received)
@@ -207,7 +208,7 @@ pub struct TimeShares {
     pub congestion_window: f64,
 }
 
-/// The part of a test in which its rate was steady.
+/// The longest part of a test in which the rate of one direction did not change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Steady {
     /// Begin of the steady part, in seconds since the start of the test.
@@ -220,14 +221,15 @@ pub struct Steady {
     pub to: Duration,
     /// Rate in the steady part.
     pub rate: BitRate,
-    /// Rate of the whole test, without the omitted start and the end of the sending.
+    /// Average rate of the whole test, without the omitted start (`--omit`) and the end of the
+    /// sending.
     pub whole: BitRate,
 }
 
-/// Payload of one direction at one end, in short intervals of equal length.
+/// Payload of one direction at one end of a test, in short intervals of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pulse {
-    /// Whether that end sends.
+    /// Whether the end that counted these bytes sends them.
     pub sender: bool,
     /// Length of an interval, in seconds.
     #[serde(with = "crate::seconds")]

@@ -75,7 +75,7 @@ impl PlanField {
     }
 }
 
-/// Reason for which a draft of a plan is invalid.
+/// Reason for which the draft of a test plan is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// A number is outside the range that the protocol and the kernel accept.
@@ -137,9 +137,10 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Most streams per direction between two linerates: the number of ports of one address.
+/// Maximum number of streams per direction between two linerates: the number of ports of one
+/// address.
 pub const MAX_STREAMS: u16 = u16::MAX;
-/// Most streams per direction of iperf3 (docs/protocol/iperf3.md).
+/// Maximum number of streams per direction of iperf3 (clause 6.3 of docs/protocol/iperf3.md).
 pub const IPERF3_STREAMS: u16 = 128;
 /// Largest payload of a UDP datagram over IPv4 in bytes: 65,535 less the IP and UDP headers.
 pub const MAX_DATAGRAM: u64 = 65_507;
@@ -155,7 +156,7 @@ pub(crate) const MAX_BURST: u64 = 1000;
 /// Twenty bits (RFC 6437).
 pub(crate) const MAX_FLOW_LABEL: u64 = 0xF_FFFF;
 pub(crate) const MAX_MSS: u64 = 32 * 1024 - 1;
-/// Longest duration of a test.
+/// Longest duration of a test: one day.
 pub const MAX_TIME: Duration = Duration::from_secs(86_400);
 pub(crate) const MAX_OMIT: Duration = Duration::from_secs(600);
 pub(crate) const MAX_CONGESTION_NAME: usize = 15;

@@ -13,7 +13,7 @@ use crate::units::BitRate;
 
 pub mod join;
 
-/// An amount of payload, the time that it took, and the rate.
+/// An amount of payload, the time that it took, and its average rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     /// Payload bytes that were moved.
@@ -27,14 +27,14 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Throughput of `bytes` in the time `span`.
+    /// The throughput of `bytes` payload bytes that took the time `span`.
     pub fn over(bytes: u64, span: Duration) -> Self {
         Self { bytes, span, rate: BitRate::average(bytes, span) }
     }
 }
 
-/// Account of the datagrams of one direction. A plain iperf3 receiver does not report the optional
-/// numbers.
+/// Account of the datagrams of one direction. Optional numbers are none if the receiver is a plain
+/// iperf3, which does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DatagramLedger {
     /// Datagrams sent, by the sender's last sequence number.
@@ -74,7 +74,7 @@ impl DatagramLedger {
         DatagramParts { received, in_flight, late, lost, tail }
     }
 
-    /// Loss ratio: lost datagrams as a share of those sent, 0 to 1.
+    /// Loss ratio: lost datagrams as a share of those sent, 0 to 1; zero if none was sent.
     pub fn loss(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.lost as f64 / self.sent as f64 }
     }
@@ -151,7 +151,8 @@ impl Fairness {
         })
     }
 
-    /// Whether the streams moved enough blocks for the index to be meaningful.
+    /// Whether the fairness index is meaningful: the stream with the median rate moved at least ten
+    /// blocks.
     pub const fn is_meaningful(&self) -> bool {
         self.blocks >= MEANINGFUL_BLOCKS
     }
@@ -209,7 +210,7 @@ fn is_unknown(engines: &Engines) -> bool {
 }
 
 impl DirectionOutcome {
-    /// A direction without any result.
+    /// The result of a direction of which nothing is known: every number is none.
     pub fn unknown(direction: Direction) -> Self {
         Self {
             direction,
@@ -226,8 +227,8 @@ impl DirectionOutcome {
         }
     }
 
-    /// The main number: the delivered throughput; if the receiver does not report it, what the
-    /// sender knows.
+    /// The main number of a direction: the delivered throughput. If the receiver did not report it,
+    /// the acknowledged one, else the offered one. None: none of them is known.
     pub fn headline(&self) -> Option<Throughput> {
         self.delivered.or(self.acknowledged).or(self.offered)
     }
@@ -276,7 +277,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A completed test without any result.
+    /// The outcome of a completed test of which nothing else is known.
     pub const fn unknown() -> Self {
         Self {
             ending: Ending::Completed,
@@ -290,7 +291,8 @@ impl Outcome {
         }
     }
 
-    /// Delivered rate of all directions together. None: that of a direction is not known.
+    /// Delivered rates of all directions added up. None: the rate of a direction is not known, or
+    /// the test had no direction.
     pub fn rate(&self) -> Option<BitRate> {
         if self.directions.is_empty() {
             return None;

@@ -23,7 +23,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// All values, the default first.
+    /// All kinds of pacing, the default first.
     pub const ALL: [Self; 3] = [Self::Smooth, Self::Even, Self::Repay];
 
     /// Name of the pacing on the command line, on the wire and in records.
@@ -35,7 +35,7 @@ impl Pacing {
         }
     }
 
-    /// The pacing with this name; none: no pacing has it.
+    /// Finds a kind of pacing by its name. None: no pacing has this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|pacing| pacing.name() == name)
     }
@@ -47,7 +47,7 @@ impl fmt::Display for Pacing {
     }
 }
 
-/// The mechanism that spaced the blocks.
+/// The mechanism that spaced the blocks of a sender to keep the requested rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PacingWay {
     /// The kernel spaces the packets (`SO_MAX_PACING_RATE`, socket(7)); the sender writes blocks in
@@ -72,7 +72,8 @@ impl fmt::Display for PacingWay {
     }
 }
 
-/// Quantiles of a distribution, to within an eighth.
+/// Median, 99th percentile and maximum of a distribution. The percentiles are exact to within an
+/// eighth of their value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// Median: half of the values are not larger.
@@ -83,8 +84,8 @@ pub struct Quantiles {
     pub max: u64,
 }
 
-/// How the sender of one direction kept its rate, over all its streams and from the first
-/// block on, the omitted start included.
+/// How the sender of one direction kept its rate, over all its streams and from the first block on,
+/// including the omitted start (`--omit`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PacingReport {
     /// Pacing that was requested for the test.
@@ -126,7 +127,8 @@ pub struct PacingReport {
 }
 
 impl PacingReport {
-    /// Whether the numbers are plausible in a report of a peer: none is above `most`.
+    /// Whether a peer's report on pacing is plausible: no number is above `most`, and shares are
+    /// from 0 to 1.
     pub fn is_plausible(&self, most: u64) -> bool {
         let quantiles = [self.batches, self.gap_error_nanos];
         let numbers = quantiles.into_iter().flat_map(|q| [q.p50, q.p99, q.max]);
@@ -143,7 +145,7 @@ impl PacingReport {
     }
 }
 
-/// The most buckets of [`PacingReport::lateness`]: powers of two of a time in nanoseconds.
+/// Maximum number of buckets of [`PacingReport::lateness`]: powers of two of a time in nanoseconds.
 pub const MOST_BUCKETS: usize = 64;
 
 #[cfg(test)]

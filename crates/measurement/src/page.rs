@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::rule::RuleId;
 
-/// Manual page of a rule. Each part is one or more sentences; backticks mark names.
+/// Manual page of a rule of the analysis. Each part is one or more sentences; backticks mark names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Page {
     /// Name of the rule.

@@ -45,7 +45,7 @@ impl End {
     }
 }
 
-/// Options of all streams of a test.
+/// Options of the streams of a test: block length, rate, socket options and engines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
@@ -151,7 +151,8 @@ pub struct PlanDraft {
 }
 
 impl PlanDraft {
-    /// One stream from client to server for ten seconds, sampled each second.
+    /// A draft with default values: one stream in each direction of `direction`, for ten seconds,
+    /// with a sample each second.
     pub fn new(transport: Transport, direction: Direction) -> Self {
         Self {
             transport,
@@ -165,7 +166,7 @@ impl PlanDraft {
         }
     }
 
-    /// Checks all fields.
+    /// Checks all fields of the draft, and makes a plan of it.
     ///
     /// # Errors
     /// [`PlanError`] names the first field that is invalid, and its range.
@@ -239,7 +240,7 @@ impl PlanDraft {
     }
 }
 
-/// A valid plan of a test; its fields are those of [`PlanDraft`].
+/// A valid plan of a test, made by [`PlanDraft::check`]; its fields are those of [`PlanDraft`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "PlanDraft", into = "PlanDraft")]
 pub struct TestPlan(PlanDraft);

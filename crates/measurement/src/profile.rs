@@ -47,7 +47,7 @@ pub enum ProfileSource {
     Stated(String),
 }
 
-/// Samples of one function.
+/// Samples of one function, with the CPU and the kind of task that ran it.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -136,7 +136,7 @@ pub enum Task {
     Idle,
 }
 
-/// A call chain in the format of flame graphs.
+/// A call chain in the folded format of flame graphs, and how often it was sampled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoldedStack {
     /// Process and functions, the outermost first, separated by semicolons.
@@ -145,8 +145,8 @@ pub struct FoldedStack {
     pub count: u64,
 }
 
-/// Whether a kernel function is generic, so that only its caller shows the kind of work: copies,
-/// checksums and locks.
+/// Whether a kernel function is generic (a copy, a checksum or a lock), so that only its caller
+/// shows the kind of work.
 pub fn is_generic(symbol: &str) -> bool {
     let plain = symbol.trim_start_matches('_');
     let plain = plain.strip_prefix("pi_").unwrap_or(plain).trim_start_matches('_');

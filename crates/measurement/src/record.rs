@@ -83,13 +83,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The origin of a record that this version of linerate writes.
+    /// The origin of a record that this version of linerate writes now.
     pub fn new(source: Source) -> Self {
         Self { schema: RecordSchema::V2, linerate: env!("CARGO_PKG_VERSION").to_owned(), source }
     }
 }
 
-/// Report of the peer at the end of a test; empty: there is none.
+/// Report of the peer at the end of a test; all of its parts are empty or none if the peer sent no
+/// report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerReport {
     /// Counters of each stream at the peer.
@@ -99,8 +100,7 @@ pub struct PeerReport {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[serde(rename = "peer_congestion")]
     pub congestion: Option<String>,
-    /// Concurrent tests of other clients on the server; none listed: not reported, or there were
-    /// none.
+    /// Concurrent tests of other clients on the server. Empty: not reported, or there were none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shared: Vec<Neighbour>,
     /// Use of the peer's worker threads; none: not reported.
@@ -199,13 +199,13 @@ impl TestRecord {
         }
     }
 
-    /// Time that the result covers at this end: from the end of the omitted start until it stopped
-    /// sending; none: not known.
+    /// Time that the result covers at this end: from the end of the omitted start (`--omit`) until
+    /// this end stopped sending. None: not known.
     pub fn result_span(&self) -> Option<Duration> {
         Some(self.stopped?.since(self.samples.get(self.base)?.at))
     }
 
-    /// The measurement of this end, for output in iperf3's format.
+    /// Counters and settings of this end, from which output in iperf3's format is made.
     pub fn course(&self) -> Course<'_> {
         Course {
             plan: &self.plan,
@@ -232,13 +232,13 @@ pub struct RecordSet {
 }
 
 impl RecordSet {
-    /// The set of these records, which are in the order in which the tests ran.
+    /// Makes a set of `records`, which are in the order in which the tests ran, without summaries.
     pub fn new(records: Vec<TestRecord>) -> Self {
         Self { schema: RecordSetSchema::V1, records, summaries: Vec::new() }
     }
 }
 
-/// Spread of the rates of repeated runs of one row.
+/// Spread of the rates of repeated runs of one test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatSummary {
     /// The repeated row, e.g. `TCP send, 3 streams`.

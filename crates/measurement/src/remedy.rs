@@ -17,7 +17,7 @@ pub use command::NoCommand;
 pub use cpu_mask::CpuMask;
 pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
 
-/// Remedy of a finding: advice, and settings that follow it.
+/// Remedy of a finding: advice in words, and settings that follow it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// The advice, without a full stop.
@@ -29,7 +29,7 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    /// A copy with a further setting.
+    /// A copy of the remedy with `change` as a further setting, to be made after the others.
     #[must_use]
     pub fn with(mut self, change: Change) -> Self {
         self.changes.push(change);
@@ -101,15 +101,15 @@ impl Change {
         Self { host: host.clone(), from: None, setting }
     }
 
-    /// Adds the current value of the setting.
+    /// A copy of the change that states the current value of the setting, as the kernel shows it.
     #[must_use]
     pub fn replacing(mut self, current: impl Display) -> Self {
         self.from = Some(current.to_string());
         self
     }
 
-    /// The shell command that makes the change on [`Change::host`], as root; for
-    /// [`Setting::is_option`] the option of `linerate test`.
+    /// The shell command that makes the change on [`Change::host`], as root. For a setting with
+    /// [`Setting::is_option`] the option of `linerate test`, e.g. `-w 4M`.
     pub fn command(&self) -> String {
         self.setting.to_string()
     }

@@ -83,7 +83,8 @@ impl RoundTrips {
         Self { count, lost, span, rate, ..Self::default() }
     }
 
-    /// Round-trip times of probes that were sent within `span`.
+    /// Round-trip times of probes that were sent within `span`. A probe without a response counts
+    /// as lost.
     pub fn from_probes(probes: &[Probe], span: Duration) -> Self {
         let times: Vec<_> = probes.iter().filter_map(|probe| probe.round_trip).collect();
         let lost = (probes.len() - times.len()) as u64;
@@ -92,7 +93,7 @@ impl RoundTrips {
 }
 
 impl Spread {
-    /// Distribution of `times`, with exact quantiles.
+    /// Distribution of `times`, with exact quantiles; all zero if `times` is empty.
     pub fn from_times(times: &[Duration]) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();

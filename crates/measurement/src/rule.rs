@@ -11,7 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Makes [`RuleId`] from lines of `Variant = "slug" | "old name",`.
 macro_rules! rules {
     ($($rule:ident = $slug:literal $(| $old:literal)?,)*) => {
-        /// Identifier of a rule of the analysis.
+        /// Identifier of a rule of the analysis, i.e. of one thing that can limit a test or
+        /// mislead.
         ///
         /// It is written as a slug (`udp-receive-buffer`). The oldest records have a letter and a
         /// number instead (`U1`), which can still be read.
@@ -24,15 +25,16 @@ macro_rules! rules {
             /// All rules, in the order of a packet's path.
             pub const ALL: &[Self] = &[$(Self::$rule),*];
 
-            /// The slug of the rule: kebab case, never changed.
+            /// Name of the rule in records and on the command line, in kebab case, e.g.
+            /// `udp-receive-buffer`. It never changes.
             pub const fn slug(self) -> &'static str {
                 match self {
                     $(Self::$rule => $slug,)*
                 }
             }
 
-            /// The identifier that old records have for the rule, such as `U1`; none: the rule is
-            /// newer.
+            /// The identifier that the oldest records have for the rule, such as `U1`. None: the
+            /// rule is newer than that.
             pub const fn old_name(self) -> Option<&'static str> {
                 let names: &[&'static str] = match self {
                     $(Self::$rule => &[$($old)?],)*

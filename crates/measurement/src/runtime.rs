@@ -1,5 +1,5 @@
-//! The use of the worker threads of one end: the processing units (MPUs) of `mars` that ran its
-//! streams.
+//! The use of the worker threads of one end that ran its streams: the MPUs (processing units) of
+//! the crate `mars`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,8 @@ pub struct MpuUse {
 }
 
 impl MpuUse {
-    /// A copy with `utilisation` computed from the times.
+    /// A copy with [`Self::utilisation`] computed: run time without spinning, as a share of run
+    /// time and idle time.
     #[must_use]
     pub fn rated(mut self) -> Self {
         let all = self.run_seconds + self.idle_seconds;
@@ -68,7 +69,8 @@ impl MpuUse {
 }
 
 impl Runtime {
-    /// The use of these workers, with their utilisation computed and the saturated ones listed.
+    /// The use of these workers, with the utilisation of each computed, and those above 0.9 listed
+    /// as saturated.
     pub fn new(mpus: impl IntoIterator<Item = MpuUse>) -> Self {
         let mpus: Vec<_> = mpus.into_iter().map(MpuUse::rated).collect();
         let busy = (0..).zip(&mpus).filter(|(_, mpu)| mpu.utilisation > SATURATED);
@@ -78,7 +80,8 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Whether the numbers are plausible in a report of a peer: no count is above `most`.
+    /// Whether a peer's report on its workers is plausible: no count is above `most`, shares are
+    /// from 0 to 1, times and numbers of workers are possible.
     pub fn is_plausible(&self, most: u64) -> bool {
         let skews = [self.start_skew_seconds, self.first_bytes_seconds, self.stop_skew_seconds];
         self.mpus.len() <= MOST_MPUS

@@ -53,7 +53,8 @@ pub struct StreamSample {
 }
 
 impl StreamSample {
-    /// Bytes that were moved: acknowledged bytes of a TCP sender, otherwise those written or read.
+    /// Payload bytes that were moved: for a TCP sender (`sender` is true) those that the peer
+    /// acknowledged, otherwise those written to or read from the socket.
     ///
     /// Bytes that a TCP sender wrote may still be in the socket buffer.
     pub fn moved(&self, sender: bool) -> u64 {
@@ -63,8 +64,8 @@ impl StreamSample {
         }
     }
 
-    /// The difference to an earlier sample of the stream. Values that do not only grow, such as the
-    /// round-trip time or the jitter, are those of this sample.
+    /// The difference to an `earlier` sample of the same stream. Values that do not only grow, such
+    /// as the round-trip time or the jitter, are those of this sample.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let counters = self.counters.since(&earlier.counters);
@@ -77,7 +78,7 @@ impl StreamSample {
     }
 }
 
-/// Sample of all streams at one instant.
+/// Sample of the counters of all streams at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Time of the sample, on the clock of the host that took it.
@@ -112,8 +113,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval `span` of a test that began at `start`, computed from `pairs` of samples of
-    /// each stream at its begin and end; `sender` says whether this end sends.
+    /// The traffic in the interval `span` of a test that began at `start`. `pairs` has two samples
+    /// of each stream, at the begin and the end of the interval; `sender` says whether this end
+    /// sends.
     pub fn over<'a>(
         pairs: impl Iterator<Item = (&'a StreamSample, &'a StreamSample)>,
         span: (Timestamp, Timestamp),

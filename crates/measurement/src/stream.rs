@@ -55,7 +55,7 @@ pub struct StreamRecord {
 }
 
 impl StreamRecord {
-    /// A stream of which only id, direction and block length are known.
+    /// A stream of an imported record, of which only id, direction and block length are known.
     pub fn imported(id: u32, sender: bool, block: ByteSize) -> Self {
         Self {
             id,
@@ -107,7 +107,7 @@ pub struct PeerStream {
     pub counted: Option<StreamSample>,
 }
 
-/// Intervals of one direction at this end.
+/// Intervals of one direction at this end: the traffic between consecutive samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionIntervals {
     /// Whether this end sends.
@@ -117,8 +117,8 @@ pub struct DirectionIntervals {
 }
 
 impl DirectionIntervals {
-    /// The intervals between each of `samples` and the next one, for the directions of `streams`;
-    /// those before the sample `base` are in the omitted start.
+    /// The intervals between each of `samples` and the next one, for each direction of `streams`.
+    /// Intervals before the sample with the index `base` are in the omitted start (`--omit`).
     pub fn between(streams: &[StreamRecord], samples: &[Sample], base: usize) -> Vec<Self> {
         let mut directions = Self::none_yet(streams);
         for (index, pair) in samples.windows(2).enumerate() {
@@ -130,14 +130,15 @@ impl DirectionIntervals {
         directions
     }
 
-    /// An entry for each direction of `streams`, without intervals.
+    /// One entry for each direction in which `streams` go, with an empty list of intervals.
     pub fn none_yet(streams: &[StreamRecord]) -> Vec<Self> {
         let takes_part = |sender| streams.iter().any(|stream| stream.sender == sender);
         let directions = [true, false].into_iter().filter(|sender| takes_part(*sender));
         directions.map(|sender| Self { sender, intervals: Vec::new() }).collect()
     }
 
-    /// Adds the interval between two samples of a test that began at `start`.
+    /// Adds the interval between the samples `earlier` and `later` of a test that began at `start`;
+    /// `omitted` says whether it lies in the omitted start (`--omit`).
     pub fn add(
         &mut self,
         streams: &[StreamRecord],

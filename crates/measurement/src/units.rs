@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// A rate of `bits` per second.
+    /// Makes a rate from a number of bits per second.
     pub const fn from_bits_per_second(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The average rate of `bytes` in the time `span`; zero if the time is zero.
+    /// The average rate of `bytes` bytes that took the time `span`; zero if `span` is zero.
     pub fn average(bytes: u64, span: Duration) -> Self {
         let nanos = span.as_nanos();
         if nanos == 0 {
@@ -38,13 +38,14 @@ impl BitRate {
         self.0
     }
 
-    /// The rate of `count` streams that have this rate each.
+    /// The total rate of `count` streams with this rate each; at most `u64::MAX` bit/s.
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))
     }
 
-    /// The time that `bytes` take at this rate; zero if the rate is zero (unlimited).
+    /// The time in which `bytes` bytes are sent at this rate. Zero if the rate is zero, which
+    /// stands for no limit.
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::ZERO;
@@ -53,7 +54,8 @@ impl BitRate {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The rate with all digits, e.g. `100,000,000 bit/s`, to show how a suffix was understood.
+    /// The rate in bit/s with all digits, e.g. `100,000,000 bit/s`, to show how an input such as
+    /// `100M` was understood.
     pub fn expanded(self) -> String {
         format!("{} bit/s", group_thousands(self.0))
     }
@@ -86,7 +88,7 @@ impl FromStr for BitRate {
 pub struct ByteSize(u64);
 
 impl ByteSize {
-    /// A size of `bytes` bytes.
+    /// Makes a size from a number of bytes.
     pub const fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
@@ -96,7 +98,8 @@ impl ByteSize {
         self.0
     }
 
-    /// The size with all digits, e.g. `131,072 bytes`, to show how a suffix was understood.
+    /// The size in bytes with all digits, e.g. `131,072 bytes`, to show how an input such as `128K`
+    /// was understood.
     pub fn expanded(self) -> String {
         let unit = if self.0 == 1 { "byte" } else { "bytes" };
         format!("{} {unit}", group_thousands(self.0))
@@ -120,7 +123,8 @@ impl FromStr for ByteSize {
     }
 }
 
-/// An instant on one host's monotonic clock, in nanoseconds since its epoch.
+/// An instant on the monotonic clock of one host (`CLOCK_MONOTONIC`, clock_gettime(2)), in
+/// nanoseconds since the epoch of that clock.
 ///
 /// Two timestamps compare only when they come from the same host and boot.
 #[derive(
@@ -130,30 +134,32 @@ impl FromStr for ByteSize {
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// `nanos` nanoseconds after the clock's epoch.
+    /// Makes an instant from a number of nanoseconds since the epoch of the host's monotonic clock.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the clock's epoch.
+    /// Nanoseconds since the epoch of the host's monotonic clock.
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// Time from `earlier` to `self`, zero if `earlier` is later.
+    /// Time from `earlier` to this instant; zero if `earlier` is later. Both must come from the
+    /// same host and boot.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The instant that is `span` later.
+    /// The instant that is `span` later, on the same clock.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
     }
 }
 
-/// Parses a duration: `10`, `10s`, `500ms`, `2m`, `1h`.
+/// Parses a duration with one of the suffixes `us`, `ms`, `s`, `m` and `h`, e.g. `500ms`. A number
+/// without a suffix is in seconds.
 ///
 /// # Errors
 /// [`UnitError`] if the text is not a number with one of these suffixes.
@@ -170,7 +176,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(seconds).map_err(|_| UnitError::duration(text))
 }
 
-/// Formats a duration: `10s`, `500ms`, `1.25s`.
+/// Formats a duration in s, ms or us with at most two decimals, e.g. `10s`, `500ms`, `1.25s`.
 pub fn show_duration(span: Duration) -> String {
     let seconds = span.as_secs_f64();
     if seconds >= 1.0 || span.is_zero() {
@@ -182,7 +188,7 @@ pub fn show_duration(span: Duration) -> String {
     }
 }
 
-/// Error of parsing a quantity: the text is not one of the expected unit.
+/// Error of parsing a rate, size or duration: the text is not a number with a suffix of that unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -215,7 +221,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// Formats a number with its digits in groups of three: `131,072`.
+/// Formats a number with commas between groups of three digits, e.g. `131,072`.
 pub fn group_thousands(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

@@ -30,7 +30,7 @@ pub struct Verdict {
     pub would_decide: Option<String>,
 }
 
-/// Whether the evidence shows what limited a test.
+/// Whether the evidence shows what limited a test, and whether anything did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
@@ -161,7 +161,7 @@ impl Display for Work {
     }
 }
 
-/// CPU time of a host by kind of work.
+/// CPU time of a host by kind of work, computed from a CPU profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Attribution {
     /// Host of the profile.
@@ -183,7 +183,7 @@ pub struct Attribution {
     pub what_if: Vec<WhatIf>,
 }
 
-/// Cost of one kind of work.
+/// CPU time that one kind of work cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Share of the time in which CPUs were not idle, from 0 to 1.

@@ -31,11 +31,11 @@ pub use server::{Phase as ServerPhase, Server, ServerEvent};
 pub use state::State;
 
 /// The port on which iperf3 servers listen by default, for the control connection and the streams
-/// (clause 2.1).
+/// (clause 2.1 of docs/protocol/iperf3.md).
 pub const DEFAULT_PORT: u16 = 5201;
 
-/// The id on the wire of the stream that was opened as number `index`, from 0: iperf3 numbers
-/// streams 1, 3, 4, 5, … (clause 7.6).
+/// The id on the wire of the stream that was opened as number `index`, counted from 0: iperf3
+/// numbers streams 1, 3, 4, 5, … (clause 7.6 of docs/protocol/iperf3.md).
 pub const fn stream_id(index: u32) -> u32 {
     if index == 0 { 1 } else { index + 2 }
 }

@@ -32,7 +32,7 @@ impl Emphasis {
     }
 }
 
-/// A cell of a table: text with emphasis.
+/// A cell of a table: text, and its emphasis on a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     text: String,
@@ -40,7 +40,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A cell with this text and emphasis.
+    /// Makes a cell with this text and emphasis; an empty text has no emphasis.
     pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
         let text = text.into();
         // Nothing cannot stand out.
@@ -66,18 +66,18 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Adds a row; the first one is the head. Columns that are empty in all rows below it are not
-    /// printed.
+    /// Adds a row; the first one is the head. A column whose cells below the head are all empty is
+    /// not printed.
     pub fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
 
-    /// Whether there are rows besides the head.
+    /// Whether the table has rows besides the head.
     pub const fn has_rows(&self) -> bool {
         self.rows.len() > 1
     }
 
-    /// Writes all rows, each line after `indent` spaces.
+    /// Writes the table to `out`, each line after `indent` spaces.
     ///
     /// # Errors
     /// An error of writing to `out`.

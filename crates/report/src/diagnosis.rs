@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::{host, terminal, verdict};
 
-/// Writes findings on what would limit tests of a host, and what could not be read, for people.
+/// Writes for people what would limit tests of a host, and which sources could not be read
+/// (`gaps`).
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -26,8 +27,8 @@ pub fn write(
     host::write_gaps(gaps, out)
 }
 
-/// Writes findings on what would limit tests of a host, its inventory, and what could not be
-/// read, as one JSON object.
+/// Writes what would limit tests of a host, its inventory, and which sources could not be read
+/// (`gaps`), as one JSON object.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -44,7 +45,8 @@ pub fn write_json(
     writeln!(out)
 }
 
-/// Writes the table of tests, and the verdict on each with its whole evidence.
+/// Writes the table of tests, then the verdict on each test with all of its evidence, and the
+/// notes.
 ///
 /// # Errors
 /// An error of writing to `out`.

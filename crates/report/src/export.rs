@@ -1,6 +1,7 @@
 //! Formats in which records are written. Pure: records in, bytes out.
 //!
-//! A new format is one file in this folder, and one line in each of the two lists below.
+//! A new format is one file in this folder, its lines at `mod` and `pub use`, and an entry in
+//! [`ALL`].
 
 use std::io::{self, Write};
 
@@ -16,7 +17,7 @@ pub use json::Json;
 pub use json_compact::JsonCompact;
 pub use table::Table;
 
-/// An output format for records of tests.
+/// An output format for records of tests, chosen by its name on the command line.
 pub trait Export: Sync {
     /// Name of the format on the command line, e.g. `json`.
     fn name(&self) -> &'static str;
@@ -34,7 +35,7 @@ pub trait Export: Sync {
     fn write(&self, records: &RecordSet, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Kind of reader for which a format is made.
+/// Kind of reader for which an output format is made: people or programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// People at a terminal: the output may have colours, and other messages may be printed around
@@ -44,12 +45,13 @@ pub enum Audience {
     Programs,
 }
 
-/// The format with this name; none: there is no such format.
+/// Finds an output format by its name on the command line, e.g. `json`. None: there is no such
+/// format.
 pub fn by_name(name: &str) -> Option<&'static dyn Export> {
     ALL.into_iter().find(|format| format.name() == name)
 }
 
-/// All formats, in the order in which help lists them.
+/// All output formats for records, in the order in which `--help` lists them.
 pub const ALL: [&dyn Export; 4] = [&Table, &Diagnosis, &Json, &JsonCompact];
 
 #[cfg(test)]

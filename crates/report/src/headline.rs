@@ -6,7 +6,8 @@ use measurement::{Attribution, Work};
 
 use crate::verdict::write_attribution;
 
-/// Writes which kind of work limits, in a sentence, and then the CPU time of all kinds of work.
+/// Writes a sentence on the kind of work that limits, and then a table of the CPU time by kind of
+/// work.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -15,9 +16,9 @@ pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
     write_attribution(attribution, out)
 }
 
-/// A sentence on the kind of work that takes most CPU time, and on the one that would follow:
-/// `copying limits: 73 % of the busy time`. A profile does not show whether its CPU was fully used,
-/// so the sentence leaves that open.
+/// A sentence on the kind of work that takes the most CPU time, and on the one that would come next
+/// without it: `copying limits: 73 % of the busy time`. A profile does not show whether its CPU was
+/// fully used, so the sentence leaves that open.
 pub fn sentence(attribution: &Attribution) -> String {
     let Some(first) = Group::largest(attribution) else {
         return "what limits is not known: no table knows a function of this text".to_owned();

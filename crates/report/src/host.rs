@@ -12,7 +12,8 @@ use crate::columns::{Cell, Columns, Emphasis};
 mod interfaces;
 mod settings;
 
-/// Writes the inventory of a host, and what could not be read, as one JSON object.
+/// Writes the inventory of a host, and which sources could not be read (`gaps`), as one JSON
+/// object.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -23,7 +24,7 @@ pub fn write_json(inventory: &Inventory, gaps: &[Gap], out: &mut dyn Write) -> i
 }
 
 /// Writes the inventory of a host for people: the parts that matter for network performance, and
-/// what could not be read.
+/// which sources could not be read (`gaps`).
 ///
 /// # Errors
 /// An error of writing to `out`.

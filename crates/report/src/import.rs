@@ -19,7 +19,7 @@ use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
 use self::record::{Record, RecordError};
 
-/// A format of files that can be imported.
+/// A format of files that can be imported: records of linerate, or profiles of perf.
 pub trait Import: Sync {
     /// Name of the format for error messages, e.g. `output of perf script`.
     fn name(&self) -> &'static str;
@@ -39,7 +39,7 @@ pub trait Import: Sync {
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError>;
 }
 
-/// Kind of data that a format contains.
+/// Kind of data that an input format contains: records or a CPU profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Records of tests.
@@ -48,7 +48,7 @@ pub enum Content {
     Profile,
 }
 
-/// Content of an imported file.
+/// Content of an imported file, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Imported {
     /// Records of tests, at least one.
@@ -70,7 +70,7 @@ pub enum ImportError {
     Record(RecordError),
 }
 
-/// The importer for input that starts with `bytes`.
+/// Finds the importer for a file or input that starts with `bytes`.
 ///
 /// # Errors
 /// [`ImportError::Unrecognised`] if no importer recognises it.
@@ -78,7 +78,7 @@ pub fn importer(bytes: &[u8]) -> Result<&'static dyn Import, ImportError> {
     ALL.into_iter().find(|one| one.recognises(bytes)).ok_or(ImportError::Unrecognised)
 }
 
-/// Reads all of `reader`, up to the longest input that is accepted.
+/// Reads all of `reader`, at most [`MOST_BYTES`] bytes.
 ///
 /// # Errors
 /// [`ImportError::TooLong`] beyond [`MOST_BYTES`], [`ImportError::Read`] if the reader fails.
@@ -121,10 +121,10 @@ fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {
     profile.map(Imported::Profile).ok_or(ImportError::Unrecognised)
 }
 
-/// All input formats, in the order in which they are tried.
+/// All input formats, in the order in which an input is tried for them.
 pub const ALL: [&dyn Import; 4] = [&Record, &PerfTable, &PerfScript, &Folded];
 
-/// The longest input that is accepted, in bytes; the record of 100,000 streams is shorter.
+/// Maximum length of an input that is accepted, in bytes; the record of 100,000 streams is shorter.
 pub const MOST_BYTES: u64 = 512 << 20;
 
 /// Longer than the comments above a table of perf.

@@ -30,10 +30,11 @@ pub use text::Text;
 pub use tree::{Tree, event, line, pretty};
 pub use unit::{Prefix, UnitFormat, UnknownUnit};
 
-/// The version in the output: the one of iperf3 that it imitates, and that of linerate.
+/// The version in output in iperf3's format: the iperf3 that linerate imitates, and linerate's own
+/// version.
 pub const VERSION: &str = concat!("iperf 3.21 (linerate ", env!("CARGO_PKG_VERSION"), ")");
 
-/// The end of the control connection that reports.
+/// The end of the control connection that reports a test: client or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The client, which requested the test.
@@ -42,7 +43,7 @@ pub enum Role {
     Server,
 }
 
-/// The parties and parameters of a test, known once both ends have agreed on it.
+/// The two ends of a test and what they agreed on, for output in iperf3's format.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact<'a> {
     /// The end that reports.
@@ -61,7 +62,7 @@ pub struct Contact<'a> {
     pub wall_millis: u64,
 }
 
-/// The results that the peer sent at the end of a test.
+/// Results of a test that the peer sent at its end, for output in iperf3's format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeerResults<'a> {
     /// Results of each stream; empty: the peer sent none.
@@ -72,7 +73,7 @@ pub struct PeerResults<'a> {
     pub congestion: Option<&'a str>,
 }
 
-/// The output of a server, which it sends to a client with `--get-server-output`.
+/// The output of a server, which it sends to a client that asks for it with `--get-server-output`.
 #[derive(Clone, Copy, Debug)]
 pub enum ServerOutput<'a> {
     /// Lines of text, as the server prints them without `--json`.

@@ -1,10 +1,11 @@
-//! A rule in words, for a terminal and as a page of docs/rules.
+//! The manual page of a rule of the analysis, for a terminal and as a page of docs/rules.
 
 use std::io::{self, Write};
 
 use measurement::Page;
 
-/// Writes the manual page of a rule for a terminal.
+/// Writes the manual page of a rule of the analysis for a terminal, as `linerate explain RULE`
+/// does.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -20,7 +21,8 @@ pub fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the list of rules, one line each.
+/// Writes a line for each rule of the analysis: its identifier, e.g. `udp-receive-buffer`, and its
+/// title.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -29,7 +31,7 @@ pub fn write_list(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     pages.iter().try_for_each(|page| writeln!(out, "  {:<widest$}  {}", page.id, page.title))
 }
 
-/// Writes the manual pages of rules as a JSON array.
+/// Writes the manual pages of rules of the analysis as a JSON array.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -38,7 +40,7 @@ pub fn write_json(pages: &[&Page], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The manual page of a rule in Markdown.
+/// The manual page of a rule of the analysis in Markdown, for docs/rules.
 pub fn markdown(page: &Page) -> String {
     let heading = format!("# {}: {}\n", name(page), page.title);
     let part = |(name, text)| format!("\n**{}.** {text}\n", capitalised(name));
@@ -51,7 +53,8 @@ fn capitalised(word: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// The list of rules in Markdown, with a link to each page.
+/// The list of the rules of the analysis in Markdown, with a link to the page of each, for
+/// docs/rules.
 pub fn markdown_list(pages: &[&Page]) -> String {
     let line = |page: &&Page| {
         let old = page.id.old_name().map(|old| format!(" ({old})")).unwrap_or_default();

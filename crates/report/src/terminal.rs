@@ -1,4 +1,4 @@
-//! The table that people read.
+//! The table of results, as text for a terminal.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::columns::{Cell, Columns, Emphasis};
 use crate::runs::{Run, numbered};
 use crate::{judgement, notes, pacing, round_trips, verdict};
 
-/// Writes the table of results, one row for each record and direction, then the verdicts and notes.
+/// Writes the table of results, a row for each record and direction, then the verdicts and notes.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -84,7 +84,8 @@ fn origin(record: &TestRecord) -> String {
     }
 }
 
-/// Line above a table: `version` of linerate, addresses of both ends, software of the peer.
+/// The line above a table of results: `version` of linerate, addresses of both ends, software of
+/// the peer.
 pub fn heading(version: &str, peer: &Peer) -> String {
     format!(
         "linerate {version}: {} -> {} ({})",
@@ -240,8 +241,8 @@ fn fairness_row(title: String, fairness: Fairness) -> Vec<Cell> {
     ]
 }
 
-/// Placement of streams: a line for each worker, with its streams and the CPU to which it is
-/// pinned.
+/// Which worker thread runs which streams: a line for each worker, with its streams and the CPU to
+/// which it is pinned.
 pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
     let mut workers: BTreeMap<u32, (Vec<usize>, Option<u32>)> = BTreeMap::new();
     let known = streams.iter().enumerate();
@@ -258,7 +259,8 @@ pub fn placement(streams: &[StreamRecord]) -> Vec<String> {
     workers.into_iter().map(line).collect()
 }
 
-/// Load of the workers: a line for each worker that had streams, with its utilisation.
+/// Load of the worker threads: a line for each worker that had streams, with its utilisation in
+/// percent.
 pub fn load(runtime: &Runtime) -> Vec<String> {
     let workers = (0..).zip(&runtime.mpus).filter(|(_, mpu)| mpu.streams > 0);
     let line = |(number, mpu): (u32, &MpuUse)| {

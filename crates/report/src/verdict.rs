@@ -1,4 +1,4 @@
-//! What limits: a few lines under the table, or all of it.
+//! Writes verdicts on what limits: in a few lines under the table of results, or with all evidence.
 
 use std::io::{self, Write};
 
@@ -39,7 +39,7 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Writes the verdict on `record` with all details: findings with evidence and remedy, the
-/// measurement that would decide, and the CPU time by kind of work.
+/// measurement that would decide, and the CPU time by kind of work. Nothing if it was not judged.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -56,7 +56,7 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
 }
 
-/// Writes findings, each with its evidence and its remedy.
+/// Writes `findings`, each with its evidence and its remedy.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -90,7 +90,8 @@ fn write_remedy(remedy: &Remedy, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the CPU time of a host by kind of work.
+/// Writes a table of the CPU time of a host by kind of work, and the estimated rates without some
+/// work.
 ///
 /// # Errors
 /// An error of writing to `out`.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Engine;
 
-/// Name of an engine, with the properties of the engine if this version knows it.
+/// Name of an engine (an implementation of sending or receiving), with the properties of the engine
+/// if this version knows it.
 ///
 /// Names of earlier versions are converted to the current ones. Any other text is kept, since a
 /// newer peer may have engines that this version does not know.
@@ -22,7 +23,7 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    /// The name as it is in records and on the command line.
+    /// Name of the engine in records and on the command line, e.g. `sendmmsg`.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Known(engine) => engine.name,
@@ -30,7 +31,7 @@ impl EngineName {
         }
     }
 
-    /// The name on the wire (clause 13.17 of docs/protocol/iperf3.md).
+    /// Name of the engine in messages to a peer (clause 13.17 of docs/protocol/iperf3.md).
     pub fn on_the_wire(&self) -> &str {
         match self {
             Self::Known(engine) => engine.wire_name,
@@ -51,8 +52,8 @@ impl EngineName {
         self.as_str() == engine.name
     }
 
-    /// Whether the engine may handle several datagrams as one packet (GSO, GRO); true if it is not
-    /// known.
+    /// Whether the engine may handle several datagrams as one packet (GSO, GRO). True for an engine
+    /// that this version does not know.
     pub fn may_be_batched(&self) -> bool {
         self.properties().is_none_or(Engine::is_batched)
     }

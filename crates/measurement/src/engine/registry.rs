@@ -32,7 +32,7 @@ pub struct Engine {
     pub stack: NetworkStack,
 }
 
-/// Whether an engine sends or receives.
+/// Whether an engine (an implementation of sending or receiving) sends or receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineRole {
     /// The engine sends.
@@ -41,7 +41,7 @@ pub enum EngineRole {
     Receiver,
 }
 
-/// How users choose an engine.
+/// How users choose an engine (an implementation of sending or receiving).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineChoice {
     /// By name, or by a trial with `auto`.
@@ -82,8 +82,8 @@ pub enum NetworkStack {
 }
 
 impl Engine {
-    /// The engine with this name, on the command line, in a record, on the wire or in an earlier
-    /// version; none: there is no such engine.
+    /// Finds an engine by its name on the command line, in a record, on the wire or in an earlier
+    /// version. None: this version does not know the name.
     pub fn named(name: &str) -> Option<&'static Self> {
         ENGINES.iter().copied().find(|engine| name == engine.name || name == engine.wire_name)
     }
@@ -94,12 +94,12 @@ impl Engine {
         choosable_engines().filter(fits)
     }
 
-    /// The default engine for datagrams with this role and batching.
+    /// The default UDP engine with this role and batching. None: users can choose no such engine.
     pub fn usual_for_datagrams(role: EngineRole, batching: Batching) -> Option<&'static Self> {
         Self::all_for(Transport::Udp, role).find(|engine| engine.batching == batching)
     }
 
-    /// Whether several datagrams are one packet to the kernel (GSO, GRO).
+    /// Whether the engine passes several datagrams to or from the kernel as one packet (GSO, GRO).
     pub const fn is_batched(&self) -> bool {
         matches!(self.batching, Batching::ManyInOne)
     }
@@ -161,7 +161,8 @@ impl Engine {
     }
 }
 
-/// The engines that users choose by name; for each transport and role the default first.
+/// The engines that users choose by name (not by a file); for each transport and role the default
+/// comes first.
 pub fn choosable_engines() -> impl Iterator<Item = &'static Engine> {
     ENGINES.iter().copied().filter(|engine| engine.choice == EngineChoice::ByName)
 }
@@ -170,11 +171,12 @@ pub fn choosable_engines() -> impl Iterator<Item = &'static Engine> {
 macro_rules! engines {
     ($($NAME:ident = $make:ident($name:literal, $summary:literal)$(.$with:ident($($value:expr)?))*;)+) => {
         $(
-            #[doc = concat!("`", $name, "`: ", $summary, ".")]
+            #[doc = concat!("Engine `", $name, "` (`", stringify!($make), "`): ", $summary, ".")]
             pub static $NAME: Engine = Engine::$make($name, $summary)$(.$with($($value)?))*;
         )+
 
-        /// All engines; for each transport and role the default first.
+        /// All engines (implementations of sending or receiving); for each transport and role the
+        /// default comes first.
         pub static ENGINES: &[&Engine] = &[$(&$NAME),+];
     };
 }

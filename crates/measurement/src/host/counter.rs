@@ -60,7 +60,7 @@ impl Family {
     /// Thermal throttling of CPUs (`/sys/devices/system/cpu/cpuN/thermal_throttle`).
     pub const THROTTLE: Self = Self("throttle");
 
-    /// The name of the family, e.g. `softnet`.
+    /// Name of the family, the first part of the names of its counters, e.g. `softnet`.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -117,8 +117,8 @@ impl<'a, K> Name<'a, K> {
         Self::new(Spelling::Whole(name))
     }
 
-    /// The name with this text, which includes the family. For names that a kernel or driver
-    /// reports, which are not known in advance.
+    /// Makes a name from its full text, which includes the family, e.g. `nic.eth0.rx_dropped`. It
+    /// is for names that a kernel or driver reports, which are not known in advance.
     pub const fn from_text(text: fmt::Arguments<'a>) -> Self {
         Self::new(Spelling::Text(text))
     }
@@ -188,7 +188,7 @@ impl<'a, K> Each<'a, K> {
         Self { pattern, kind: PhantomData }
     }
 
-    /// Family of the counters or gauges.
+    /// Family of these counters or gauges: the first part of their names.
     pub const fn family(self) -> Family {
         self.pattern.family
     }
@@ -201,12 +201,13 @@ impl<'a, K> Each<'a, K> {
         }
     }
 
-    /// The name for one item: a CPU, interface, thread or device.
+    /// The full name for one item (a CPU, interface, thread or device), e.g.
+    /// `interface.eth0.rx_dropped`.
     pub fn on(self, item: impl Into<Item<'a>>) -> Name<'a, K> {
         Name::new(Spelling::Of(self.pattern, item.into()))
     }
 
-    /// The names for the items within a group, e.g. for the queues of one interface.
+    /// The names restricted to the items within a group, e.g. to the queues of one interface.
     #[must_use]
     pub fn within(self, group: impl Into<Item<'a>>) -> Self {
         Self { pattern: Pattern { group: Some(group.into()), ..self.pattern }, kind: PhantomData }

@@ -42,7 +42,8 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// All numbers of CPUs that the inventory mentions.
+    /// All CPU numbers in the inventory, some of them several times: of CPUs, interrupts, packet
+    /// steering and the control group.
     pub fn cpu_numbers(&self) -> impl Iterator<Item = &u32> {
         let cpus = self.cpus.iter().flat_map(|cpu| cpu.siblings.iter().chain([&cpu.number]));
         let irqs = self.irqs.iter();
@@ -102,7 +103,7 @@ pub struct Cpu {
     pub misaligned: Option<String>,
 }
 
-/// Execution order of a core.
+/// Execution order of a CPU core: in order or out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipeline {
@@ -337,7 +338,7 @@ pub struct Irq {
     pub counts: BTreeMap<u32, u64>,
 }
 
-/// A route of a host.
+/// A route in the routing table of a host (ip-route(8)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Route {
@@ -353,7 +354,7 @@ pub struct Route {
     pub mtu: Option<u32>,
 }
 
-/// The highest number that a CPU can have (`CONFIG_NR_CPUS`).
+/// The highest number that a CPU can have: Linux supports at most 8192 CPUs (`CONFIG_NR_CPUS`).
 pub const MOST_CPU: u32 = 8191;
 
 /// Limits of a control group (cgroups(7), version 1 or 2).

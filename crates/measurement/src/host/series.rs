@@ -31,28 +31,30 @@ pub struct Series {
 }
 
 impl Series {
-    /// A series without counters and gauges.
+    /// Makes a series of readings at the times `at`, which are in order and on the host's monotonic
+    /// clock. It has no counters and gauges yet.
     pub fn new(at: Vec<Timestamp>) -> Self {
         Self { at, ..Self::default() }
     }
 
-    /// Records that a family was read, so that its counters that the series does not contain did
-    /// not change.
+    /// Records that `family` was read. A counter of `family` that the series does not contain then
+    /// counts as unchanged.
     pub fn note_read(&mut self, family: Family) {
         self.families.insert(family.as_str().to_owned());
     }
 
-    /// Sets the values of a counter, one for each instant.
+    /// Sets the values of `counter`, one for each time in [`Self::at`].
     pub fn put(&mut self, counter: Counter<'_>, values: Vec<u64>) {
         self.counters.insert(counter.to_string(), values);
     }
 
-    /// Sets the values of a gauge, one for each instant, or a single value for all.
+    /// Sets the values of `gauge`, one for each time in [`Self::at`], or a single value for all of
+    /// them.
     pub fn put_gauge(&mut self, gauge: Gauge<'_>, values: Vec<i64>) {
         self.gauges.insert(gauge.to_string(), values);
     }
 
-    /// Removes a family, as if it had not been read.
+    /// Removes all counters and gauges of `family`, as if `family` had not been read.
     pub fn remove(&mut self, family: Family) {
         self.families.remove(family.as_str());
         self.retain(|name| Family::name_in(name) != family.as_str());
@@ -64,33 +66,38 @@ impl Series {
         self.gauges.retain(|name, _| keep(name));
     }
 
-    /// Whether a family was read.
+    /// Whether `family` was read. If so, a counter of `family` that the series does not contain did
+    /// not change.
     pub fn has_read(&self, family: Family) -> bool {
         self.families.contains(family.as_str())
     }
 
-    /// Families that were read.
+    /// Names of the families of counters and gauges that were read, e.g. `softnet`, in alphabetical
+    /// order.
     pub fn families(&self) -> impl ExactSizeIterator<Item = &str> {
         self.families.iter().map(String::as_str)
     }
 
-    /// Counters that changed, with their full names and values.
+    /// Counters in the series: the full name of each, and its values, one for each time in
+    /// [`Self::at`]. A counter that did not change may be left out.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = (&str, &[u64])> {
         self.counters.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
-    /// Gauges, with their full names and values.
+    /// Gauges that were read: the full name of each, and its values, one for each time in
+    /// [`Self::at`] or a single one for all of them.
     pub fn gauges(&self) -> impl ExactSizeIterator<Item = (&str, &[i64])> {
         self.gauges.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
-    /// Values of a counter; none: it did not change, or was not read.
+    /// Values of `counter`, one for each time in [`Self::at`]. None: it did not change, or was not
+    /// read.
     pub fn values(&self, counter: Counter<'_>) -> Option<&[u64]> {
         self.counters.get(&counter.to_string()).map(Vec::as_slice)
     }
 
-    /// Growth of a counter from instant `from` to instant `to`, both indices of [`Self::at`]; zero
-    /// if it did not change, none if it was not read.
+    /// Growth of `counter` from reading `from` to reading `to`, both indices of [`Self::at`]. Zero:
+    /// it did not change. None: it was not read.
     pub fn growth_between(&self, counter: Counter<'_>, from: usize, to: usize) -> Option<u64> {
         let name = counter.to_string();
         let Some(values) = self.counters.get(&name) else {
@@ -99,20 +106,23 @@ impl Series {
         Some(values.get(to)?.saturating_sub(*values.get(from)?))
     }
 
-    /// Growth of a counter from the first instant to the last; zero if it did not change, none if
-    /// it was not read.
+    /// Growth of `counter` from the first reading to the last. Zero: it did not change. None: it
+    /// was not read.
     pub fn growth(&self, counter: Counter<'_>) -> Option<u64> {
         self.growth_between(counter, 0, self.at.len().checked_sub(1)?)
     }
 
-    /// Sum of the growth of all `counters`; none: their family was not read.
+    /// Sum of the growth of all `counters` from the first reading to the last. None: their family
+    /// was not read.
     pub fn growth_of_all(&self, counters: EachCounter<'_>) -> Option<u64> {
         let grown = self.each(counters).filter_map(|(_, counter)| self.growth(counter));
         let sum = grown.fold(0_u64, u64::saturating_add);
         self.has_read(counters.family()).then_some(sum)
     }
 
-    /// Those of `counters` that changed: the item and the name of each.
+    /// Counters in the series that match the pattern `counters`, e.g. `interface.*.rx_dropped`: for
+    /// each the item, e.g. `eth0`, and the full name. A counter that did not change may be left
+    /// out.
     pub fn each<'a>(
         &'a self,
         counters: EachCounter<'a>,
@@ -121,7 +131,8 @@ impl Series {
         names.filter_map(move |(name, rest)| Some((counters.item_in(rest)?, Counter::known(name))))
     }
 
-    /// Those of `gauges` that exist: the item and the name of each.
+    /// Gauges that match the pattern `gauges`, e.g. `frequency.*.khz`, and were read: for each the
+    /// item, e.g. CPU `0`, and the full name.
     pub fn each_gauge<'a>(
         &'a self,
         gauges: EachGauge<'a>,
@@ -130,12 +141,13 @@ impl Series {
         names.filter_map(move |(name, rest)| Some((gauges.item_in(rest)?, Gauge::known(name))))
     }
 
-    /// Values of a gauge; empty: it was not read.
+    /// Values of `gauge`, one for each time in [`Self::at`], or a single one if it never changed.
+    /// Empty: it was not read.
     pub fn gauge(&self, gauge: Gauge<'_>) -> &[i64] {
         self.gauges.get(&gauge.to_string()).map_or(&[], Vec::as_slice)
     }
 
-    /// Time from the first reading to the last.
+    /// Time from the first reading to the last; zero if there are fewer than two.
     pub fn span(&self) -> std::time::Duration {
         match (self.at.first(), self.at.last()) {
             (Some(first), Some(last)) => last.since(*first),
@@ -143,12 +155,14 @@ impl Series {
         }
     }
 
-    /// Index of the last reading at or before `at`, or of the first reading if all are later.
+    /// Index of the last reading at or before `at`, on the clock of the host. It is 0 if all
+    /// readings are later.
     pub fn index_at(&self, at: Timestamp) -> usize {
         self.at.partition_point(|one| *one <= at).saturating_sub(1)
     }
 
-    /// Removes counters that did not change, and repeated values of gauges that did not change.
+    /// Makes the series shorter: removes counters that did not change, and repeated values of
+    /// gauges that did not change.
     pub fn settle(&mut self) {
         self.counters.retain(|_, values| values.windows(2).any(|pair| pair[0] != pair[1]));
         for values in self.gauges.values_mut() {
@@ -158,7 +172,8 @@ impl Series {
         }
     }
 
-    /// Whether every counter has a value for each instant, and every gauge one or as many.
+    /// Whether the series is consistent: the times are in order, each counter has a value for each
+    /// time, and each gauge has one value or as many.
     pub fn is_whole(&self) -> bool {
         let rows = self.at.len();
         self.counters.values().all(|values| values.len() == rows)

@@ -50,8 +50,9 @@ pub struct Ends<'a> {
 }
 
 impl Ends<'_> {
-    /// The result of each direction of the plan, named as seen from the client; empty for an
-    /// exchange of requests.
+    /// Results of the test, one for each direction in which this end has streams. `Send` is always
+    /// from client to server, whichever end computes the results. Empty for an exchange of
+    /// requests.
     pub fn directions(&self) -> Vec<DirectionOutcome> {
         if self.plan.exchange.is_some() {
             return Vec::new();

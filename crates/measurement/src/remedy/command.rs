@@ -116,7 +116,7 @@ fn quoted(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
 }
 
-/// Error of parsing a [`Setting`]: the text is not one of its commands.
+/// Error of parsing a [`Setting`]: the text is not a command that a setting is written as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCommand(String);
 

@@ -38,7 +38,8 @@ impl Display for CpuMask {
     }
 }
 
-/// Error of parsing a [`CpuMask`]: the text is not a mask.
+/// Error of parsing a [`CpuMask`]: the text is not groups of hexadecimal digits, or has more CPUs
+/// than Linux supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMask;
 

@@ -169,7 +169,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Whether the setting is an option of `linerate test`, and not a command of the host.
+    /// Whether the setting is an option of `linerate test`, and not a shell command for a host.
     pub const fn is_option(&self) -> bool {
         matches!(
             self,
@@ -192,14 +192,15 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The word in a command.
+            /// The value as it is written in a command, e.g. `rx` in `ethtool -G eth0 rx 4096`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$word => $text,)*
                 }
             }
 
-            /// The value with this word in a command; none: there is no such value.
+            /// Finds a value by the word for it in a command, e.g. `rx` in `ethtool -G eth0 rx N`.
+            /// None: no value is written so.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($text => Some(Self::$word),)*
@@ -211,7 +212,7 @@ macro_rules! words {
 }
 
 words! {
-    /// A ring of a network device.
+    /// A ring of a network device, receive or transmit (`ethtool -G`).
     Ring {
         /// Receive ring (`rx`).
         Rx = "rx",
@@ -243,7 +244,7 @@ words! {
 }
 
 words! {
-    /// State of a feature: on or off.
+    /// State of a feature of a network device: on or off.
     Switch {
         /// The feature is switched on.
         On = "on",
@@ -253,7 +254,7 @@ words! {
 }
 
 words! {
-    /// Pacing, as `--pacing` names it.
+    /// Pacing of a test, as `--pacing` of `linerate test` names it.
     Pacing {
         /// Each datagram at its own time, by linerate.
         Even = "even",
@@ -262,7 +263,7 @@ words! {
     }
 }
 
-/// A parameter of interrupt coalescing, with its new value.
+/// A parameter of interrupt coalescing (`ethtool -C`), with its new value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coalescing {
     /// Whether the driver adapts the coalescing of received frames (`adaptive-rx`).

@@ -43,7 +43,7 @@ macro_rules! stream_counters {
     };
 }
 
-/// Name and accessors of one field of [`StreamCounters`].
+/// Name and accessors of one counter of [`StreamCounters`].
 #[derive(Clone, Copy, Debug)]
 pub struct StreamCounter {
     /// Name of the field.
@@ -56,7 +56,7 @@ pub struct StreamCounter {
     pub set: fn(&mut StreamCounters, u64),
 }
 
-/// Behaviour of a counter over time.
+/// How a counter behaves over time: it only grows, or it varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterKind {
     /// The value only grows, so that a difference of two readings is meaningful.
@@ -93,8 +93,8 @@ macro_rules! declare {
                 set: |counters, value| counters.$name = value,
             }),+];
 
-            /// The difference to an `earlier` reading. Values of [`CounterKind::State`] are those
-            /// of this reading.
+            /// The difference to an `earlier` reading of the same stream. Values of
+            /// [`CounterKind::State`] are those of this reading.
             #[must_use]
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: since!($kind self.$name, earlier.$name),)+ last: self.last }
@@ -106,8 +106,8 @@ macro_rules! declare {
 stream_counters!(declare);
 
 impl StreamCounters {
-    /// Number of datagrams that are missing so far: gaps in the sequence that no late datagram
-    /// filled.
+    /// Number of datagrams that are missing at a receiver so far: gaps in the sequence numbers that
+    /// no later arrival filled.
     pub const fn missing(&self) -> u64 {
         self.sequence.saturating_sub(self.unique)
     }

@@ -29,8 +29,8 @@ macro_rules! tcp_sample {
         }
 
         impl TcpSample {
-            /// The difference to an `earlier` sample. Values that do not only grow are those of
-            /// this sample.
+            /// The difference to an `earlier` sample of the same connection. Values that do not
+            /// only grow are those of this sample.
             #[must_use]
             pub const fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: since!($kind self.$name, earlier.$name),)+ }

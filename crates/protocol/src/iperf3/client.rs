@@ -30,7 +30,7 @@ use super::results::{ClockReading, PeerEvidence, Results};
 use super::state::State;
 use super::wire::{OPENING_LIMIT, STEP_LIMIT, Wire};
 
-/// A phase of the client's end of the control connection.
+/// A phase of a client in iperf3's control protocol: what it waits for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// The cookie was sent; the server answers with `PARAM_EXCHANGE`.
@@ -60,7 +60,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases, in the order in which a test passes them.
+    /// All phases of a client: first those of a test in their order, then `Refused`, `Done` and
+    /// `Failed`.
     pub const ALL: [Self; 12] = [
         Self::Greeting,
         Self::Asking,
@@ -76,8 +77,8 @@ impl Phase {
         Self::Failed,
     ];
 
-    /// The phase that follows when the server sends `state` (clause 4.3). None: the state is not
-    /// allowed in this phase.
+    /// The client's next phase when the server sends `state` in this phase (clause 4.3 of
+    /// docs/protocol/iperf3.md). None: `state` is not allowed in this phase.
     pub const fn on(self, state: State) -> Option<Self> {
         Some(match (self, state) {
             (Self::Refused | Self::Done | Self::Failed, _) => return None,
@@ -182,8 +183,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// A state machine for a connection that was just opened. Its first output is the `cookie`
-    /// (clause 3.1).
+    /// A state machine for a connection that was opened at `now`. Its first output is the `cookie`
+    /// (clause 3.1 of docs/protocol/iperf3.md); the parameters follow when the server requests
+    /// them.
     pub fn new(parameters: Parameters, cookie: &Cookie, now: Timestamp) -> Self {
         let mut client = Self {
             wire: Wire::default(),
@@ -204,7 +206,7 @@ impl Client {
         client
     }
 
-    /// The current phase.
+    /// The phase in which the client is now.
     pub const fn phase(&self) -> Phase {
         self.phase
     }
@@ -214,32 +216,36 @@ impl Client {
         &self.parameters
     }
 
-    /// Number of streams that the server has reported as accepted (clause 13.13).
+    /// Number of streams that the server has reported as accepted (clause 13.13 of
+    /// docs/protocol/iperf3.md).
     pub const fn arrived(&self) -> u32 {
         self.arrived
     }
 
-    /// Offset of the server's clock; none: the server does not report its clock.
+    /// Offset to add to times of the server's monotonic clock, to get times of this host's. None:
+    /// the server did not report its clock.
     pub const fn clock(&self) -> Option<ClockOffset> {
         self.clock
     }
 
-    /// Takes the bytes that are to be sent on the control connection.
+    /// Takes the bytes that are to be sent on the control connection. Empty: nothing is to be sent.
     pub fn take_output(&mut self) -> Vec<u8> {
         self.wire.take_output()
     }
 
-    /// Takes the oldest pending event; none: no event is pending.
+    /// Takes the oldest event that was not yet taken. None: no event is pending.
     pub fn poll_event(&mut self) -> Option<ClientEvent> {
         self.events.pop_front()
     }
 
-    /// Time at which [`Self::handle_timeout`] is to be called; none: the phase has no time limit.
+    /// Time at which [`Self::handle_timeout`] is to be called, on the clock of `now`. None: the
+    /// current phase has no time limit.
     pub const fn deadline(&self) -> Option<Timestamp> {
         self.wire.deadline()
     }
 
-    /// Processes bytes that were received on the control connection.
+    /// Processes bytes that were received on the control connection at `now`. After the end of the
+    /// test they are ignored.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
         // Clause 11.4: after the end anything may come; none of it is kept.
         if self.is_over() {
@@ -283,7 +289,8 @@ impl Client {
         }
     }
 
-    /// Fails the test if the time limit of the phase is over; to be called at [`Self::deadline`].
+    /// Fails the test if the time limit of the current phase has passed at `now`. It is to be
+    /// called at [`Self::deadline`].
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {
             self.fail(match self.phase {
@@ -293,7 +300,8 @@ impl Client {
         }
     }
 
-    /// Ends a running test with `TEST_END` (clause 10.1); without effect in any other phase.
+    /// Ends a running test with `TEST_END` (clause 10.1 of docs/protocol/iperf3.md); without effect
+    /// in any other phase.
     pub fn end_test(&mut self, now: Timestamp) {
         if self.phase == Phase::Running {
             self.wire.write_state(State::TestEnd);
@@ -301,8 +309,8 @@ impl Client {
         }
     }
 
-    /// Sends the results of this end, as [`ClientEvent::ResultsWanted`] requests; without effect in
-    /// any other phase.
+    /// Sends the results of this end after [`ClientEvent::ResultsWanted`]; without effect in any
+    /// other phase.
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Draining {
             let most = self.wire.limit_of(JsonKind::Results);
@@ -312,7 +320,8 @@ impl Client {
         }
     }
 
-    /// Aborts the test and sends `CLIENT_TERMINATE` to the server (clause 11.2).
+    /// Aborts the test and sends `CLIENT_TERMINATE` to the server (clause 11.2 of
+    /// docs/protocol/iperf3.md); without effect after the end of the test.
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ClientTerminate);

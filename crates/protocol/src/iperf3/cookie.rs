@@ -2,17 +2,19 @@
 
 use std::fmt;
 
-/// The cookie that identifies a test: 36 characters and a zero byte (section 3).
+/// The cookie that identifies a test: 36 characters and a zero byte (section 3 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cookie([u8; Cookie::LENGTH]);
 
 impl Cookie {
     /// Length of a cookie on the wire, in bytes.
     pub const LENGTH: usize = 37;
-    /// Length of the stream number that may follow a cookie, in bytes (clause 13.12).
+    /// Length of the stream number that may follow a cookie, in bytes (clause 13.12 of
+    /// docs/protocol/iperf3.md).
     pub const INDEX_LENGTH: usize = 4;
 
-    /// The cookie made of `random` bytes, in the characters that iperf3 uses.
+    /// Makes a cookie of `random` bytes, one character of iperf3's 32-letter alphabet for each.
     pub fn from_random(random: [u8; Self::LENGTH - 1]) -> Self {
         let mut cookie = [0; Self::LENGTH];
         for (out, byte) in cookie.iter_mut().zip(random) {
@@ -21,13 +23,14 @@ impl Cookie {
         Self(cookie)
     }
 
-    /// The cookie that a peer sent. Any bytes are valid: cookies are only compared.
+    /// Makes a cookie of the bytes that a peer sent. Any bytes are valid: cookies are only
+    /// compared.
     pub const fn from_wire(bytes: [u8; Self::LENGTH]) -> Self {
         Self(bytes)
     }
 
     /// Whether the cookie has the form that versions of iperf3 generate: text up to the zero byte
-    /// at the end, or an earlier one (clause 3.1).
+    /// at the end, or an earlier one (clause 3.1 of docs/protocol/iperf3.md).
     pub fn is_plausible(&self) -> bool {
         let text = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         let is_text = text.iter().all(u8::is_ascii_graphic);
@@ -41,7 +44,7 @@ impl Cookie {
     }
 
     /// The first bytes on the stream `index`, from 0, of a test with numbered streams: the cookie
-    /// and the number in network byte order (clause 13.12).
+    /// and the number in network byte order (clause 13.12 of docs/protocol/iperf3.md).
     pub fn numbered(&self, index: u32) -> [u8; Self::LENGTH + Self::INDEX_LENGTH] {
         let mut bytes = [0; Self::LENGTH + Self::INDEX_LENGTH];
         bytes[..Self::LENGTH].copy_from_slice(&self.0);

@@ -2,7 +2,8 @@
 
 use measurement::Timestamp;
 
-/// Width of the sequence number in the header of a datagram (clause 12.2).
+/// Width of the sequence number in the header of a datagram (clause 12.2 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterWidth {
     /// 32 bits, the default of iperf3.
@@ -22,7 +23,7 @@ impl CounterWidth {
 }
 
 /// Header of a datagram: the time of sending and the sequence number, in network byte order
-/// (section 12).
+/// (section 12 of docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Time of sending on the monotonic clock of the sender; microseconds on the wire.

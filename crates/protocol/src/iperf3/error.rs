@@ -6,7 +6,8 @@ use measurement::plan::IPERF3_STREAMS;
 
 use super::state::State;
 
-/// iperf3's number for an error, which a server sends after `SERVER_ERROR` (clause 11.3).
+/// iperf3's number for an error, which a server sends after `SERVER_ERROR` (clause 11.3 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub i32);
 
@@ -43,7 +44,7 @@ impl ErrorCode {
     pub const RESULTS: Self = Self(117);
     /// The flow label cannot be set.
     pub const FLOW_LABEL: Self = Self(127);
-    /// The transport protocol is not supported, e.g. SCTP (clause 1.6).
+    /// The transport protocol is not supported, e.g. SCTP (clause 1.6 of docs/protocol/iperf3.md).
     pub const TRANSPORT: Self = Self(131);
     /// The CPU affinity cannot be set.
     pub const AFFINITY: Self = Self(132);
@@ -51,7 +52,7 @@ impl ErrorCode {
     pub const CONGESTION: Self = Self(134);
     /// The kernel set a smaller socket buffer than requested.
     pub const WINDOW_NOT_SET: Self = Self(141);
-    /// Authentication failed (section 15).
+    /// Authentication failed (section 15 of docs/protocol/iperf3.md).
     pub const AUTHENTICATION: Self = Self(142);
     /// Nothing was received within the time limit.
     pub const NOTHING_RECEIVED: Self = Self(144);
@@ -60,7 +61,7 @@ impl ErrorCode {
     /// A stream could not be opened.
     pub const STREAM_CONNECT: Self = Self(203);
 
-    /// Description of the error in a sentence without a full stop; none: the number is not known.
+    /// What the error means, as a clause without a full stop. None: the number is not known.
     pub const fn meaning(self) -> Option<&'static str> {
         Some(match self.0 {
             5 => "the duration is longer than the server allows",

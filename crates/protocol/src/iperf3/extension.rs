@@ -13,7 +13,7 @@ use super::json::{Members, list};
 use super::results::ClockReading;
 
 /// Announcement of a linerate: its version and the extensions of iperf3's protocol that it knows
-/// (clauses 13.1 and 13.2).
+/// (clauses 13.1 and 13.2 of docs/protocol/iperf3.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
     /// Version of the linerate, e.g. `0.1.0`.
@@ -47,7 +47,7 @@ const fn is_zero(number: &u8) -> bool {
 }
 
 impl Announcement {
-    /// The announcement of this build, with all extensions that it knows.
+    /// The announcement of this build of linerate: its version, and all extensions that it knows.
     pub fn own() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -56,8 +56,8 @@ impl Announcement {
         }
     }
 
-    /// The announcement of this build with only those extensions that `self` knows too (clause
-    /// 13.2).
+    /// The announcement of this build with only those extensions that the announced peer knows too
+    /// (clause 13.2 of docs/protocol/iperf3.md).
     #[must_use]
     pub fn shared(&self) -> Self {
         let mut shared = Self::own();
@@ -65,8 +65,8 @@ impl Announcement {
         shared
     }
 
-    /// A copy that is safe to use: with a printable version, numbers in range, and no unknown
-    /// extensions.
+    /// A copy of a peer's announcement that is safe to use: the version is printable, numbers are
+    /// in range, and unknown extensions are left out.
     #[must_use]
     pub fn plain(mut self) -> Self {
         self.version = super::json::version(&self.version);
@@ -79,47 +79,50 @@ impl Announcement {
         self
     }
 
-    /// Whether the extension `final-sequence` is known: the server sends totals of its streams at
-    /// the end of the test (clause 13.3).
+    /// Whether the announced linerate knows the extension `final-sequence`: the server sends totals
+    /// of its streams at the end of the test (clause 13.3 of docs/protocol/iperf3.md).
     pub fn knows_final_sequence(&self) -> bool {
         self.knows(FINAL_SEQUENCE)
     }
 
-    /// Whether the extension `hello-token` is known: UDP hellos contain a token (clause 13.8).
+    /// Whether the announced linerate knows the extension `hello-token`: UDP hellos contain a token
+    /// (clause 13.8 of docs/protocol/iperf3.md).
     pub fn knows_hello_token(&self) -> bool {
         self.knows(HELLO_TOKEN)
     }
 
-    /// Whether the extension `queue` is known: the server reports the client's position in its
-    /// queue (clause 13.9).
+    /// Whether the announced linerate knows the extension `queue`: the server reports the client's
+    /// position in its queue (clause 13.9 of docs/protocol/iperf3.md).
     pub fn knows_queue(&self) -> bool {
         self.knows(QUEUE)
     }
 
-    /// Whether the extension `many-streams` is known: streams send their numbers, and more than 128
-    /// are possible (clause 13.12).
+    /// Whether the announced linerate knows the extension `many-streams`: streams send their
+    /// numbers, and more than 128 are possible (clause 13.12 of docs/protocol/iperf3.md).
     pub fn knows_many_streams(&self) -> bool {
         self.knows(MANY_STREAMS)
     }
 
-    /// Whether the extension `refusal` is known: the server sends the reason of an error in words
-    /// (clause 13.10).
+    /// Whether the announced linerate knows the extension `refusal`: the server sends the reason of
+    /// an error in words (clause 13.10 of docs/protocol/iperf3.md).
     pub fn knows_refusal(&self) -> bool {
         self.knows(REFUSAL)
     }
 
-    /// Whether the extension `exchange` is known: the server answers requests (clause 13.18).
+    /// Whether the announced linerate knows the extension `exchange`: the server answers requests
+    /// (clause 13.18 of docs/protocol/iperf3.md).
     pub fn knows_exchange(&self) -> bool {
         self.knows(EXCHANGE)
     }
 
-    /// Whether the extension `evidence` is known: the server reports the counters of its host
-    /// (clause 13.19).
+    /// Whether the announced linerate knows the extension `evidence`: the server reports the
+    /// counters of its host (clause 13.19 of docs/protocol/iperf3.md).
     pub fn knows_evidence(&self) -> bool {
         self.knows(EVIDENCE)
     }
 
-    /// A copy without the extension `evidence`, for a test that does not use it.
+    /// A copy of the announcement without the extension `evidence` (counters of the server's host),
+    /// for a test that does not use it.
     #[must_use]
     pub fn without_evidence(mut self) -> Self {
         self.extensions.retain(|name| name != EVIDENCE);
@@ -131,7 +134,8 @@ impl Announcement {
     }
 }
 
-/// Position of a waiting client in the queue of a server (clause 13.9).
+/// Position of a waiting client in the queue of a linerate server (clause 13.9 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Tests that come before it, including those that run.
@@ -140,7 +144,8 @@ pub struct Place {
     pub running: u32,
 }
 
-/// Totals of a stream that the server sent (clause 13.3).
+/// Totals of one stream that the server sent, reported at the end of the test (clause 13.3 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FinalStream {
     /// Id of the stream on the wire.
@@ -158,7 +163,8 @@ impl FinalStream {
     }
 }
 
-/// Content of an `EXTENSION` message, a JSON object.
+/// Content of an `EXTENSION` message between two linerates, a JSON object (section 13 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Extension {
@@ -271,7 +277,8 @@ const KNOWN: [&str; 7] =
     [FINAL_SEQUENCE, HELLO_TOKEN, QUEUE, REFUSAL, MANY_STREAMS, EXCHANGE, EVIDENCE];
 /// No listener keeps more connections waiting (`net.core.somaxconn`).
 const MOST_UNDER_WAY: u32 = 4096;
-/// The most ports that a server opens for one test beside its own (clause 13.15).
+/// Maximum number of ports that a server opens for one test, beside the one on which it listens
+/// (clause 13.15 of docs/protocol/iperf3.md).
 pub const MOST_FURTHER_PORTS: u8 = 15;
 
 #[cfg(test)]

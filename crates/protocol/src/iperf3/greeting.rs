@@ -25,7 +25,7 @@ pub struct Greeting {
     deadline: Timestamp,
 }
 
-/// An event of the first bytes of a connection.
+/// What the first bytes of a TCP connection at a server turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GreetingEvent {
     /// The cookie is complete. Call [`Greeting::await_number`] if it is a numbered stream of a
@@ -49,13 +49,13 @@ enum Phase {
 }
 
 impl Greeting {
-    /// A state machine for a connection that was accepted `now`.
+    /// A state machine for a TCP connection that the server accepted at `now`.
     pub fn new(now: Timestamp) -> Self {
         let phase = Phase::Cookie { bytes: [0; Cookie::LENGTH], filled: 0 };
         Self { phase, deadline: now.after(LIMIT) }
     }
 
-    /// How many bytes may be read from the connection now; 0: none, as the caller has to decide
+    /// How many bytes may be read from the connection now. Zero: none, as the caller has to decide
     /// first what the connection is.
     pub const fn room(&self) -> usize {
         match &self.phase {
@@ -65,7 +65,8 @@ impl Greeting {
         }
     }
 
-    /// Processes received bytes, at most [`Self::room`] of them; further bytes are ignored.
+    /// Processes received bytes, at most [`Self::room`] of them; further bytes are ignored. None:
+    /// the cookie or the stream number is not yet complete.
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Option<GreetingEvent> {
         match &mut self.phase {
             Phase::Cookie { bytes: cookie, filled } => {
@@ -85,8 +86,8 @@ impl Greeting {
         }
     }
 
-    /// Continues after [`GreetingEvent::Named`] with the number of the stream (clause 13.12);
-    /// without effect otherwise.
+    /// Continues after [`GreetingEvent::Named`] with the number of the stream (clause 13.12 of
+    /// docs/protocol/iperf3.md); without effect otherwise.
     pub fn await_number(&mut self, now: Timestamp) {
         if let Phase::Named(cookie) = self.phase {
             let bytes = [0; Cookie::INDEX_LENGTH];
@@ -101,12 +102,14 @@ impl Greeting {
         matches!(self.phase, Phase::Named(_)).then(|| Server::new(now))
     }
 
-    /// Time at which the connection is to be closed if the next field is not complete.
+    /// Time at which the connection is to be closed if the cookie or the stream number is not
+    /// complete by then, on the clock of `now`.
     pub const fn deadline(&self) -> Timestamp {
         self.deadline
     }
 
-    /// Whether the time limit for the next field is over.
+    /// Whether the cookie or the stream number is incomplete at `now`, and its time limit has
+    /// passed.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.room() > 0 && now >= self.deadline
     }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// First datagram of a client on a UDP stream, by which the server learns its address (clause 8.2).
+/// First datagram of a client on a UDP stream, by which the server learns its address (clause 8.2
+/// of docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hello {
     /// The hello of iperf3 since 3.12: `9876`, the same bytes on every architecture.
@@ -43,7 +44,8 @@ impl Hello {
         }
     }
 
-    /// Parses a hello; none if the datagram is something else (clause 8.3).
+    /// Parses the first datagram of a UDP stream. None: it is not a hello (clause 8.3 of
+    /// docs/protocol/iperf3.md).
     pub fn recognise(datagram: &[u8]) -> Option<Self> {
         let (words, rest) = datagram.split_first_chunk::<4>()?;
         if !rest.is_empty() {
@@ -68,7 +70,8 @@ impl Hello {
         Some(Self::Numbered(token, index))
     }
 
-    /// Number of the stream, from 0, if the hello has one.
+    /// Number of the stream in a [`Self::Numbered`] hello, counted from 0. None: other hellos have
+    /// no number.
     pub const fn index(self) -> Option<u32> {
         match self {
             Self::Numbered(_, index) => Some(index),
@@ -76,7 +79,8 @@ impl Hello {
         }
     }
 
-    /// The reply of a server, in the form that the client's version expects (clause 8.5).
+    /// The reply of the server to this hello, in the form that the client's version expects (clause
+    /// 8.5 of docs/protocol/iperf3.md).
     pub const fn reply(self) -> [u8; 4] {
         match self {
             Self::Current | Self::Tokened(_) | Self::Numbered(..) => REPLY,
@@ -87,7 +91,7 @@ impl Hello {
 }
 
 /// A random secret that the server gives to the client of a test, to distinguish its hellos from
-/// those of others (clause 13.8). In JSON 32 hexadecimal digits.
+/// those of others (clause 13.8 of docs/protocol/iperf3.md). In JSON 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HelloToken([u8; HelloToken::LENGTH]);
@@ -96,7 +100,7 @@ impl HelloToken {
     /// Length of a token on the wire, in bytes.
     pub const LENGTH: usize = 16;
 
-    /// The token made of `random` bytes.
+    /// Makes a token of `random` bytes, which must not be predictable.
     pub const fn from_random(random: [u8; Self::LENGTH]) -> Self {
         Self(random)
     }
@@ -132,7 +136,8 @@ const HELLO: [u8; 4] = *b"9876";
 const INDEX_LENGTH: usize = super::cookie::Cookie::INDEX_LENGTH;
 const REPLY: [u8; 4] = *b"6789";
 
-/// Whether a datagram is the reply of a server to a hello, in any version (clause 8.4).
+/// Whether a datagram is the reply of a server to a hello, in any version (clause 8.4 of
+/// docs/protocol/iperf3.md).
 pub fn is_reply(datagram: &[u8]) -> bool {
     let Ok(bytes) = <[u8; 4]>::try_from(datagram) else { return false };
     [REPLY, LEGACY_REPLY.to_le_bytes(), LEGACY_REPLY.to_be_bytes()].contains(&bytes)

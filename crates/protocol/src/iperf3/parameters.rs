@@ -14,7 +14,8 @@ use super::error::ErrorCode;
 use super::extension::Announcement;
 use super::json;
 
-/// Parameters of a test, as a client sends them to the server (section 6).
+/// Parameters of a test, as a client sends them to the server in JSON (section 6 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameters {
     /// Plan of the test. Its block length is always set, since both ends must use the same (clause
@@ -30,7 +31,8 @@ pub struct Parameters {
     pub optional: OptionalParameters,
 }
 
-/// Parameters that a client may send beside the plan.
+/// Parameters that a client may send beside the plan, e.g. a title or credentials (section 6 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionalParameters {
     /// Title for the client's output (`--title`).
@@ -49,7 +51,8 @@ pub struct OptionalParameters {
     pub pacing_timer: Option<u64>,
 }
 
-/// Encrypted credentials, which `Debug` does not show (section 15).
+/// Encrypted user name and password of a client, the value of `authtoken` (section 15 of
+/// docs/protocol/iperf3.md). `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -60,7 +63,8 @@ impl std::fmt::Debug for Token {
 }
 
 impl Parameters {
-    /// The parameters that linerate sends for `plan`, in blocks of `block` bytes.
+    /// The parameters that linerate sends for `plan`, in blocks of `block` bytes: with 64-bit
+    /// sequence numbers, and the announcement of this build.
     pub fn new(plan: &TestPlan, block: ByteSize) -> Self {
         let mut draft = PlanDraft::clone(plan);
         draft.options.block = Some(block);
@@ -73,20 +77,20 @@ impl Parameters {
         }
     }
 
-    /// A copy with further parameters.
+    /// A copy of the parameters with `optional` in place of its optional ones.
     #[must_use]
     pub fn with_optional(mut self, optional: OptionalParameters) -> Self {
         self.optional = optional;
         self
     }
 
-    /// The block length in bytes.
+    /// Length of a block, i.e. of a write or of a datagram's payload; 128 KiB if the plan has none.
     pub fn block(&self) -> ByteSize {
         self.plan.options.block.unwrap_or(DEFAULT_BLOCK)
     }
 
     /// The JSON object on the wire. A flag that is off is left out, since older servers take any
-    /// value for "on" (clause 5.6).
+    /// value for "on" (clause 5.6 of docs/protocol/iperf3.md).
     pub fn to_json(&self) -> Value {
         let plan = &self.plan;
         let mut object = Map::new();
@@ -125,7 +129,8 @@ impl Parameters {
     /// Parses the parameters that a client sent.
     ///
     /// # Errors
-    /// The [`ErrorCode`] with which the server is to refuse the test (clause 6.6).
+    /// The [`ErrorCode`] with which the server is to refuse the test (clause 6.6 of
+    /// docs/protocol/iperf3.md).
     pub fn from_json(text: &[u8]) -> Result<Self, ErrorCode> {
         let object = json::parse_object(text).map_err(|_| ErrorCode::PARAMETERS)?;
         let transport = transport(&object)?;

@@ -21,7 +21,8 @@ pub use peer_evidence::{ClockReading, PeerEvidence};
 use counted::{WireStreamSample, is_plausible};
 use engines::WireEngines;
 
-/// Results of one end, which both ends exchange after the test (section 10).
+/// Results of one end, which client and server exchange after a test in JSON (section 10 of
+/// docs/protocol/iperf3.md).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// CPU use of the process during the test.
@@ -55,7 +56,7 @@ pub enum ServerOutput {
     Json(Value),
 }
 
-/// Results of one stream at one end, in iperf3's units (clause 10.6).
+/// Results of one stream at one end, in iperf3's units (clause 10.6 of docs/protocol/iperf3.md).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamResult {
     /// Id of the stream on the wire.
@@ -152,10 +153,11 @@ impl Results {
         MEMORY_FREE + MEMORY_PER_BYTE * JsonKind::Results.limit(streams) as u64
     }
 
-    /// Parses the results of a peer, including the output of a server.
+    /// Parses the results of a peer, including the output that a server adds for
+    /// `--get-server-output`.
     ///
     /// # Errors
-    /// A clause that says which key is missing or wrong (clause 10.8).
+    /// Text that says which key is missing or wrong (clause 10.8 of docs/protocol/iperf3.md).
     pub fn from_json(text: &[u8]) -> Result<Self, String> {
         let members = Members::select(text, &TOP)?;
         let output = server_output(&members);

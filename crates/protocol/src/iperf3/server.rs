@@ -25,7 +25,7 @@ use super::results::{ClockReading, Results};
 use super::state::State;
 use super::wire::{STEP_LIMIT, Wire};
 
-/// A phase of the server's end of the control connection.
+/// A phase of a server in iperf3's control protocol: what it waits for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// The cookie arrived; the parameters of the client are expected.
@@ -52,7 +52,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases, in the order in which a test passes them.
+    /// All phases of a server: first those of a test in their order, then `Done` and `Failed`.
     pub const ALL: [Self; 10] = [
         Self::Asking,
         Self::Admission,
@@ -66,8 +66,8 @@ impl Phase {
         Self::Failed,
     ];
 
-    /// The phase that follows when the client sends `state` (clauses 4.4 and 11.7). None: the state
-    /// is not allowed in this phase.
+    /// The server's next phase when the client sends `state` in this phase (clauses 4.4 and 11.7 of
+    /// docs/protocol/iperf3.md). None: `state` is not allowed in this phase.
     pub const fn on(self, state: State) -> Option<Self> {
         Some(match (self, state) {
             (Self::Done | Self::Failed, _) => return None,
@@ -140,8 +140,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A state machine for a connection whose cookie was received. Its first output requests the
-    /// parameters.
+    /// A state machine for a connection whose cookie was received at `now`. Its first output
+    /// requests the parameters (`PARAM_EXCHANGE`).
     pub fn new(now: Timestamp) -> Self {
         let mut server = Self {
             wire: Wire::default(),
@@ -157,27 +157,29 @@ impl Server {
         server
     }
 
-    /// The current phase.
+    /// The phase in which the server is now.
     pub const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Takes the bytes that are to be sent on the control connection.
+    /// Takes the bytes that are to be sent on the control connection. Empty: nothing is to be sent.
     pub fn take_output(&mut self) -> Vec<u8> {
         self.wire.take_output()
     }
 
-    /// Takes the oldest pending event; none: no event is pending.
+    /// Takes the oldest event that was not yet taken. None: no event is pending.
     pub fn poll_event(&mut self) -> Option<ServerEvent> {
         self.events.pop_front()
     }
 
-    /// Time at which [`Self::handle_timeout`] is to be called; none: the phase has no time limit.
+    /// Time at which [`Self::handle_timeout`] is to be called, on the clock of `now`. None: the
+    /// current phase has no time limit.
     pub const fn deadline(&self) -> Option<Timestamp> {
         self.wire.deadline()
     }
 
-    /// Processes bytes that were received on the control connection.
+    /// Processes bytes that were received on the control connection at `now`. After the end of the
+    /// test they are ignored.
     pub fn handle_bytes(&mut self, bytes: &[u8], now: Timestamp) {
         // What comes after the end is not kept.
         if self.is_over() {
@@ -193,7 +195,8 @@ impl Server {
         }
     }
 
-    /// Processes the end of the control connection.
+    /// Processes the close of the control connection. The test fails, unless only the client's
+    /// `IPERF_DONE` was missing.
     pub fn handle_close(&mut self) {
         match self.phase {
             Phase::Done | Phase::Failed => {}
@@ -211,15 +214,17 @@ impl Server {
         }
     }
 
-    /// Fails the test if the time limit of the phase is over; to be called at [`Self::deadline`].
+    /// Fails the test if the time limit of the current phase has passed at `now`. It is to be
+    /// called at [`Self::deadline`].
     pub fn handle_timeout(&mut self, now: Timestamp) {
         if !self.is_over() && self.wire.is_overdue(now) {
             self.fail(ProtocolError::TimedOut(self.phase.doing()));
         }
     }
 
-    /// Accepts the parameters of [`ServerEvent::Asked`]: the client may open its streams. UDP
-    /// hellos must contain `token` if there is one and the client knows the extension.
+    /// Accepts the parameters of [`ServerEvent::Asked`]: the client may open its streams. If there
+    /// is a `token` and the client knows the extension `hello-token`, its UDP hellos must contain
+    /// it (clause 13.8 of docs/protocol/iperf3.md).
     pub fn accept(&mut self, token: Option<HelloToken>, now: Timestamp) {
         if self.phase == Phase::Admission {
             if let Some(mut announcement) = self.shared.clone() {
@@ -232,27 +237,31 @@ impl Server {
         }
     }
 
-    /// Excludes the extension `evidence` from this test, before [`Self::accept`].
+    /// Excludes the extension `evidence` (counters of the server's host, clause 13.19 of
+    /// docs/protocol/iperf3.md) from this test. It is to be called before [`Self::accept`].
     pub fn withhold_evidence(&mut self) {
         self.shared = self.shared.take().map(Announcement::without_evidence);
     }
 
-    /// When the last message of the client arrived, and that the answer is written `now`.
+    /// Reading of the server's monotonic clock for the client: when its last JSON message arrived,
+    /// and `now`, when the answer is written (clause 13.19 of docs/protocol/iperf3.md).
     pub const fn clock(&self, now: Timestamp) -> ClockReading {
         ClockReading { heard: self.heard.nanos(), said: now.nanos() }
     }
 
-    /// Sets, before [`Self::accept`], how many streams the client may open at the same time and the
-    /// further `ports` for them (clauses 13.13 and 13.15). Without effect if the client does not
-    /// know the extension.
+    /// Sets how many streams the client may open at the same time, and the further `ports` for them
+    /// (clauses 13.13 and 13.15 of docs/protocol/iperf3.md). It is to be called before
+    /// [`Self::accept`], and has no effect if the client does not know the extension
+    /// `many-streams`.
     pub fn offer(&mut self, under_way: u32, ports: Vec<u16>) {
         if let Some(shared) = self.shared.as_mut().filter(|shared| shared.knows_many_streams()) {
             (shared.under_way, shared.ports) = (Some(under_way), ports);
         }
     }
 
-    /// Reports how many streams have been accepted (clause 13.13), if the client knows the
-    /// extension.
+    /// Reports to the client how many streams the server has accepted (clause 13.13 of
+    /// docs/protocol/iperf3.md). Without effect if the client does not know the extension
+    /// `many-streams`.
     pub fn report_arrived(&mut self, arrived: u32) {
         let is_known = self.shared.as_ref().is_some_and(Announcement::knows_many_streams);
         if self.phase == Phase::Opening && is_known {
@@ -260,8 +269,9 @@ impl Server {
         }
     }
 
-    /// Reports the position in the queue, while [`ServerEvent::Asked`] is not answered (clause
-    /// 13.9), if the client knows the extension.
+    /// Reports to the client its position in the queue, while [`ServerEvent::Asked`] is not
+    /// answered (clause 13.9 of docs/protocol/iperf3.md). Without effect if the client does not
+    /// know the extension `queue`.
     pub fn report_place(&mut self, place: Place) {
         let is_known = self.shared.as_ref().is_some_and(Announcement::knows_queue);
         if self.phase == Phase::Admission && is_known {
@@ -269,8 +279,9 @@ impl Server {
         }
     }
 
-    /// Fails the test as [`Self::refuse`] does, and sends the reason in words if the client knows
-    /// the extension (clause 13.10).
+    /// Fails the test as [`Self::refuse`] does, with errno 0. If the client knows the extension
+    /// `refusal`, it gets the reason `why` in words first (clause 13.10 of
+    /// docs/protocol/iperf3.md).
     pub fn refuse_because(&mut self, code: ErrorCode, why: &str) {
         let is_known = self.shared.as_ref().is_some_and(Announcement::knows_refusal);
         let is_open = matches!(self.phase, Phase::Admission | Phase::Opening | Phase::Running);
@@ -280,7 +291,8 @@ impl Server {
         self.refuse(code, 0);
     }
 
-    /// Refuses a client because the server is busy: sends `ACCESS_DENIED` (clause 2.5).
+    /// Refuses a client because the server is busy: sends `ACCESS_DENIED` (clause 2.5 of
+    /// docs/protocol/iperf3.md).
     pub fn deny(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::AccessDenied);
@@ -288,15 +300,16 @@ impl Server {
         }
     }
 
-    /// Restarts the time limit for the streams, as one of them was accepted.
+    /// Restarts the time limit for the opening of the streams, as one of them was accepted at
+    /// `now`.
     pub fn stream_accepted(&mut self, now: Timestamp) {
         if self.phase == Phase::Opening {
             self.enter(Phase::Opening, now);
         }
     }
 
-    /// Fails the test: sends `SERVER_ERROR` with iperf3's error number and an errno(3), or 0
-    /// (clause 11.3).
+    /// Fails the test: sends `SERVER_ERROR` with iperf3's error number and an errno(3), or 0 for
+    /// none (clause 11.3 of docs/protocol/iperf3.md).
     pub fn refuse(&mut self, code: ErrorCode, errno: i32) {
         if !self.is_over() {
             self.write_error(code, errno);
@@ -304,7 +317,8 @@ impl Server {
         }
     }
 
-    /// Starts the test, as all streams are open (clause 7.8).
+    /// Starts the test, as all streams are open: sends `TEST_START` and `TEST_RUNNING` (clause 7.8
+    /// of docs/protocol/iperf3.md).
     pub fn streams_open(&mut self, now: Timestamp) {
         if self.phase == Phase::Opening {
             self.wire.write_state(State::TestStart);
@@ -313,8 +327,8 @@ impl Server {
         }
     }
 
-    /// Requests the results of the client after [`ServerEvent::Ended`]; `sent` are the totals of
-    /// the streams that the server sent.
+    /// Requests the results of the client after [`ServerEvent::Ended`]; without effect in any other
+    /// phase. `sent` has the totals of the streams that the server sent.
     pub fn request_results(&mut self, sent: Vec<FinalStream>, now: Timestamp) {
         if self.phase == Phase::Draining {
             if self.shared.as_ref().is_some_and(Announcement::knows_final_sequence) {
@@ -325,7 +339,8 @@ impl Server {
         }
     }
 
-    /// Sends the results of this end after [`ServerEvent::Results`].
+    /// Sends the results of this end after [`ServerEvent::Results`]; without effect in any other
+    /// phase.
     pub fn send_results(&mut self, results: &Results, now: Timestamp) {
         if self.phase == Phase::Answering {
             // An iperf3 takes results of any length (clause 5.4).
@@ -343,7 +358,8 @@ impl Server {
         }
     }
 
-    /// Aborts the test and sends `SERVER_TERMINATE` to the client (clause 11.1).
+    /// Aborts the test and sends `SERVER_TERMINATE` to the client (clause 11.1 of
+    /// docs/protocol/iperf3.md); without effect after the end of the test.
     pub fn terminate(&mut self) {
         if !self.is_over() {
             self.wire.write_state(State::ServerTerminate);

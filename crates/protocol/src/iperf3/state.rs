@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// State of a test, one signed byte on the wire (section 4).
+/// State of a test, one signed byte on the wire (section 4 of docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// From the server: all streams are open; both ends reset their counters.
@@ -34,7 +34,7 @@ pub enum State {
 }
 
 impl State {
-    /// All states, in the order of their bytes.
+    /// All states, in the order of their numbers on the wire, the negative ones last.
     pub const ALL: [Self; 13] = [
         Self::TestStart,
         Self::TestRunning,
@@ -51,7 +51,7 @@ impl State {
         Self::ServerError,
     ];
 
-    /// The byte of the state on the wire.
+    /// The byte of the state on the wire, a signed number in two's complement.
     pub const fn byte(self) -> u8 {
         let signed: i8 = match self {
             Self::TestStart => 1,
@@ -71,7 +71,7 @@ impl State {
         signed.cast_unsigned()
     }
 
-    /// The state with this byte; none: no version of iperf3 uses it.
+    /// Finds a state by its byte on the wire. None: neither iperf3 nor linerate uses the byte.
     pub fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.byte() == byte)
     }

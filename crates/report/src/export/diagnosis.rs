@@ -7,7 +7,8 @@ use measurement::RecordSet;
 use super::{Audience, Export};
 use crate::diagnosis;
 
-/// Format `diagnosis`: the table of results, and the verdict on each row with its whole evidence.
+/// Output format `diagnosis`: the table of results, and the verdict on each row with all of its
+/// evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct Diagnosis;
 

@@ -6,7 +6,8 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 
-/// Format `json`: one indented JSON object, which is the record, or the set if there are several.
+/// Output format `json`: one indented JSON object. It is a `TestRecord` if there is one record,
+/// else a `RecordSet` with all of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Json;
 

@@ -6,7 +6,7 @@ use measurement::RecordSet;
 
 use super::{Audience, Export};
 
-/// Format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
+/// Output format `json-compact`: the object of [`Json`](super::Json) on one line, without spaces.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonCompact;
 

@@ -7,7 +7,7 @@ use measurement::RecordSet;
 use super::{Audience, Export};
 use crate::terminal;
 
-/// Format `table`: one row for each record and direction, then verdicts and notes.
+/// Output format `table`: a row for each record and direction, then verdicts and notes.
 #[derive(Clone, Copy, Debug)]
 pub struct Table;
 

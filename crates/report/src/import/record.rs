@@ -19,7 +19,7 @@ use super::{Content, Import, ImportError, Imported, read_bounded};
 /// The record of linerate, as `linerate test --output` writes it.
 pub(super) struct Record;
 
-/// Error of parsing a record.
+/// Error of parsing a record of tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
     /// The format of the record is not known to this version of linerate.
@@ -43,7 +43,8 @@ pub fn read_from(reader: impl Read) -> Result<RecordSet, ImportError> {
     read(&read_bounded(reader)?).map_err(ImportError::Record)
 }
 
-/// Parses a record, or a set of records; a single record becomes a set of one.
+/// Parses the JSON of a record, or of a set of records; a single record becomes a set of one.
+/// Characters that a terminal would not show become spaces.
 ///
 /// # Errors
 /// [`RecordError::Version`] for a format that this version does not know,

@@ -42,8 +42,8 @@ struct Start {
 }
 
 impl Json {
-    /// The object of a test that has not begun, at the end `role`; `system_info` describes the
-    /// host as uname(2) does.
+    /// Makes the object of a test that has not begun, as the end `role` reports it. `system_info`
+    /// has the fields of uname(2) on one line.
     pub fn new(role: Role, system_info: &str) -> Self {
         let host = vec![("version", VERSION.into()), ("system_info", system_info.into())];
         Self {
@@ -62,25 +62,25 @@ impl Json {
         }
     }
 
-    /// Sets whether the member `intervals` is filled. With `--json-stream`, which prints each
-    /// interval as an event, it is filled only with `--json-stream-full-output`, and at a server
-    /// whose client requested its output.
+    /// Sets whether the member `intervals` is filled; it is by default. With `--json-stream`, which
+    /// prints each interval as an event, it is filled only with `--json-stream-full-output`, and at
+    /// a server whose client requested its output.
     pub const fn keep_intervals(&mut self, keep: bool) {
         self.keeps_intervals = keep;
     }
 
-    /// Adds the user's text to the object (`--title`, `--extra-data`).
+    /// Adds the user's texts to the object (`--title`, `--extra-data`); none: not given.
     pub fn annotate(&mut self, title: Option<&str>, extra_data: Option<&str>) {
         self.title = title.map(str::to_owned);
         self.extra_data = extra_data.map(str::to_owned);
     }
 
-    /// Sets the file that is the payload (`-F`); `size` is in bytes.
+    /// Sets the file that is sent or written (`-F`), by its name and size in bytes.
     pub fn file(&mut self, name: &str, size: u64) {
         self.file = Some(DiskFile { name: name.to_owned(), size });
     }
 
-    /// Records that both ends have agreed on a test.
+    /// Records that both ends have agreed on the test `plan`: the first members of `start`.
     pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) {
         self.start.agreed = agreed(contact, plan);
         self.start.window = plan.options.window.map_or(0, ByteSize::bytes);
@@ -89,7 +89,7 @@ impl Json {
             contact.role == Role::Server && plan.transport == Transport::Tcp;
     }
 
-    /// Records that the streams are open.
+    /// Records that the streams of the test are open: their addresses and socket buffers.
     pub fn opened(&mut self, streams: &[StreamRecord]) {
         self.start.connected.extend(streams.iter().map(connection));
         if let Some(first) = streams.first() {
@@ -102,15 +102,15 @@ impl Json {
         }
     }
 
-    /// Records that the test runs; `block` is the length of a write or datagram. Returns the data
-    /// of the event `start`.
+    /// Records that the test runs; `block` is the length of a write or of a datagram's payload.
+    /// Returns the data of the event `start` of `--json-stream`.
     pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> Tree {
         self.start.test = Some(test_start(plan, block));
         self.start.tree()
     }
 
     /// Adds the intervals that are new since the last call, and returns the data of an event
-    /// `interval` for each.
+    /// `interval` of `--json-stream` for each.
     pub fn sampled(&mut self, course: &Course<'_>) -> Vec<Tree> {
         let steps = self.progress.advance(self.role, course);
         let shown = steps.iter().filter_map(|step| match step {
@@ -124,9 +124,9 @@ impl Json {
         intervals
     }
 
-    /// Adds the summary of the test, and returns the intervals that were not reported yet, as
-    /// [`Self::sampled`] does. The summary of a server does not contain the client's results, which
-    /// it does not have then.
+    /// Adds the summary of the test, member `end`, and returns the intervals that were not reported
+    /// yet, as [`Self::sampled`] does. A server makes its summary before it has the results of the
+    /// client.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) -> Vec<Tree> {
         let intervals = self.sampled(course);
         let totals = totals(self.role, course, peer);
@@ -147,7 +147,7 @@ impl Json {
         intervals
     }
 
-    /// Adds the output of the server (`--get-server-output`).
+    /// Adds the output of the server, which the client requested by `--get-server-output`.
     pub fn server_output(&mut self, said: &ServerOutput<'_>) {
         self.server = Some(match said {
             ServerOutput::Text(text) => ("server_output_text", (*text).into()),
@@ -155,35 +155,35 @@ impl Json {
         });
     }
 
-    /// Sets the reason why the test failed; a later reason is ignored.
+    /// Sets the reason for which the test failed, member `error`; a later reason is ignored.
     pub fn error(&mut self, text: &str) {
         self.error.get_or_insert_with(|| text.to_owned());
     }
 
-    /// Adds the member `linerate`, whose data have no field in iperf3's format.
+    /// Adds the member `linerate`, with data that have no field in iperf3's format.
     pub fn truth(&mut self, linerate: &serde_json::Value) {
         self.truth = Some(linerate.into());
     }
 
-    /// The data of the event `end`.
+    /// The data of the event `end` of `--json-stream`; an empty object before [`Self::summary`].
     pub const fn end(&self) -> &Tree {
         &self.end
     }
 
-    /// The events that end a `--json-stream`, in order: `error` if it failed, what the
-    /// server printed, `end`.
+    /// The events that end a `--json-stream`, in order: `error` if the test failed, the output of
+    /// the server if it was requested, `end`.
     pub fn last_events(&self) -> Vec<Tree> {
         let error = self.error.iter().map(|error| event("error", &error.as_str().into()));
         let server = self.server.iter().map(|(name, said)| event(name, said));
         error.chain(server).chain([event("end", &self.end)]).collect()
     }
 
-    /// The object so far, which a server sends to a client that requested its output.
+    /// The object up to now, which a server sends to a client that requested its output.
     pub fn so_far(&self) -> Tree {
         self.clone().finish()
     }
 
-    /// The complete object, at the end of the run.
+    /// The complete JSON object of the test, to be printed at the end of the run.
     pub fn finish(self) -> Tree {
         let mut top = Tree::object([
             ("start", self.start.tree()),

@@ -26,24 +26,27 @@ pub struct Text {
 }
 
 impl Text {
-    /// The text of a test that has not begun, at the end `role`; `verbose` is `-V`, `unit` is `-f`.
+    /// Makes the text of a test that has not begun, as the end `role` reports it. `verbose` is
+    /// `-V`, and `unit` is the unit of rates (`-f`).
     pub const fn new(role: Role, verbose: bool, unit: UnitFormat) -> Self {
         let progress = Progress::new();
         Self { role, verbose, unit, progress, is_headed: false, file: None }
     }
 
-    /// The first lines with `-V`: version and host; empty without `-V`.
+    /// The first lines with `-V`: the version, and `system_info`, the fields of uname(2) on one
+    /// line. Empty without `-V`.
     pub fn version(&self, system_info: &str) -> String {
         self.if_verbose(|| format!("{VERSION}\n{system_info}\n"))
     }
 
-    /// The lines of a server that waits for a test; tests are numbered from 1.
+    /// The lines of a server that waits on `port` for a test; `test_number` counts from 1.
     pub fn listening(port: u16, test_number: u64) -> String {
         format!("{RULE}Server listening on {port} (test #{test_number})\n{RULE}")
     }
 
     /// With `-V`, the lines of a client whose control connection is open: the segment size in
-    /// bytes, and for UDP the payload of a datagram if the client chose that itself.
+    /// bytes, and for UDP the payload of a datagram if the client chose that itself. Empty without
+    /// `-V`.
     pub fn connected(&self, segment: Option<u32>, datagram: Option<ByteSize>) -> String {
         self.if_verbose(|| {
             let block = |size: ByteSize| format!("Setting UDP block size to {}\n", size.bytes());
@@ -52,12 +55,13 @@ impl Text {
         })
     }
 
-    /// Sets the file that is the payload (`-F`); `size` is in bytes.
+    /// Sets the file that is sent or written (`-F`), by its name and size in bytes.
     pub fn file(&mut self, name: &str, size: u64) {
         self.file = Some(DiskFile { name: name.to_owned(), size });
     }
 
-    /// The lines for an agreement of both ends on a test.
+    /// The lines that are printed when both ends have agreed on the test `plan`: the addresses, and
+    /// details with `-V`.
     pub fn contact(&mut self, contact: &Contact<'_>, plan: &TestPlan) -> String {
         let time = || format!("Time: {}\n", date::rfc1123(contact.wall_millis));
         self.if_verbose(time)
@@ -65,12 +69,14 @@ impl Text {
             + &self.if_verbose(|| agreed(contact, plan))
     }
 
-    /// The lines on the open streams: local and remote address and port of each.
+    /// The lines that are printed when the streams are open: local and remote address and port of
+    /// each.
     pub fn opened(&mut self, streams: &[StreamRecord]) -> String {
         streams.iter().map(connection).collect()
     }
 
-    /// The lines for the start of the test; `block` is the length of a write or datagram.
+    /// With `-V`, the line for the start of the test; `block` is the length of a write or of a
+    /// datagram's payload. Empty without `-V`.
     pub fn started(&mut self, plan: &TestPlan, block: ByteSize) -> String {
         self.if_verbose(|| {
             format!(
@@ -86,7 +92,7 @@ impl Text {
         })
     }
 
-    /// The rows of the intervals that are new since the last call.
+    /// The rows of the intervals that are new since the last call. Empty: there are none.
     pub fn sampled(&mut self, course: &Course<'_>) -> String {
         let mut out = String::new();
         for step in self.progress.advance(self.role, course) {
@@ -101,8 +107,8 @@ impl Text {
         out
     }
 
-    /// The summary of the test, after the intervals that were not reported yet. A server prints it
-    /// before it has the results of the client.
+    /// The summary of the test, after the rows of intervals that were not printed yet. A server
+    /// prints it before it has the results of the client.
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) -> String {
         let totals = totals(self.role, course, peer);
         let mut out = self.sampled(course) + SEPARATOR;
@@ -118,7 +124,8 @@ impl Text {
         out
     }
 
-    /// The lines with the output of the server (`--get-server-output`), after the summary.
+    /// The lines with the output of the server, which the client requested by
+    /// `--get-server-output`.
     pub fn server_output(&self, said: &ServerOutput<'_>) -> String {
         match said {
             ServerOutput::Text(text) => format!("\nServer output:\n{text}\n"),

@@ -29,14 +29,14 @@ impl Tree {
         Self::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// Adds a member at the end of an object; of any other value nothing changes.
+    /// Adds a member at the end of an object. On any other kind of value it has no effect.
     pub fn push(&mut self, key: &str, value: impl Into<Self>) {
         if let Self::Object(members) = self {
             members.push((key.to_owned(), value.into()));
         }
     }
 
-    /// The member with the name `key`; none if it is missing or this is no object.
+    /// The member with the name `key`. None: it is missing, or the value is not an object.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Self::Object(members) = self else { return None };
         members.iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -113,7 +113,7 @@ impl From<&Tree> for Value {
     }
 }
 
-/// The object of an event of `--json-stream`: `{"event":…,"data":…}`.
+/// Makes an event of `--json-stream`: the object `{"event":…,"data":…}`.
 pub fn event(name: &str, data: &Tree) -> Tree {
     Tree::object([("event", name.into()), ("data", data.clone())])
 }

@@ -15,7 +15,7 @@ pub enum UnitFormat {
     Bytes(Prefix),
 }
 
-/// Prefix of a unit: a power of 1000 for bits, of 1024 for bytes.
+/// Prefix of a unit of rates: a power of 1000 for bits, of 1024 for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// The first power: 1000 bits or 1024 bytes.
@@ -59,7 +59,8 @@ impl FromStr for UnitFormat {
     }
 }
 
-/// The argument of `-f` begins with none of the letters `kmgtKMGT`.
+/// Error of parsing a [`UnitFormat`]: the argument of `-f` begins with none of the letters
+/// `kmgtKMGT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownUnit;
 

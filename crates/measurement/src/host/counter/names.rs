@@ -12,7 +12,7 @@ pub struct Both {
 }
 
 impl Both {
-    /// Both counters, that of IPv4 first.
+    /// Names of both counters: first that of IPv4, then that of IPv6.
     pub const fn each(self) -> [Counter<'static>; 2] {
         [self.v4, self.v6]
     }
@@ -23,6 +23,9 @@ macro_rules! both {
     ($protocol:literal, $($(#[$doc:meta])* $name:ident = $kernel:literal;)+) => {
         $(
             $(#[$doc])*
+            #[doc = ""]
+            #[doc = concat!("Names: `snmp.", $protocol, ".", $kernel, "`,")]
+            #[doc = concat!("`snmp6.", $protocol, "6", $kernel, "`.")]
             pub const $name: Both = Both {
                 v4: Counter::whole(concat!("snmp.", $protocol, ".", $kernel)),
                 v6: Counter::whole(concat!("snmp6.", $protocol, "6", $kernel)),
@@ -36,6 +39,8 @@ macro_rules! tcp {
     ($($(#[$doc:meta])* $name:ident = $kernel:literal;)+) => {
         $(
             $(#[$doc])*
+            #[doc = ""]
+            #[doc = concat!("`", $kernel, "` of `TcpExt` in `/proc/net/netstat`.")]
             pub const $name: Counter<'static> =
                 Counter::whole(concat!("netstat.TcpExt.", $kernel));
         )+
@@ -47,6 +52,8 @@ macro_rules! each {
     ($type:ident, $family:expr, $($(#[$doc:meta])* $name:ident = $field:literal;)+) => {
         $(
             $(#[$doc])*
+            #[doc = ""]
+            #[doc = concat!("Field `", $field, "` of `", stringify!($family), "`.")]
             pub const $name: $type<'static> = $type::field_of($family, $field);
         )+
     };
@@ -71,7 +78,8 @@ each! { EachCounter, Family::CPU,
     CPU_STEAL = "steal_ns";
 }
 
-/// All states of a CPU, in the order of `/proc/stat` (proc_stat(5)).
+/// CPU time in each of the eight states, in the order of `/proc/stat` (proc_stat(5)), in
+/// nanoseconds.
 pub const CPU_STATES: [EachCounter<'static>; 8] =
     [CPU_USER, CPU_NICE, CPU_SYSTEM, CPU_IDLE, CPU_IOWAIT, CPU_IRQ, CPU_SOFTIRQ, CPU_STEAL];
 
@@ -199,7 +207,7 @@ pub fn softirqs<'a>(kind: impl Into<Item<'a>>) -> EachCounter<'a> {
     EachCounter::all_of(Family::SOFTIRQS, kind.into())
 }
 
-/// Deliveries of one interrupt, by CPU.
+/// Deliveries of one interrupt, by CPU (`/proc/interrupts`); `irq` is its number or name.
 pub fn interrupts<'a>(irq: impl Into<Item<'a>>) -> EachCounter<'a> {
     EachCounter::all_of(Family::INTERRUPTS, irq.into())
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::json::{self, Members};
 
-/// Inventory and counters of the server's host during a test (clause 13.19).
+/// Inventory and counters of the server's host during a test, which a linerate server adds to its
+/// results (clause 13.19 of docs/protocol/iperf3.md).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PeerEvidence {
     /// Inventory and counters of the host.
@@ -19,7 +20,8 @@ pub struct PeerEvidence {
     pub clock: Option<ClockReading>,
 }
 
-/// Two instants on the monotonic clock of a server.
+/// Two instants on the monotonic clock of a server, from which the client computes the clock offset
+/// (clause 13.19 of docs/protocol/iperf3.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReading {
     /// When a message of the client arrived, in nanoseconds.
