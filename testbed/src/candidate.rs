@@ -9,7 +9,7 @@ use lab::Host;
 use crate::program::Installed;
 use crate::workload::{Test, Traffic, Workload};
 
-/// A program as a comparison runs it.
+/// A program as a comparison runs it: with flags, on certain CPUs, for certain workloads.
 #[derive(Clone)]
 pub struct Candidate {
     /// Its name and version, and what else it is asked for.
@@ -24,7 +24,7 @@ pub struct Candidate {
     wants: fn(&Workload) -> bool,
 }
 
-/// What a program is here for.
+/// The role of a program in a comparison: the linerate that is judged, or one to compare it with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The linerate that is judged.
@@ -53,16 +53,17 @@ enum Placement {
 }
 
 impl Candidate {
-    /// A program as it comes.
+    /// A candidate that runs `program` without further flags, on any CPUs, for all workloads.
     pub fn new(program: Installed, part: Part) -> Self {
         let (name, flags) = (program.name.clone(), String::new());
         Self { name, part, program, flags, placement: Placement::Free, wants: |_| true }
     }
 
-    /// Asks a program what it is; it must take one of these workloads.
+    /// Asks the program at `path` for its name and version. It must be able to run one of the
+    /// workloads `kinds`.
     ///
     /// # Errors
-    /// It cannot be run, or does nothing of the kind.
+    /// The program cannot be run, or can run none of `kinds`.
     pub fn find(path: impl AsRef<Path>, part: Part, kinds: &[Workload]) -> Result<Self> {
         let program = Installed::find(&path)?;
         let takes = kinds.iter().any(|workload| program.takes(workload));
@@ -70,7 +71,8 @@ impl Candidate {
         Ok(Self::new(program, part))
     }
 
-    /// The program as it is, and in each [way](Installed::ways) to do a workload at less expense.
+    /// The candidate as it is, and one more for each set of flags with which its program does
+    /// `workload` at less CPU cost, e.g. `-Z` of iperf3 ([`Installed::ways`]).
     pub fn in_all_ways(self, workload: &Workload) -> Vec<Self> {
         let ways = self.program.ways(workload);
         let ways =
@@ -79,38 +81,41 @@ impl Candidate {
         std::iter::once(self).chain(ways).collect()
     }
 
-    /// The same with more flags, which its name then bears.
+    /// This candidate with `flags` instead of its flags. They are appended to its name.
     #[must_use]
     pub fn with(self, flags: &str) -> Self {
         let name = format!("{} {flags}", self.name).trim_end().to_owned();
         Self { name, flags: flags.to_owned(), ..self }
     }
 
-    /// The same program in another way, by more flags, which its name then bears.
+    /// This candidate as a [`Part::Variant`], with `flags` instead of its flags. They are appended
+    /// to its name.
     #[must_use]
     pub fn variant(&self, flags: &str) -> Self {
         Self { part: Part::Variant, ..self.clone().with(flags) }
     }
 
-    /// The same with flags that its name does not bear.
+    /// This candidate with `flags` instead of its flags, under another `name`, which does not show
+    /// them.
     #[must_use]
     pub fn with_name(self, name: &str, flags: &str) -> Self {
         Self { name: name.to_owned(), flags: flags.to_owned(), ..self }
     }
 
-    /// The same with a CPU for the client and one for the server.
+    /// This candidate with its client pinned to CPU 0 and its server to CPU 1 (taskset(1)).
     #[must_use]
     pub fn pinned(self) -> Self {
         Self { placement: Placement::Apart, ..self }
     }
 
-    /// The same for these workloads alone.
+    /// This candidate restricted to the workloads for which `wants` returns true.
     #[must_use]
     pub fn only_for(self, wants: fn(&Workload) -> bool) -> Self {
         Self { wants, ..self }
     }
 
-    /// Whether it is worth a run with this workload.
+    /// Whether the candidate is to be run with this workload: it was not excluded, and its program
+    /// supports the workload.
     pub fn takes(&self, workload: &Workload) -> bool {
         (self.wants)(workload) && self.program.takes(workload)
     }
@@ -148,6 +153,6 @@ impl Candidate {
     }
 }
 
-/// The flag by which linerate searches for its engines; a comparison lets it do so before the
-/// rounds, so that what the search takes is not counted.
+/// The flag by which linerate searches for its fastest engines. A comparison lets it search before
+/// the rounds, so that the search is not part of the measured runs.
 pub const FASTEST: &str = "--fastest";

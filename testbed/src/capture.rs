@@ -11,13 +11,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process::{GLANCE, Running};
 
-/// A capture that goes on. It ends, and its file is removed, when this value is dropped.
+/// A running packet capture by tcpdump(8). It ends, and its file is removed, when this value is
+/// dropped.
 pub struct Capture {
     tcpdump: Option<Running>,
     file: PathBuf,
 }
 
-/// What was captured: a file of pcap-savefile(5), written on this host.
+/// Captured packets: the content of a file of pcap-savefile(5), written on this host.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     file: Vec<u8>,
@@ -25,7 +26,7 @@ pub struct Recording {
     pub dropped: u64,
 }
 
-/// One frame of a recording.
+/// One captured link-layer frame, with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// When it passed, since 1970.
@@ -37,11 +38,13 @@ pub struct Frame<'a> {
 }
 
 impl Capture {
-    /// Captures what a filter of pcap-filter(7) admits. `tcpdump` is the command of that program
-    /// with its options; what says where it listens and what it writes is added.
+    /// Starts to capture the packets of `interface` that the pcap-filter(7) `filter` admits.
+    /// `tcpdump` is the command of tcpdump(8) with its options; interface, file and filter are
+    /// added.
     ///
     /// # Errors
-    /// There is no tcpdump, or it may not capture.
+    /// tcpdump(8) cannot be started, or does not begin to capture within 30 s, e.g. without
+    /// permission.
     pub fn begin(mut tcpdump: Command, interface: &str, filter: &str) -> Result<Self> {
         let number = CAPTURES.fetch_add(1, Relaxed);
         let file = env::temp_dir().join(format!("linerate-{}-{number}.pcap", process::id()));
@@ -57,10 +60,10 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Ends it, with what it still holds.
+    /// Ends the capture and returns all captured packets.
     ///
     /// # Errors
-    /// tcpdump does not end, or its file cannot be read.
+    /// tcpdump(8) does not end, or its file cannot be read.
     pub fn end(mut self) -> Result<Recording> {
         let tcpdump = self.tcpdump.take().context("it ended before")?;
         tcpdump.signal("TERM")?;
@@ -80,10 +83,10 @@ impl Drop for Capture {
 }
 
 impl Recording {
-    /// Its frames, in the order in which they passed.
+    /// The captured frames, in the order of their arrival at the interface.
     ///
     /// # Errors
-    /// It does not begin as a file with nanoseconds does.
+    /// The recording is empty, or is no pcap file with nanoseconds.
     pub fn frames(&self) -> Result<impl Iterator<Item = Frame<'_>>> {
         let (header, mut rest) = self.file.split_at_checked(FILE_HEADER).context("it is empty")?;
         ensure!(number(header, 0) == NANOSECONDS, "the capture has no nanoseconds");

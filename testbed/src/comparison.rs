@@ -17,7 +17,7 @@ use crate::run;
 use crate::topology::{Path, Topology};
 use crate::workload::{End, Test, Workload};
 
-/// Candidates, how often and how long each runs.
+/// A comparison of programs: the candidates, and how often and how long each runs.
 pub struct Comparison {
     /// Runs of each program in each row.
     pub rounds: u32,
@@ -35,18 +35,20 @@ pub struct Comparison {
     pub show: fn(&Row<Job>),
 }
 
-/// Runs a program once. The outer error ends the comparison, the inner one is the program's.
+/// A function that runs a program once and returns its figures. The outer error ends the
+/// comparison, the inner one is the program's.
 pub type Run = fn(&Candidate, &Topology, &Test) -> Result<Result<Figures>>;
 
-/// A run that is seen from outside: what most comparisons have.
+/// Runs a program once and returns its figures, including CPU time and memory as the kernel counts
+/// them. It is the [`Run`] of most comparisons.
 ///
 /// # Errors
-/// None that would end the comparison.
+/// The outer result is always `Ok`; the inner error is the program's.
 pub fn seen(candidate: &Candidate, topology: &Topology, test: &Test) -> Result<Result<Figures>> {
     Ok(run::run(candidate, topology, test).map(|(_, figures)| figures))
 }
 
-/// A workload and the path that it takes.
+/// A workload and the network path that it takes: one row of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// What is sent.
@@ -56,7 +58,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Every workload over every path.
+    /// A job for each combination of a workload and a path.
     pub fn each(workloads: impl IntoIterator<Item = Workload>, paths: &[Path]) -> Vec<Self> {
         let over = |workload| paths.iter().map(move |&path| Self { workload, path });
         workloads.into_iter().flat_map(over).collect()
@@ -69,11 +71,11 @@ impl fmt::Display for Job {
     }
 }
 
-/// The congestion control that every program takes; what else it is asked for changes nothing in
-/// that.
+/// The name of a congestion control algorithm that all `candidates` accept, found by short runs.
+/// Candidates with flags of their own are not asked.
 ///
 /// # Errors
-/// There is none.
+/// The kernel has no algorithm that all of them accept.
 pub fn congestion(candidates: &[Candidate]) -> Result<String> {
     let workload = Workload::tcp(1);
     let plain = |one: &&Candidate| one.flags.is_empty() && one.takes(&workload);

@@ -4,13 +4,14 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-/// The first of those that the kernel has which is taken, `PREFERRED` before others.
+/// The first congestion control algorithm of the kernel for which `take` succeeds; `cubic` is tried
+/// first.
 ///
-/// A server that has laid down its privileges takes only what the host permits to all
-/// (`tcp_allowed_congestion_control`, tcp(7)).
+/// A server that has given up its privileges may set only the algorithms that the host permits to
+/// all (`tcp_allowed_congestion_control`, tcp(7)).
 ///
 /// # Errors
-/// None is taken; with the last refusal.
+/// `take` fails for every algorithm: its last error. Or the kernel does not list its algorithms.
 pub fn first_taken(take: impl Fn(&str) -> Result<()>) -> Result<String> {
     let available =
         fs::read_to_string(AVAILABLE).with_context(|| format!("cannot read {AVAILABLE}"))?;

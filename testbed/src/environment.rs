@@ -7,10 +7,11 @@ use anyhow::Result;
 
 use crate::topology::{Path, Topology};
 
-/// Those of this machine and of topologies with these paths, each as a line of a list.
+/// Kernel, CPUs and the MTU of each of `paths`, one line of text each, to be printed beside
+/// results.
 ///
 /// # Errors
-/// No hosts can be made.
+/// The virtual hosts of a path cannot be created.
 pub fn lines(paths: &[Path]) -> Result<[String; 3]> {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     let mtu = |path: &Path| {

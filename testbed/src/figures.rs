@@ -1,6 +1,6 @@
 //! The numbers of a run, each under the name of what it measures.
 
-/// What is measured. Units are base units: bits, bytes and seconds.
+/// The name of a measured number. Units are base units (bits, bytes, seconds) or percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Bits a second at the receiver, or exchanges a second.
@@ -58,28 +58,29 @@ pub enum Metric {
     EvenGaps,
 }
 
-/// One run's number for each [`Metric`] that it has.
+/// The measured numbers of one run, each with its [`Metric`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures(Vec<(Metric, f64)>);
 
 impl Figures {
-    /// The number of a metric, if the run has it.
+    /// The number of a metric. `None`: the run does not have it.
     pub fn get(&self, metric: Metric) -> Option<f64> {
         self.0.iter().find(|(known, _)| *known == metric).map(|(_, value)| *value)
     }
 
-    /// Adds a number, or nothing.
+    /// Adds the number of a metric; `None` adds nothing.
     pub fn push(&mut self, metric: Metric, value: impl Into<Option<f64>>) {
         self.0.extend(value.into().map(|value| (metric, value)));
     }
 
-    /// Adds the numbers of another part of the run.
+    /// Adds all numbers of another part of the same run.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// How evenly streams share that got so many bytes each, in a run of so many bits a second in
-    /// all.
+    /// How evenly streams share the bandwidth: Jain's index, the least rate, and the number of
+    /// streams without data. `bytes` are the bytes of each stream, `rate` is the total rate in
+    /// bit/s.
     pub fn of_streams(bytes: &[u64], rate: f64) -> Self {
         let sum: f64 = bytes.iter().map(|bytes| *bytes as f64).sum();
         let without = bytes.iter().filter(|bytes| **bytes == 0).count();

@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-/// Counters of reception.
+/// Receive counters of a network interface: bytes and packets (`/proc/net/dev`, proc_pid_net(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
     /// Bytes with their headers.
@@ -13,7 +13,8 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Reads the line of an interface in /proc/net/dev; none if it is not there.
+    /// Parses the receive counters of `interface` from the text of `/proc/net/dev`. `None`: the
+    /// interface is not in it.
     pub fn read(text: &str, interface: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
         let (_, counters) = lines.find(|(name, _)| *name == interface)?;
@@ -21,12 +22,13 @@ impl Counters {
         Some(Self { bytes: counters.next()?.ok()?, packets: counters.next()?.ok()? })
     }
 
-    /// Payload bytes since an earlier reading, of packets with so many bytes of headers.
+    /// Payload bytes received since an `earlier` reading, if each packet has `headers` bytes of
+    /// headers.
     ///
-    /// `bytes - packets * headers`: an acknowledgement is a packet without payload, so that
-    /// it takes away what it brought. Handshakes, ARP, SACK blocks and the control connection
-    /// do not matter beside seconds of traffic at full speed; what is sent again would, and
-    /// is kept off (see [`topology`](crate::topology)).
+    /// It is `bytes - packets * headers`: an acknowledgement is a packet without payload, so that
+    /// it takes away what it added. Handshakes, ARP, SACK blocks and the control connection do not
+    /// matter beside seconds of traffic at full speed. Retransmissions would, and are prevented
+    /// (see [`topology`](crate::topology)).
     pub fn payload_since(self, earlier: Self, headers: u64) -> u64 {
         let (bytes, packets) = (self.bytes - earlier.bytes, self.packets - earlier.packets);
         bytes.saturating_sub(packets * headers)

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::usage::of_ticks;
 
-/// CPU time of all CPUs since the start, in ticks (`/proc/stat`, proc_stat(5)).
+/// CPU time of all CPUs since boot, busy and in all, in clock ticks (`/proc/stat`, proc_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     busy: u64,
@@ -14,17 +14,17 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads it now.
+    /// Reads the CPU time of all CPUs until now (`/proc/stat`).
     ///
     /// # Errors
-    /// There is no proc file system.
+    /// `/proc/stat` cannot be read.
     pub fn read() -> Result<Self> {
         let stat = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
         Self::parse(&stat).context("a /proc/stat without times")
     }
 
-    /// The share of all CPU time since an earlier reading that went to other programs than those
-    /// that took `own` seconds, in percent.
+    /// CPU time that other programs used since an `earlier` reading, in percent of the time of all
+    /// CPUs. `own` are the CPU seconds of the measured programs.
     pub fn others_since(self, earlier: Self, own: f64) -> f64 {
         let busy = of_ticks(self.busy - earlier.busy).as_secs_f64();
         let all = of_ticks((self.all - earlier.all).max(1)).as_secs_f64();

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// A table that grows row by row.
+/// A table in Markdown, which [`Display`](std::fmt::Display) writes.
 #[derive(Clone, Debug)]
 pub struct Table {
     head: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
 }
 
-/// On which side the cells of a column stand.
+/// The alignment of a column: left for words, right for numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.
@@ -19,13 +19,13 @@ pub enum Align {
 }
 
 impl Table {
-    /// A table without rows.
+    /// A table without rows, with the names and alignments of its columns.
     pub fn new<H: Into<String>>(head: impl IntoIterator<Item = (H, Align)>) -> Self {
         let head = head.into_iter().map(|(name, align)| (name.into(), align)).collect();
         Self { head, rows: Vec::new() }
     }
 
-    /// Adds a row; one with fewer cells than the head is written with these cells alone.
+    /// Adds a row of cells to the table. A row with fewer cells than columns is written as it is.
     pub fn push<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }

@@ -12,7 +12,7 @@ use measurement::RuleId;
 
 use crate::usage::{Stat, of_ticks};
 
-/// What all processes and all CPUs had done at one instant.
+/// CPU time of other processes, and stolen time of each CPU, up to one instant (`/proc`, proc(5)).
 pub struct Reading {
     at: Instant,
     /// What others ran.
@@ -21,7 +21,8 @@ pub struct Reading {
     stolen: Vec<Duration>,
 }
 
-/// What other programs did between two readings.
+/// Load by other processes between two readings: CPU time that they used, and stolen time (`steal`,
+/// proc_stat(5)).
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
     /// They ran so much of one CPU.
@@ -31,10 +32,11 @@ pub struct Noise {
 }
 
 impl Reading {
-    /// Reads both now.
+    /// Reads the CPU time of other processes and the stolen time until now. This process and its
+    /// children do not count.
     ///
     /// # Errors
-    /// There is no proc file system.
+    /// `/proc` cannot be read.
     pub fn take() -> Result<Self> {
         let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
         let cpus = text.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu "));
@@ -44,7 +46,7 @@ impl Reading {
         Ok(Self { at: Instant::now(), others: ran_by_others()?, stolen })
     }
 
-    /// What others did since an earlier reading.
+    /// The load by other processes since the reading `before`.
     pub fn noise_since(&self, before: &Self) -> Noise {
         let span = self.at.duration_since(before.at).max(of_ticks(1));
         let share = |now: Duration, then| now.saturating_sub(then).div_duration_f64(span);
@@ -54,7 +56,8 @@ impl Reading {
 }
 
 impl Noise {
-    /// Whether it is what a rule speaks of, by that rule's own threshold.
+    /// Whether this load confirms a finding of `rule` as caused by other processes, by that rule's
+    /// own threshold; false for rules that other processes do not trigger.
     pub fn confirms(self, rule: RuleId) -> bool {
         let (others, stolen) = (self.others > MUCH_BY_OTHERS, self.stolen > MUCH_STOLEN);
         match rule {
@@ -75,13 +78,14 @@ impl Noise {
         }
     }
 
-    /// The smaller noise, part by part.
+    /// The smaller of both loads, separately for CPU time and for stolen time.
     #[must_use]
     pub fn quieter(self, other: Self) -> Self {
         Self { others: self.others.min(other.others), stolen: self.stolen.min(other.stolen) }
     }
 
-    /// Whether it is less than a rule speaks of.
+    /// Whether the load is too small for any rule to report it: at most 5 % of a CPU used by
+    /// others, at most 1 % stolen.
     pub fn is_quiet(self) -> bool {
         self.others <= MUCH_BY_OTHERS && self.stolen <= MUCH_STOLEN
     }
@@ -93,10 +97,11 @@ impl Display for Noise {
     }
 }
 
-/// Waits for a quiet second, but not forever.
+/// Waits for a second without notable load by other processes ([`Noise::is_quiet`]), but at most
+/// about 30 s.
 ///
 /// # Errors
-/// There is no proc file system.
+/// `/proc` cannot be read.
 pub fn wait() -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {

@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// Prints a line on standard output.
+/// Prints a line on standard output. Errors, such as a closed pipe, are ignored.
 pub fn say(line: impl Display) {
     // Whoever closed our output has seen enough.
     _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// Shows a line on a terminal until the next one takes its place; nothing takes it away.
+/// Shows a line on standard error until the next one overwrites it, if that is a terminal.
 pub fn transient(line: impl Display) {
     let mut terminal = io::stderr().lock();
     if terminal.is_terminal() {

@@ -11,11 +11,12 @@ use lab::Host;
 use crate::process::Running;
 use crate::sockets;
 
-/// A port that is free for TCP and UDP on all addresses of this host now, below those that the
-/// kernel chooses for others. Two calls of one process give two ports.
+/// A port from 20,000 to 29,999 that is free for TCP and UDP on all addresses of this host now. It
+/// is below the ephemeral ports of the kernel (`net.ipv4.ip_local_port_range`). Two calls of one
+/// process give two ports.
 ///
 /// # Errors
-/// None of a thousand is free.
+/// None of a thousand ports is free.
 pub fn free() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let start = (std::process::id() % 100) as u16 * 100;
@@ -30,10 +31,12 @@ fn is_free(port: u16) -> bool {
     sockets.iter().all(|socket| socket.local.port() != port)
 }
 
-/// Waits until a server listens on a TCP port of `host`, or of this host, without connecting.
+/// Waits until a server listens on a TCP port of `host` (`None`: of this host), without connecting
+/// to it.
 ///
 /// # Errors
-/// The server has ended, or does not listen in time; with what it printed on standard error.
+/// The server has ended, or does not listen within 10 s; the text has what it printed on standard
+/// error.
 pub fn await_listener(host: Option<&Host>, port: u16, server: &mut Running) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !listens(host, port)? {
@@ -48,11 +51,11 @@ pub fn await_listener(host: Option<&Host>, port: u16, server: &mut Running) -> R
     Ok(())
 }
 
-/// Waits until a connect from `host`, or from this host, is accepted: the server listens and the
-/// path to it stands.
+/// Waits until a TCP connection from `host` (`None`: from this host) to `address` succeeds: the
+/// server listens and the path to it works.
 ///
 /// # Errors
-/// Nothing answers in time.
+/// No connection succeeds within about 10 s.
 pub fn await_answer(host: Option<&Host>, address: SocketAddr) -> Result<()> {
     match host {
         Some(host) => host.run(|| connect(address))?,

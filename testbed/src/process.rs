@@ -15,7 +15,8 @@ mod capture;
 
 pub use capture::Line;
 
-/// A running child. It is killed and waited for when this value is dropped.
+/// A running child process with its captured output. It is killed and waited for when this value is
+/// dropped.
 pub struct Running {
     child: Child,
     name: String,
@@ -25,7 +26,7 @@ pub struct Running {
     peak_memory: u64,
 }
 
-/// A child that has ended, and what it left.
+/// A child process that has ended: its output, its exit code, and the time and memory that it used.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// How it ended.
@@ -42,7 +43,7 @@ pub struct Ended {
     pub peak_memory: u64,
 }
 
-/// How a child ended.
+/// How a child process ended: exit code, signal, or killed at its time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HowEnded {
     /// By itself, with this exit code.
@@ -54,8 +55,8 @@ pub enum HowEnded {
 }
 
 impl Running {
-    /// Starts a command without input; what it prints goes where the command says. What comes
-    /// through a pipe is captured.
+    /// Starts a command with empty standard input. Output that the command sends to pipes is
+    /// captured; other output goes where the command says.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -78,7 +79,7 @@ impl Running {
         Self::start(command)
     }
 
-    /// Starts a command whose output nobody reads.
+    /// Starts a command whose output is discarded.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -87,40 +88,42 @@ impl Running {
         Self::start(command)
     }
 
-    /// The number of the process.
+    /// The process ID of the child.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What the kernel counts of it.
+    /// A reader of the kernel's counters of the child: CPU time, memory, threads.
     pub fn usage(&self) -> Usage {
         Usage::of_process(self.id())
     }
 
-    /// Whether it has not ended yet.
+    /// Whether the child has not ended yet.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// What it has printed so far on standard output.
+    /// What the child has printed on standard output so far, if it is captured.
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// What it has printed so far on standard error.
+    /// What the child has printed on standard error so far, if it is captured.
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
 
-    /// The complete lines of standard output so far from this one on, counted from 0.
+    /// The complete lines that the child has printed on standard output so far, from line `first`
+    /// on, counted from 0.
     pub fn lines_from(&self, first: usize) -> Vec<Line> {
         self.stdout.lines_from(first)
     }
 
-    /// Waits until a line of standard output satisfies `is_it`, which may have come before.
+    /// Waits until a line of the child's standard output satisfies `is_it`, and returns it. Lines
+    /// that it printed before count too.
     ///
     /// # Errors
-    /// No such line came in time, or the child has ended without it.
+    /// No such line came within `limit`, or the child has ended without it.
     pub fn await_line(&mut self, limit: Duration, is_it: impl Fn(&str) -> bool) -> Result<Line> {
         let deadline = Instant::now() + limit;
         let mut seen = 0;
@@ -139,7 +142,7 @@ impl Running {
         }
     }
 
-    /// Sends it a signal by its name, e.g. `INT`.
+    /// Sends a signal to the child by its name without `SIG`, e.g. `INT` (kill(1)).
     ///
     /// # Errors
     /// The process has ended, or there is no such signal.
@@ -147,7 +150,7 @@ impl Running {
         signal(self.id(), name)
     }
 
-    /// Stops it for so long (SIGSTOP and SIGCONT, signal(7)).
+    /// Stops the child for `time` (SIGSTOP and SIGCONT, signal(7)), and blocks meanwhile.
     ///
     /// # Errors
     /// The process has ended.
@@ -157,11 +160,10 @@ impl Running {
         self.signal("CONT")
     }
 
-    /// Waits for its end, and kills it when `limit` has passed. The time that it took already
-    /// does not count.
+    /// Waits until the child ends, and kills it when `limit` has passed from now on.
     ///
     /// # Errors
-    /// The kernel does not report on the child.
+    /// The kernel does not report on the child (waitpid(2), `/proc`).
     pub fn finish(mut self, limit: Duration) -> Result<Ended> {
         let deadline = Instant::now() + limit;
         loop {
@@ -180,10 +182,10 @@ impl Running {
         }
     }
 
-    /// Kills it, for what it printed until now.
+    /// Kills the child and returns its output until now.
     ///
     /// # Errors
-    /// The kernel does not report on the child.
+    /// The kernel does not report on the child (waitpid(2), `/proc`).
     pub fn stop(mut self) -> Result<Ended> {
         let before = cpu_time_of_children()?;
         self.kill();
@@ -217,7 +219,7 @@ impl fmt::Debug for Running {
 }
 
 impl Ended {
-    /// The exit code; none: a signal ended it.
+    /// The exit code of the child. `None`: a signal ended it.
     pub fn code(&self) -> Option<i32> {
         match self.how {
             HowEnded::Code(code) => Some(code),
@@ -225,25 +227,26 @@ impl Ended {
         }
     }
 
-    /// Whether it has measured: linerate reports by 3 that it does not believe its own figures, as
-    /// on a host that others keep busy.
+    /// Whether the child completed a measurement: exit code 0, or 3, by which linerate says that
+    /// its own result is not trustworthy, e.g. on a busy host.
     pub fn has_measured(&self) -> bool {
         matches!(self.how, HowEnded::Code(0 | 3))
     }
 
-    /// The last line that it printed, of standard error if there is one.
+    /// The last line that the child printed that is not empty: of standard error if there is one,
+    /// else of standard output.
     pub fn last_line(&self) -> &str {
         let mut lines = self.stdout.lines().chain(self.stderr.lines());
         lines.rfind(|line| !line.trim().is_empty()).unwrap_or("it printed nothing")
     }
 
-    /// Its standard error as one line.
+    /// The lines of the child's standard error, joined to one line.
     pub fn complaint(&self) -> String {
         let lines = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join("; ")
     }
 
-    /// An error of reading its output, with what it complained of.
+    /// Adds the child's standard error, if there is any, to an error of reading its output.
     pub fn blame(&self, error: anyhow::Error) -> anyhow::Error {
         match self.complaint() {
             complaint if complaint.is_empty() => error,
@@ -261,7 +264,7 @@ impl HowEnded {
 /// Runs a command to its end, for at most `limit`, with its output captured.
 ///
 /// # Errors
-/// It cannot be started, or does not end in time.
+/// The command cannot be started, or does not end in time; then it is killed.
 pub fn finish(command: Command, limit: Duration) -> Result<Ended> {
     let ended = Running::captured(command)?.finish(limit)?;
     if ended.how == HowEnded::Killed {
@@ -270,10 +273,11 @@ pub fn finish(command: Command, limit: Duration) -> Result<Ended> {
     Ok(ended)
 }
 
-/// The time from the start of a command to its end, without the delay of looking for it.
+/// The wall-clock time from the start of a command to its end. The end is awaited by waitpid(2) and
+/// not by polling, so that it is exact.
 ///
 /// # Errors
-/// It cannot be started, or has not [measured](Ended::has_measured).
+/// The command cannot be started, or its exit code is neither 0 nor 3 ([`Ended::has_measured`]).
 pub fn wall_time(mut command: Command) -> Result<Duration> {
     let start = Instant::now();
     let output = command.stdin(Stdio::null()).output()?;
@@ -283,7 +287,7 @@ pub fn wall_time(mut command: Command) -> Result<Duration> {
     Ok(wall)
 }
 
-/// Sends a signal to a process by its name, e.g. `INT`.
+/// Sends a signal to a process by its name without `SIG`, e.g. `INT` (kill(1)).
 ///
 /// # Errors
 /// There is no such process or signal.
@@ -296,11 +300,11 @@ pub fn signal(process: u32, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Tries again while a server does not accept a client: it may not listen yet, and iperf3 closes
-/// its port between two tests.
+/// Repeats `attempt` for up to one second while its error is a refused connection or a busy server:
+/// the server may not listen yet, and iperf3 closes its port between two tests.
 ///
 /// # Errors
-/// What the last attempt ended with.
+/// The error of the last attempt.
 pub fn patiently<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let start = Instant::now();
     loop {
@@ -322,7 +326,7 @@ fn name(command: &Command) -> String {
     program.file_name().unwrap_or(OsStr::new("")).to_string_lossy().into_owned()
 }
 
-/// How often a child is looked at.
+/// How often a child process is polled for its end.
 pub const GLANCE: Duration = Duration::from_millis(5);
 /// How long a refused connect is tried again.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -26,7 +26,7 @@ pub use iperf3::IPERF3;
 pub use linerate::LINERATE;
 pub use plain::PLAIN;
 
-/// A kind of program.
+/// A kind of network benchmark, e.g. iperf3: how to recognize it, call it and read its results.
 pub struct Program {
     /// Its name where no version stands, e.g. `iperf3`.
     kind: &'static str,
@@ -50,7 +50,8 @@ pub struct Program {
     read: fn(&Test, &Printed) -> Result<Report>,
 }
 
-/// All kinds that are found by asking; the first that recognizes a program has it.
+/// All kinds of programs that are recognized by their `--version` and `--help`. The first that
+/// recognizes a program is its kind.
 pub const PROGRAMS: [&Program; 6] =
     [&LINERATE, &IPERF3, &iperf2::IPERF2, &sockperf::SOCKPERF, &netperf::NETPERF, &neper::NEPER];
 
@@ -69,26 +70,26 @@ impl Program {
         read: |_, _| bail!("nobody knows what it prints"),
     };
 
-    /// Arguments of a server, with single blanks between them.
+    /// Command-line arguments of a server for this test, separated by single spaces.
     pub fn server(&self, test: &Test) -> String {
         words(&(self.server)(test), usize::MAX)
     }
 
-    /// Arguments of its client, with single blanks between them.
+    /// Command-line arguments of a client for this test, separated by single spaces.
     pub fn client(&self, test: &Test) -> String {
         words(&(self.client)(test), usize::MAX)
     }
 
-    /// Reads what both ends printed.
+    /// Parses what client and server printed in this test.
     ///
     /// # Errors
-    /// They report an error, or not what a test ends with.
+    /// They report an error, or the results of the test are missing.
     pub fn read(&self, test: &Test, printed: &Printed) -> Result<Report> {
         (self.read)(test, printed)
     }
 }
 
-/// What a program says of itself when it is asked.
+/// What an installed program says of itself: its output for `--version` and `--help`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The file.
@@ -99,7 +100,7 @@ pub struct Description {
     pub help: String,
 }
 
-/// What both ends printed.
+/// What client and server printed in a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
     /// The client's standard output.
@@ -108,7 +109,7 @@ pub struct Printed {
     pub server: String,
 }
 
-/// What a program reports of a run.
+/// What a program reports of a test: bytes or exchanges, rate, and further figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Payload bytes at the receiver, of both directions; or exchanges that ended.
@@ -133,7 +134,7 @@ impl Report {
     }
 }
 
-/// A program at a path, which was asked for its name.
+/// A benchmark program that is installed on this machine: its path, name, version and kind.
 #[derive(Clone)]
 pub struct Installed {
     /// Its name and version.
@@ -145,10 +146,11 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// Asks a program, named by its path or to be found on the search path.
+    /// Asks a program for its name and version. `path` is its path, or a name to be found in
+    /// `PATH`. An unknown program is taken for one with iperf3's options and JSON.
     ///
     /// # Errors
-    /// It cannot be run.
+    /// The program cannot be run.
     pub fn find(path: impl AsRef<Path>) -> Result<Self> {
         let description = Description::ask(path.as_ref())?;
         let known = PROGRAMS.iter().find(|program| (program.recognizes)(&description));
@@ -157,18 +159,19 @@ impl Installed {
         Ok(Self { name: (program.name)(&description)?, program, description })
     }
 
-    /// A program that needs not be asked.
+    /// A program of a known kind at `path`. It is not run to ask for its name.
     pub fn known(program: &'static Program, path: PathBuf) -> Self {
         let description = Description { path, ..Description::default() };
         Self { name: program.kind.to_owned(), program, description }
     }
 
-    /// Whether a run with this workload is possible, and worth it.
+    /// Whether the program can run this workload, and a run is worth it.
     pub fn takes(&self, workload: &Workload) -> bool {
         (self.program.takes)(&self.description, workload)
     }
 
-    /// The ways to do a workload at less expense whose options are in its help.
+    /// Sets of flags with which the program does a workload at less CPU cost, e.g. `-Z` of iperf3,
+    /// as far as its `--help` has them.
     pub fn ways(&self, workload: &Workload) -> Vec<&'static str> {
         let is_known = |way: &&&str| {
             let mut options = way.split_whitespace().filter(|word| word.starts_with('-'));
@@ -177,7 +180,7 @@ impl Installed {
         (self.program.ways)(workload).iter().filter(is_known).copied().collect()
     }
 
-    /// A server, on a host or on this one.
+    /// The command of a server for this test, on `host` (`None`: on this host).
     pub fn server(&self, host: Option<&Host>, test: &Test) -> Command {
         let path = &self.description.path;
         // Beside the client, or wherever the search path has both.
@@ -185,7 +188,7 @@ impl Installed {
         command(host, other.as_ref().unwrap_or(path), &self.program.server(test))
     }
 
-    /// A client, on a host or on this one.
+    /// The command of a client for this test, on `host` (`None`: on this host).
     pub fn client(&self, host: Option<&Host>, test: &Test) -> Command {
         command(host, &self.description.path, &self.program.client(test))
     }
@@ -203,12 +206,12 @@ impl Description {
         Ok(Self { path: path.to_owned(), version, help })
     }
 
-    /// The name of the file.
+    /// File name of the program, without its directory.
     pub fn file(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether its help has this option, as a whole word.
+    /// Whether the program's `--help` contains `option` as a whole word.
     pub fn has_option(&self, option: &str) -> bool {
         let is_end = |letter: char| !(letter.is_alphanumeric() || letter == '-');
         self.help.split(is_end).any(|word| word == option)

@@ -9,7 +9,7 @@ use linux::event::StopSignals;
 
 use crate::output;
 
-/// Counts the runs; a line on a terminal tells of them.
+/// Counts the finished runs of a comparison and shows them on one line of a terminal.
 #[derive(Debug)]
 pub struct Progress {
     interrupts: Option<StopSignals>,
@@ -20,39 +20,45 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Counts up to so many runs. To be called before the first thread starts: Ctrl-C no longer ends
-    /// this process, and is looked for between two runs.
+    /// A progress display for `runs` runs. To be called before the first thread starts: it blocks
+    /// SIGINT, SIGTERM and SIGHUP, so that Ctrl-C no longer ends this process; [`Self::is_stopped`]
+    /// reports it.
+    ///
+    /// # Errors
+    /// The signals cannot be received (signalfd(2)).
     pub fn start(runs: usize) -> Result<Self> {
         let interrupts = Some(StopSignals::open().context("cannot take Ctrl-C")?);
         Ok(Self { interrupts, ..Self::without_interrupts(runs) })
     }
 
-    /// Counts up to so many runs, of programs that must be able to end by SIGTERM: children inherit
-    /// that signals are blocked (sigprocmask(2)), so that Ctrl-C ends this process here.
+    /// A progress display for `runs` runs that leaves signals alone: Ctrl-C ends this process. It
+    /// is for programs that must be able to end by SIGTERM, since children inherit blocked signals
+    /// (sigprocmask(2)).
     pub fn without_interrupts(runs: usize) -> Self {
         let (is_stopped, done) = (Cell::new(false), Cell::new(0));
         Self { interrupts: None, is_stopped, start: Instant::now(), done, all: runs }
     }
 
-    /// Shows that something happens that is no run.
+    /// Shows `what` happens now, if that is no run.
     pub fn note(&self, what: impl Display) {
         output::transient(format!("[{}/{}] {what}", self.done.get(), self.all));
     }
 
-    /// Shows that a run begins.
+    /// Shows that a run begins, and estimates the time that all remaining runs take.
     pub fn begin(&self, what: impl Display) {
         let left = remaining(self.start.elapsed(), self.done.get(), self.all);
         let left = left.map_or_else(String::new, |left| format!(", {} left", minutes(left)));
         output::transient(format!("[{}/{}{left}] {what}", self.done.get() + 1, self.all));
     }
 
-    /// Counts a run that has ended.
+    /// Counts a run that has ended, and clears the line.
     pub fn end(&self) {
         output::transient("");
         self.done.set(self.done.get() + 1);
     }
 
-    /// Whether the user has interrupted.
+    /// Whether the user has asked to stop, e.g. by Ctrl-C. Always false for
+    /// [`Self::without_interrupts`].
     pub fn is_stopped(&self) -> bool {
         if self.interrupts.as_ref().is_some_and(StopSignals::arrived) {
             self.is_stopped.set(true);

@@ -6,14 +6,15 @@ use crate::candidate::Part;
 use crate::figures::Metric;
 use crate::rounds::Row;
 
-/// A promise about the rows of a benchmark.
+/// A requirement that the results of a benchmark must meet, e.g. a ratio of rates with its limit.
+/// It applies to some rows.
 pub struct Promise<J> {
     text: &'static str,
     applies: fn(&J) -> bool,
     value: Value<J>,
 }
 
-/// The number that a promise is about.
+/// The number of a row that a [`Promise`] checks.
 pub enum Value<J> {
     /// The median of the ratios of one program to another.
     Ratio(Part, Part, Metric),
@@ -25,7 +26,7 @@ pub enum Value<J> {
     Other(fn(&Row<J>) -> Option<f64>),
 }
 
-/// What a number is allowed to be.
+/// The range that a checked number must be in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// This or more.
@@ -38,7 +39,7 @@ pub enum Limit {
     None,
 }
 
-/// A promise and what came of it.
+/// A checked [`Promise`]: its number, and whether the number was within the limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     text: String,
@@ -48,13 +49,15 @@ pub struct Outcome {
 }
 
 impl<J> Promise<J> {
-    /// A promise about the jobs that it applies to; its [limit](Limit::of_text) is in the text.
+    /// A requirement on the rows whose job `applies` accepts. `text` describes it and contains the
+    /// [limit](Limit::of_text) for `value`, e.g. `>= 1.25`.
     pub const fn new(text: &'static str, applies: fn(&J) -> bool, value: Value<J>) -> Self {
         Self { text, applies, value }
     }
 }
 
-/// Checks each row against the promises that are about it; `name` stands before each text.
+/// Checks each row against the promises that apply to it. Each outcome has the text of its promise,
+/// preceded by the `name` of the job.
 pub fn check<J>(promises: &[Promise<J>], rows: &[Row<J>], name: fn(&J) -> String) -> Vec<Outcome> {
     let of_row = |row| promises.iter().map(move |promise: &Promise<J>| (row, promise));
     let pairs = rows.iter().flat_map(of_row).filter(|(row, promise)| (promise.applies)(&row.job));
@@ -76,7 +79,7 @@ impl<J> Value<J> {
 }
 
 impl Limit {
-    /// Whether a number is within the limit.
+    /// Whether `value` is within the limit; false for NaN, unless there is no limit.
     pub fn admits(self, value: f64) -> bool {
         match self {
             Self::AtLeast(least) => value >= least,
@@ -86,7 +89,8 @@ impl Limit {
         }
     }
 
-    /// The number of a text behind its last `>=`, `<=`, `=` or `within`.
+    /// Parses the limit in `text`: the number after its last `>=`, `<=`, `=` or `within`. `None`:
+    /// there is no such number.
     pub fn of_text(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.windows(2).rev().find_map(|pair| {
@@ -102,8 +106,8 @@ impl Limit {
 }
 
 impl Outcome {
-    /// Checks a number, if there is one, against the [limit](Limit::of_text) in the text. What was
-    /// not measured, or has no limit, was not kept.
+    /// Checks `value` against the [limit](Limit::of_text) in `text`. A value that was not measured
+    /// (`None`), or a text without a limit, counts as missed.
     pub fn new(text: impl Into<String>, value: Option<f64>) -> Self {
         let text = text.into();
         let limit = Limit::of_text(&text);
@@ -111,7 +115,7 @@ impl Outcome {
         Self { text, value, kept }
     }
 
-    /// Whether the promise was kept.
+    /// Whether the number was measured and within its limit.
     pub fn kept(&self) -> bool {
         self.kept
     }

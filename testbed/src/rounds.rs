@@ -11,7 +11,7 @@ use crate::output::say;
 use crate::progress::Progress;
 use crate::spread::{Spread, median};
 
-/// What runs, how often, and how.
+/// A benchmark that runs several programs in turn: which programs, how often, and how.
 pub trait Benchmark {
     /// What is asked of every program in a row, shown as the name of the row.
     type Job: Display + Clone;
@@ -54,7 +54,7 @@ pub trait Benchmark {
     fn show(&self, _row: &Row<Self::Job>) {}
 }
 
-/// What came of a job.
+/// The results of one job: an entry for each program.
 #[derive(Clone, Debug)]
 pub struct Row<J> {
     /// What was asked.
@@ -63,7 +63,7 @@ pub struct Row<J> {
     pub entries: Vec<Entry>,
 }
 
-/// One program's part in a row.
+/// The results of one program in one row: its figures of each round, or why it did not run.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its name.
@@ -76,12 +76,13 @@ pub struct Entry {
     pub outcome: Result<Vec<Figures>, String>,
 }
 
-/// Runs all jobs, one after another; fewer if the user interrupts.
+/// Runs all jobs, one after another; fewer if the user interrupts. In each round of a job every
+/// program runs once, in turn.
 ///
 /// To be called before the first thread starts, as [`Progress::start`] asks.
 ///
 /// # Errors
-/// A run ended with an error that is not the program's.
+/// The benchmark cannot go on. A program that fails is no error: its entry says why.
 pub fn run<B: Benchmark>(benchmark: &B, jobs: &[B::Job]) -> Result<Vec<Row<B::Job>>> {
     let runs = |job| benchmark.candidates(job).len() * benchmark.rounds(job) as usize;
     let progress = benchmark.progress(jobs.iter().map(runs).sum())?;
@@ -126,7 +127,7 @@ fn row<B: Benchmark>(benchmark: &B, job: &B::Job, progress: &Progress) -> Result
 }
 
 impl<J: Display> Row<J> {
-    /// Prints every single value, for those who doubt a median.
+    /// Prints the value of `metric` in each round for every program, times `scale`, in `unit`.
     pub fn show(&self, metric: Metric, scale: f64, unit: &str) {
         for entry in &self.entries {
             let values = entry.values(metric).into_iter().map(|one| format!("{:.2}", one * scale));
@@ -140,58 +141,62 @@ impl<J: Display> Row<J> {
 }
 
 impl<J> Row<J> {
-    /// The entry of the first program that is there for this.
+    /// The entry of the first program with the role `part`. `None`: there is none.
     pub fn entry(&self, part: Part) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.part == part)
     }
 
-    /// The entries of all programs that are not ours as it is.
+    /// The entries of all programs except those with the role [`Part::Ours`].
     pub fn others(&self) -> Vec<&Entry> {
         self.entries.iter().filter(|entry| entry.part != Part::Ours).collect()
     }
 
-    /// The entry with the highest rate of those that are there for one of these.
+    /// The entry with the highest median rate among the programs with one of these roles. `None`:
+    /// none of them has a rate.
     pub fn fastest(&self, parts: &[Part]) -> Option<&Entry> {
         let entries = self.entries.iter().filter(|entry| parts.contains(&entry.part));
         let rated = entries.filter_map(|entry| Some((entry, entry.median(Metric::Rate)?)));
         rated.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(entry, _)| entry)
     }
 
-    /// The median of the ratios of one program to another.
+    /// The median of the ratios of `metric` between the programs with the roles `one` and `other`,
+    /// taken round by round. `None`: one of them has no values.
     pub fn ratio(&self, one: Part, other: Part, metric: Metric) -> Option<f64> {
         Some(self.entry(one)?.over(self.entry(other)?, metric)?.median)
     }
 }
 
 impl Entry {
-    /// An entry without runs.
+    /// An entry of a program that has not run yet.
     pub fn new(program: impl Into<String>, part: Part) -> Self {
         Self { program: program.into(), part, engines: None, outcome: Ok(Vec::new()) }
     }
 
-    /// One number for each round; none if a round has none.
+    /// The value of `metric` in each round. Empty if a round does not have it, or the program did
+    /// not run.
     pub fn values(&self, metric: Metric) -> Vec<f64> {
         let rounds = self.outcome.as_deref().unwrap_or_default();
         let values: Option<Vec<f64>> = rounds.iter().map(|figures| figures.get(metric)).collect();
         values.unwrap_or_default()
     }
 
-    /// The middle and the ends of them.
+    /// Median, minimum and maximum of `metric` over the rounds. `None`: there are no values.
     pub fn spread(&self, metric: Metric) -> Option<Spread> {
         Spread::from_values(self.values(metric))
     }
 
-    /// The middle of them.
+    /// Median of `metric` over the rounds. `None`: there are no values.
     pub fn median(&self, metric: Metric) -> Option<f64> {
         median(self.values(metric))
     }
 
-    /// The largest of them, whichever its sign.
+    /// The largest absolute value of `metric` over the rounds. `None`: there are no values.
     pub fn most(&self, metric: Metric) -> Option<f64> {
         Some(Spread::from_values(self.values(metric).into_iter().map(f64::abs))?.most)
     }
 
-    /// The ratios of this program to another, taken within the rounds.
+    /// Median, minimum and maximum of the ratios of `metric` of this program to that of `other`,
+    /// round by round. `None`: there are no ratios.
     pub fn over(&self, other: &Self, metric: Metric) -> Option<Spread> {
         Spread::from_ratios(&self.values(metric), &other.values(metric))
     }

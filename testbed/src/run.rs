@@ -14,10 +14,11 @@ use crate::program::{Printed, Report};
 use crate::topology::Topology;
 use crate::workload::{Test, Traffic};
 
-/// Runs a test between the hosts of a topology that has had none, with a server of its own.
+/// Runs a test between the hosts of a new topology, with a server of its own. Returns what the
+/// program reports, and the figures of the run.
 ///
 /// # Errors
-/// The program fails, or nothing arrives.
+/// The program fails, or no data arrive.
 pub fn run(candidate: &Candidate, topology: &Topology, test: &Test) -> Result<(Report, Figures)> {
     let test = &candidate.test(test);
     // It may not listen yet.
@@ -56,7 +57,7 @@ fn attempt(
     Ok((report, figures))
 }
 
-/// What was seen of a client and its server from outside.
+/// Time and memory that a client and its server used, as the kernel counted them.
 #[derive(Debug)]
 pub struct Seen {
     /// The client, which has ended.
@@ -67,8 +68,8 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Runs a client for at most `limit`, and lets its server rest for `pause`: it is still closing
-    /// its sockets when the client has gone.
+    /// Runs a client for at most `limit`, with its running `server`. The counters of the server are
+    /// read `pause` later, since it is still closing its sockets when the client has ended.
     ///
     /// # Errors
     /// The client does not end in time, or the server has ended before it.
@@ -81,7 +82,8 @@ impl Seen {
         Ok(Self { client, server_cpu, server_memory: usage.peak_memory() })
     }
 
-    /// The rate, the CPU seconds of both ends for each byte or exchange, and their memory.
+    /// The rate, the CPU seconds of both ends for each byte or exchange of `report`, and their peak
+    /// memory in bytes.
     pub fn figures(&self, report: &Report) -> Figures {
         let (client, server) = (self.client.cpu.as_secs_f64(), self.server_cpu.as_secs_f64());
         let mut figures = usage(report, client, server);
@@ -94,7 +96,8 @@ impl Seen {
     }
 }
 
-/// The rate, and the CPU seconds of both ends for each byte or exchange.
+/// The rate of `report`, and the CPU seconds for each byte or exchange. `client_cpu` and
+/// `server_cpu` are CPU seconds of the whole run.
 pub fn usage(report: &Report, client_cpu: f64, server_cpu: f64) -> Figures {
     Figures::from_iter([
         (Metric::Rate, report.rate),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A line of a table.
+/// A TCP or UDP socket: a line of `/proc/net/tcp` and similar tables (proc_pid_net(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
     /// Its own address.
@@ -16,13 +16,14 @@ pub struct Socket {
     pub inode: u64,
 }
 
-/// The sockets in the network namespace of a process, from tables such as `tcp6`. A table that the
-/// kernel does not have holds none.
+/// All sockets in the network namespace of the process with this ID, from the files `tables` of
+/// `/proc/PID/net`, e.g. `tcp6`. A file that the kernel does not have counts as empty.
 pub fn of_process(process: u32, tables: &[&str]) -> Vec<Socket> {
     read(&process.to_string(), tables)
 }
 
-/// The sockets in the network namespace of this thread.
+/// All sockets in the network namespace of the calling thread, from the files `tables` of
+/// `/proc/thread-self/net`, e.g. `tcp6`. A file that the kernel does not have counts as empty.
 pub fn of_thread(tables: &[&str]) -> Vec<Socket> {
     read("thread-self", tables)
 }
@@ -36,7 +37,7 @@ fn read(whose: &str, tables: &[&str]) -> Vec<Socket> {
 }
 
 impl Socket {
-    /// Whether it waits for connections.
+    /// Whether the socket waits for connections (`TCP_LISTEN`).
     pub fn listens(&self) -> bool {
         self.state == LISTEN
     }

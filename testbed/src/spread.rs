@@ -1,6 +1,6 @@
 //! Medians, and how far the values lie apart.
 
-/// The middle and the ends of some values.
+/// Median, minimum and maximum of some values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The middle one, or the mean of the two in the middle.
@@ -12,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Those of values that are numbers; none if there are none.
+    /// Median, minimum and maximum of the finite ones of `values`. `None`: there are none.
     pub fn from_values(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values = sorted(values);
         let (least, most) = (*values.first()?, *values.last()?);
@@ -20,20 +20,21 @@ impl Spread {
         Some(Self { median: f64::midpoint(below, above), least, most })
     }
 
-    /// Those of the ratios of ours to theirs, pair by pair: what disturbs a round disturbs both.
-    /// A pair whose second is zero has no ratio.
+    /// Median, minimum and maximum of the ratios `ours / theirs`, pair by pair: a disturbance of a
+    /// round affects both. A division by zero is left out. `None`: there are no ratios.
     pub fn from_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         Self::from_values(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs))
     }
 }
 
-/// The middle of values that are numbers, or the mean of the two in the middle.
+/// The median of the finite ones of `values`: the middle one, or the mean of both in the middle.
+/// `None`: there are none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Spread::from_values(values).map(|spread| spread.median)
 }
 
-/// The value that so many hundredths of all do not exceed: the nearest rank below (Hyndman and
-/// Fan, Sample Quantiles in Statistical Packages, 1996, definition 1).
+/// The percentile `percent` of the finite ones of `values`: the sorted value at the index `(count -
+/// 1) * percent / 100`, rounded down, without interpolation. `None`: there are none.
 pub fn percentile(values: impl IntoIterator<Item = f64>, percent: usize) -> Option<f64> {
     let values = sorted(values);
     values.get(values.len().checked_sub(1)? * percent.min(100) / 100).copied()

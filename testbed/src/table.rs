@@ -6,7 +6,7 @@ use crate::markdown::{Align, Table};
 use crate::rounds::{Entry, Row};
 use crate::spread::Spread;
 
-/// A column of medians.
+/// A column of a results table: its head, and which median it shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// Its head.
@@ -15,7 +15,7 @@ pub struct Column {
     pub cell: Cell,
 }
 
-/// What stands in a column.
+/// Which median of a program a column shows, and how it is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell {
     /// A median, times the scale, with so many digits.
@@ -28,7 +28,7 @@ pub enum Cell {
     Deviation(Metric, usize),
 }
 
-/// How the rows of a benchmark become tables.
+/// How the rows of a benchmark are written as tables: the columns that name the job.
 pub struct Layout<'a, J> {
     /// The first columns, which name the job.
     pub keys: &'a [(&'static str, Align)],
@@ -39,7 +39,7 @@ pub struct Layout<'a, J> {
 }
 
 impl Cell {
-    /// What stands in a program's line; none: it does not have the number.
+    /// The text of the cell for a program. It is `missing` if the program does not have the number.
     pub fn text(self, entry: &Entry, missing: &str) -> String {
         let number = |metric, scale: f64, digits: usize| {
             let median = entry.median(metric);
@@ -65,7 +65,8 @@ impl Cell {
 }
 
 impl<J> Layout<'_, J> {
-    /// A line for each program of each row.
+    /// A table of medians with a line for each program of each row. A program that did not run has
+    /// the reason instead.
     pub fn values(&self, rows: &[Row<J>], columns: &[Column]) -> Table {
         let heads = columns.iter().map(|column| (column.head, Align::Right));
         let mut table = self.table("program", heads);
@@ -82,7 +83,9 @@ impl<J> Layout<'_, J> {
         table
     }
 
-    /// A line with the ratios of ours to each of the programs that `others` has of a row.
+    /// A table of the ratios of the judged linerate to each of the programs that `others` selects
+    /// of a row. `head` is the head of the column with their names; `columns` are heads and
+    /// metrics.
     pub fn ratios<'r>(
         &self,
         head: &'static str,
@@ -120,7 +123,7 @@ impl<J> Layout<'_, J> {
     }
 }
 
-/// A median with its ends.
+/// A ratio or value as text: `median (minimum..maximum)`, with two decimals.
 pub fn range(spread: &Spread) -> String {
     format!("{:.2} ({:.2}..{:.2})", spread.median, spread.least, spread.most)
 }

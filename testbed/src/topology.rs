@@ -11,7 +11,7 @@ use lab::{Host, Impairment, Link, LinkSpec, Relayed, Routed, Shape};
 use crate::interface::Counters;
 use crate::workload::{Direction, Traffic, Workload};
 
-/// The path from client to server.
+/// The network path from client to server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Path {
     /// Loopback of one host
@@ -21,7 +21,8 @@ pub enum Path {
     Veth,
 }
 
-/// A client's host and a server's, of which both may be one.
+/// The virtual hosts of client and server, and the link between them. Over loopback both are one
+/// host.
 #[derive(Debug)]
 pub struct Topology {
     path: Path,
@@ -36,7 +37,7 @@ enum Joint {
     Relay(Box<Relayed>),
 }
 
-/// Prepares to make hosts; to be called before the first thread starts.
+/// Gets the rights to create network namespaces. To be called before the first thread starts.
 ///
 /// # Errors
 /// The system permits no network namespaces.
@@ -48,8 +49,9 @@ pub fn prepare() -> Result<()> {
 }
 
 impl Topology {
-    /// Hosts of a comparison: each byte passes the interface once, as its counters are compared
-    /// with what programs report.
+    /// Hosts for a comparison, without shaping. Tail loss probes are off (`tcp_early_retrans`), so
+    /// that each byte passes the interface once and its counters can be compared with what programs
+    /// report.
     ///
     /// # Errors
     /// The hosts cannot be made.
@@ -60,29 +62,30 @@ impl Topology {
         Ok(topology)
     }
 
-    /// Two hosts and a cable; a path over loopback is that of the first.
+    /// Two hosts with a link of `spec` between them. With a path over loopback only the first host
+    /// is used.
     ///
     /// # Errors
-    /// The hosts cannot be made.
+    /// The hosts cannot be created.
     pub fn cable(path: Path, spec: &LinkSpec) -> Result<Self> {
         let link = Link::create(spec).context(REFUSED)?;
         Ok(Self { path, joint: Joint::Cable(Box::new(link)) })
     }
 
-    /// Two hosts and a router between them.
+    /// Two hosts with a router between them; `spec` shapes the link of the server.
     ///
     /// # Errors
-    /// The hosts cannot be made.
+    /// The hosts cannot be created.
     pub fn router(spec: &LinkSpec) -> Result<Self> {
         let routed = Routed::create(spec).context(REFUSED)?;
         Ok(Self { path: Path::Veth, joint: Joint::Router(Box::new(routed)) })
     }
 
-    /// Two hosts and a relay between them, with what it does to what the client sends, and to what
-    /// the server sends.
+    /// Two hosts with a relay between them that impairs frames: `there` applies to what the client
+    /// sends, `back` to what the server sends.
     ///
     /// # Errors
-    /// The hosts cannot be made.
+    /// The hosts cannot be created.
     pub fn relay(spec: &LinkSpec, there: Impairment, back: Impairment) -> Result<Self> {
         let relayed = Relayed::create(spec, there, back, SEED).context(REFUSED)?;
         Ok(Self { path: Path::Veth, joint: Joint::Relay(Box::new(relayed)) })
@@ -97,12 +100,12 @@ impl Topology {
         }
     }
 
-    /// Where the client runs.
+    /// The host on which the client runs.
     pub fn client(&self) -> &Host {
         self.ends().0
     }
 
-    /// Where the server runs.
+    /// The host on which the server runs.
     pub fn server(&self) -> &Host {
         match self.path {
             Path::Loopback => self.ends().0,
@@ -110,10 +113,11 @@ impl Topology {
         }
     }
 
-    /// The router's end towards the client, and that towards the server.
+    /// The router, as the host with the interface towards the client, and as that towards the
+    /// server.
     ///
     /// # Errors
-    /// There is no router.
+    /// The topology has no router.
     pub fn router_ends(&self) -> Result<(&Host, &Host)> {
         match &self.joint {
             Joint::Cable(_) | Joint::Relay(_) => bail!("there is no router"),
@@ -121,7 +125,7 @@ impl Topology {
         }
     }
 
-    /// The server's address.
+    /// The IPv4 address of the server.
     pub fn address(&self) -> Ipv4Addr {
         match self.path {
             Path::Loopback => Ipv4Addr::LOCALHOST,
@@ -129,26 +133,27 @@ impl Topology {
         }
     }
 
-    /// Bytes of the largest packet, if the kernel reports them (IPv6 takes the link's for its own).
+    /// The MTU of the path in bytes. `None`: the kernel does not report it (`net.ipv6.conf.*.mtu`,
+    /// which is that of the link).
     pub fn mtu(&self) -> Option<u32> {
         let (host, interface) = self.ingress(Direction::Reverse)[0];
         let path = format!("/proc/sys/net/ipv6/conf/{interface}/mtu");
         host.run(|| fs::read_to_string(path)).ok()?.ok()?.trim().parse().ok()
     }
 
-    /// Bytes beside the payload that a packet of the workload has where the interfaces count it:
-    /// loopback behind the link layer (`eth_type_trans` before `dev_lstats_add` in
-    /// drivers/net/loopback.c), veth with it (`veth_xmit` in drivers/net/veth.c). Many datagrams in
-    /// one piece have them once.
+    /// Bytes of headers of each packet of `workload`, as the interfaces count them: loopback
+    /// without the link layer (`eth_type_trans` before `dev_lstats_add` in drivers/net/loopback.c),
+    /// veth with it (`veth_xmit` in drivers/net/veth.c). Datagrams that are segmented later (GSO)
+    /// have them once.
     pub fn headers(&self, workload: &Workload) -> u64 {
         let link = if self.path == Path::Veth { ETHERNET } else { 0 };
         link + IPV4 + if workload.traffic == Traffic::Udp { UDP } else { TCP + TIMESTAMPS }
     }
 
-    /// What the interfaces of the receivers of a direction have received.
+    /// Receive counters of the interfaces on which payload of `direction` arrives, added up.
     ///
     /// # Errors
-    /// The kernel does not report it.
+    /// The kernel does not report them (`/proc/thread-self/net/dev`).
     pub fn received(&self, direction: Direction) -> Result<Counters> {
         let counters = self.ingress(direction).into_iter().map(|(host, name)| received(host, name));
         let counters: Vec<Counters> = counters.collect::<Result<_>>()?;
@@ -170,10 +175,10 @@ impl Topology {
     }
 }
 
-/// A link that lets so many Mbit/s through.
+/// A link that is shaped to `mbps` Mbit/s.
 ///
 /// # Errors
-/// A rate of 0.
+/// `mbps` is 0.
 pub fn limited(mbps: u64) -> Result<LinkSpec> {
     let rate = lab::Rate::from_bits_per_second(mbps * 1_000_000).context("a rate above zero")?;
     Ok(LinkSpec { shape: Some(Shape::with_rate(rate)), ..LinkSpec::default() })

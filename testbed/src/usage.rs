@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// Reads the counters of one process.
+/// A process, whose counters the kernel reports in `/proc` (proc(5)): CPU time, memory, threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage(u32);
 
 impl Usage {
-    /// A process by its id.
+    /// A reader of the counters of the process with this ID.
     pub fn of_process(process: u32) -> Self {
         Self(process)
     }
 
-    /// User and system time of all its threads so far.
+    /// User and system time that all threads of the process have used so far.
     ///
     /// # Errors
     /// The process has ended.
@@ -24,28 +24,31 @@ impl Usage {
         Stat::parse(&stat).map(|stat| stat.own).context("a /proc/PID/stat without times")
     }
 
-    /// The most memory that was resident, in bytes; none once it has ended.
+    /// The peak resident memory of the process, in bytes (`VmHWM`, proc_pid_status(5)). `None`: it
+    /// has ended.
     pub fn peak_memory(self) -> Option<u64> {
         self.status("VmHWM:").map(|kibibytes| kibibytes * 1024)
     }
 
-    /// The memory that is resident now, in bytes; none once it has ended.
+    /// The resident memory of the process now, in bytes (`VmRSS`, proc_pid_status(5)). `None`: it
+    /// has ended.
     pub fn resident_memory(self) -> Option<u64> {
         self.status("VmRSS:").map(|kibibytes| kibibytes * 1024)
     }
 
-    /// Its threads; none once it has ended.
+    /// Number of threads of the process. `None`: it has ended.
     pub fn threads(self) -> Option<u64> {
         self.status("Threads:")
     }
 
-    /// Its open descriptors; none once it has ended.
+    /// Number of open file descriptors of the process. `None`: it has ended, or is of another user.
     pub fn descriptors(self) -> Option<usize> {
         fs::read_dir(format!("/proc/{}/fd", self.0)).ok().map(Iterator::count)
     }
 
-    /// Lets the peak of memory begin anew; false if the kernel does not
-    /// (`CONFIG_PROC_PAGE_MONITOR`).
+    /// Resets the peak of resident memory to its current value (`/proc/PID/clear_refs`,
+    /// proc_pid_clear_refs(5)). Returns false if the kernel refuses, e.g. without
+    /// `CONFIG_PROC_PAGE_MONITOR`.
     pub fn reset_peak(self) -> bool {
         fs::write(format!("/proc/{}/clear_refs", self.0), "5").is_ok()
     }
@@ -55,10 +58,11 @@ impl Usage {
     }
 }
 
-/// User and system time of the children of this process that were waited for.
+/// User and system time of all children of this process that have ended and were waited for
+/// (`cutime` and `cstime`, proc_pid_stat(5)).
 ///
 /// # Errors
-/// There is no proc file system.
+/// `/proc` cannot be read.
 pub fn cpu_time_of_children() -> Result<Duration> {
     let stat = read("/proc/self/stat")?;
     Stat::parse(&stat).map(|stat| stat.children).context("a /proc/self/stat without times")

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use clap::ValueEnum;
 
-/// What is sent, and which way.
+/// What a test sends: traffic, direction, streams, length and rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// What carries the payload, and how.
@@ -21,7 +21,7 @@ pub struct Workload {
     pub rate: Rate,
 }
 
-/// What carries the payload, and how.
+/// The kind of traffic of a test: TCP or UDP streams, or requests and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// Streams over TCP.
@@ -32,7 +32,7 @@ pub enum Traffic {
     Exchange(Exchange),
 }
 
-/// What is exchanged, one at a time.
+/// How requests and responses are exchanged, one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Exchange {
     /// Request and response over one TCP connection
@@ -43,7 +43,7 @@ pub enum Exchange {
     Connect,
 }
 
-/// Which end sends, as the client sees it.
+/// Which end of a test sends, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Direction {
     /// The client sends
@@ -54,7 +54,7 @@ pub enum Direction {
     Both,
 }
 
-/// How fast a stream sends.
+/// The rate at which each stream of a test sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// As fast as the program does without an option.
@@ -65,7 +65,7 @@ pub enum Rate {
     BitsPerSecond(u64),
 }
 
-/// One test of one program.
+/// The parameters of one test of one program, at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
     /// The server's address.
@@ -92,7 +92,7 @@ pub struct Test {
     pub flags: String,
 }
 
-/// What ends a test.
+/// The amount after which a test ends: time, bytes, or blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Whole seconds: iperf3 takes no others.
@@ -103,7 +103,7 @@ pub enum End {
     Blocks(u64),
 }
 
-/// Where a client has the family of the server's address from.
+/// How a client learns the address family of the server: from the address, or from an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// From the address alone.
@@ -112,7 +112,7 @@ pub enum Family {
     Option,
 }
 
-/// In which form a client prints its results.
+/// The form in which a client prints its results: JSON or text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// As a program reads them.
@@ -122,25 +122,27 @@ pub enum Output {
 }
 
 impl Workload {
-    /// So many streams of TCP from the client.
+    /// A TCP test of `streams` streams from client to server, at the rate that is the program's
+    /// default.
     pub const fn tcp(streams: u32) -> Self {
         let (traffic, direction) = (Traffic::Tcp, Direction::Send);
         Self { traffic, direction, streams, length: None, rate: Rate::Usual }
     }
 
-    /// One stream of datagrams of so many bytes from the client, as fast as it goes.
+    /// A UDP test of one stream from client to server, with datagrams of `length` bytes of payload,
+    /// as fast as possible.
     pub const fn datagrams(length: u32) -> Self {
         let (traffic, direction) = (Traffic::Udp, Direction::Send);
         Self { traffic, direction, streams: 1, length: Some(length), rate: Rate::Unlimited }
     }
 
-    /// Exchanges with so many bytes each way.
+    /// A test of requests and responses, one at a time, of `size` bytes each.
     pub const fn exchange(exchange: Exchange, size: u32) -> Self {
         let (traffic, direction) = (Traffic::Exchange(exchange), Direction::Both);
         Self { traffic, direction, streams: 1, length: Some(size), rate: Rate::Usual }
     }
 
-    /// The other way.
+    /// This workload in another direction.
     #[must_use]
     pub const fn towards(self, direction: Direction) -> Self {
         Self { direction, ..self }
@@ -148,7 +150,8 @@ impl Workload {
 }
 
 impl Test {
-    /// A test with JSON for its results, at iperf3's port (clause 2.1).
+    /// A test against the server at `address` on port 5201 (that of iperf3), with JSON output and
+    /// otherwise the defaults of the host.
     pub fn new(address: impl Into<IpAddr>, workload: Workload, end: End) -> Self {
         Self {
             address: address.into(),
@@ -165,17 +168,18 @@ impl Test {
         }
     }
 
-    /// The congestion control, if it is of TCP.
+    /// The congestion control of the test. `None`: the host's default, or the traffic is not TCP.
     pub fn congestion(&self) -> Option<&String> {
         self.congestion.as_ref().filter(|_| self.workload.traffic == Traffic::Tcp)
     }
 
-    /// Seconds at the start that do not count, if there are any.
+    /// Seconds at the start that do not count. `None`: there are none.
     pub fn omitted(&self) -> Option<u32> {
         Some(self.omit_seconds).filter(|seconds| *seconds > 0)
     }
 
-    /// The option of the address's family, if it is asked for.
+    /// `ipv4` or `ipv6`, the client's option for the family of the server's address. Empty if the
+    /// test does not ask for such an option.
     pub fn family_option(&self, ipv4: &'static str, ipv6: &'static str) -> &'static str {
         match (self.family, self.address.is_ipv4()) {
             (Family::OfAddress, _) => "",
@@ -184,7 +188,8 @@ impl Test {
         }
     }
 
-    /// Seconds of it, or so many as it may take at most to move the bytes that end it.
+    /// Duration of the test in seconds, including the omitted start. A test that ends by bytes or
+    /// blocks has only the omitted start.
     pub fn seconds(&self) -> u32 {
         match self.end {
             End::Seconds(seconds) => seconds + self.omit_seconds,
@@ -194,7 +199,7 @@ impl Test {
 }
 
 impl Direction {
-    /// What stands for it, of what stands for each: send, reverse, both.
+    /// The element for this direction, given those for send, reverse and both.
     pub fn one_of<T>(self, [send, reverse, both]: [T; 3]) -> T {
         match self {
             Self::Send => send,
@@ -233,7 +238,7 @@ impl fmt::Display for Exchange {
     }
 }
 
-/// iperf3's port (clause 2.1), which linerate has too.
+/// The default port of iperf3 and linerate (docs/protocol/iperf3.md, clause 2.1).
 pub const PORT: u16 = 5201;
 
 #[cfg(test)]

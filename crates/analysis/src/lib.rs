@@ -25,7 +25,8 @@ pub use spread::spread;
 use accounts::Test;
 use bottleneck::Case;
 
-/// Judges a record: account of its datagrams, stamp of trust, and verdict on what limited the test.
+/// Judges a record: account of its datagrams, stamp (how far the result can be trusted), and
+/// verdict (what limited the test).
 pub fn judge(record: &TestRecord) -> Judgement {
     let test = Test::from_record(record);
     let (reasons, unchecked) = trust::check(&test);
@@ -41,17 +42,19 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
-/// Findings on what would limit hosts without a test, the most significant first.
+/// Findings on what would limit the network rate of hosts, from their settings and counters alone:
+/// no test has to run. The most significant is first; empty if no rule applies.
 pub fn diagnose(hosts: &[HostEvidence]) -> Vec<Finding> {
     bottleneck::findings(&Case::of_hosts(hosts, &[]))
 }
 
-/// The rules whose findings set the stamp of a result.
+/// The rules whose findings set the stamp of a result: how far it can be trusted.
 pub fn trust_rules() -> impl Iterator<Item = measurement::RuleId> {
     trust::pages().map(|page| page.id)
 }
 
-/// Manual pages of all rules: those of limits, then those of the stamp.
+/// Manual pages of all rules of judgement: first those on what limits a test, then those on how far
+/// its result can be trusted.
 pub fn pages() -> Vec<&'static Page> {
     let mut pages: Vec<&'static Page> = bottleneck::pages().collect();
     for page in trust::pages() {

@@ -39,7 +39,7 @@ pub enum Event<'a> {
     Failed(&'a SessionError),
 }
 
-/// Receiver of the events of tests, e.g. a progress display.
+/// Receiver of the events of all tests of a [`Runner`](crate::Runner), e.g. a progress display.
 pub trait Monitor {
     /// Receives the next event.
     fn receive(&mut self, event: &Event<'_>);

@@ -2,7 +2,8 @@
 
 use measurement::{Attribution, BitRate, Profile, TestRecord};
 
-/// Computes the judgement of `record` anew: account of the datagrams, stamp and verdict.
+/// Computes the judgement of `record` anew: account of its datagrams, stamp (how far the result can
+/// be trusted) and verdict (what limited the test).
 pub fn judge(record: &mut TestRecord) {
     record.judgement = Some(analysis::judge(record));
 }

@@ -32,7 +32,7 @@ pub struct Runner<'a> {
     pub monitor: &'a mut dyn Monitor,
 }
 
-/// Records of a search, and the reason of an early end.
+/// Records of a search, and why it ended early, if it did.
 #[derive(Debug)]
 pub struct Results {
     /// Judged records, in the order in which the tests ran.
@@ -64,7 +64,8 @@ impl<'a> Runner<'a> {
         self.run_patiently(task, TURNAROUND)
     }
 
-    /// Runs the tests that `search` chooses, until it is complete or has to stop.
+    /// Runs the tests that `search` chooses, until it is complete or has to stop. An error of a
+    /// test is part of the results.
     pub fn search(&mut self, search: &mut dyn Search) -> Results {
         let (mut done, mut records) = (Vec::new(), Vec::new());
         let end = loop {
@@ -148,18 +149,18 @@ impl<'a> Runner<'a> {
 }
 
 impl Results {
-    /// Results without any record, e.g. to append others.
+    /// Results without any record, to which others can be appended.
     pub fn none() -> Self {
         Self { records: RecordSet::new(Vec::new()), error: None, not_run: Vec::new() }
     }
 
-    /// Whether all tests ran to their planned end.
+    /// Whether no error occurred and all tests ran to their planned end; true without any record.
     pub fn are_complete(&self) -> bool {
         let completed = |record: &TestRecord| record.outcome.ending == Ending::Completed;
         self.error.is_none() && self.records.records.iter().all(completed)
     }
 
-    /// Appends the results of tests that ran later.
+    /// Appends the results of tests that ran `later`. The earlier error is kept, if there is one.
     pub fn append(&mut self, later: Self) {
         self.records.records.extend(later.records.records);
         self.error = self.error.take().or(later.error);

@@ -31,7 +31,7 @@ pub trait Search {
     fn conclude(&self, _records: &mut RecordSet) {}
 }
 
-/// Next step of a search.
+/// What a [`Search`] does next: run a test, or end.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Next {
@@ -52,7 +52,8 @@ pub struct Task {
     pub purpose: Purpose,
 }
 
-/// Plan of a test, and what is measured beside it.
+/// Plan of a test, and whether the round-trip time is probed beside it. A search runs a row once or
+/// several times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Plan of the test.
@@ -61,7 +62,7 @@ pub struct Row {
     pub probe_every: Option<Duration>,
 }
 
-/// Purpose of a test: a result, or a trial.
+/// Purpose of a test: a result that is reported, or a trial that helps a search to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The test gives a result: it is watched, judged and kept as a record.
@@ -79,7 +80,7 @@ pub enum Purpose {
     },
 }
 
-/// A test that was run for a search.
+/// A test that was run for a search, with its outcome.
 #[derive(Debug)]
 pub struct Trial {
     /// The task of the test.
@@ -89,14 +90,14 @@ pub struct Trial {
 }
 
 impl Row {
-    /// A row with this plan and without a probe.
+    /// A row with this plan, without a probe of the round-trip time.
     pub const fn of_plan(plan: TestPlan) -> Self {
         Self { plan, probe_every: None }
     }
 }
 
 impl Task {
-    /// Title of the task: `TCP send 2/3`.
+    /// Title of the task for progress displays, e.g. `TCP send 2/3` for the second of three runs.
     pub fn title(&self) -> String {
         let title = self.row.plan.title();
         match self.purpose {
@@ -108,7 +109,7 @@ impl Task {
 }
 
 impl Trial {
-    /// Whether the test ran to its planned end.
+    /// Whether the test has a result and ran to its planned end.
     pub fn is_complete(&self) -> bool {
         self.result.as_ref().is_ok_and(|outcome| outcome.ending == Ending::Completed)
     }

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use linux::event::EventFd;
 use portable_atomic::AtomicU64;
 
-/// The bytes or datagrams that the senders of a direction have left to send. A stream takes a
-/// part of it before it sends.
+/// The bytes (TCP) or datagrams (UDP) that all senders of one direction of a test may still send. A
+/// stream takes a part of them before it sends.
 #[derive(Debug)]
 pub struct Budget {
     units: u64,
@@ -18,23 +18,26 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `units`: bytes over TCP, datagrams over UDP.
+    /// A budget of `units` (bytes over TCP, datagrams over UDP) that counts from the start of the
+    /// test.
     pub const fn new(units: u64) -> Self {
         Self { units, limit: AtomicU64::new(units), taken: AtomicU64::new(0) }
     }
 
     /// A budget of `units` (bytes over TCP, datagrams over UDP) that counts from the call of
-    /// [`Self::begin`] on, at the end of the omitted start. Before that it is unlimited.
+    /// [`Self::begin`] on, at the end of the omitted start of the test. Before that it is
+    /// unlimited.
     pub const fn deferred(units: u64) -> Self {
         Self { units, limit: AtomicU64::new(u64::MAX), taken: AtomicU64::new(0) }
     }
 
-    /// Begins to count a deferred budget.
+    /// Begins to count a [deferred](Self::deferred) budget: from now on `units` are left.
     pub fn begin(&self) {
         self.limit.store(self.taken.load(Relaxed).saturating_add(self.units), Relaxed);
     }
 
-    /// Takes up to `wanted` units and returns how many it took; 0: nothing is left.
+    /// Takes up to `wanted` units (bytes or datagrams) and returns how many it took; 0: none is
+    /// left.
     pub fn take(&self, wanted: u64) -> u64 {
         // A stream that gets 0 ends, so that the sum stays far from wrapping.
         let before = self.taken.fetch_add(wanted, Relaxed);
@@ -42,8 +45,8 @@ impl Budget {
     }
 }
 
-/// The bytes that the receivers of a direction are to receive. Its descriptor becomes readable
-/// when they have arrived.
+/// The number of bytes that all receivers of one direction of a test are to receive. Its descriptor
+/// becomes readable when they have arrived (eventfd(2)).
 #[derive(Debug)]
 pub struct Goal {
     bytes: u64,
@@ -53,7 +56,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// A goal of `bytes`.
+    /// A goal that is reached when `bytes` bytes of payload have been received.
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE`: no more descriptors; `ENOMEM` (eventfd(2)).
@@ -62,8 +65,8 @@ impl Goal {
         Ok(Self { bytes, limit, received, reached: EventFd::new()? })
     }
 
-    /// A goal of `bytes` that counts from the call of [`Self::begin`] on, at the end of the
-    /// omitted start. Before that it is never reached.
+    /// A goal of `bytes` bytes that counts from the call of [`Self::begin`] on, at the end of the
+    /// omitted start of the test. Before that it is never reached.
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE`: no more descriptors; `ENOMEM` (eventfd(2)).
@@ -71,12 +74,13 @@ impl Goal {
         Ok(Self { limit: AtomicU64::new(u64::MAX), ..Self::new(bytes)? })
     }
 
-    /// Begins to count a deferred goal.
+    /// Begins to count a [deferred](Self::deferred) goal: from now on its bytes are to be received.
     pub fn begin(&self) {
         self.limit.store(self.received.load(Relaxed).saturating_add(self.bytes), Relaxed);
     }
 
-    /// Adds `bytes` that were received.
+    /// Adds `bytes` bytes that were received. If they reach the goal, its descriptor becomes
+    /// readable.
     pub fn credit(&self, bytes: u64) {
         let before = self.received.fetch_add(bytes, Relaxed);
         let limit = self.limit.load(Relaxed);
@@ -85,7 +89,7 @@ impl Goal {
         }
     }
 
-    /// Whether all bytes of the goal were received.
+    /// Whether all bytes of the goal were received; false for a deferred goal that has not begun.
     pub fn is_reached(&self) -> bool {
         self.received.load(Relaxed) >= self.limit.load(Relaxed)
     }

@@ -31,21 +31,22 @@ macro_rules! declare {
         }
 
         impl Counters {
-            /// Publishes the counters that every engine writes with each block. Only the
-            /// stream's own worker calls it.
+            /// Publishes the counters that every stream engine updates with each block. Only the
+            /// stream's own worker thread calls it.
             pub fn publish(&self, now: &StreamCounters) {
                 $(store!($writer each_block self.$name, now.$name);)+
                 self.last.store(now.last.nanos(), Relaxed);
             }
 
-            /// Publishes all counters that an engine for datagrams writes. Only the stream's
-            /// own worker calls it.
+            /// Publishes all counters that a UDP engine updates. Only the stream's own worker
+            /// thread calls it.
             pub fn publish_datagrams(&self, now: &StreamCounters) {
                 self.publish(now);
                 $(store!($writer each_datagram self.$name, now.$name);)+
             }
 
-            /// The values now. Each is read on its own while the writer goes on.
+            /// The current values of the counters. They are read one after another while the stream
+            /// goes on, so that they are not of one instant.
             pub fn read(&self) -> StreamCounters {
                 // `unique` first: it never exceeds the `sequence` that is read after it.
                 let unique = self.unique.load(Relaxed);
@@ -60,7 +61,8 @@ macro_rules! declare {
 measurement::stream_counters!(declare);
 
 impl Counters {
-    /// Notes that the stream has ended, with the `errno` of the error that ended it, if any.
+    /// Marks the stream as ended. `errno` is that of the error that ended it (errno(3)); `None`: it
+    /// ended as planned.
     pub fn finish(&self, errno: Option<i32>) {
         self.errno.store(errno.unwrap_or(0), Relaxed);
         self.finished.store(true, Release);
@@ -88,13 +90,13 @@ impl Counters {
         self.finished.load(Acquire)
     }
 
-    /// The error number (errno(3)) of the error that ended the stream. None: it has not ended,
-    /// or ended as planned.
+    /// The error number (errno(3)) of the error that ended the stream. `None`: it has not ended, or
+    /// ended as planned.
     pub fn errno(&self) -> Option<i32> {
         Some(self.errno.load(Relaxed)).filter(|errno| *errno != 0)
     }
 
-    /// Payload bytes moved so far; cheaper than [`Self::read`].
+    /// Payload bytes that the stream has sent or received so far; cheaper than [`Self::read`].
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }

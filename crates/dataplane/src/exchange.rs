@@ -42,7 +42,7 @@ pub use statistics::RoundTripStatistics;
 /// have not arrived whole. Each takes a descriptor.
 pub const MAX_PENDING_CONNECTIONS: usize = accept_responder::MAX_PENDING;
 
-/// The parts that every requester is built from.
+/// What every requester stream is built from: the requests, its counters and its statistics.
 pub struct RequesterConfig {
     /// The size, number and spacing of requests.
     pub exchange: Exchange,
@@ -65,7 +65,8 @@ pub fn requester(socket: Link, config: RequesterConfig) -> std::io::Result<Box<d
     })
 }
 
-/// Makes a stream that answers the requests that arrive over a connected socket.
+/// Makes a stream that answers the requests which arrive over a connected socket, as `exchange`
+/// describes them. It counts in `counters`.
 ///
 /// # Errors
 /// TCP: `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed. UDP: none.
@@ -109,7 +110,7 @@ pub fn accept_responder(
     Box::new(AcceptResponder::new(listener, idle, exchange, counters))
 }
 
-/// The socket that carries requests and responses.
+/// The connected socket that carries requests and responses, TCP or UDP.
 pub enum Link {
     /// A TCP connection.
     Tcp(Arc<TcpStream>),

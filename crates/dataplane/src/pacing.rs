@@ -29,7 +29,8 @@ pub use statistics::{PacingStatistics, pacing_report};
 use burst_size::BurstSize;
 use schedule::Schedule;
 
-/// The pacer of one stream: it spaces blocks, or datagrams, so that they keep a rate.
+/// Spaces the blocks or datagrams of one stream so that they keep a rate. It does not send: it
+/// tells the sender how many may go now.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     schedule: Schedule,
@@ -85,7 +86,8 @@ pub(crate) enum PacingWait {
     Exactly(Timestamp),
 }
 
-/// A batch that has begun, for the statistics.
+/// A batch of blocks that a [`Pacer`] has let begin: how late it was, for [`PacingStatistics`]. A
+/// batch is a number of blocks, or datagrams, that are sent back to back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// How much later than its scheduled time the batch began.
@@ -98,7 +100,8 @@ pub struct Batch {
     pub before: Option<EndedBatch>,
 }
 
-/// A batch that has ended.
+/// A batch of blocks that a [`Pacer`] has finished: its size, its duration and the ideal one. A
+/// batch is a number of blocks, or datagrams, that are sent back to back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedBatch {
     /// Number of blocks in the batch.
@@ -112,16 +115,16 @@ pub struct EndedBatch {
 }
 
 impl Pacer {
-    /// A pacer of datagrams of `length` bytes at `rate`. The number of datagrams in a burst
-    /// adapts to how late the worker wakes.
+    /// A pacer of datagrams of `length` payload bytes at `rate`. The number of datagrams that are
+    /// sent back to back adapts to how late the worker thread wakes.
     pub fn for_datagrams(rate: BitRate, length: u64) -> Self {
         let pacer = Self::new(rate, length, &DATAGRAMS);
         Self { batch: BurstSize::for_datagrams(&pacer.schedule), ..pacer }
     }
 
-    /// A pacer of blocks of `block` bytes of a byte stream at `rate`. Congestion delays such
-    /// blocks at times, so more lateness is made up for than of datagrams, and as fast as the
-    /// kernel paces in congestion avoidance (120 %, `tcp_pacing_ca_ratio` in
+    /// A pacer of blocks of `block` bytes of a byte stream at `rate`. Congestion delays such blocks
+    /// at times. So the pacer makes up for more lateness than with datagrams, at up to 120 % of the
+    /// rate, like the kernel in congestion avoidance (`tcp_pacing_ca_ratio`,
     /// Documentation/networking/ip-sysctl.rst).
     pub fn for_blocks(rate: BitRate, block: u64) -> Self {
         Self::new(rate, block, &BLOCKS)
@@ -147,8 +150,8 @@ impl Pacer {
         }
     }
 
-    /// Sets how blocks are spaced. [`Pacing::Even`] makes each block a burst of its own until
-    /// [`Self::with_burst`] sets another length.
+    /// Sets how blocks are spaced. With [`Pacing::Even`] each block goes alone, until
+    /// [`Self::with_burst`] sets another length of a burst.
     #[must_use]
     pub fn with_pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;
@@ -166,8 +169,8 @@ impl Pacer {
         self
     }
 
-    /// Lets the first batch wait for half of its time at the rate, but at most 5 ms. Without it
-    /// the blocks of a test are one batch more than the rate has in that time.
+    /// Delays the first batch by half of the time that a batch takes at the rate, but at most 5 ms.
+    /// Without it a test sends one batch more than its rate allows in its time.
     #[must_use]
     pub fn centred(mut self) -> Self {
         self.lead = (self.span_of_batch() / 2).min(LONGEST_LEAD);
@@ -179,10 +182,10 @@ impl Pacer {
         self.pacing
     }
 
-    /// How many of `most` blocks may go now.
+    /// How many of `most` blocks may be sent at the time `now`.
     ///
     /// # Errors
-    /// The time when the next block is due: none may go before.
+    /// No block may be sent yet: the time when the next one is due.
     pub fn allowance(&mut self, now: Timestamp, most: usize) -> Result<usize, Timestamp> {
         if self.left == 0 {
             let due = self.next_due(now);
@@ -215,7 +218,7 @@ impl Pacer {
         Ok(allowed)
     }
 
-    /// Notes that `count` blocks were sent.
+    /// Counts `count` blocks that were sent, after [`Self::allowance`] let them go.
     pub fn sent(&mut self, count: usize) {
         self.gone += count;
         self.left = self.left.saturating_sub(count);
@@ -229,7 +232,7 @@ impl Pacer {
         self.fresh = true;
     }
 
-    /// The batch that has begun since the last call, if one has.
+    /// The batch that has begun since the last call of this function. `None`: none has begun.
     pub const fn take_begun(&mut self) -> Option<Batch> {
         self.begun.take()
     }

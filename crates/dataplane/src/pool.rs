@@ -30,7 +30,7 @@ use crate::stream::Stream;
 use crate::worker_state::{WorkerState, WorkerTimes};
 use crate::workload::{Phase, StreamWorkload};
 
-/// A stream that is connected and ready to start.
+/// A stream of a test that is connected and ready to start, with its counters.
 pub struct OpenStream {
     /// The number of the stream in the control protocol, from 1.
     pub id: u32,
@@ -79,9 +79,9 @@ struct WorkerControl {
 }
 
 impl Pool {
-    /// Starts one MPU per CPU of `cpus`, but no more than there are streams, and distributes
-    /// the streams round robin. They wait for [`Self::start`]. With `pin` MPU `n` is bound to
-    /// the `n`th CPU. `is_wanted` is polled until all streams are ready.
+    /// Starts one worker thread (MPU) per CPU of `cpus`, but no more than there are streams, and
+    /// distributes the streams round robin. They wait for [`Self::start`]. With `pin` MPU `n` is
+    /// bound to the `n`th CPU. `is_wanted` is polled until all streams are ready.
     ///
     /// # Errors
     /// - [`io::ErrorKind::Interrupted`]: `is_wanted` returned false.
@@ -272,8 +272,8 @@ impl Pool {
         })
     }
 
-    /// The id of every stream, whether this end sends on it, and its counters now. Streams
-    /// are read one after another while they run; see [`Self::sample`].
+    /// The id of every stream, whether this end sends on it (true) or receives, and its counters
+    /// now. Streams are read one after another while they run; see [`Self::sample`].
     pub fn read(&self) -> impl Iterator<Item = (u32, bool, StreamCounters)> + '_ {
         self.streams.iter().map(|stream| (stream.id, stream.sender, stream.counters.read()))
     }
@@ -283,9 +283,9 @@ impl Pool {
         self.streams.iter().map(|stream| stream.counters.bytes()).sum()
     }
 
-    /// The id and the counters of every stream. The streams of one MPU are read by that MPU at
-    /// one instant, between two steps. If an MPU does not report within 20 ms and 5 µs per
-    /// stream, its counters are read from here, and the report counts as late.
+    /// The id and the counters of every stream. Each worker thread (MPU) reads its streams itself
+    /// at one instant, between two steps. If it does not report within 20 ms and 5 µs per stream,
+    /// the caller reads them, and the report counts as late.
     pub fn sample(&self) -> Vec<(u32, StreamCounters)> {
         let number = self.reports.wanted.fetch_add(1, Release) + 1;
         self.controls.iter().for_each(|control| control.reporter.signal());
@@ -314,28 +314,29 @@ impl Pool {
         sample
     }
 
-    /// The counters of every stream, for readers that outlive the pool.
+    /// The counters of every stream, shared, for readers that outlive the pool.
     pub fn counters(&self) -> impl Iterator<Item = Arc<Counters>> + '_ {
         self.streams.iter().map(|stream| Arc::clone(&stream.counters))
     }
 
-    /// The thread ID of each MPU (gettid(2)).
+    /// The thread ID of each MPU (worker thread), as gettid(2) reports it.
     pub fn thread_ids(&self) -> &[i32] {
         self.context.thread_ids()
     }
 
-    /// The pacing statistics of each MPU.
+    /// The pacing statistics of each MPU (worker thread).
     pub fn pacing(&self) -> impl Iterator<Item = &PacingStatistics> {
         self.pacing.iter().map(Arc::as_ref)
     }
 
-    /// The MPU, from 0, that runs the stream at `index` of the list given to
-    /// [`Self::prepare`].
+    /// The number, from 0, of the MPU (worker thread) that runs the stream at `index` of the list
+    /// given to [`Self::prepare`].
     pub fn mpu_of(&self, index: usize) -> usize {
         index % self.context.mpus()
     }
 
-    /// The use of the worker threads since the streams started.
+    /// How busy the worker threads were since the streams started, and how close together they
+    /// began.
     pub fn runtime_statistics(&self) -> RuntimeStatistics {
         let now = self.context.utilisation();
         let none = Vec::new();
@@ -365,7 +366,8 @@ impl Pool {
     }
 }
 
-/// The use of the worker threads of one test, from the start of the streams.
+/// How busy the worker threads of one test were, from the start of the streams, and how close
+/// together the streams started and stopped.
 #[derive(Clone, Debug, Default)]
 pub struct RuntimeStatistics {
     /// Time that each MPU ran, slept and spun.

@@ -10,7 +10,7 @@ use linux::udp::{
 
 use crate::pacing::PacingStatistics;
 
-/// The size and the content of the buffers of a worker.
+/// The size and the content of the buffers of one worker thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferPlan {
     /// The unit in which payload moves.
@@ -21,7 +21,7 @@ pub struct BufferPlan {
     pub pattern: PayloadPattern,
 }
 
-/// The unit in which payload moves.
+/// The unit in which payload moves: blocks of a byte stream, datagrams, or GSO packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferKind {
     /// Blocks of a byte stream.
@@ -32,7 +32,7 @@ pub enum BufferKind {
     Segments,
 }
 
-/// The content of the payload.
+/// The content of the payload that a test sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadPattern {
     /// Random bytes, so that no link compresses them.
@@ -42,7 +42,7 @@ pub enum PayloadPattern {
 }
 
 impl PayloadPattern {
-    /// Makes a payload of `length` bytes.
+    /// Makes a payload of `length` bytes with this content.
     ///
     /// # Errors
     /// `ENOSYS`: the kernel has no getrandom(2). [`Self::Digits`] never fails.
@@ -55,8 +55,8 @@ impl PayloadPattern {
     }
 }
 
-/// One payload to send and one buffer to receive into, with their UDP forms. All streams of an
-/// MPU share them, so that they stay in its caches.
+/// The buffers of one worker thread: one payload to send and one buffer to receive into, with their
+/// UDP forms. All streams of the thread share them, so that they stay in its caches.
 pub struct Scratch {
     /// The payload, and behind it the buffer.
     blocks: Region,
@@ -114,7 +114,7 @@ fn outgoing(kind: BufferKind, block: usize) -> (usize, usize) {
     }
 }
 
-/// How many datagrams of `block` bytes fit into one GSO packet, at least one. The limit is that
+/// How many datagrams of `block` bytes fit into one UDP GSO packet, at least one. The limit is that
 /// of kernels before Linux 6.9 (`UDP_MAX_SEGMENTS` in `include/linux/udp.h`).
 pub fn segments(block: usize) -> usize {
     (MAX_GSO_PAYLOAD / block.max(1)).clamp(1, MAX_GSO_SEGMENTS)

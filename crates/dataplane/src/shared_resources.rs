@@ -9,8 +9,8 @@ use linux::payload::SealedPayload;
 use crate::scratch::PayloadPattern;
 use crate::zerocopy_counters::ZerocopyCounters;
 
-/// Payloads for engines that send without copying, made at the first use, and the counters of
-/// their sends.
+/// What all engines of one test share: the payloads of those that send without copying, made at the
+/// first use, and the counters of zero-copy sends.
 #[derive(Debug)]
 pub struct SharedResources {
     block: usize,
@@ -32,7 +32,7 @@ impl SharedResources {
         self.block
     }
 
-    /// The content of the blocks.
+    /// The content of the payload blocks.
     pub const fn pattern(&self) -> PayloadPattern {
         self.pattern
     }
@@ -62,9 +62,8 @@ impl SharedResources {
     }
 }
 
-/// Opens the devices that engines need (`/dev/null`, for the engine `splice`). A process calls
-/// it before it gives up its access to files. An error is reported by the engine when it is
-/// made.
+/// Opens the devices that engines need (`/dev/null`, for the engine `splice`). A process calls it
+/// before it gives up its access to files. If it fails, building that engine reports the error.
 pub fn preopen_devices() {
     _ = linux::splice::dev_null();
 }

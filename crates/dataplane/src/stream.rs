@@ -8,7 +8,7 @@ use measurement::Timestamp;
 use crate::pacing::PacingWait;
 use crate::scratch::Scratch;
 
-/// The condition under which a stream can make its next step.
+/// What a stream waits for before it can make its next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// None: it can go on after the other streams of the worker have had their turn.
@@ -39,7 +39,7 @@ impl From<PacingWait> for Step {
     }
 }
 
-/// One stream of a test, as its worker thread drives it.
+/// One stream of a test: a state machine that its worker thread runs step by step.
 pub trait Stream: Send {
     /// The descriptor to register with epoll(7), and the events of interest.
     fn interest(&self) -> (BorrowedFd<'_>, Interest);

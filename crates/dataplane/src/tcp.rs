@@ -33,8 +33,8 @@ pub use vmsplice::VmspliceSource;
 pub use write::WriteSource;
 pub use zerocopy_receive::ZerocopyReceiveSink;
 
-/// All TCP engines that send and that users choose by name, in the order of
-/// [`measurement::engine::ENGINES`]. The first is the usual one.
+/// All TCP engines that send and that users choose by name (`--engine`), in the order of
+/// [`measurement::engine::ENGINES`]. The first is the default.
 pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_source::<WriteSource>(),
     SendEngine::with_source::<SendfileSource>(),
@@ -44,8 +44,8 @@ pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_source::<UringSource<true>>(),
 ];
 
-/// All TCP engines that receive and that users choose by name, in the order of
-/// [`measurement::engine::ENGINES`]. The first is the usual one.
+/// All TCP engines that receive and that users choose by name (`--engine`), in the order of
+/// [`measurement::engine::ENGINES`]. The first is the default.
 pub static RECEIVERS: &[ReceiveEngine] = &[
     ReceiveEngine::with_sink::<ReadSink>(),
     ReceiveEngine::with_sink::<MsgTruncSink>(),

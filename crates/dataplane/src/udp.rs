@@ -30,7 +30,7 @@ pub use uring_receive::UringReceive;
 pub use uring_send::UringSend;
 
 /// All UDP engines that send, in the order of [`measurement::engine::ENGINES`]. The first is the
-/// usual one.
+/// default.
 pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_engine::<Sendmmsg>(),
     SendEngine::with_engine::<SendCall>(),
@@ -38,8 +38,8 @@ pub static SENDERS: &[SendEngine] = &[
     SendEngine::with_engine::<UringSend>(),
 ];
 
-/// All UDP engines that receive, in the order of [`measurement::engine::ENGINES`]. The first is
-/// the usual one.
+/// All UDP engines that receive, in the order of [`measurement::engine::ENGINES`]. The first is the
+/// default.
 pub static RECEIVERS: &[ReceiveEngine] = &[
     ReceiveEngine::with_engine::<Recvmmsg>(),
     ReceiveEngine::with_engine::<Gro>(),

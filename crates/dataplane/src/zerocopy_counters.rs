@@ -30,24 +30,24 @@ impl ZerocopyCounters {
         self.copied.fetch_add(copied, Relaxed);
     }
 
-    /// Sends that were asked not to copy.
+    /// Number of sends that requested zero copy.
     pub fn sends(&self) -> u64 {
         self.sends.load(Relaxed)
     }
 
-    /// Zero-copy sends whose completion the kernel reported.
+    /// Number of zero-copy sends whose completion the kernel has reported.
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)
     }
 
-    /// Completed zero-copy sends whose bytes the kernel copied after all, as it does on
+    /// Number of completed zero-copy sends whose bytes the kernel copied after all, as it does on
     /// loopback (`SO_EE_CODE_ZEROCOPY_COPIED`, `linux/errqueue.h`).
     pub fn copied(&self) -> u64 {
         self.copied.load(Relaxed)
     }
 
-    /// Sends that were copied because the kernel had no memory for their completion (`ENOBUFS`,
-    /// `optmem_max`).
+    /// Number of sends that were copied because the kernel had no memory for their completion
+    /// (`ENOBUFS`, `net.core.optmem_max`).
     pub fn refused(&self) -> u64 {
         self.refused.load(Relaxed)
     }

@@ -12,8 +12,8 @@ mod mask;
 
 use mask::Mask;
 
-/// Capture of a host: files below `/proc` and `/sys`, and what the kernel reports by netlink and
-/// ethtool.
+/// Capture of a host: the files below `/proc` and `/sys` that linerate reads, and what the kernel
+/// reports by netlink and ethtool.
 #[derive(Clone, Debug)]
 pub struct Capture {
     entries: Vec<(String, Entry)>,
@@ -21,7 +21,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Captures this host, as the calling thread sees it. What cannot be read is left out.
+    /// Captures this host, as the calling thread sees it (its network namespace, its permissions).
+    /// What cannot be read is left out.
     pub fn take() -> Self {
         let tree = Tree::recording();
         let answers = inventory::kernel_answers(&tree);
@@ -51,7 +52,8 @@ impl Capture {
         self
     }
 
-    /// Number of files, including the one with the kernel's reports.
+    /// Number of files in the capture, including the one with the kernel's reports by netlink and
+    /// ethtool.
     pub fn files(&self) -> usize {
         let is_file = |entry: &&(String, Entry)| matches!(entry.1, Entry::File(_));
         self.entries.iter().filter(is_file).count() + 1

@@ -32,7 +32,7 @@ use measurement::host::{Family, counter};
 
 use crate::{Reading, Subject, Tree};
 
-/// Collector of a family of counters and gauges.
+/// Reader of a family of counters and gauges of a host, e.g. those of `/proc/net/snmp`.
 pub trait Collector: Send {
     /// Family of the counters, which is the first part of their names, e.g. [`Family::SOFTNET`].
     fn family(&self) -> Family;
@@ -51,7 +51,7 @@ pub trait Collector: Send {
     }
 }
 
-/// Completeness of a successful read of a collector.
+/// Completeness of a successful [`Collector::read`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
     /// All of the family was read: a counter that was not recorded did not change.
@@ -60,8 +60,8 @@ pub enum ReadOutcome {
     Nothing,
 }
 
-/// All collectors for a test with this `subject`. Those of drops and CPU time come first, so that
-/// they are read close to the time of the sample; those that may sleep come last.
+/// The collectors of all families, for a test with this `subject`. Those of drops and CPU time come
+/// first, so that they are read close to the time of the sample; those that may sleep come last.
 pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(snmp::Snmp::default()),
@@ -87,11 +87,11 @@ pub fn all(subject: &Subject) -> Vec<Box<dyn Collector>> {
     ]
 }
 
-/// Parser that records the counters and gauges in the text of a file.
+/// Function that parses the text of a file and records its counters and gauges in a [`Reading`].
 pub type Parser = fn(&str, &mut Reading);
 
-/// All parsers, each with the path of a file that it parses, below the root: for tests with other
-/// texts.
+/// All parsers, each with the path of a file that it parses, relative to the root directory. They
+/// serve tests of the parsers with arbitrary texts.
 pub const PARSERS: [(&str, Parser); 14] = [
     ("proc/stat", |text, into| cpu::parse(text, 100, into)),
     ("proc/net/softnet_stat", |text, into| softnet::parse(text, &[1, 3], into)),

@@ -25,21 +25,22 @@ mod settings;
 
 use answers::KernelAnswers;
 
-/// Reads the inventory of a host. Also returns the gaps: what could not be read, and why.
+/// Reads the inventory of a host: hardware, settings, limits. Also returns the gaps: what could not
+/// be read, and why.
 ///
 /// Interfaces and routes are those of the calling thread's network namespace.
 pub fn read(tree: &Tree) -> (Inventory, Vec<Gap>) {
     read_with(tree, kernel_answers(tree))
 }
 
-/// Reports of the kernel that no file contains: queried from the running kernel, or read from a
-/// captured tree.
+/// What the kernel of a host reports by system calls only (netlink, ethtool, uname(2)): queried
+/// from the running kernel, or read from a captured tree.
 pub fn kernel_answers(tree: &Tree) -> KernelAnswers {
     if tree.is_live() { kernel_queries::query() } else { KernelAnswers::from_capture(tree) }
 }
 
-/// Reads the inventory of a host, with `answers` that its kernel gave earlier. Also returns the
-/// gaps: what could not be read, and why.
+/// Reads the inventory of a host (hardware, settings, limits), with `answers` that its kernel gave
+/// earlier. Also returns the gaps: what could not be read, and why.
 pub fn read_with(tree: &Tree, answers: KernelAnswers) -> (Inventory, Vec<Gap>) {
     let info = cpuinfo::read(&tree.text("proc/cpuinfo").unwrap_or_default());
     let (interfaces, other_namespace) = interfaces::interfaces(tree, &answers.interfaces);

@@ -8,8 +8,8 @@ use measurement::host::Family;
 use measurement::profile::Mode;
 use measurement::{HostEvidence, Inventory, Profile, ProfileRow, Task};
 
-/// Limits the size of evidence that is sent in the results of a test: the profile keeps its 600
-/// largest rows, and no call chains.
+/// Limits the size of the evidence on a host that is sent in the results of a test: the CPU profile
+/// keeps its 600 largest rows, and no call chains.
 #[must_use]
 pub fn limit_size(mut evidence: HostEvidence) -> HostEvidence {
     evidence.profile = evidence.profile.map(|profile| Profile {
@@ -20,8 +20,8 @@ pub fn limit_size(mut evidence: HostEvidence) -> HostEvidence {
     evidence
 }
 
-/// Limits evidence to what the peer of a test may see: no host name, addresses, routes or names of
-/// other processes, and only the interfaces that carried the test.
+/// Limits the evidence on a host to what the peer of a test may see: no host name, addresses,
+/// routes or names of other processes, and only the interfaces that carried the test.
 #[must_use]
 pub fn limit_to_test(mut evidence: HostEvidence) -> HostEvidence {
     let carried = std::mem::take(&mut evidence.interfaces);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use measurement::host::{Counter, Gauge};
 use measurement::{Gap, Series};
 
-/// Values of counters and gauges that a collector read, for each sample.
+/// Values of counters and gauges that a collector has read: one for each sample.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     row: usize,
@@ -24,7 +24,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Starts the sample with the index `row`, which is larger than those before.
+    /// Starts the sample with the index `row`. Values that are recorded next belong to it. `row`
+    /// must be larger than those before.
     pub fn begin(&mut self, row: usize) {
         self.row = row;
         self.reads += 1;
@@ -32,28 +33,27 @@ impl Reading {
         self.gauges.next = 0;
     }
 
-    /// Records the value of a counter, which only grows. If a name occurs twice in a sample, the
-    /// first value counts.
+    /// Records the value of a counter (a number that only grows) for the current sample. If a name
+    /// occurs twice in a sample, the first value counts.
     pub fn counter(&mut self, name: Counter<'_>, value: u64) {
         self.counter_since(name, value, value);
     }
 
-    /// Records a counter that the source omits while it is zero: if an earlier read did not
-    /// have it, it was zero then.
+    /// Records a counter that its source omits while it is zero, as some files below `/proc` do. If
+    /// it was missing in earlier samples, it counts as zero there.
     pub fn counter_from_zero(&mut self, name: Counter<'_>, value: u64) {
         let before = if self.reads > 1 { 0 } else { value };
         self.counter_since(name, before, value);
     }
 
-    /// Records a counter that had the value `before` in all reads in which the source
-    /// omitted it.
+    /// Records a counter that its source omitted in earlier samples: it counts as `before` there.
     pub fn counter_since(&mut self, name: Counter<'_>, before: u64, value: u64) {
         let name = spell(&mut self.name, &name);
         let new = || Counted { raw: before, column: Column::new(before) };
         self.counters.at(name, self.row, new, |counter, row| counter.put(row, value));
     }
 
-    /// Records the value of a gauge, which grows and shrinks.
+    /// Records the value of a gauge (a number that grows and shrinks) for the current sample.
     pub fn gauge(&mut self, name: Gauge<'_>, value: i64) {
         let name = spell(&mut self.name, &name);
         let new = || Column::new(value);
@@ -67,8 +67,8 @@ impl Reading {
         }
     }
 
-    /// Keeps only the samples with indices in `keep`, which is sorted and has no index above the
-    /// last.
+    /// Keeps only the samples whose indices are in `keep`. `keep` is sorted and has no index above
+    /// the last.
     pub fn thin(&mut self, keep: &[usize]) {
         for entry in &mut self.counters.all {
             entry.column.column.thin(keep);
@@ -80,8 +80,8 @@ impl Reading {
         }
     }
 
-    /// Appends counters that changed within `rows` samples, and all gauges, to `series`, and the
-    /// gaps to `gaps`.
+    /// Appends all gauges, and the counters that changed within `rows` samples, to `series`, and
+    /// the gaps to `gaps`.
     pub fn append_to(self, rows: usize, series: &mut Series, gaps: &mut Vec<Gap>) {
         for entry in self.counters.all {
             if let Some(values) = entry.column.column.whole(rows) {
@@ -96,17 +96,17 @@ impl Reading {
         gaps.extend(self.gaps);
     }
 
-    /// Counters with their names and last values, in the order of their first occurrence.
+    /// All counters: name and last value, in the order of their first occurrence.
     pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counters.all.iter().map(|entry| (&*entry.name, entry.column.raw))
     }
 
-    /// Gauges with their names and last values, in the order of their first occurrence.
+    /// All gauges: name and last value, in the order of their first occurrence.
     pub fn gauges(&self) -> impl Iterator<Item = (&str, i64)> {
         self.gauges.all.iter().map(|entry| (&*entry.name, entry.column.last))
     }
 
-    /// Whether any counter or gauge was read.
+    /// Whether any counter or gauge was recorded.
     pub fn has_any(&self) -> bool {
         !self.counters.all.is_empty() || !self.gauges.all.is_empty()
     }

@@ -1,6 +1,6 @@
 //! The interfaces and threads of a test, for which a host is sampled.
 
-/// Interfaces and threads of a test, whose counters are read in addition to those of the whole
+/// The interfaces and threads of a test. Their counters are read in addition to those of the whole
 /// host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {

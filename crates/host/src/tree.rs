@@ -16,7 +16,8 @@ use measurement::host::is_shown;
 
 use recording::{MOST_FILE_BYTES, Recording};
 
-/// Access to the files of a host: the running one, or a captured one.
+/// Access to the files of a host below `/proc` and `/sys`: those of the running host, or captured
+/// ones.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: Root,
@@ -36,36 +37,36 @@ enum Root {
 }
 
 impl Tree {
-    /// The files of the running host, as the calling thread sees them.
+    /// Access to the files of the running host, as the calling thread sees them.
     pub fn live() -> Self {
         Self { root: Root::Live, recording: None }
     }
 
-    /// The files of the running host, as the calling thread sees them. All that is read is
-    /// recorded, for [`Self::recorded`].
+    /// Access to the files of the running host, as the calling thread sees them. All that is read
+    /// is recorded, for [`Self::recorded`].
     pub fn recording() -> Self {
         Self { recording: Some(Arc::default()), ..Self::live() }
     }
 
-    /// The files of a host that were captured below the directory `root`.
+    /// Access to the files of a host that were captured below the directory `root`.
     pub fn captured(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self { root: Root::Folder(root), recording: None }
     }
 
-    /// The files of a host that were captured to an archive.
+    /// Access to the files of a host that were captured to an archive.
     pub fn archived(archive: Archive) -> Self {
         Self { root: Root::Archive(Arc::new(archive)), recording: None }
     }
 
-    /// Whether the files are those of the running host, whose kernel can be queried too.
+    /// Whether this is the running host, whose kernel can be queried too, and not a capture.
     pub fn is_live(&self) -> bool {
         matches!(self.root, Root::Live)
     }
 
-    /// The text of a file, by its path below the root: `proc/stat`. Bytes that are not UTF-8
-    /// and characters that a terminal does not show are replaced. Files below `proc/net` are those of the calling thread's
-    /// network namespace.
+    /// The text of a file, by its path below the root, e.g. `proc/stat`. Bytes that are not UTF-8
+    /// and characters that a terminal does not show are replaced. Files below `proc/net` are those
+    /// of the calling thread's network namespace.
     ///
     /// # Errors
     /// `NotFound` if there is no such file or its path leads out of the tree,
@@ -81,7 +82,8 @@ impl Tree {
         Ok(text.chars().map(|letter| if is_text(letter) { letter } else { '?' }).collect())
     }
 
-    /// The bytes of a file, by its path below the root; of a captured tree at most 1 MiB.
+    /// The bytes of a file, by its path below the root, e.g. `proc/stat`; of a captured tree at
+    /// most 1 MiB.
     ///
     /// # Errors
     /// `NotFound` if there is no such file or its path leads out of the tree,
@@ -99,7 +101,7 @@ impl Tree {
         Ok(bytes)
     }
 
-    /// Opens a file, by its path below the root, to read it repeatedly.
+    /// Opens a file for repeated reading, by its path below the root, e.g. `proc/stat`.
     ///
     /// # Errors
     /// `Unsupported` if the tree is an archive, `NotFound` if there is no such file or its path
@@ -115,7 +117,7 @@ impl Tree {
         }
     }
 
-    /// The text of a file without the white space around it; none if it is empty or cannot be
+    /// The text of a file without the white space around it. `None` if it is empty or cannot be
     /// read.
     pub fn value(&self, path: &str) -> Option<String> {
         let text = self.text(path).ok()?;
@@ -123,12 +125,13 @@ impl Tree {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The number in a file; none if it has no number or cannot be read.
+    /// The number in a file. `None` if the file has no number or cannot be read.
     pub fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.value(path)?.parse().ok()
     }
 
-    /// Sorted names of the entries of a directory, by its path below the root.
+    /// Sorted names of the entries of a directory, by its path below the root, e.g.
+    /// `sys/class/net`.
     ///
     /// # Errors
     /// `NotFound` if there is no such directory or its path leads out of the tree,
@@ -147,7 +150,7 @@ impl Tree {
     }
 
     /// The last component of the target of a symbolic link, e.g. `r8169` for
-    /// `sys/class/net/eth0/device/driver`; none: there is no such link.
+    /// `sys/class/net/eth0/device/driver`. `None`: there is no such link.
     pub fn link(&self, path: &str) -> Option<String> {
         let target = match &self.root {
             Root::Live => fs::read_link(live(path)).ok()?,
@@ -163,8 +166,8 @@ impl Tree {
         Some(target.file_name()?.to_str()?.to_owned())
     }
 
-    /// All files that were read so far, sorted by path; empty unless the tree was made by
-    /// [`Self::recording`].
+    /// All files, links and directories that were read so far, sorted by path. Empty unless the
+    /// tree was made by [`Self::recording`].
     pub fn recorded(&self) -> Vec<(String, Entry)> {
         self.recording.as_ref().map(|recording| recording.entries()).unwrap_or_default()
     }

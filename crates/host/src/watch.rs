@@ -23,8 +23,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A sampler of the host below `tree`. The inventory is read by [`Self::finish`], unless
-    /// [`Self::read_inventory`] was called before.
+    /// A sampler of the host whose files `tree` gives access to, for a test with this `subject`.
+    /// [`Self::finish`] reads the inventory, unless [`Self::read_inventory`] was called before.
     pub fn new(tree: Tree, subject: Subject) -> Self {
         let collectors =
             collectors::all(&subject).into_iter().map(ScheduledCollector::new).collect();
@@ -32,8 +32,8 @@ impl Watch {
         Self { tree, collectors, evidence, inventory: None, profiler: None }
     }
 
-    /// Prepares a profile with `perf_access` (perf_event_open(2)): of all CPUs, or, where that is
-    /// not permitted, of the `threads` of this process (gettid(2)). Where neither is permitted
+    /// Prepares a CPU profile with `perf_access` (perf_event_open(2)): of all CPUs, or, where that
+    /// is not permitted, of the `threads` of this process (gettid(2)). Where neither is permitted
     /// the evidence gets a gap.
     pub fn prepare_profile(&mut self, perf_access: &Arc<PerfAccess>, threads: &[i32]) {
         match Profiler::new(Arc::clone(perf_access), threads) {
@@ -42,7 +42,7 @@ impl Watch {
         }
     }
 
-    /// Starts the profile; without effect unless [`Self::prepare_profile`] was called.
+    /// Starts the CPU profile. Without effect unless [`Self::prepare_profile`] was called.
     pub fn begin_profile(&mut self) {
         self.with_profiler(Profiler::begin);
     }
@@ -53,7 +53,7 @@ impl Watch {
         self.with_profiler(Profiler::gather);
     }
 
-    /// Discards the samples that the profile has so far.
+    /// Discards the samples that the CPU profile has so far, e.g. at the end of the omitted start.
     pub fn restart_profile(&mut self) {
         self.with_profiler(Profiler::forget);
     }
@@ -66,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// Stops the profile and resolves its symbols. This CPU time is not part of the cost of the
+    /// Stops the CPU profile and resolves its symbols. This CPU time is not part of the cost of the
     /// evidence, since the test is over.
     pub fn end_profile(&mut self) {
         if let Some(profiler) = &mut self.profiler {
@@ -81,7 +81,7 @@ impl Watch {
         }
     }
 
-    /// Reads the collectors that are due, for the sample at the time `now`.
+    /// Reads the collectors of counters that are due, for the sample at the time `now`.
     ///
     /// A collector whose read takes long is left out of some samples, so that it does not load the
     /// host; its counters keep their last values there.
@@ -89,8 +89,8 @@ impl Watch {
         self.sample_if(now, ScheduledCollector::is_due);
     }
 
-    /// Reads all collectors, also slow ones that are not due, for the sample at the time `now`: for
-    /// the begin and the end of a test.
+    /// Reads all collectors of counters, also slow ones that are not due, for the sample at the
+    /// time `now`: for the begin and the end of a test.
     pub fn sample_all(&mut self, now: Timestamp) {
         self.sample_if(now, |_, _| true);
     }
@@ -111,25 +111,26 @@ impl Watch {
         self.evidence.cost_seconds += cost_since(started);
     }
 
-    /// Reads the inventory now, so that [`Self::finish`] returns sooner.
+    /// Reads the inventory (hardware, settings, limits) now, so that [`Self::finish`] returns
+    /// sooner.
     pub fn read_inventory(&mut self) {
         let started = linux::clock::thread_cpu();
         self.inventory = Some(inventory::read(&self.tree));
         self.evidence.cost_seconds += cost_since(started);
     }
 
-    /// Time of the last sample; none: there is no sample yet.
+    /// Time of the last sample. `None`: there is no sample yet.
     pub fn last(&self) -> Option<Timestamp> {
         self.evidence.series.at.last().copied()
     }
 
-    /// Number of samples that are kept.
+    /// Number of samples that are kept; [`Self::thin`] reduces it.
     pub fn readings(&self) -> usize {
         self.evidence.series.at.len()
     }
 
-    /// Removes every second sample, except the first, the last and those nearest to the times in
-    /// `keep`.
+    /// Removes every second sample to save memory, except the first, the last and those nearest to
+    /// the times in `keep`.
     pub fn thin(&mut self, keep: &[Timestamp]) {
         let series = &self.evidence.series;
         let mut kept: Vec<usize> = keep.iter().map(|at| series.index_at(*at)).collect();
@@ -144,8 +145,9 @@ impl Watch {
         }
     }
 
-    /// The evidence on the host with this `role`: series, profile, inventory and gaps. To be called
-    /// right after the last sample, since collectors that were not due then are read now.
+    /// Ends the sampling and returns the evidence on the host: series, profile, inventory and gaps.
+    /// `role` is the host's part in the test. To be called right after the last sample, since
+    /// collectors that were not due then are read now.
     pub fn finish(mut self, role: Role) -> HostEvidence {
         self.end_profile();
         let started = linux::clock::thread_cpu();

@@ -8,7 +8,7 @@ use crate::host::{LOOPBACK, set_up};
 use crate::link::Link;
 use crate::link_spec::LinkSpec;
 
-/// The rights of this process.
+/// Whether this process may create network namespaces and links, and how it got that right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     /// The process has the capabilities; its network namespace is unchanged.
@@ -22,16 +22,16 @@ pub enum Access {
     },
 }
 
-/// Gives the process the right to create links, if the system permits it.
+/// Gives the process the right to create network namespaces and links, if the system permits it.
 ///
-/// It must be called before the process starts its first thread, since only then can it
-/// enter a user namespace; a privileged process may call it at any time.
+/// It must be called before the process starts its first thread, since only then can it enter a
+/// user namespace; a privileged process may call it at any time.
 ///
-/// An unprivileged process leaves the network namespace of the host for good: from then on
-/// it sees a loopback interface and its links, which suits a demonstration and not a
-/// measurement. Some systems permit user namespaces but not their use. Hence everything is
-/// first tried in a forked copy, up to a working link. After [`Access::Forbidden`] the
-/// process is unchanged and can fall back to loopback.
+/// An unprivileged process leaves the network namespace of the host for good: from then on it sees
+/// a loopback interface and its links, which suits a demonstration and not a measurement. Some
+/// systems permit user namespaces but not their use. Hence everything is first tried in a forked
+/// copy, up to a working link. After [`Access::Forbidden`] the process is unchanged and can fall
+/// back to loopback.
 #[must_use = "links can be made only if access is not forbidden"]
 pub fn prepare() -> Access {
     let attempt = if may_administrate_network() {

@@ -11,23 +11,23 @@ pub(crate) struct Addressing {
     pub(crate) link_local: Ipv6Addr,
 }
 
-/// The IPv4 address of the near end. It exists only inside the link's
-/// namespaces, so it collides with nothing outside.
+/// The IPv4 address of the near end of a test link. It exists only inside the link's namespaces, so
+/// it collides with nothing outside.
 pub const NEAR_IPV4: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
-/// The IPv4 address of the far end.
+/// The IPv4 address of the far end of a test link.
 pub const FAR_IPV4: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 2);
-/// The network part of the IPv4 addresses in bits.
+/// The network part, in bits, of the IPv4 addresses of a test link.
 pub const IPV4_PREFIX_LENGTH: u8 = 24;
 
-/// The unique local IPv6 address (RFC 4193) of the near end.
+/// The unique local IPv6 address (RFC 4193) of the near end of a test link.
 pub const NEAR_IPV6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x200, 0, 0, 0, 0, 0, 1);
-/// The unique local IPv6 address of the far end.
+/// The unique local IPv6 address (RFC 4193) of the far end of a test link.
 pub const FAR_IPV6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0x200, 0, 0, 0, 0, 0, 2);
-/// The link-local IPv6 address of the near end.
+/// The link-local IPv6 address (RFC 4291) of the near end of a test link.
 pub const NEAR_LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
-/// The link-local IPv6 address of the far end.
+/// The link-local IPv6 address (RFC 4291) of the far end of a test link.
 pub const FAR_LINK_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
-/// The network part of all IPv6 addresses in bits.
+/// The network part, in bits, of all IPv6 addresses of a test link.
 pub const IPV6_PREFIX_LENGTH: u8 = 64;
 
 pub(crate) const NEAR: Addressing = Addressing {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// A link that could not be created. The cause is the error's source.
+/// Why a test link could not be created or used. The cause is the error's source.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// The process could not enter a user namespace.

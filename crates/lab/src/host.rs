@@ -15,7 +15,7 @@ use crate::error::LabError;
 use crate::link_spec::LinkSpec;
 use crate::shape::Shape;
 
-/// A host at one end of a [`Link`](crate::Link).
+/// A virtual host at one end of a [`Link`](crate::Link): a network namespace with one interface.
 #[derive(Debug)]
 pub struct Host {
     namespace: NetworkNamespace,
@@ -36,49 +36,51 @@ impl Host {
         &self.namespace
     }
 
-    /// Name of the interface to the other end.
+    /// Name of the host's interface to the other end of the link, e.g. `near0`.
     pub fn interface(&self) -> &str {
         self.addressing.interface
     }
 
-    /// Index of that interface: the scope with which this host addresses the
-    /// [`link_local`](Self::link_local) address of the other end.
+    /// Index of the host's interface to the other end of the link. It is the scope (RFC 4007) with
+    /// which this host addresses the [`link_local`](Self::link_local) address of the other end.
     pub fn scope_id(&self) -> u32 {
         self.scope_id
     }
 
-    /// IPv4 address of the host.
+    /// IPv4 address of the host's interface to the other end of the link.
     pub fn ipv4(&self) -> Ipv4Addr {
         self.addressing.ipv4
     }
 
-    /// The unique local IPv6 address; `None` where IPv6 is off on this system or link.
+    /// The unique local IPv6 address of the host (RFC 4193). `None` where IPv6 is off on this
+    /// system or link.
     pub fn ipv6(&self) -> Option<Ipv6Addr> {
         (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.ipv6)
     }
 
-    /// The link-local IPv6 address; `None` where IPv6 is off on this system or link.
+    /// The link-local IPv6 address of the host (RFC 4291). `None` where IPv6 is off on this system
+    /// or link.
     pub fn link_local(&self) -> Option<Ipv6Addr> {
         (self.ipv6 == Ipv6Support::Present).then_some(self.addressing.link_local)
     }
 
-    /// A command whose process will run on this host.
+    /// A command that runs `program` on this host, in its network namespace.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         self.namespace.apply_to(&mut command);
         command
     }
 
-    /// Runs `work` on a thread of this host and waits for it. Sockets that it opens belong
-    /// to this host, whichever thread uses them later.
+    /// Runs `work` on a new thread in the network namespace of this host and waits for it. Sockets
+    /// that it opens belong to this host, whichever thread uses them later.
     ///
     /// # Errors
-    /// [`LabError::EnterNamespace`].
+    /// [`LabError::EnterNamespace`] if the thread cannot enter the namespace.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, LabError> {
         run_in(&self.namespace, self.interface(), work)
     }
 
-    /// Reads the state and the counters of the interface.
+    /// Reads the state and the counters of the host's interface to the other end of the link.
     ///
     /// # Errors
     /// [`LabError::EnterNamespace`], [`LabError::OpenNetlink`] or [`LabError::Inspect`].

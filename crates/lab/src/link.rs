@@ -9,10 +9,10 @@ use crate::error::LabError;
 use crate::host::{Host, open_route};
 use crate::link_spec::LinkSpec;
 
-/// Two hosts, joined by a virtual Ethernet pair and to nothing else.
+/// A test link: two virtual hosts, joined by a virtual Ethernet pair (veth(4)) and to nothing else.
 ///
-/// The kernel removes the interfaces and both namespaces, a moment after the
-/// drop, once no process or socket is left inside.
+/// The kernel removes the interfaces and both namespaces, a moment after the drop, once no process
+/// or socket is left inside.
 #[derive(Debug)]
 pub struct Link {
     /// The host at the near end.
@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Creates a link. Both ends can reach each other when this returns.
+    /// Creates two hosts and a link between them. Both ends can reach each other when this returns.
     ///
     /// It needs the rights that [`prepare`](crate::prepare) gets.
     ///

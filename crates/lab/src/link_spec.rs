@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::shape::Shape;
 
-/// Settings of a link. The default is Ethernet without shaping.
+/// Shaping and MTU of a test link. The default is Ethernet (MTU 1500) without shaping.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkSpec {
     /// Shaping of each direction; `None`: as fast as the machine.

@@ -21,7 +21,8 @@ use direction::Direction;
 
 mod direction;
 
-/// Impairment that a relay applies to the frames of one direction. The default is none.
+/// What a relay does to the frames of one direction: delay, loss, reordering, duplication, rate
+/// limit. The default is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairment {
     /// One-way delay of each frame.
@@ -41,7 +42,7 @@ pub struct Impairment {
     pub queue_limit: Duration,
 }
 
-/// Counters of the frames of one direction.
+/// Counters of the frames that a relay handled in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelayCounters {
     /// Frames forwarded, a duplicated one as two.

@@ -29,8 +29,8 @@ pub struct Relayed {
 }
 
 impl Relayed {
-    /// Creates hosts and relay. `there` applies to frames from the near end to the far one,
-    /// `back` to the other direction. The same `seed` makes the same random decisions.
+    /// Creates two hosts and a relay between them. `forward` applies to frames from the near end to
+    /// the far one, `back` to the other direction. The same `seed` makes the same random decisions.
     ///
     /// It needs the rights that [`prepare`](crate::prepare) gets, and `CAP_NET_RAW`.
     ///
@@ -56,8 +56,8 @@ impl Relayed {
         Ok(Self { near, far, relay, _middle: middle })
     }
 
-    /// Stops the relay; returns the counters of each direction: from the near end, and from
-    /// the far one.
+    /// Stops the relay; returns its counters of frames from the near end, then of those from the
+    /// far end.
     ///
     /// # Errors
     /// [`LabError::Relay`] if the relay failed or panicked.

@@ -26,7 +26,8 @@ pub struct Routed {
 }
 
 impl Routed {
-    /// Creates hosts and router; `spec` applies to the link between router and far end.
+    /// Creates two hosts and a router between them; the shaping of `spec` applies to the link
+    /// between router and far end, its MTU to both links.
     ///
     /// It needs the rights that [`prepare`](crate::prepare) gets.
     ///

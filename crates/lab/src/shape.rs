@@ -15,7 +15,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A rate in bits per second; `None` for zero.
+    /// A rate of `bits` bits per second; `None` for zero.
     pub const fn from_bits_per_second(bits: u64) -> Option<Self> {
         match NonZeroU64::new(bits) {
             Some(bits_per_second) => Some(Self { bits_per_second }),
@@ -40,7 +40,7 @@ impl Rate {
     }
 }
 
-/// The shaping of a link, which applies to each direction separately.
+/// The shaping of a test link by a token bucket filter (tc-tbf(8)), for each direction separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// The sustained rate of Ethernet frames.
@@ -52,17 +52,17 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A shape with a burst of 4 ms at this rate and a queue of 50 ms.
+    /// A shape with this rate, a burst of 4 ms at it, and a queue of 50 ms.
     ///
-    /// The kernel refills the bucket by high-resolution timers, so that 4 ms are ample, and
-    /// a short test gains little from the initial burst. The burst is at least two GSO
-    /// packets of 64 KiB, so that a late timer does not reduce the rate.
+    /// The kernel refills the bucket by high-resolution timers, so that 4 ms are ample, and a short
+    /// test gains little from the initial burst. The burst is at least two GSO packets of 64 KiB,
+    /// so that a late timer does not reduce the rate.
     pub fn with_rate(rate: Rate) -> Self {
         let burst_bytes = rate.bytes_in(BURST_TIME).max(SMALLEST_BURST_BYTES);
         Self { rate, burst_bytes, latency: DEFAULT_LATENCY }
     }
 
-    /// Length of the queue in bytes: what passes in `latency`, and a burst.
+    /// Limit of the queue in bytes: what passes in `latency` at the rate, and a burst.
     ///
     /// `tc` computes its limit in the same way: `rate * latency + burst` (`tc/q_tbf.c` of
     /// iproute2).

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The readiness that a descriptor is watched for.
+/// The readiness that an [`Epoll`] reports for a descriptor (`events` of epoll_ctl(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Data, a pending connection or an end of stream (`EPOLLIN`, `EPOLLRDHUP`).
@@ -16,13 +16,13 @@ pub enum Interest {
     Both,
 }
 
-/// An epoll instance. Each descriptor reports its token when it *becomes* ready
-/// (`EPOLLET`), so that its owner must use it until it would block.
+/// An epoll instance (epoll(7)). It reports the token of a descriptor when the descriptor *becomes*
+/// ready (`EPOLLET`). The owner must then read or write until `EAGAIN`.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
 impl Epoll {
-    /// An instance that watches nothing.
+    /// A new epoll instance that watches no descriptor yet.
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (epoll_create1(2)).
@@ -39,8 +39,8 @@ impl Epoll {
         }
     }
 
-    /// Watches `fd` and reports `token` for it (`EPOLL_CTL_ADD`). The kernel removes it
-    /// when it is closed.
+    /// Watches `fd` (`EPOLL_CTL_ADD`). `token` is a number of the caller's choice that each event
+    /// of `fd` carries. The kernel removes `fd` when it is closed.
     ///
     /// # Errors
     /// `EEXIST` if it is watched already, `ENOSPC` beyond `fs.epoll.max_user_watches`,
@@ -49,8 +49,8 @@ impl Epoll {
         self.control(libc::EPOLL_CTL_ADD, fd, interest, token)
     }
 
-    /// Changes interest and token of a watched descriptor (`EPOLL_CTL_MOD`). If it is ready
-    /// now, it is reported once more.
+    /// Changes interest and token of a watched descriptor (`EPOLL_CTL_MOD`). If `fd` is ready now,
+    /// it is reported once more.
     ///
     /// # Errors
     /// `ENOENT` if it is not watched (epoll_ctl(2)).
@@ -140,9 +140,9 @@ impl Epoll {
         libc::c_int::try_from(count).unwrap_or(-1)
     }
 
-    /// Waits until a descriptor is ready or `timeout` has passed (`None`: without limit;
-    /// rounded up to milliseconds), and calls `ready` with each token. A signal ends the
-    /// wait early.
+    /// Waits until a descriptor is ready or `timeout` has passed (`None`: without limit; rounded up
+    /// to milliseconds), and calls `ready` with the token of each ready descriptor. A signal ends
+    /// the wait early.
     ///
     /// # Errors
     /// The errors of epoll_wait(2), but not `EINTR`; none is expected.
@@ -182,7 +182,7 @@ impl AsFd for Epoll {
     }
 }
 
-/// A buffer for the events of one wait, allocated once.
+/// A buffer that [`Epoll::poll`] fills with the descriptors that are ready. It is allocated once.
 #[derive(Debug)]
 pub struct Events {
     list: Vec<libc::epoll_event>,
@@ -191,13 +191,14 @@ pub struct Events {
 }
 
 impl Events {
-    /// A buffer for `capacity` events, at least one.
+    /// A buffer for up to `capacity` events of one [`Epoll::poll`], at least one.
     pub fn with_capacity(capacity: usize) -> Self {
         let list = vec![libc::epoll_event { events: 0, u64: 0 }; capacity.max(1)];
         Self { list, count: 0 }
     }
 
-    /// The tokens of the descriptors that the last [`Epoll::poll`] found ready.
+    /// The tokens, as given to [`Epoll::add`], of the descriptors that the last [`Epoll::poll`]
+    /// found ready.
     pub fn tokens(&self) -> impl Iterator<Item = u64> + '_ {
         self.list[..self.count].iter().map(|event| event.u64)
     }

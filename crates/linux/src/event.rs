@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// An event whose descriptor is not readable until [`Self::notify`] is called.
+    /// An eventfd(2) whose descriptor is not readable until [`Self::notify`] is called.
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (eventfd(2)).
@@ -20,8 +20,8 @@ impl EventFd {
         unsafe { owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK)) }.map(Self)
     }
 
-    /// Makes it readable. The call never blocks and never fails: a full counter is readable
-    /// too.
+    /// Makes the descriptor readable. The call never blocks and never fails: a full counter is
+    /// readable too.
     pub fn notify(&self) {
         let one: u64 = 1;
         // SAFETY: the pointer is valid for the eight bytes that are written.
@@ -47,7 +47,8 @@ impl AsFd for EventFd {
 pub struct TimerFd(OwnedFd);
 
 impl TimerFd {
-    /// A timer that is not set.
+    /// A timer of `CLOCK_MONOTONIC` that is not armed: its descriptor does not become readable
+    /// before [`Self::set`].
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open, `ENOMEM` (timerfd_create(2)).
@@ -57,8 +58,8 @@ impl TimerFd {
         unsafe { owned(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags)) }.map(Self)
     }
 
-    /// Sets the timer to `at` since the epoch of `CLOCK_MONOTONIC`; a time that has passed
-    /// fires at once.
+    /// Arms the timer for the time `at` since the epoch of `CLOCK_MONOTONIC`. A time that has
+    /// passed fires at once.
     ///
     /// # Errors
     /// The errors of timerfd_settime(2); none is expected.
@@ -102,7 +103,7 @@ enum Source {
 }
 
 impl StopSignals {
-    /// A handle that no signal, but only [`Self::notify`] makes readable.
+    /// A stop handle without signals: only [`Self::notify`] makes its descriptor readable.
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open (eventfd(2)).
@@ -142,7 +143,8 @@ impl StopSignals {
         }
     }
 
-    /// Whether a stop signal, or a call of [`Self::notify`], came since the last call.
+    /// Whether a stop signal, or a call of [`Self::notify`], came since the last call of this
+    /// function.
     pub fn arrived(&self) -> bool {
         let mut came = false;
         let fd = match &self.fd {
@@ -158,7 +160,8 @@ impl StopSignals {
         came
     }
 
-    /// The number of the last signal that [`Self::arrived`] saw (signal(7)).
+    /// The number of the last signal that [`Self::arrived`] saw (signal(7)). `None`: it saw no
+    /// signal.
     pub fn last(&self) -> Option<u32> {
         Some(self.last.load(Relaxed)).filter(|number| *number != 0)
     }

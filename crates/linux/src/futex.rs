@@ -3,9 +3,9 @@
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Sleeps while `word` holds `expected`, until another thread calls [`wake`], a signal
-/// comes or `timeout` (of the monotonic clock) has passed. It may also return without a
-/// reason, so that the caller must read the word again (`FUTEX_WAIT`).
+/// Sleeps while `word` holds `expected`, until another thread calls [`wake`], a signal comes or
+/// `timeout` has passed (`CLOCK_MONOTONIC`; `None`: without limit). It may also return without a
+/// reason, so that the caller must read the word again (`FUTEX_WAIT`, futex(2)).
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     let limit = timeout.map(Timeout::new);
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -14,7 +14,7 @@ pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, limit) };
 }
 
-/// Wakes at most `count` threads that sleep on `word` (`FUTEX_WAKE`).
+/// Wakes at most `count` threads that sleep on `word` (`FUTEX_WAKE`, futex(2)).
 pub fn wake(word: &AtomicU32, count: u32) {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
     let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;

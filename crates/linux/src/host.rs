@@ -21,7 +21,7 @@ pub struct SystemNames {
     pub architecture: String,
 }
 
-/// Reads the names of the system (uname(2)).
+/// Reads the names of the running system: kernel, host and architecture (uname(2)).
 pub fn system_names() -> SystemNames {
     let mut names = MaybeUninit::<libc::utsname>::zeroed();
     // SAFETY: the pointer is valid for the call, which fails only for bad ones;

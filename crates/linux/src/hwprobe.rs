@@ -5,7 +5,8 @@
 
 use std::io;
 
-/// Properties of one CPU. A field is `None` if the kernel is too old to report it.
+/// Properties of one RISC-V CPU (riscv_hwprobe(2)). A field is `None` if the kernel is too old to
+/// report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardwareProbe {
     /// JEDEC number of the vendor (`mvendorid`).
@@ -18,7 +19,8 @@ pub struct HardwareProbe {
     pub misaligned: Option<Misaligned>,
 }
 
-/// How a core does misaligned accesses.
+/// How a RISC-V core does misaligned memory accesses (`RISCV_HWPROBE_KEY_MISALIGNED_SCALAR_PERF`
+/// and its predecessor, riscv_hwprobe(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misaligned {
     /// The kernel does not know.
@@ -33,7 +35,7 @@ pub enum Misaligned {
     Unsupported,
 }
 
-/// Reads the properties of one CPU.
+/// Reads the properties of one RISC-V CPU, by its number (riscv_hwprobe(2)).
 ///
 /// # Errors
 /// `ENOSYS` before Linux 6.4, `EINVAL` for a CPU that is not online, `InvalidInput` for a

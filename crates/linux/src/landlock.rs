@@ -10,7 +10,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 
-/// How much of the requested restriction the kernel enforces.
+/// How much of the restriction that [`restrict`] requests the kernel enforces (landlock(7)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restriction {
     /// All requested restrictions are in effect.
@@ -24,10 +24,10 @@ pub enum Restriction {
     },
 }
 
-/// From now on this process creates, writes, removes and executes no file, binds no TCP
-/// port except those that the kernel chooses, and opens no TCP connection. It may still
-/// remove files in `directory`, if one is given. On an older kernel only a part is
-/// enforced, or nothing, which is not an error.
+/// Restricts this process with landlock(7) for good: it creates, writes, removes and executes no
+/// file, binds no TCP port except those that the kernel chooses, and opens no TCP connection. It
+/// may still remove files in `directory`, if one is given. An older kernel enforces only a part, or
+/// nothing, which is not an error.
 pub fn restrict(directory: Option<&Path>) -> Restriction {
     match apply(directory) {
         Ok(RulesetStatus::FullyEnforced) => Restriction::Full,

@@ -16,12 +16,12 @@ pub struct PortRange {
 }
 
 impl PortRange {
-    /// Reads the range of this network namespace; `None` if it cannot be read.
+    /// Reads the local port range of this network namespace. `None` if `/proc/sys` cannot be read.
     pub fn read() -> Option<Self> {
         Self::parse(&read("ipv4/ip_local_port_range")?)
     }
 
-    /// Number of ports in the range.
+    /// Number of ports in the range, both ends included.
     pub fn count(self) -> u32 {
         u32::from(self.last).saturating_sub(self.first.into()) + 1
     }

@@ -20,7 +20,7 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// A region of `length` bytes.
+    /// Maps a region of `length` zeroed bytes.
     ///
     /// # Errors
     /// `ENOMEM` if there is no memory, or the limit of mappings or of address space is

@@ -10,7 +10,7 @@ use socket2::SockRef;
 
 use crate::option;
 
-/// Options that concern the packets of one socket.
+/// Options of one socket that concern its packets: type of service, pacing rate, IPv6 flow label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketOptions {
     /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)); 0: not set.
@@ -22,7 +22,8 @@ pub struct PacketOptions {
 }
 
 impl PacketOptions {
-    /// Sets the options for packets to `peer`, except the flow label.
+    /// Sets type of service and pacing rate of `socket` for packets to `peer`. The flow label is
+    /// left to [`Self::with_flow_label`].
     ///
     /// # Errors
     /// `EINVAL` for a value that the kernel does not take, `ENOPROTOOPT` without kernel
@@ -37,8 +38,8 @@ impl PacketOptions {
         Ok(())
     }
 
-    /// Returns the address to connect to: `to`, with the flow label if there is one, which
-    /// is requested from the kernel first (`IPV6_FLOWLABEL_MGR`).
+    /// Returns the address to connect to: `to`, with the IPv6 flow label of these options, if any.
+    /// The label is requested from the kernel first (`IPV6_FLOWLABEL_MGR`, `linux/in6.h`).
     ///
     /// # Errors
     /// `InvalidInput` if `to` is IPv4, which has no flow labels; `EPERM` or `ENOBUFS` if

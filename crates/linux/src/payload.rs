@@ -35,7 +35,8 @@ impl SealedPayload {
         self.length
     }
 
-    /// Sends the first `count` bytes; returns how many the socket took.
+    /// Sends the first `count` bytes of the payload with sendfile(2); returns how many bytes the
+    /// socket took.
     ///
     /// # Errors
     /// `EAGAIN` if the send buffer is full; `EPIPE` or `ECONNRESET` if the connection is

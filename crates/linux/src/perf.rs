@@ -19,7 +19,7 @@ use ring::Ring;
 pub use error::PerfError;
 pub use records::{Mode, Sample};
 
-/// Samples per second and CPU, from 1 to 10,000.
+/// A sampling frequency: samples per second on each CPU, from 1 to 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleFrequency(u32);
 
@@ -42,7 +42,7 @@ impl Default for SampleFrequency {
     }
 }
 
-/// The event that triggers a sample.
+/// The event that triggers a sample (`type` and `config` of perf_event_open(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// CPU cycles, counted in hardware: samples are also taken where interrupts are off. An
@@ -62,7 +62,8 @@ impl Event {
     }
 }
 
-/// The set of threads that is sampled.
+/// What a [`Sampler`] observes: all CPUs, or only threads of this process (`pid` and `cpu` of
+/// perf_event_open(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// All tasks on all CPUs.
@@ -83,11 +84,11 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Opens an event on each CPU; if that is not permitted, one for each of `threads` of
-    /// this process (gettid(2)), at most 64. Sampling begins with [`Self::start`].
+    /// Opens an event on each CPU; if that is not permitted, one for each of `threads` of this
+    /// process (gettid(2)), at most 64. Sampling begins with [`Self::start`].
     ///
     /// # Errors
-    /// The reason why neither can be opened.
+    /// The reason why the events of the CPUs cannot be opened, if those of `threads` cannot either.
     pub fn new(hertz: SampleFrequency, threads: &[i32]) -> Result<Self, PerfError> {
         let hertz = SampleFrequency(hertz.0.min(most_allowed()));
         let cpus = online_cpus();
@@ -120,12 +121,12 @@ impl Sampler {
         self.event
     }
 
-    /// The tasks and CPUs that are sampled.
+    /// Whether all CPUs are sampled, or only threads of this process.
     pub const fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// The frequency in use: what was asked for, limited by
+    /// The sampling frequency in use: the requested one, limited by
     /// `kernel.perf_event_max_sample_rate`.
     pub const fn hertz(&self) -> SampleFrequency {
         self.hertz
@@ -157,7 +158,8 @@ impl Sampler {
         }
     }
 
-    /// Number of samples so far for which a ring buffer had no room.
+    /// Number of samples that the kernel dropped so far because a ring buffer was full
+    /// (`PERF_RECORD_LOST`), as far as [`Self::drain`] has read.
     pub const fn lost(&self) -> u64 {
         self.lost
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Readiness(i16);
 
 impl Readiness {
-    /// Readable, and nothing else.
+    /// The readiness of a descriptor that is readable (`POLLIN`) and nothing else.
     pub const READABLE: Self = Self(libc::POLLIN);
 
     /// Whether reading will not block: there is data, an end of stream or an error.
@@ -23,7 +23,7 @@ impl Readiness {
     }
 }
 
-/// A descriptor and the events to poll for.
+/// A descriptor and the events to poll it for (`struct pollfd`, poll(2)).
 #[repr(transparent)]
 pub struct PollFd<'fd> {
     inner: libc::pollfd,
@@ -41,12 +41,12 @@ impl<'fd> PollFd<'fd> {
         Self::new(fd, libc::POLLOUT)
     }
 
-    /// Watches for readability, and for writability if `wants_room`.
+    /// Polls `fd` for readability (`POLLIN`), and for writability (`POLLOUT`) if `wants_room`.
     pub fn both(fd: BorrowedFd<'fd>, wants_room: bool) -> Self {
         Self::new(fd, libc::POLLIN | if wants_room { libc::POLLOUT } else { 0 })
     }
 
-    /// The result of the last [`wait`].
+    /// The events that the last [`wait`] reported for the descriptor.
     pub const fn ready(&self) -> Readiness {
         Readiness(self.inner.revents)
     }

@@ -18,8 +18,8 @@ pub struct User {
 }
 
 impl User {
-    /// Looks up a user by name (getpwnam(3)) or number. A number without a name gets the
-    /// group of the same number. `None` if there is no user of that name.
+    /// Looks up a user by name (getpwnam(3)) or number. A number without an entry in the user
+    /// database gets the group of the same number. `None` if there is no user of that name.
     ///
     /// # Errors
     /// `EIO`, `EMFILE` or `ENFILE` if the user database cannot be read.
@@ -33,7 +33,7 @@ impl User {
         Ok(Some(Self { id: Uid::from_raw(number), group }))
     }
 
-    /// Whether this process runs as that user already.
+    /// Whether the real and the effective user of this process are already this user.
     pub fn is_current(self) -> bool {
         unistd::getuid() == self.id && unistd::geteuid() == self.id
     }
@@ -52,17 +52,18 @@ impl User {
     }
 }
 
-/// The capabilities that a process keeps.
+/// The capabilities that a process keeps when it drops its privileges (capabilities(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeptCapabilities {
-    /// No privileges were dropped.
+    /// No capabilities.
     None,
     /// `CAP_NET_BIND_SERVICE`: the right to bind ports below `ip_unprivileged_port_start`.
     BindService,
 }
 
 impl KeptCapabilities {
-    /// The capabilities that a process needs to bind `port`.
+    /// The capabilities that a process needs to bind `port`: `CAP_NET_BIND_SERVICE` below
+    /// `net.ipv4.ip_unprivileged_port_start`, else none.
     pub fn for_port(port: u16) -> Self {
         if port < lowest_port_for_all() { Self::BindService } else { Self::None }
     }

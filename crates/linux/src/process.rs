@@ -15,7 +15,7 @@ pub fn become_daemon() -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The number of the calling thread (gettid(2)).
+/// The thread ID of the calling thread (gettid(2)).
 pub fn thread_id() -> i32 {
     // SAFETY: the call takes nothing and cannot fail.
     unsafe { libc::gettid() }
@@ -28,7 +28,7 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Whether a process with this number exists, of any user.
+/// Whether a process with this ID exists, of any user (kill(2) with signal 0).
 pub fn exists(process: i32) -> bool {
     // 0 and below mean groups of processes.
     if process <= 0 {

@@ -5,7 +5,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The array of `SO_MEMINFO` (`SK_MEMINFO_*`). All fields but the last are bytes.
+/// Buffer use and drops of a socket: the array of `SO_MEMINFO` (`SK_MEMINFO_*`,
+/// `linux/sock_diag.h`). All fields but the last are bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct SocketMemory {
@@ -25,7 +26,7 @@ pub struct SocketMemory {
     pub drops: u32,
 }
 
-/// Reads buffer use and drops of a socket.
+/// Reads buffer use and drops of a socket (`SO_MEMINFO`, `linux/sock_diag.h`).
 ///
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.12; `Unsupported` if the kernel does not report drops.

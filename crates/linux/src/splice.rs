@@ -61,7 +61,8 @@ impl Pipe {
         usize::try_from(put).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Moves up to `most` bytes from the pipe to `target` (splice(2)); returns how many.
+    /// Moves up to `most` bytes from the pipe to `target` (splice(2)); returns how many bytes it
+    /// moved.
     ///
     /// # Errors
     /// `EAGAIN` if the target takes nothing now; `EPIPE` or `ECONNRESET` if a connection is
@@ -70,8 +71,8 @@ impl Pipe {
         splice(&self.read, target, most)
     }
 
-    /// Moves up to `most` bytes from `source` into the pipe (splice(2)); returns how many,
-    /// 0 at the end of the source.
+    /// Moves up to `most` bytes from `source` into the pipe (splice(2)); returns how many bytes it
+    /// moved, 0 at the end of the source.
     ///
     /// # Errors
     /// `EAGAIN` if the source has nothing now, or the pipe is full; the error of a socket.

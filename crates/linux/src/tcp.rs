@@ -19,7 +19,7 @@ pub use msg_zerocopy::{Completions, enable_zerocopy, read_completions, send_zero
 pub use multipath::{is_multipath, mptcp_bytes_acked};
 pub use zerocopy_receive::{MappedBytes, ReceiveMapping};
 
-/// Options that are set on a stream's socket before it connects.
+/// Options of a TCP socket that are set before it connects, e.g. congestion control.
 #[derive(Clone, Debug, Default)]
 pub struct TcpOptions {
     /// Local address to bind; port 0 lets the kernel choose.
@@ -43,8 +43,8 @@ pub struct TcpOptions {
     pub packets: PacketOptions,
 }
 
-/// Starts to connect a non-blocking socket. It becomes writable when it is connected or has
-/// failed: see [`connect_result`].
+/// Starts to connect a non-blocking socket to `to`. The socket becomes writable when it is
+/// connected or has failed; [`connect_result`] then tells which.
 ///
 /// # Errors
 /// `ENETUNREACH` or `EHOSTUNREACH` without a route, `EADDRINUSE` or `EADDRNOTAVAIL` for the
@@ -74,7 +74,8 @@ pub fn start_connect(to: SocketAddr, options: &TcpOptions) -> io::Result<TcpStre
     }
 }
 
-/// The result of a connect that was started (`SO_ERROR`).
+/// Whether a non-blocking connect(2) has succeeded, once `stream` is writable: reads and clears its
+/// pending error (`SO_ERROR`, socket(7)).
 ///
 /// # Errors
 /// The reason of the failure: `ECONNREFUSED`, `ETIMEDOUT`, `EHOSTUNREACH`, `ENETUNREACH`.
@@ -82,13 +83,13 @@ pub fn connect_result(stream: &TcpStream) -> io::Result<()> {
     stream.take_error()?.map_or(Ok(()), Err)
 }
 
-/// The backlog to ask listen(2) for: `net.core.somaxconn`, or 4,096 if that cannot be read.
+/// The backlog to pass to listen(2): `net.core.somaxconn`, or 4,096 if that cannot be read.
 pub fn max_backlog() -> u32 {
     let most = BACKLOG.unsigned_abs();
     crate::limits::somaxconn().map_or(most, |limit| limit.min(most))
 }
 
-/// Sets the options of an accepted stream, except those that concern connecting.
+/// Sets `options` on an accepted connection, except those that concern connecting.
 ///
 /// # Errors
 /// `ENOENT` if the congestion control is not available, `EPERM` if it is not allowed,
@@ -118,7 +119,7 @@ fn apply(socket: &SockRef<'_>, options: &TcpOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// A listener on `address` whose accepted connections do not block. With `dual` an IPv6
+/// A TCP listener on `address` whose accepted connections do not block. With `dual` an IPv6
 /// listener accepts IPv4 too. It accepts Multipath TCP where the kernel supports that.
 ///
 /// # Errors
@@ -207,7 +208,8 @@ pub fn prepare_control(stream: &TcpStream, keepalive: &Keepalive) -> io::Result<
     socket.set_tcp_user_timeout(Some(keepalive.user_timeout))
 }
 
-/// Makes close(2) reset the connection and discard unsent bytes (`SO_LINGER` with time 0).
+/// Makes close(2) of this socket reset the connection and discard unsent bytes (`SO_LINGER` with
+/// time 0, socket(7)).
 ///
 /// # Errors
 /// The errors of setsockopt(2); none is expected of an open socket.
@@ -232,8 +234,8 @@ pub fn send_and_shutdown(stream: &TcpStream, bytes: &[u8]) -> io::Result<()> {
     stream.shutdown(std::net::Shutdown::Write)
 }
 
-/// Receives at most `room.len()` bytes and discards them in the kernel without a copy
-/// (`MSG_TRUNC`, tcp(7)). Returns how many; 0 at the end of the stream.
+/// Receives at most `room.len()` bytes and discards them in the kernel without a copy (`MSG_TRUNC`,
+/// tcp(7)). Returns how many bytes were discarded; 0 at the end of the stream.
 ///
 /// # Errors
 /// `EAGAIN` if nothing has arrived, `ECONNRESET` if the connection is gone.
@@ -245,7 +247,7 @@ pub fn discard(stream: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
     usize::try_from(taken).map_err(|_| io::Error::last_os_error())
 }
 
-/// Name of the congestion control in use (`TCP_CONGESTION`).
+/// Name of the congestion control algorithm that the connection uses (`TCP_CONGESTION`, tcp(7)).
 ///
 /// # Errors
 /// The errors of getsockopt(2); none is expected of a TCP socket.
@@ -342,8 +344,8 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
-    /// Whether [`Self::delivery_rate`] was limited by the application, which sent too
-    /// little.
+    /// Whether [`Self::delivery_rate`] was measured while the application sent less than the path
+    /// allowed (`tcpi_delivery_rate_app_limited`, `linux/tcp.h`).
     pub const fn is_application_limited(&self) -> bool {
         // A bit field: its first bit is the lowest one on little-endian machines.
         let first = if cfg!(target_endian = "big") { 0x80 } else { 0x01 };

@@ -6,8 +6,8 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 
-/// The CPUs of `allowed` that share a core with `cpu`, including itself. A kernel that does
-/// not report it is taken to have cores of one CPU.
+/// The CPUs of `allowed` that share a core with `cpu` (SMT), including itself. If the kernel does
+/// not report cores, each CPU counts as a core of its own.
 pub fn siblings(cpu: usize, allowed: &[usize]) -> Vec<usize> {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let told = fs::read_to_string(path).ok().and_then(|text| parse_list(&text));
@@ -16,7 +16,7 @@ pub fn siblings(cpu: usize, allowed: &[usize]) -> Vec<usize> {
     siblings
 }
 
-/// One CPU of `allowed` for each core.
+/// One CPU of `allowed` for each core, so that no two of them share a core (SMT).
 pub fn one_of_each_core(allowed: &[usize]) -> Vec<usize> {
     first_of_each(allowed, |cpu| siblings(cpu, allowed))
 }
@@ -26,8 +26,8 @@ fn first_of_each(allowed: &[usize], siblings: impl Fn(usize) -> Vec<usize>) -> V
     allowed.iter().copied().filter(is_first).collect()
 }
 
-/// A CPU's part of its second-level cache in bytes: the cache's size divided by the number
-/// of CPUs that share it. `None` if the kernel does not report it.
+/// A CPU's part of its second-level cache in bytes: the cache's size divided by the number of CPUs
+/// that share it (sysfs(5)). `None` if the kernel does not report it.
 pub fn second_level_cache(cpu: usize) -> Option<usize> {
     let read = |index: usize, file: &str| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}/{file}");
@@ -40,8 +40,8 @@ pub fn second_level_cache(cpu: usize) -> Option<usize> {
     Some(kibibytes * 1024 / shared.map_or(1, |cpus| cpus.len().max(1)))
 }
 
-/// The CPUs that serve the interrupts of a network interface. Empty if it has none, as `lo`
-/// and veth(4).
+/// The CPUs that serve the interrupts of a network interface (`/proc/irq`, proc(5)). Empty if the
+/// interface has none, as `lo` and veth(4).
 ///
 /// # Errors
 /// The errors of reading `/proc/interrupts`, e.g. `ENOENT` without interrupts (`s390`).

@@ -20,7 +20,7 @@ pub use offload::{
 };
 pub use origin::{Origin, enable_packet_info, receive_with_origin};
 
-/// A non-blocking socket bound to `local`. With `shared` further sockets may bind the same
+/// A non-blocking UDP socket bound to `local`. With `shared` further sockets may bind the same
 /// address (`SO_REUSEADDR`, socket(7)). With `dual` an IPv6 socket takes IPv4 too.
 ///
 /// # Errors
@@ -106,7 +106,7 @@ pub fn enable_timestamps(socket: &UdpSocket) -> io::Result<()> {
     set_flag(socket.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS)
 }
 
-/// Disables the time stamps of [`enable_timestamps`], which cost CPU time.
+/// Disables receive time stamps (`SO_TIMESTAMPNS`, socket(7)), which cost CPU time.
 ///
 /// # Errors
 /// The errors of setsockopt(2); none is expected of an open socket.

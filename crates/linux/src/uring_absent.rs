@@ -35,7 +35,7 @@ impl SendRing {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -43,12 +43,12 @@ impl SendRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     pub const fn in_flight(&self) -> u32 {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -56,7 +56,7 @@ impl SendRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -64,7 +64,7 @@ impl SendRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -72,7 +72,7 @@ impl SendRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -96,7 +96,7 @@ impl ReceiveRing {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -104,7 +104,7 @@ impl ReceiveRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -128,7 +128,7 @@ impl DatagramSendRing {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -146,7 +146,7 @@ impl DatagramReceiveRing {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     ///
     /// # Errors
     /// None, since it cannot be called.
@@ -154,7 +154,7 @@ impl DatagramReceiveRing {
         match self.0 {}
     }
 
-    /// Stub: there is no ring to call it on.
+    /// Never called: [`Self::new`] fails on this architecture, which has no io_uring(7).
     pub const fn get(&self, _: usize) -> Received<'_> {
         match self.0 {}
     }

@@ -103,7 +103,8 @@ impl Account {
     }
 }
 
-/// Time and turns of one MPU, since its start or between two readings.
+/// Running time, idle time and turns of one MPU (a worker thread of the runtime), since its start
+/// or between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utilisation {
     /// Time in which the MPU ran workloads or looked for ready ones.
@@ -122,7 +123,7 @@ pub struct Utilisation {
     pub kinds: Vec<KindUse>,
 }
 
-/// Time and turns that the workloads of one kind used of an MPU.
+/// Running time and turns that the workloads of one kind used of an MPU (a worker thread).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindUse {
     /// Name of the kind of workload ([`crate::Module::NAME`]).
@@ -135,13 +136,14 @@ pub struct KindUse {
 }
 
 impl Utilisation {
-    /// Share of the time in which the MPU did not sleep, 0 to 1.
+    /// Share of the time in which the MPU (worker thread) did not sleep, from 0 to 1. It is 0 if no
+    /// time has passed.
     pub fn share(&self) -> f64 {
         let all = (self.run + self.idle).as_secs_f64();
         if all > 0.0 { self.run.as_secs_f64() / all } else { 0.0 }
     }
 
-    /// The difference to an `earlier` reading.
+    /// What was added since an `earlier` reading of the same MPU.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let kinds = self.kinds.iter().zip(&earlier.kinds).map(|(now, then)| KindUse {

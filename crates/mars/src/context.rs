@@ -20,7 +20,7 @@ use crate::table::{Runs, Table, state};
 use crate::time::Time;
 use crate::workload::{Module, Next, Placement, Priority, Workload};
 
-/// The settings of a context.
+/// The settings of a context: the number of its MPUs (worker threads), their CPUs and modules.
 ///
 /// ```
 /// use linerate_mars::{Builder, Mpu, Next, Priority, Workload};
@@ -60,7 +60,7 @@ struct Make {
 }
 
 impl Builder {
-    /// Settings of a context with `mpus` MPUs, at least one, and the module `()`.
+    /// Settings of a context with `mpus` MPUs (worker threads), at least one, and the module `()`.
     pub fn new(mpus: usize) -> Self {
         let builder = Self {
             name: "mpu".to_owned(),
@@ -78,15 +78,17 @@ impl Builder {
         self
     }
 
-    /// Pins the MPUs to these CPUs: the first MPU to the first CPU, and so on, cyclically.
+    /// Pins the MPUs (worker threads) to these CPUs: the first MPU to the first CPU, and so on,
+    /// cyclically (sched_setaffinity(2)).
     #[must_use]
     pub fn pin(mut self, cpus: &[usize]) -> Self {
         cpus.clone_into(&mut self.cpus);
         self
     }
 
-    /// Adds a kind of workload. Each MPU calls `make` with its number on its own thread to
-    /// make the module, so that memory is first touched where it is used.
+    /// Adds a kind of workload, given by its module `M`. Each MPU calls `make` with its number
+    /// (from 0) on its own thread to make the module, so that memory is first touched where it is
+    /// used.
     #[must_use]
     pub fn module<M: Module>(
         mut self,
@@ -100,7 +102,7 @@ impl Builder {
         self
     }
 
-    /// Starts the MPUs. It returns when each has created its modules.
+    /// Starts the MPUs, which are threads. Returns when each has created its modules.
     ///
     /// # Errors
     /// `EMFILE` or `ENFILE` if too many files are open, `EAGAIN` if a thread cannot be started,
@@ -181,8 +183,8 @@ impl MpuThread {
     }
 }
 
-/// A number of MPUs and the workloads that they run. Dropping it stops the MPUs, whatever
-/// they run.
+/// A set of MPUs (worker threads) and the workloads that they run. Dropping it stops the MPUs,
+/// whatever they run.
 pub struct Context {
     workloads: Workloads,
     threads: Vec<JoinHandle<io::Result<()>>>,
@@ -190,13 +192,13 @@ pub struct Context {
 }
 
 impl Context {
-    /// The kernel's number of each MPU's thread (gettid(2)).
+    /// The thread ID of each MPU (gettid(2)), in the order of their numbers.
     pub fn thread_ids(&self) -> &[i32] {
         &self.thread_ids
     }
 
-    /// Stops the MPUs and waits for their threads. Workloads that have not finished are
-    /// unscheduled.
+    /// Stops the MPUs (worker threads) and waits for their ends. Workloads that have not finished
+    /// are unscheduled.
     ///
     /// # Errors
     /// The error that ended an MPU early: one of epoll_wait(2), or a panic.
@@ -231,7 +233,8 @@ impl Deref for Context {
     }
 }
 
-/// The workloads of a context: a handle by which more can be added.
+/// The workloads of a context: a handle by which more can be added. Clones refer to the same
+/// context.
 #[derive(Clone, Debug)]
 pub struct Workloads {
     pub(crate) shared: Arc<Shared>,
@@ -242,7 +245,7 @@ impl Workloads {
         Self { shared }
     }
 
-    /// Number of MPUs of the context.
+    /// Number of MPUs (worker threads) of the context.
     pub fn mpus(&self) -> usize {
         self.shared.units.len()
     }
@@ -265,8 +268,8 @@ impl Workloads {
         id
     }
 
-    /// Adds a workload and schedules it. It has no handle and is dropped when it has
-    /// finished.
+    /// Adds a workload and schedules it with `priority` on the MPUs of `placement`. It has no
+    /// handle and is dropped when it has finished.
     ///
     /// # Panics
     /// If the context has no module for this kind of workload, or no such MPU.
@@ -275,7 +278,7 @@ impl Workloads {
         self.shared.schedule(id, priority, placement, state::ABANDONED);
     }
 
-    /// Time and turns of each MPU since its start.
+    /// Running time, idle time and turns of each MPU (worker thread) since its start.
     pub fn utilisation(&self) -> Vec<Utilisation> {
         let now = Time::now();
         self.shared.units.iter().map(|unit| unit.account.read(now)).collect()

@@ -36,12 +36,14 @@ impl<W: Workload> Handle<W> {
         Self { shared, id, workload: PhantomData }
     }
 
-    /// Schedules the workload on any MPU, as [`Self::schedule_at`] does.
+    /// Makes the workload ready to run on any MPU (worker thread). If it is still scheduled, waits
+    /// until it has finished.
     pub fn schedule(&mut self, priority: Priority) {
         self.schedule_at(priority, Placement::Anywhere);
     }
 
-    /// Schedules the workload. If it is still scheduled, waits until it has finished.
+    /// Makes the workload ready to run with `priority` on the MPUs of `placement`. If it is still
+    /// scheduled, blocks the calling thread until it has finished.
     ///
     /// # Panics
     /// If the context has no such MPU.
@@ -50,8 +52,8 @@ impl<W: Workload> Handle<W> {
         self.shared.schedule(self.id, priority, placement, 0);
     }
 
-    /// Gives access to the workload before it is scheduled by [`Scheduling::end`]. If it is
-    /// still scheduled, waits until it has finished.
+    /// Gives access to the workload; [`Scheduling::end`] then schedules it. If it is still
+    /// scheduled, blocks the calling thread until it has finished.
     pub fn begin(&mut self) -> Scheduling<'_, W> {
         self.wait();
         let workload = self.take();
@@ -66,8 +68,8 @@ impl<W: Workload> Handle<W> {
         workload.downcast().expect("of its handle's type")
     }
 
-    /// Waits until the workload has finished; returns how it ended. A workload must not
-    /// call this.
+    /// Blocks the calling thread until the workload has finished; returns how it ended. A workload
+    /// must not call this: it uses [`Self::wait_on`].
     pub fn wait(&self) -> Ending {
         loop {
             if let Some(ending) = self.wait_for(LONG) {
@@ -76,7 +78,8 @@ impl<W: Workload> Handle<W> {
         }
     }
 
-    /// Waits until the workload has finished, at most for `span`; returns how it ended.
+    /// Blocks the calling thread until the workload has finished, at most for `span`; returns how
+    /// it ended. `None`: it has not finished in that time.
     pub fn wait_for(&self, span: Duration) -> Option<Ending> {
         let word = &self.record().state;
         let mut deadline = None;
@@ -97,16 +100,18 @@ impl<W: Workload> Handle<W> {
         }
     }
 
-    /// How the workload ended; `None` if it has not.
+    /// How the workload ended, without waiting. `None`: it has not finished.
     pub fn try_wait(&self) -> Option<Ending> {
         let now = self.record().state.load(Acquire);
         (now & state::BUSY == 0).then(|| ending(now))
     }
 
-    /// Waits, in another workload, until this one has finished; returns how it ended.
+    /// Waits, in another workload that `mpu` runs, until this one has finished; returns how it
+    /// ended.
     ///
     /// # Errors
-    /// The wait to stall for. The other workload then calls this again.
+    /// This workload has not finished. The caller returns [`Next::Stalled`](crate::Next::Stalled)
+    /// with this wait, and calls this again in its next turn.
     pub fn wait_on<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<Ending, Wait> {
         let record = self.record();
         let followers = record.followers.lock();
@@ -126,8 +131,8 @@ impl<W: Workload> Handle<W> {
         Err(Wait::for_object(Ticket::new(waiter)))
     }
 
-    /// Sends the workload a signal, which it may wait for. A signal to a workload that is
-    /// not scheduled is lost.
+    /// Sends the workload a signal, which [`Mpu::wait_for_signal`] waits for. It is no signal of
+    /// signal(7). A signal to a workload that is not scheduled is lost.
     pub fn signal(&self) {
         let record = self.record();
         record.signalled.store(true, SeqCst);
@@ -144,7 +149,8 @@ impl<W: Workload> Handle<W> {
         self.shared.unschedule(self.id);
     }
 
-    /// Returns the workload. If it is still scheduled, waits until it has finished.
+    /// Returns the workload itself. If it is still scheduled, blocks the calling thread until it
+    /// has finished.
     pub fn into_inner(self) -> W {
         self.wait();
         self.take().0
@@ -164,15 +170,15 @@ impl<W> Drop for Handle<W> {
     }
 }
 
-/// Access to a workload before it is scheduled. Dropping it leaves the workload finished,
-/// with all changes.
+/// Access to a workload that is not scheduled. [`Self::end`] schedules it; dropping this leaves it
+/// finished, with all changes.
 pub struct Scheduling<'a, W: Workload> {
     handle: &'a mut Handle<W>,
     workload: Option<Box<Typed<W>>>,
 }
 
 impl<W: Workload> Scheduling<'_, W> {
-    /// Schedules the workload.
+    /// Schedules the workload with `priority` on the MPUs of `placement`.
     ///
     /// # Panics
     /// If the context has no such MPU.

@@ -16,7 +16,7 @@ use crate::wait_token::{Ender, Token};
 use crate::waiter::{PRESENT, Ticket, Waiter};
 use crate::workload::{Priority, Wait, Workload};
 
-/// The MPU that runs a workload, for the duration of one turn.
+/// The MPU (worker thread of the runtime) that runs a workload, for the duration of one turn.
 pub struct Mpu<'a, M> {
     /// The state that this MPU keeps for workloads of this kind.
     pub module: &'a mut M,
@@ -87,29 +87,31 @@ impl Core {
 }
 
 impl<M> Mpu<'_, M> {
-    /// The number of the MPU, from 0.
+    /// The number of this MPU (worker thread) in its context, from 0.
     pub const fn index(&self) -> usize {
         self.core.index
     }
 
-    /// The time. The clock is read at most once per turn.
+    /// The time of `CLOCK_MONOTONIC` in this turn. The clock is read at most once per turn, so that
+    /// it may be as old as the turn.
     pub fn now(&mut self) -> Time {
         if self.core.is_fresh { self.core.now } else { self.core.read_clock() }
     }
 
-    /// Reads the monotonic clock.
+    /// The current time: reads `CLOCK_MONOTONIC`, also if it was read in this turn before.
     pub fn clock(&mut self) -> Time {
         self.core.read_clock()
     }
 
-    /// Total time that this MPU has spun until deadlines.
+    /// Total time since its start that this MPU has waited for deadlines in a busy loop, as
+    /// [`Wait::exactly_until`] requests.
     pub fn spun(&self) -> Duration {
         self.core.shared.units[self.core.index].account.spun()
     }
 
-    /// Watches `fd` for this workload, which then stays on this MPU.
-    /// [`Wait::for_readiness`] ends when it *becomes* ready, so that the workload must use
-    /// it until it would block before it waits. It is watched until it is closed.
+    /// Watches `fd` with epoll(7) for this workload, which then stays on this MPU.
+    /// [`Wait::for_readiness`] ends when `fd` *becomes* ready (`EPOLLET`): the workload must read
+    /// or write until `EAGAIN` before it waits. `fd` is watched until it is closed.
     ///
     /// # Errors
     /// `ENOSPC` beyond `fs.epoll.max_user_watches`, `ENOMEM`, `EPERM` for a file that
@@ -127,8 +129,8 @@ impl<M> Mpu<'_, M> {
         Ok(())
     }
 
-    /// Watches a descriptor that comes and goes, beside one that this workload watches with
-    /// [`Self::watch`] until it ends.
+    /// Watches a further, short-lived descriptor for this workload, beside the one of
+    /// [`Self::watch`]. [`Self::unwatch`] ends it.
     ///
     /// # Errors
     /// `EEXIST` if it is watched already, `ENOSPC` beyond `fs.epoll.max_user_watches`,
@@ -137,7 +139,7 @@ impl<M> Mpu<'_, M> {
         self.core.epoll.add(&fd, interest, self.core.watch_token)
     }
 
-    /// Stops watching `fd`.
+    /// Stops watching `fd` for readiness (`EPOLL_CTL_DEL`).
     ///
     /// # Errors
     /// `ENOENT` if it is not watched (epoll_ctl(2)).
@@ -145,17 +147,18 @@ impl<M> Mpu<'_, M> {
         self.core.epoll.delete(fd)
     }
 
-    /// Whether a signal was sent to this workload since the last call. Several signals
-    /// count as one.
+    /// Whether [`Handle::signal`](crate::Handle::signal) was called for this workload since the
+    /// last call. Several signals count as one.
     pub fn signalled(&self) -> bool {
         let record = self.core.shared.table.record(self.core.id);
         record.signalled.load(SeqCst) && record.signalled.swap(false, SeqCst)
     }
 
-    /// Waits for a signal.
+    /// Waits until [`Handle::signal`](crate::Handle::signal) is called for this workload.
     ///
     /// # Errors
-    /// The wait to stall for. The workload then calls this again.
+    /// No signal has come. The workload returns [`Next::Stalled`](crate::Next::Stalled) with this
+    /// wait, and calls this again in its next turn.
     pub fn wait_for_signal(&mut self) -> Result<(), Wait> {
         if self.signalled() {
             return Ok(());
@@ -188,7 +191,7 @@ impl<M> Mpu<'_, M> {
         self.core.spawned.push((id, Box::new(Typed(workload))));
     }
 
-    /// The context's workloads, to add more.
+    /// A handle to the workloads of this MPU's context, by which more can be added.
     pub fn workloads(&self) -> Workloads {
         Workloads::new(Arc::clone(&self.core.shared))
     }

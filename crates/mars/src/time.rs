@@ -2,39 +2,39 @@
 
 use std::time::Duration;
 
-/// An instant of `CLOCK_MONOTONIC` (clock_gettime(2)).
+/// An instant of `CLOCK_MONOTONIC`, in nanoseconds (clock_gettime(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// Reads the monotonic clock.
+    /// The current time of `CLOCK_MONOTONIC` (clock_gettime(2)).
     pub fn now() -> Self {
         Self(nanos(linux::clock::monotonic()))
     }
 
-    /// The instant `nanos` after the clock's epoch.
+    /// The instant `nanos` nanoseconds after the epoch of `CLOCK_MONOTONIC` (clock_gettime(2)).
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the clock's epoch.
+    /// Nanoseconds from the epoch of `CLOCK_MONOTONIC` (clock_gettime(2)) to this instant.
     pub const fn nanos(self) -> u64 {
         self.0
     }
 
-    /// The instant `span` later.
+    /// The instant that is `span` later than this one.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(nanos(span)))
     }
 
-    /// The instant `span` earlier.
+    /// The instant that is `span` earlier than this one.
     #[must_use]
     pub fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(nanos(span)))
     }
 
-    /// The time since `earlier`, or zero if `earlier` is later.
+    /// The time from `earlier` to this instant; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

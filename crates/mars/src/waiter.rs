@@ -36,7 +36,8 @@ impl Waiter {
     }
 }
 
-/// Proof that an object has recorded a workload's wait.
+/// Proof that a synchronisation object, e.g. a [`Barrier`](crate::Barrier), has recorded that a
+/// workload waits for it.
 #[derive(Debug)]
 pub struct Ticket(Token);
 

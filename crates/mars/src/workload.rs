@@ -6,7 +6,8 @@ use crate::mpu::Mpu;
 use crate::time::Time;
 use crate::waiter::Ticket;
 
-/// A stackless task: a state machine that an MPU runs until it would wait.
+/// A task without a stack of its own: a state machine that an MPU (worker thread) runs until it
+/// would have to wait.
 pub trait Workload: Any + Send {
     /// The state that an MPU keeps for all workloads of this kind.
     type Module: Module;
@@ -16,7 +17,7 @@ pub trait Workload: Any + Send {
     fn run(&mut self, mpu: &mut Mpu<'_, Self::Module>) -> Next;
 }
 
-/// Data that an MPU keeps for all workloads of one kind: buffers, caches.
+/// Data that an MPU (worker thread) keeps for all workloads of one kind: buffers, caches.
 ///
 /// Each MPU creates its own on its own thread, and it never leaves that thread.
 pub trait Module: Any {
@@ -52,23 +53,25 @@ pub struct Wait {
 impl Wait {
     const NOTHING: Self = Self { readiness: false, ticket: None, until: None, exactly: false };
 
-    /// Waits until a watched descriptor becomes ready ([`Mpu::watch`]).
+    /// A wait that ends when a descriptor that the workload watches ([`Mpu::watch`]) becomes ready.
     pub const fn for_readiness() -> Self {
         Self { readiness: true, ..Self::NOTHING }
     }
 
-    /// Waits until about `time`: it ends as late as the kernel wakes a thread.
+    /// A wait that ends at about `time` (`CLOCK_MONOTONIC`): it ends as late as the kernel wakes a
+    /// thread.
     pub const fn until(time: Time) -> Self {
         Self { until: Some(time), ..Self::NOTHING }
     }
 
-    /// Waits until `time` as precisely as possible: the MPU sleeps until shortly before it
-    /// and spins for the rest.
+    /// A wait that ends at `time` (`CLOCK_MONOTONIC`) as precisely as possible: the MPU sleeps
+    /// until shortly before it and waits for the rest in a busy loop.
     pub const fn exactly_until(time: Time) -> Self {
         Self { exactly: true, ..Self::until(time) }
     }
 
-    /// Ends the wait also when a watched descriptor becomes ready.
+    /// Lets the wait also end when a descriptor that the workload watches ([`Mpu::watch`]) becomes
+    /// ready.
     #[must_use]
     pub const fn or_readiness(mut self) -> Self {
         self.readiness = true;
@@ -80,7 +83,7 @@ impl Wait {
         Self { ticket: Some(ticket), ..Self::NOTHING }
     }
 
-    /// Ends the wait at `time` at the latest.
+    /// Lets the wait end at `time` (`CLOCK_MONOTONIC`) at the latest.
     #[must_use]
     pub const fn or_until(mut self, time: Time) -> Self {
         self.until = Some(time);
@@ -88,7 +91,7 @@ impl Wait {
     }
 }
 
-/// Priority among ready workloads: higher ones run first.
+/// Priority of a workload among those that are ready: the higher number runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
@@ -107,7 +110,7 @@ impl Default for Priority {
     }
 }
 
-/// The MPUs on which a workload may run.
+/// The MPUs (worker threads) on which a workload may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Placement {
     /// Any MPU that is free; after a wait possibly another one.
@@ -117,7 +120,7 @@ pub enum Placement {
     Mpu(usize),
 }
 
-/// How a workload ended.
+/// How a workload ended: finished, unscheduled or panicked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The workload returned [`Next::Finished`].

@@ -11,7 +11,8 @@ use crate::observer::Observer;
 
 pub use crate::request::{Batching, ClientOptions, DatagramDefault, Request, Watching};
 
-/// Runs one test as a client. A test that started gives a record, however it ended.
+/// Runs one test as a client and reports its events to `observer`. A signal of `interrupts` ends it
+/// early. A test that started gives a record, however it ended.
 ///
 /// # Errors
 /// The reason for which the test could not start, see [`SessionError`].

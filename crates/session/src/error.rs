@@ -11,7 +11,7 @@ use protocol::iperf3::ProtocolError;
 
 use crate::preflight::Shortage;
 
-/// Error of a session. Its text says what failed and what to do.
+/// Why a test or a server could not do what it was asked. Its text says what failed and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The name of a host cannot be resolved to an address.
@@ -168,12 +168,13 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// Whether the server serves another client.
+    /// Whether the server refused the test because it serves another client.
     pub const fn is_busy(&self) -> bool {
         matches!(self, Self::Protocol { error: ProtocolError::Busy, .. })
     }
 
-    /// Whether a server that has just served may accept the same test in a moment.
+    /// Whether the same test may succeed if it is tried again in a moment: the server is busy, or
+    /// refused the TCP connection.
     pub fn may_pass(&self) -> bool {
         let refused = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
         self.is_busy() || matches!(self, Self::Connect { error, .. } if refused(error))
@@ -184,7 +185,7 @@ impl SessionError {
     }
 }
 
-/// The kernel's words without Rust's number.
+/// The message of the kernel for an error, in lower case at its begin and without ` (os error N)`.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

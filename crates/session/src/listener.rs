@@ -22,7 +22,7 @@ use crate::resolve::Family;
 use crate::server::capacity::Capacity;
 use crate::server::{Log, ServerMetrics, ServerOptions};
 
-/// A server that listens on its port.
+/// A linerate server that listens on its port and has not yet accepted clients.
 pub struct Server {
     options: ServerOptions,
     tcp: TcpListener,
@@ -51,18 +51,18 @@ impl Server {
         Ok(Self { options, tcp, udp, address, metrics: Arc::default() })
     }
 
-    /// Address and port on which the server listens.
+    /// Address and port on which the server listens; the kernel's choice if port 0 was requested.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Counters of the server, which are updated while it runs.
+    /// Counters of the server, shared: they are updated while the server runs.
     pub fn metrics(&self) -> Arc<ServerMetrics> {
         Arc::clone(&self.metrics)
     }
 
-    /// Accepts clients until a signal arrives, or until one test has run if
-    /// [`ServerOptions::one_off`] is set.
+    /// Accepts clients until a signal of `interrupts` arrives, or until one test has run if
+    /// [`ServerOptions::one_off`] is set. Events go to `log`.
     ///
     /// # Errors
     /// An error of the kernel for which no further client can be accepted.

@@ -20,7 +20,8 @@ pub struct Introduction<'a> {
     pub segment: Option<u32>,
 }
 
-/// Receiver of the events of a test, at either end.
+/// Receiver of the events of one test, at the client or at the server. Each method does nothing by
+/// default.
 pub trait Observer {
     /// Both ends have agreed on the test.
     fn introduced(&mut self, _introduction: &Introduction<'_>) {}

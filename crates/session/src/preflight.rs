@@ -19,7 +19,8 @@ pub(crate) struct Host {
     memory: Option<u64>,
 }
 
-/// A resource that is too scarce for a test, and how to get more of it.
+/// A resource that a client's host has too little of for a test, found before the test starts. Its
+/// text says how to get more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
     /// File descriptors (`RLIMIT_NOFILE`).

@@ -35,7 +35,7 @@ pub struct Request {
     pub options: ClientOptions,
 }
 
-/// Options of a client. The defaults are those of linerate.
+/// Options of a client that are not part of the plan of a test. The defaults are those of linerate.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Parameters that are sent to the server beside the plan.
@@ -87,7 +87,7 @@ impl Default for ClientOptions {
     }
 }
 
-/// Whether GSO and GRO are used if no engine was requested.
+/// Whether a UDP test uses GSO and GRO if no engine was requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batching {
     /// If single datagrams would limit the rate, and the peer is a linerate.
@@ -96,7 +96,7 @@ pub enum Batching {
     IfAsked,
 }
 
-/// Hosts that are watched during a test: counters and CPU time.
+/// The hosts whose counters and CPU time are sampled during a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watching {
     /// This host, and the server if it reports its host.
@@ -107,7 +107,7 @@ pub enum Watching {
     Nothing,
 }
 
-/// Length of datagrams if the plan has none.
+/// Payload length of datagrams if the plan of a test has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatagramDefault {
     /// The largest payload that fits the path MTU.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use crate::error::SessionError;
 
-/// Address family that may be used.
+/// The address families, IPv4 or IPv6, that may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
     /// IPv4 and IPv6, in the order of the resolver (RFC 6724).
@@ -17,7 +17,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Whether an address belongs to the family.
+    /// Whether `address` is of this family; always true for [`Self::Any`].
     pub const fn includes(self, address: &SocketAddr) -> bool {
         match self {
             Self::Any => true,
@@ -48,7 +48,8 @@ pub(crate) fn resolve(
     Ok(addresses)
 }
 
-/// The first address of `host` in the family.
+/// The first address of `host` (a name or an address) that is of `family`, in the order of the
+/// resolver (getaddrinfo(3)).
 ///
 /// # Errors
 /// [`SessionError::Resolve`] if the host has no such address.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A line that a child has printed.
+/// A line that a child process has printed, and when it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// When its end came.

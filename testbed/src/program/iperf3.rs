@@ -7,7 +7,7 @@ use super::{Printed, Program, Report, document, option};
 use crate::figures::Figures;
 use crate::workload::{End, Output, Rate, Test, Traffic, Workload};
 
-/// iperf3.
+/// How to call iperf3 and read its JSON.
 pub const IPERF3: Program = Program {
     kind: "iperf3",
     recognizes: |description| description.version.starts_with("iperf 3"),

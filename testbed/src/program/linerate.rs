@@ -8,7 +8,8 @@ use super::{Printed, Program, Report, document, option};
 use crate::figures::{Figures, Metric};
 use crate::workload::{End, Exchange, Output, Rate, Test, Traffic, Workload};
 
-/// linerate, any version whose record has today's outcome.
+/// How to call linerate and read its records. It serves each version whose records have the current
+/// format of results.
 pub const LINERATE: Program = Program {
     kind: "linerate",
     recognizes: |description| description.version.starts_with("linerate"),

@@ -8,7 +8,8 @@ use super::{Program, Report, document};
 use crate::figures::{Figures, Metric};
 use crate::workload::{Direction, Test, Traffic, Workload};
 
-/// A plain loop. It is built here, and never asked.
+/// How to call the plain loops in C, which do nothing but send or receive, for comparison. They are
+/// never asked for their names.
 pub const PLAIN: Program = Program {
     kind: "plain C loop",
     takes: |_, workload| workload.direction == Direction::Send && is_worth_it(workload),

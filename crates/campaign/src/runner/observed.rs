@@ -12,7 +12,8 @@ use session::client::{Request, Watching};
 
 use super::companion::{self, Companion, Together};
 
-/// A further host that is watched while a test runs, such as a router on the path.
+/// A further host whose counters are sampled while a test runs, such as a router on the path. A
+/// linerate server runs on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservedHost {
     /// Name or address of the host, as the record contains it.

@@ -21,7 +21,8 @@ pub struct Fastest {
 }
 
 impl Fastest {
-    /// A search that runs each of `rows` this number of `times` with its fastest engines.
+    /// A search that finds the fastest engines for each of `rows`, then runs each row `times` times
+    /// with them.
     pub fn new(rows: Vec<Row>, times: u32) -> Self {
         let choices = rows.iter().map(|row| EngineChoice::for_plan(&row.plan)).collect();
         Self { choices, made: 0, tried: 0, rows, times, then: None }

@@ -6,8 +6,8 @@ use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
 
-/// A search that runs all rows the same number of times, round by round. It ends when a test ends
-/// early.
+/// A search that runs all rows a number of times, round by round (A B A B). It ends when a test
+/// ends early.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     rows: Vec<Row>,
@@ -15,7 +15,7 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// A search that runs each of `rows` this number of `times`.
+    /// A search that runs each of `rows` `times` times, round by round.
     pub const fn new(rows: Vec<Row>, times: u32) -> Self {
         Self { rows, times }
     }

@@ -8,7 +8,7 @@ use portable_atomic::{AtomicU64, AtomicUsize};
 
 use crate::histogram::{Histogram, Reading};
 
-/// The round-trip times and losses of all requesters of a test.
+/// The round-trip times and losses of all requesters of a test, shared by their worker threads.
 #[derive(Debug)]
 pub struct RoundTripStatistics {
     /// Round-trip times in nanoseconds.
@@ -21,7 +21,7 @@ pub struct RoundTripStatistics {
 }
 
 impl RoundTripStatistics {
-    /// Empty statistics, with room for the first `probes` round trips one by one.
+    /// Empty statistics that also keep the first `probes` round trips one by one.
     pub fn new(probes: usize) -> Self {
         Self {
             times: Histogram::default(),
@@ -60,8 +60,8 @@ impl RoundTripStatistics {
         self.probes.push(probe);
     }
 
-    /// Resets all but the probes, at the end of the omitted start. A response that arrives at
-    /// the same moment may count or not.
+    /// Resets all but the single round trips of [`Self::probes`], at the end of the omitted start
+    /// of the test. A response that arrives at the same moment may count or not.
     pub fn begin(&self) {
         self.times.clear();
         self.shortest.store(u64::MAX, Relaxed);
@@ -70,7 +70,7 @@ impl RoundTripStatistics {
         self.unsent.store(0, Relaxed);
     }
 
-    /// The round trips since [`Self::begin`], `span` ago.
+    /// The round-trip times and losses since [`Self::begin`], which was `span` ago.
     pub fn read(&self, span: Duration) -> RoundTrips {
         let reading = Reading::sum(std::iter::once(&self.times));
         let count = reading.count();
@@ -94,7 +94,7 @@ impl RoundTripStatistics {
         trips
     }
 
-    /// The probes that were kept, in the order of their sending times.
+    /// The single round trips that were kept, in the order of their sending times.
     pub fn probes(&self) -> Vec<Probe> {
         let mut probes = self.probes.read();
         probes.sort_by_key(|probe| probe.sent);

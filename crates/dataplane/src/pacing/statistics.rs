@@ -12,7 +12,7 @@ use crate::histogram;
 /// A histogram with values to within an eighth.
 type Histogram = histogram::Histogram<3>;
 
-/// The pacing statistics of one worker, on cache lines of their own. Totals only grow.
+/// The pacing statistics of one worker thread, on cache lines of their own. Totals only grow.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct PacingStatistics {
@@ -28,7 +28,8 @@ pub struct PacingStatistics {
 }
 
 impl PacingStatistics {
-    /// Adds a batch that has begun, and the one that ended before it. Only the worker calls it.
+    /// Adds a batch that has begun, and the one that ended before it. Only the worker thread calls
+    /// it.
     pub fn note(&self, batch: &Batch) {
         self.lateness.add(nanos(batch.lateness));
         self.stalled.add(batch.stalled);
@@ -52,8 +53,9 @@ impl PacingStatistics {
     }
 }
 
-/// The report on `streams` paced streams, from the statistics of the `workers` that ran them.
-/// `asked` is the rate asked of each stream. None: no stream has sent two batches yet.
+/// The report on `streams` paced streams, from the statistics of the `workers` (threads) that ran
+/// them. `asked` is the rate of each stream, `pacing` the spacing, `way` its mechanism (kernel or
+/// timers). `None`: no stream has sent two batches yet.
 pub fn pacing_report(
     workers: &[&PacingStatistics],
     streams: u32,

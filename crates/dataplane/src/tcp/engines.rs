@@ -14,7 +14,7 @@ use crate::shared_resources::SharedResources;
 use crate::stream::Stream;
 use crate::tcp::{Receiver, Sender, Sink, Source};
 
-/// A source that can be made for any stream, from the shared resources alone.
+/// A [`Source`] that can be made for any TCP stream, from the shared resources alone.
 pub trait MakeSource: Source + Sized + 'static {
     /// Makes one for `socket`.
     ///
@@ -24,7 +24,7 @@ pub trait MakeSource: Source + Sized + 'static {
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// A sink that can be made for any stream, from the shared resources alone.
+/// A [`Sink`] that can be made for any TCP stream, from the shared resources alone.
 pub trait MakeSink: Sink + Sized + 'static {
     /// Makes one for `socket`.
     ///
@@ -34,7 +34,8 @@ pub trait MakeSink: Sink + Sized + 'static {
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// An engine that sends a byte stream.
+/// A way to send on TCP by certain system calls, e.g. write(2) or sendfile(2): its properties, and
+/// how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
     /// The properties of the engine.
@@ -42,7 +43,7 @@ pub struct SendEngine {
     build: fn(&SharedResources, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// The parts that every sender of a byte stream is built from.
+/// What every TCP sender is built from: socket, counters, budget and pacer.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
@@ -55,7 +56,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Builds a sender of the bytes of `source`, in blocks as long as those of `resources`.
+    /// Builds a sender of the bytes of `source`, in blocks of the length that `resources` have.
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
@@ -95,7 +96,8 @@ fn build_sender<S: MakeSource>(
     Ok(outgoing.into_sender(source, resources))
 }
 
-/// An engine that receives a byte stream.
+/// A way to receive on TCP by certain system calls, e.g. read(2) or splice(2): its properties, and
+/// how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
     /// The properties of the engine.
@@ -103,7 +105,7 @@ pub struct ReceiveEngine {
     build: fn(&SharedResources, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// The parts that every receiver of a byte stream is built from.
+/// What every TCP receiver is built from: socket, counters and goal.
 pub struct Incoming {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
@@ -114,7 +116,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Builds a receiver that takes its bytes by `sink`.
+    /// Builds a receiver that takes its bytes from the kernel by `sink`.
     pub fn into_receiver<S: Sink + 'static>(self, sink: S) -> Box<dyn Stream> {
         Box::new(Receiver::with_sink(sink, self.socket, self.counters).with_goal(self.goal))
     }

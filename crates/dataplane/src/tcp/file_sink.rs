@@ -10,7 +10,7 @@ use measurement::engine::{self, Engine};
 use crate::scratch::Scratch;
 use crate::tcp::Sink;
 
-/// Reads from the socket and writes to a file.
+/// A [`Sink`] that reads from the socket and writes to a file.
 #[derive(Debug)]
 pub struct FileSink(File);
 

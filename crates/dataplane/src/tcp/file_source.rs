@@ -11,7 +11,8 @@ use measurement::engine::{self, Engine};
 use crate::scratch::Scratch;
 use crate::tcp::Source;
 
-/// Reads a file block by block to its end, and writes the blocks to the socket.
+/// A [`Source`] that reads a file block by block to its end, and writes the
+/// blocks to the socket.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,

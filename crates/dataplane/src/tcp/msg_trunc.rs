@@ -9,7 +9,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Discards what arrives in the kernel.
+/// A [`Sink`] that discards received bytes in the kernel without a copy
+/// (`MSG_TRUNC`, tcp(7)).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MsgTruncSink;
 

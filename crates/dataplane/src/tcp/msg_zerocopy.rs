@@ -13,7 +13,8 @@ use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 use crate::zerocopy_counters::ZerocopyCounters;
 
-/// Sends the worker's payload without a copy. The payload does not change during a test.
+/// A [`Source`] that sends the worker thread's payload without a copy
+/// (`MSG_ZEROCOPY`). The payload does not change during a test.
 #[derive(Debug)]
 pub struct MsgZerocopySource {
     counters: Arc<ZerocopyCounters>,
@@ -22,7 +23,7 @@ pub struct MsgZerocopySource {
 }
 
 impl MsgZerocopySource {
-    /// A source for `socket`, on which it sets `SO_ZEROCOPY`; it counts in `counters`.
+    /// A source for `socket`, on which it sets `SO_ZEROCOPY`. It counts its sends in `counters`.
     ///
     /// # Errors
     /// `ENOPROTOOPT`: the kernel is older than Linux 4.14 (setsockopt(2)).

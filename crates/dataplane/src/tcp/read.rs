@@ -9,7 +9,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Reads into the worker's buffer, whose content is overwritten by the next read.
+/// A [`Sink`] that copies received bytes by read(2) into the worker thread's
+/// buffer, whose content is overwritten by the next read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadSink;
 

@@ -44,19 +44,21 @@ pub struct Receiver<S = ReadSink> {
 }
 
 impl Receiver {
-    /// A receiver that reads from `socket` by read(2) and publishes its counters.
+    /// A receiver that takes the payload of `socket` by read(2) and publishes its counters in
+    /// `published`.
     pub fn new(socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
         Self::with_sink(ReadSink, socket, published)
     }
 }
 
 impl<S: Sink> Receiver<S> {
-    /// A receiver that takes the payload of `socket` by `sink` and publishes its counters.
+    /// A receiver that takes the payload of `socket` by `sink` and publishes its counters in
+    /// `published`.
     pub fn with_sink(sink: S, socket: Arc<TcpStream>, published: Arc<Counters>) -> Self {
         Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 
-    /// Adds the bytes that it receives to `goal`. None: there is no goal.
+    /// Lets the stream add the bytes that it receives to `goal`. `None`: there is no goal.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;

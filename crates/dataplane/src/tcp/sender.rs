@@ -63,14 +63,16 @@ pub struct Sender<S = WriteSource> {
 }
 
 impl Sender {
-    /// A sender of blocks of `block` bytes to `socket` by write(2), which publishes its counters.
+    /// A sender of blocks of `block` bytes to `socket` by write(2), which publishes its counters in
+    /// `published`.
     pub fn new(socket: Arc<TcpStream>, block: u64, published: Arc<Counters>) -> Self {
         Self::with_source(WriteSource, socket, block, published)
     }
 }
 
 impl<S: Source> Sender<S> {
-    /// A sender of blocks of `block` bytes to `socket` by `source`, which publishes its counters.
+    /// A sender of blocks of `block` bytes to `socket` by `source`, which publishes its counters in
+    /// `published`.
     pub fn with_source(
         source: S,
         socket: Arc<TcpStream>,
@@ -89,14 +91,14 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    /// Ends the stream when `budget` has no bytes left. None: the stream sends without end.
+    /// Lets the stream end when `budget` has no bytes left. `None`: the stream sends without end.
     #[must_use]
     pub fn with_bytes(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.bytes = budget;
         self
     }
 
-    /// Paces the blocks. None: the stream sends as fast as it can.
+    /// Lets `pacer` space the blocks. `None`: the stream sends as fast as it can.
     #[must_use]
     pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
         self.pacer = pacer;

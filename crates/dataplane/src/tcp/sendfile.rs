@@ -11,8 +11,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// Sends a payload of its own, whose pages never change: the kernel may hold them after the
-/// call. All streams of a test can share it.
+/// A [`Source`] that sends a memory file by sendfile(2). Its pages never
+/// change, since the kernel may hold them after the call. All streams of a test can share it.
 #[derive(Clone, Debug)]
 pub struct SendfileSource(Arc<SealedPayload>);
 

@@ -11,7 +11,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Splices what arrives through a pipe to `/dev/null`.
+/// A [`Sink`] that moves received bytes through a pipe to `/dev/null` by
+/// splice(2), without a copy.
 #[derive(Debug)]
 pub struct SpliceSink {
     pipe: Pipe,

@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Receives into the buffers of a ring.
+/// A [`Sink`] that receives into the provided buffers of an io_uring(7).
 pub struct UringSink(ReceiveRing);
 
 impl UringSink {

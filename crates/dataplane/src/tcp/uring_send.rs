@@ -14,8 +14,8 @@ use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 use crate::zerocopy_counters::ZerocopyCounters;
 
-/// Sends a payload of its own by a ring; with `ZEROCOPY` without a copy where the kernel can. All
-/// streams of a test can share the payload.
+/// A [`Source`] that sends a payload by an io_uring(7); with `ZEROCOPY` without
+/// a copy where the kernel can. All streams of a test can share the payload.
 pub struct UringSource<const ZEROCOPY: bool> {
     ring: SendRing,
     length: usize,

@@ -11,8 +11,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// Splices the pages of the worker's payload through a pipe. The payload does not change during
-/// a test.
+/// A [`Source`] that sends the pages of the worker thread's payload through a
+/// pipe by vmsplice(2) and splice(2), without a copy. The payload does not change during a test.
 #[derive(Debug)]
 pub struct VmspliceSource {
     pipe: Pipe,
@@ -21,7 +21,7 @@ pub struct VmspliceSource {
 }
 
 impl VmspliceSource {
-    /// A source of blocks of about `block` bytes.
+    /// A source that sends about `block` bytes at once.
     ///
     /// # Errors
     /// `EMFILE`, `ENFILE`: no more descriptors for the pipe (pipe2(2)).

@@ -9,7 +9,7 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSource, Source};
 
-/// A source that sends the worker's payload by write(2).
+/// A [`Source`] that sends the worker thread's payload by write(2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteSource;
 

@@ -11,7 +11,8 @@ use crate::scratch::Scratch;
 use crate::shared_resources::SharedResources;
 use crate::tcp::{MakeSink, Sink};
 
-/// Maps received pages into a window of memory, which is not read.
+/// A [`Sink`] that maps received pages into memory (`TCP_ZEROCOPY_RECEIVE`),
+/// which is not read.
 #[derive(Debug)]
 pub struct ZerocopyReceiveSink(ReceiveMapping);
 

@@ -14,7 +14,8 @@ use crate::pacing::Pacer;
 use crate::stream::Stream;
 use crate::udp::{ReceiveMethod, Receiver, SendMethod, Sender};
 
-/// An engine that sends datagrams.
+/// A way to send datagrams by certain system calls, e.g. sendmmsg(2) or GSO: its properties, and
+/// how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
     /// The properties of the engine.
@@ -22,7 +23,7 @@ pub struct SendEngine {
     build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// The parts that every sender of datagrams is built from.
+/// What every UDP sender is built from: socket, sequence numbers, counters, budget and pacer.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,
@@ -62,7 +63,8 @@ fn sender<O: SendMethod + 'static>(
     Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 
-/// An engine that receives datagrams.
+/// A way to receive datagrams by certain system calls, e.g. recvmmsg(2) or GRO: its properties, and
+/// how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
     /// The properties of the engine.
@@ -70,7 +72,7 @@ pub struct ReceiveEngine {
     build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// The parts that every receiver of datagrams is built from.
+/// What every UDP receiver is built from: socket, sequence numbers, counters and goal.
 pub struct Incoming {
     /// The connected socket, on which the engine sets its options. It must not block.
     pub socket: Arc<UdpSocket>,

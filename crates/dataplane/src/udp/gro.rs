@@ -9,7 +9,8 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::{ReceiveMethod, Recvmmsg};
 
-/// Receives a batch of packets, each with the datagrams that the kernel coalesced into it.
+/// A [`ReceiveMethod`] by recvmmsg(2) with GRO: each message holds the
+/// datagrams that the kernel coalesced into one packet (`UDP_GRO`, udp(7)).
 #[derive(Clone, Copy, Debug)]
 pub struct Gro(Recvmmsg);
 

@@ -9,7 +9,8 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Sends the datagrams of a batch in packets of as many as GSO takes.
+/// A [`SendMethod`] by GSO: packets of as many datagrams as the kernel
+/// takes, which it segments later (`UDP_SEGMENT`, udp(7)).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gso;
 

@@ -61,7 +61,8 @@ pub struct Receiver<I = Recvmmsg> {
 }
 
 impl Receiver {
-    /// A receiver from a connected socket by recvmmsg(2), which publishes its counters.
+    /// A receiver that takes datagrams from a connected socket by recvmmsg(2) and publishes its
+    /// counters in `published`. `width` is that of their sequence numbers.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Recvmmsg, socket, width, published)
     }
@@ -90,7 +91,7 @@ impl<I: ReceiveMethod> Receiver<I> {
         }
     }
 
-    /// Adds the bytes that it receives to `goal`. None: there is no goal.
+    /// Lets the stream add the bytes that it receives to `goal`. `None`: there is no goal.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;

@@ -9,7 +9,8 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::ReceiveMethod;
 
-/// Receives a batch of datagrams, each as a message of its own.
+/// A [`ReceiveMethod`] by recvmmsg(2): a batch of datagrams per call,
+/// each as a message of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recvmmsg;
 

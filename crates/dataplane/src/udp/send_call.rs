@@ -8,7 +8,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Sends one datagram per call.
+/// A [`SendMethod`] that sends one datagram per system call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendCall;
 

@@ -61,15 +61,17 @@ pub struct Sender<O = Sendmmsg> {
 }
 
 impl Sender {
-    /// A sender over a connected socket by sendmmsg(2), which publishes its counters.
+    /// A sender of datagrams over a connected socket by sendmmsg(2), which publishes its counters
+    /// in `published`. `width` is that of the sequence numbers.
     pub fn new(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Sendmmsg, socket, width, published)
     }
 }
 
 impl Sender<Gso> {
-    /// A sender over a connected socket by GSO, which publishes its counters. It does not check
-    /// whether the kernel and the path support GSO; [`SendMethod::open`] does.
+    /// A sender of datagrams over a connected socket by GSO, which publishes its counters in
+    /// `published`. It does not check whether the kernel and the path support GSO;
+    /// [`SendMethod::open`] does.
     pub fn gso(socket: Arc<UdpSocket>, width: SequenceWidth, published: Arc<Counters>) -> Self {
         Self::with_engine(Gso, socket, width, published)
     }
@@ -95,14 +97,15 @@ impl<O: SendMethod> Sender<O> {
         }
     }
 
-    /// Ends the stream when `budget` has no datagrams left. None: the stream sends without end.
+    /// Lets the stream end when `budget` has no datagrams left. `None`: the stream sends without
+    /// end.
     #[must_use]
     pub fn with_datagrams(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.datagrams = budget;
         self
     }
 
-    /// Paces the datagrams. None: the stream sends as fast as it can.
+    /// Lets `pacer` space the datagrams. `None`: the stream sends as fast as it can.
     #[must_use]
     pub fn with_pacer(mut self, pacer: Option<Pacer>) -> Self {
         self.pacer = pacer;

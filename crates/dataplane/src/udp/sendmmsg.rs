@@ -8,7 +8,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Sends a batch of datagrams with one call.
+/// A [`SendMethod`] by sendmmsg(2): a batch of datagrams per call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sendmmsg;
 

@@ -8,7 +8,8 @@ pub struct Sequence {
     seen: Box<[u64]>,
 }
 
-/// The class of one datagram, by its sequence number.
+/// The class of a received datagram, by its sequence number: new, reordered, duplicate, late or
+/// absurd.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The sequence number is higher than all before.
@@ -31,13 +32,13 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// The highest number so far; 0: no datagram has arrived.
+    /// The highest sequence number received so far; 0: no datagram has arrived.
     pub const fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// The 64-bit number whose low half is `low`, as a 32-bit counter shows it: the one closest
-    /// to the highest so far.
+    /// The 64-bit sequence number whose low 32 bits are `low`, as a sender with 32-bit numbers
+    /// sends them: the one closest to the highest so far.
     pub const fn widen(&self, low: u32) -> u64 {
         #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
         let ahead = low.wrapping_sub(self.highest as u32).cast_signed();

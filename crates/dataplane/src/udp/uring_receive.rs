@@ -11,7 +11,8 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::ReceiveMethod;
 
-/// Receives into the buffers of a ring.
+/// A [`ReceiveMethod`] that receives into the provided buffers of an
+/// io_uring(7).
 pub struct UringReceive(DatagramReceiveRing);
 
 impl ReceiveMethod for UringReceive {

@@ -9,7 +9,8 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// Sends a batch of datagrams as one chain of a ring.
+/// A [`SendMethod`] that sends a batch of datagrams as one chain of
+/// requests of an io_uring(7).
 pub struct UringSend(DatagramSendRing);
 
 impl SendMethod for UringSend {

@@ -45,8 +45,8 @@ pub struct InterfaceAnswers {
 }
 
 impl KernelAnswers {
-    /// Reads the file at [`PATH`] of a captured tree; if it is missing or damaged, what other files
-    /// contain of it.
+    /// Reads the kernel's answers from the file [`PATH`] of a captured tree. If it is missing or
+    /// damaged, the result has what other files contain of them, and a gap.
     pub fn from_capture(tree: &Tree) -> Self {
         let text = tree.text(PATH);
         // Nothing that a capture writes has such letters; they would reach a terminal.

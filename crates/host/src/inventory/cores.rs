@@ -4,8 +4,8 @@ use measurement::host::Pipeline;
 
 use super::cpuinfo::CpuInfo;
 
-/// Name and pipeline (in order or out of order) of the core of a CPU; none where they are not
-/// known.
+/// Name and pipeline (in order or out of order) of the core of the CPU `cpu`. Each is `None` where
+/// it is not known.
 pub fn core(info: &CpuInfo, cpu: u32) -> (Option<String>, Option<Pipeline>) {
     let field = |name| info.field(cpu, name);
     if let (Some(implementer), Some(part)) = (field("CPU implementer"), field("CPU part")) {
@@ -21,8 +21,8 @@ pub fn core(info: &CpuInfo, cpu: u32) -> (Option<String>, Option<Pipeline>) {
     (model.map(str::to_owned), field("vendor_id").and_then(|vendor| x86(info, cpu, vendor)))
 }
 
-/// Instruction set of a CPU (`isa`), or its extensions for copies, checksums and encryption,
-/// separated by spaces; none: `/proc/cpuinfo` has neither.
+/// Instruction set of the CPU `cpu` (`isa`), or its extensions for copies, checksums and
+/// encryption, separated by spaces. `None`: `/proc/cpuinfo` has neither.
 pub fn instructions(info: &CpuInfo, cpu: u32) -> Option<String> {
     if let Some(isa) = info.field(cpu, "isa") {
         return Some(isa.to_owned());

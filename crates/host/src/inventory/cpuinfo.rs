@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Contents of `/proc/cpuinfo` (proc_cpuinfo(5)).
+/// Contents of `/proc/cpuinfo` (proc_cpuinfo(5)): fields of each CPU, and fields of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// Fields of each CPU, by its number.
@@ -39,14 +39,15 @@ pub fn read(text: &str) -> CpuInfo {
 }
 
 impl CpuInfo {
-    /// Value of a field of a CPU, or else of the machine; none: the field is missing or empty.
+    /// Value of the field `name` of the CPU `cpu`, or else of the machine. `None`: the field is
+    /// missing or empty.
     pub fn field(&self, cpu: u32, name: &str) -> Option<&str> {
         let own = self.cpus.get(&cpu).and_then(|fields| fields.get(name));
         own.or_else(|| self.machine.get(name)).map(String::as_str).filter(|text| !text.is_empty())
     }
 
-    /// Model of the board or machine; none on architectures whose `/proc/cpuinfo` does not contain
-    /// it.
+    /// Model of the board or machine. `None` on architectures whose `/proc/cpuinfo` does not
+    /// contain it.
     pub fn model(&self) -> Option<&str> {
         let of_machine = |name: &&str| self.machine.get(*name).map(String::as_str);
         // MIPS writes these lines in the paragraph of its first CPU.

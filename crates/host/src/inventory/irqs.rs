@@ -8,7 +8,7 @@ use measurement::host::{Interface, Irq};
 use super::lists::list;
 use crate::Tree;
 
-/// A numbered row of `/proc/interrupts` (proc_interrupts(5)).
+/// An interrupt with a number and its counts: a row of `/proc/interrupts` (proc_interrupts(5)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Number of the interrupt.

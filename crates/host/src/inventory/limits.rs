@@ -118,7 +118,8 @@ pub struct Mount {
     pub controllers: Vec<String>,
 }
 
-/// Parses the mounts of control groups in `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+/// Parses the mounts of control groups in the text of `/proc/self/mountinfo`
+/// (proc_pid_mountinfo(5)). Other mounts and malformed lines are left out.
 pub fn mounts(text: &str) -> Vec<Mount> {
     let mount = |line: &str| {
         let (first, second) = line.split_once(" - ")?;

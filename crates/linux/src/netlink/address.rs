@@ -8,10 +8,10 @@ use super::kernel::{self, IfAddressMessage, RouteMessage};
 use super::message::Message;
 
 impl RouteSocket {
-    /// Adds an address to a link; `prefix_length` is the network part in bits.
+    /// Adds an IP address to the interface `name`; `prefix_length` is the network part in bits.
     ///
-    /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which would keep
-    /// it unusable for about a second.
+    /// An IPv6 address skips duplicate address detection (`IFA_F_NODAD`), which would keep it
+    /// unusable for about a second.
     ///
     /// # Errors
     /// `ENODEV` if there is no such link, `EEXIST` if it has the address, `EPERM` without
@@ -26,9 +26,9 @@ impl RouteSocket {
         self.request(address_request(index, address, prefix_length))
     }
 
-    /// Whether `address`, assumed to be one of this link, is delivered to this host itself.
-    /// The kernel finishes adding an IPv6 address in the background; this reports when it
-    /// has.
+    /// Whether the kernel delivers packets to `address` to this host itself (`RTN_LOCAL`).
+    /// `address` is assumed to be one of the interface `name`. The kernel finishes adding an IPv6
+    /// address in the background; this returns true when it has.
     ///
     /// # Errors
     /// `ENETUNREACH` if there is no route to the address, `ENODEV` if there is no such

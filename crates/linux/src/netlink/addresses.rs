@@ -8,7 +8,7 @@ use super::address::address;
 use super::kernel::{self, IfAddressMessage};
 use super::message::{attribute, u32_at};
 
-/// An address of a link.
+/// An IPv4 or IPv6 address of a network interface (`RTM_GETADDR`, rtnetlink(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressEntry {
     /// Index of the interface (netdevice(7)).
@@ -20,7 +20,7 @@ pub struct AddressEntry {
 }
 
 impl RouteSocket {
-    /// Lists all IPv4 and IPv6 addresses of the namespace.
+    /// Lists all IPv4 and IPv6 addresses of the socket's network namespace (`RTM_GETADDR`).
     ///
     /// # Errors
     /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.

@@ -20,8 +20,8 @@ impl RouteSocket {
         egress(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The kind of the root qdisc of the interface `index`, e.g. `fq`. `None` if the kernel
-    /// reports none, as for an interface that never was up.
+    /// The kind of the root qdisc of the interface with the index `index`, e.g. `fq` (tc(8)).
+    /// `None` if the kernel reports none, as for an interface that never was up.
     ///
     /// # Errors
     /// `ENODEV` if there is no such interface.

@@ -44,7 +44,7 @@ impl Ethtool {
         self.ask(LINKMODES_GET, index).map(|answer| LinkModes::read(&answer))
     }
 
-    /// The offloads (`ethtool -k`), by the kernel's names.
+    /// The features of the device `index` (`ethtool -k`), such as offloads, by the kernel's names.
     ///
     /// # Errors
     /// `ENODEV` if there is no such interface.
@@ -107,7 +107,7 @@ impl Ethtool {
     }
 }
 
-/// A number that can be set on a device, such as the size of a ring.
+/// A setting of a network device that is a number, such as the size of a ring (ethtool(8)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Name of the parameter in ethtool(8).
@@ -118,14 +118,14 @@ pub struct Parameter {
     pub max: Option<u32>,
 }
 
-/// Decodes `ETHTOOL_A_RINGS_*`: sizes of descriptor rings. Rings that the device does not
-/// have are left out.
+/// Decodes the attributes `ETHTOOL_A_RINGS_*` of a netlink reply: sizes of descriptor rings. Rings
+/// that the device does not have are left out.
 pub fn rings(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("rx-mini", 7, 3), ("rx-jumbo", 8, 4), ("tx", 9, 5)])
 }
 
-/// Decodes `ETHTOOL_A_CHANNELS_*`: numbers of queues. Kinds of queues that the device does
-/// not have are left out.
+/// Decodes the attributes `ETHTOOL_A_CHANNELS_*` of a netlink reply: numbers of queues. Kinds of
+/// queues that the device does not have are left out.
 pub fn channels(answer: &[u8]) -> Vec<Parameter> {
     amounts(answer, &[("rx", 6, 2), ("tx", 7, 3), ("other", 8, 4), ("combined", 9, 5)])
 }
@@ -141,7 +141,8 @@ fn amounts(answer: &[u8], kinds: &[(&'static str, u16, u16)]) -> Vec<Parameter> 
     kinds.iter().filter_map(amount).filter(has).collect()
 }
 
-/// Interrupt coalescing. A field is `None` if the device does not have the parameter.
+/// Interrupt coalescing of a network device (`ethtool -c`). A field is `None` if the device does
+/// not have the parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coalescing {
     /// Delay of the interrupt after a received frame, in microseconds (`rx-usecs`).
@@ -159,7 +160,7 @@ pub struct Coalescing {
 }
 
 impl Coalescing {
-    /// Decodes the attributes `ETHTOOL_A_COALESCE_*` of a reply.
+    /// Decodes the attributes `ETHTOOL_A_COALESCE_*` of a netlink reply.
     pub fn read(answer: &[u8]) -> Self {
         Self {
             receive_micros: number(answer, 2),
@@ -172,7 +173,7 @@ impl Coalescing {
     }
 }
 
-/// Flow control of IEEE 802.3x. A field is `None` if the device does not report it.
+/// Flow control by pause frames (IEEE 802.3x). A field is `None` if the device does not report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pause {
     /// Whether pause frames are autonegotiated.
@@ -184,7 +185,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// Decodes the attributes `ETHTOOL_A_PAUSE_*` of a reply.
+    /// Decodes the attributes `ETHTOOL_A_PAUSE_*` of a netlink reply.
     pub fn read(answer: &[u8]) -> Self {
         Self { negotiated: switch(answer, 2), receive: switch(answer, 3), send: switch(answer, 4) }
     }
@@ -201,7 +202,7 @@ pub struct EnergyEfficiency {
 }
 
 impl EnergyEfficiency {
-    /// Decodes the attributes `ETHTOOL_A_EEE_*` of a reply.
+    /// Decodes the attributes `ETHTOOL_A_EEE_*` of a netlink reply.
     pub fn read(answer: &[u8]) -> Self {
         Self { active: switch(answer, 4), enabled: switch(answer, 5) }
     }

@@ -62,7 +62,7 @@ impl RouteSocket {
         self.request(veth_request(&name, &peer_name, peer_namespace.as_raw_fd()))
     }
 
-    /// Sets a link up (`IFF_UP`).
+    /// Sets the interface `name` administratively up (`IFF_UP`, `ip link set up`).
     ///
     /// # Errors
     /// `ENODEV` if there is no such link, `EPERM` without `CAP_NET_ADMIN`.
@@ -75,7 +75,7 @@ impl RouteSocket {
         self.request(Message::new(libc::RTM_NEWLINK, 0, &link.encode()))
     }
 
-    /// Sets the MTU of a link: the largest network-layer packet, in bytes.
+    /// Sets the MTU of the interface `name`: the largest network-layer packet, in bytes.
     ///
     /// # Errors
     /// `ENODEV` if there is no such link, `EINVAL` if the device does not support the size,
@@ -87,7 +87,7 @@ impl RouteSocket {
         self.request(message)
     }
 
-    /// Deletes a link, and the other end of a veth with it.
+    /// Deletes the interface `name`, and the other end of a veth(4) pair with it.
     ///
     /// # Errors
     /// `ENODEV` if there is no such link, `EOPNOTSUPP` if it is hardware, `EPERM` without
@@ -97,7 +97,7 @@ impl RouteSocket {
         self.request(Message::new(libc::RTM_DELLINK, 0, &link.encode()))
     }
 
-    /// Reads the state of a link.
+    /// Reads the operational state and the counters of the interface `name` (`RTM_GETLINK`).
     ///
     /// # Errors
     /// `ENODEV` if there is no link of that name.
@@ -109,7 +109,7 @@ impl RouteSocket {
         parse_link(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// The index of a link.
+    /// The index of the interface `name` (netdevice(7)).
     ///
     /// # Errors
     /// `ENODEV` if there is no link of that name.

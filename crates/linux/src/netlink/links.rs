@@ -6,7 +6,8 @@ use super::RouteSocket;
 use super::kernel::{self, IfInfoMessage};
 use super::message::{attribute, text, u16_at, u32_at};
 
-/// A link. What the kernel does not report is `None` or empty.
+/// A network interface, as `RTM_GETLINK` reports it (rtnetlink(7)). What the kernel does not report
+/// is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkEntry {
     /// Index of the interface (netdevice(7)).
@@ -58,15 +59,16 @@ impl LinkEntry {
         self.flags & libc::IFF_LOOPBACK.cast_unsigned() != 0
     }
 
-    /// The counters of the interface with their names in the kernel.
+    /// The counters of the interface, each with its name of [`LINK_COUNTERS`], e.g. `rx_bytes`. An
+    /// older kernel has fewer of them.
     pub fn named_counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
         LINK_COUNTERS.into_iter().zip(self.counters.iter().copied())
     }
 }
 
 impl RouteSocket {
-    /// Lists all links of the namespace. `/sys/class/net` is no substitute: it shows the
-    /// namespace of the process that mounted it.
+    /// Lists all interfaces of the socket's network namespace (`RTM_GETLINK`). `/sys/class/net` is
+    /// no substitute: it shows the namespace of the process that mounted it.
     ///
     /// # Errors
     /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.

@@ -7,7 +7,7 @@ use super::RouteSocket;
 use super::kernel::{self, TrafficControlMessage};
 use super::message::{attribute, text, u32_at, u64_at};
 
-/// A queueing discipline (tc(8)).
+/// A queueing discipline of a network interface, with its counters (tc(8)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qdisc {
     /// Index of the interface to which the queueing discipline belongs.
@@ -79,7 +79,7 @@ impl fmt::Display for QdiscParent {
 }
 
 impl RouteSocket {
-    /// Lists all qdiscs of the namespace.
+    /// Lists all qdiscs of the socket's network namespace (`RTM_GETQDISC`).
     ///
     /// # Errors
     /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.

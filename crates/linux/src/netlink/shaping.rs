@@ -6,7 +6,7 @@ use super::RouteSocket;
 use super::kernel::{self, RateSpecification, TokenBucketOptions, TrafficControlMessage};
 use super::message::Message;
 
-/// The parameters of `tc-tbf(8)`. All sizes count the link-layer header.
+/// The parameters of a token bucket filter (tc-tbf(8)). All sizes count the link-layer header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
     /// Sustained rate in bytes per second.
@@ -19,8 +19,8 @@ pub struct TokenBucket {
 }
 
 impl RouteSocket {
-    /// Limits the rate at which a link sends: replaces its root qdisc by a token bucket
-    /// filter.
+    /// Limits the rate at which the interface `name` sends: replaces its root qdisc by a token
+    /// bucket filter (tc-tbf(8)).
     ///
     /// # Errors
     /// `ENOENT` without tbf (`CONFIG_NET_SCH_TBF`), `EINVAL` if the burst is zero, `ENODEV`

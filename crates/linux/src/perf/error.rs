@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
-/// Error of opening a performance event. Its text says what to change.
+/// Why performance events cannot be opened (perf_event_open(2)). Its text says what to change.
 #[derive(Debug)]
 pub enum PerfError {
     /// `EACCES`: this user may not sample (`kernel.perf_event_paranoid`).

@@ -2,7 +2,8 @@
 
 use super::attributes::LONGEST_CHAIN;
 
-/// One sample of a CPU.
+/// One sample of a CPU: process, thread, mode, address and call chain (`PERF_RECORD_SAMPLE`,
+/// perf_event_open(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
     /// Number of the process; 0: the idle task, or one outside this PID namespace.
@@ -29,7 +30,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The mode of a CPU (`PERF_RECORD_MISC_CPUMODE_MASK`).
+/// The mode of a CPU when it was sampled (`PERF_RECORD_MISC_CPUMODE_MASK`, perf_event_open(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Kernel mode.

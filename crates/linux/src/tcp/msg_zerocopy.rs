@@ -9,7 +9,8 @@ use std::os::fd::AsRawFd;
 
 use crate::option;
 
-/// Sends that the kernel has completed since the last read.
+/// Zero-copy sends that one notification of a socket's error queue reports as completed
+/// (`MSG_ZEROCOPY`, Documentation/networking/msg_zerocopy.rst).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completions {
     /// Sends whose pages are released.
@@ -18,7 +19,8 @@ pub struct Completions {
     pub copied: u64,
 }
 
-/// Enables sends without a copy (`SO_ZEROCOPY`).
+/// Enables sends without a copy on a socket (`SO_ZEROCOPY`,
+/// Documentation/networking/msg_zerocopy.rst).
 ///
 /// # Errors
 /// `ENOPROTOOPT` before Linux 4.14, `EOPNOTSUPP` if the socket does not support it.
@@ -27,9 +29,9 @@ pub fn enable_zerocopy(stream: &TcpStream) -> io::Result<()> {
     option::set(stream, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &on)
 }
 
-/// Sends `bytes` without a copy, as one send to be completed; returns how many bytes the
-/// socket took. They must not change until the completion is reported: else the changed
-/// bytes may be sent.
+/// Sends `bytes` without a copy (`MSG_ZEROCOPY`), as one send to be completed; returns how many
+/// bytes the socket took. `bytes` must not change until [`read_completions`] reports the
+/// completion: else the changed bytes may be sent.
 ///
 /// # Errors
 /// `ENOBUFS` if too many sends are not completed or `net.core.optmem_max` is used up;
@@ -41,8 +43,8 @@ pub fn send_zerocopy(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
-/// Reads one notification from the socket's error queue, which completes one or more sends;
-/// `None` if there is none.
+/// Reads one notification of completed zero-copy sends from the socket's error queue
+/// (`MSG_ERRQUEUE`, recvmsg(2)). `None` if the queue is empty.
 ///
 /// # Errors
 /// The errors of recvmsg(2); the errors of the stream are not in that queue.

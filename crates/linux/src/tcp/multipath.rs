@@ -14,7 +14,7 @@ pub(super) fn socket_for_all(domain: Domain) -> io::Result<Socket> {
     make(Protocol::MPTCP).or_else(|_| make(Protocol::TCP))
 }
 
-/// Whether a socket is one of Multipath TCP. Its peer may have declined it.
+/// Whether a socket was opened for Multipath TCP (RFC 8684). Its peer may have declined it.
 pub fn is_multipath(stream: &TcpStream) -> bool {
     SockRef::from(stream).protocol().is_ok_and(|protocol| protocol == Some(Protocol::MPTCP))
 }

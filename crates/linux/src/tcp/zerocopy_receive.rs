@@ -7,7 +7,8 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-/// An address range into which the kernel maps the pages that a socket received.
+/// An address range into which the kernel maps the pages that a TCP socket received
+/// (`TCP_ZEROCOPY_RECEIVE`, `linux/tcp.h`).
 #[derive(Debug)]
 pub struct ReceiveMapping {
     start: NonNull<libc::c_void>,
@@ -17,7 +18,7 @@ pub struct ReceiveMapping {
 // SAFETY: the window owns its mapping alone, and is only read.
 unsafe impl Send for ReceiveMapping {}
 
-/// The result of one receive.
+/// The result of one zero-copy receive: bytes that are mapped, and bytes that must be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MappedBytes {
     /// Number of received bytes that are mapped.
@@ -27,7 +28,8 @@ pub struct MappedBytes {
 }
 
 impl ReceiveMapping {
-    /// An address range of about `length` bytes for `stream`.
+    /// An address range of about `length` bytes for the received pages of `stream` (mmap(2) of the
+    /// socket).
     ///
     /// # Errors
     /// `ENODEV` if the socket does not support it, `ENOMEM` (mmap(2)).
@@ -42,9 +44,9 @@ impl ReceiveMapping {
         Ok(Self { start: start.ok_or_else(io::Error::last_os_error)?, length })
     }
 
-    /// Maps what `stream`, for which the range was made, has received, and unmaps what was
-    /// there before. At the end of the stream the result is empty, as before data arrive: a
-    /// read tells them apart.
+    /// Maps what `stream`, the socket of [`Self::new`], has received, and unmaps what was mapped
+    /// before. The result is empty both at the end of the stream and before data arrive: recv(2)
+    /// tells them apart.
     ///
     /// # Errors
     /// `EINVAL` or `ENOPROTOOPT` if the kernel does not support it, or the error of the

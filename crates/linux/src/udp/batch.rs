@@ -46,7 +46,7 @@ impl Slots {
     }
 }
 
-/// Datagrams of one length that are sent together.
+/// Buffers for datagrams of one length that are sent with one call (sendmmsg(2)).
 pub struct SendBatch {
     slots: Slots,
     /// State for sending them with GSO.
@@ -54,7 +54,7 @@ pub struct SendBatch {
 }
 
 impl SendBatch {
-    /// Room for `count` datagrams of `length` bytes, both at least 1, filled with `pattern`
+    /// Buffers for `count` datagrams of `length` bytes, both at least 1, filled with `pattern`
     /// repeatedly.
     pub fn new(count: usize, length: usize, pattern: &[u8]) -> Self {
         let mut slots = Slots::new(count.max(1), length.max(1));
@@ -76,7 +76,7 @@ impl SendBatch {
         self.slots.length
     }
 
-    /// The payload of datagram `index`.
+    /// The payload of the datagram at `index`, counted from 0, to be written before a send.
     ///
     /// # Panics
     /// If `index` is not below the capacity.
@@ -126,7 +126,7 @@ impl SendBatch {
     }
 }
 
-/// Buffers for datagrams that are received together.
+/// Buffers for datagrams that are received with one call (recvmmsg(2)).
 pub struct ReceiveBatch {
     slots: Slots,
     /// The headers point to it.
@@ -174,7 +174,8 @@ impl<'batch> Received<'batch> {
         Received { payload, segment, arrival }
     }
 
-    /// The datagrams of a coalesced message: at least one, which may be empty.
+    /// The datagrams of a received message: several if the kernel coalesced them (GRO), else one,
+    /// which may be empty.
     pub fn datagrams(&self) -> impl Iterator<Item = &'batch [u8]> + use<'batch> {
         let whole = self.payload.len().max(1);
         let length = self.segment.filter(|length| *length > 0).unwrap_or(whole);
@@ -184,7 +185,7 @@ impl<'batch> Received<'batch> {
 }
 
 impl ReceiveBatch {
-    /// Room for `count` datagrams of up to `length` bytes, both at least 1.
+    /// Buffers for `count` datagrams of up to `length` bytes, both at least 1.
     pub fn new(count: usize, length: usize) -> Self {
         let mut slots = Slots::new(count.max(1), length.max(1));
         let mut control =
@@ -220,7 +221,7 @@ impl ReceiveBatch {
         usize::try_from(count).map_err(|_| io::Error::last_os_error())
     }
 
-    /// Datagram `index` of the last call of [`Self::receive`].
+    /// The message at `index`, counted from 0, that the last call of [`Self::receive`] received.
     ///
     /// # Panics
     /// If `index` is not below the capacity.

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use super::empty_header;
 use crate::option;
 
-/// Lets the kernel coalesce received datagrams (`UDP_GRO`).
+/// Lets the kernel coalesce the datagrams that a socket receives (`UDP_GRO`, udp(7)).
 ///
 /// # Errors
 /// `ENOPROTOOPT` before Linux 5.0.
@@ -17,7 +17,7 @@ pub fn enable_gro(socket: &UdpSocket) -> io::Result<()> {
     option::set(socket, libc::SOL_UDP, libc::UDP_GRO, &on)
 }
 
-/// Whether the kernel coalesces received datagrams (`UDP_GRO`).
+/// Whether the kernel coalesces the datagrams that a socket receives (`UDP_GRO`, udp(7)).
 pub fn has_gro(socket: &UdpSocket) -> bool {
     option::number(socket, libc::SOL_UDP, libc::UDP_GRO).is_ok_and(|on| on != 0)
 }

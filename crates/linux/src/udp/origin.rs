@@ -9,7 +9,7 @@ use socket2::{SockAddr, SockRef};
 
 use super::{Control, empty_header, for_each_control, set_flag};
 
-/// Source and destination of a received datagram.
+/// Length, source address and local destination address of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Payload bytes that fitted into the buffer.
@@ -20,7 +20,8 @@ pub struct Origin {
     pub destination: Option<IpAddr>,
 }
 
-/// Makes the kernel report the destination to [`receive_with_origin`].
+/// Makes the kernel report the local destination address of each datagram to
+/// [`receive_with_origin`] (`IP_PKTINFO`, ip(7); `IPV6_RECVPKTINFO`, ipv6(7)).
 ///
 /// # Errors
 /// The errors of setsockopt(2); none is expected of an open socket.
@@ -32,7 +33,8 @@ pub fn enable_packet_info(socket: &UdpSocket) -> io::Result<()> {
     }
 }
 
-/// Receives one datagram without blocking.
+/// Receives one datagram into `payload` without blocking, with its source and destination address.
+/// The destination needs [`enable_packet_info`].
 ///
 /// # Errors
 /// `EAGAIN` if none is waiting (recvmsg(2)).

@@ -9,8 +9,8 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 
-/// A ring that receives one stream into provided buffers (`IORING_RECV_MULTISHOT`, Linux
-/// 6.0).
+/// An io_uring(7) that receives one TCP stream into provided buffers (`IORING_RECV_MULTISHOT`,
+/// Linux 6.0).
 pub struct ReceiveRing {
     ring: IoUring,
     buffers: BufferRing,
@@ -19,7 +19,7 @@ pub struct ReceiveRing {
 }
 
 impl ReceiveRing {
-    /// A ring with buffers of `buffer` bytes.
+    /// A ring whose provided buffers have `buffer` bytes each.
     ///
     /// # Errors
     /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `EINVAL`
@@ -31,7 +31,7 @@ impl ReceiveRing {
         Ok(Self { ring, buffers, is_armed: false })
     }
 
-    /// Submits the receive request for `stream` unless it is active.
+    /// Submits the multishot receive request for `stream`, unless one is active.
     ///
     /// # Errors
     /// The errors of io_uring_enter(2); none is expected.

@@ -10,7 +10,7 @@ use super::buffers::{BufferRing, GROUP, withdraw};
 use super::{next, result, ring, submit};
 use crate::udp::Received;
 
-/// A ring that receives datagrams into provided buffers (`IORING_RECV_MULTISHOT` of
+/// An io_uring(7) that receives datagrams into provided buffers (`IORING_RECV_MULTISHOT` of
 /// recvmsg(2), Linux 6.0).
 pub struct DatagramReceiveRing {
     ring: IoUring,
@@ -46,8 +46,8 @@ impl DatagramReceiveRing {
         Ok(Self { ring, buffers, header, came, failure: None, is_armed: false })
     }
 
-    /// Reads the completions; returns the number of datagrams, at least one. They stay
-    /// until the next call.
+    /// Reads the completions of received datagrams; returns their number, at least one. The
+    /// datagrams stay in their buffers until the next call.
     ///
     /// # Errors
     /// `WouldBlock` if there is none; the errors of the socket, e.g. `ECONNREFUSED`.
@@ -97,7 +97,7 @@ impl DatagramReceiveRing {
         Ok(())
     }
 
-    /// Datagram `index` of the last call of [`Self::receive`].
+    /// The message at `index`, counted from 0, that the last call of [`Self::receive`] received.
     ///
     /// # Panics
     /// If fewer came.

@@ -10,7 +10,7 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::{SendCompletion, SendMode, next, result, ring, submit};
 use crate::memory::Region;
 
-/// A ring for the sends of one stream, all from one payload.
+/// An io_uring(7) for the sends of one TCP stream, all from one payload.
 pub struct SendRing {
     ring: IoUring,
     payload: Arc<Region>,
@@ -22,7 +22,7 @@ pub struct SendRing {
 }
 
 impl SendRing {
-    /// A ring for sends of `payload`.
+    /// A ring that sends bytes of `payload`, with or without a copy as `mode` says.
     ///
     /// # Errors
     /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `ENOMEM`
@@ -66,7 +66,7 @@ impl SendRing {
         }
     }
 
-    /// Number of sends without a completion.
+    /// Number of sends that were submitted and have no completion yet.
     pub const fn in_flight(&self) -> u32 {
         self.in_flight
     }
@@ -108,7 +108,7 @@ impl SendRing {
         Ok(())
     }
 
-    /// The next completion, if there is one.
+    /// The next completion of a send. `None` if no completion has arrived.
     ///
     /// # Errors
     /// The errors of io_uring_enter(2); none is expected.
@@ -139,8 +139,8 @@ impl SendRing {
         }
     }
 
-    /// Cancels all sends in flight. They end with what they have sent, and their
-    /// completions are there afterwards.
+    /// Cancels all sends in flight and waits for their completions, which [`Self::reap`] then
+    /// returns. Each reports the bytes that it has sent.
     ///
     /// # Errors
     /// The errors of io_uring_enter(2); none is expected.

@@ -9,14 +9,15 @@ use io_uring::{IoUring, opcode, squeue, types};
 use super::{result, ring};
 use crate::udp::SendBatch;
 
-/// A ring for batches of datagrams. None is in flight between two calls.
+/// An io_uring(7) that sends batches of datagrams. No datagram is in flight between two calls of
+/// [`Self::send`].
 pub struct DatagramSendRing {
     ring: IoUring,
     most: usize,
 }
 
 impl DatagramSendRing {
-    /// A ring for up to `most` datagrams at once.
+    /// A ring for batches of up to `most` datagrams.
     ///
     /// # Errors
     /// `EPERM` if io_uring is forbidden (`kernel.io_uring_disabled`, seccomp(2)), `ENOMEM`

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Whether the bytes of a send are copied.
+/// Whether the kernel copies the bytes of a send on an io_uring(7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendMode {
     /// The kernel copies the bytes (`IORING_OP_SEND`).
@@ -11,7 +11,7 @@ pub enum SendMode {
     ZeroCopy,
 }
 
-/// A completion of a send.
+/// A completion of a send on an io_uring(7).
 #[derive(Debug)]
 pub enum SendCompletion {
     /// The number of bytes sent.

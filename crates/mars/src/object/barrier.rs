@@ -33,8 +33,8 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A barrier for `total` parties, at least one: workloads of one context, or host
-    /// threads.
+    /// A barrier for `total` parties, at least one. A party is a workload of one context, or a host
+    /// thread: a thread that is no MPU of the context.
     pub fn new(workloads: &Workloads, total: u32) -> Self {
         let wait_list = || WaitList::new(&workloads.shared);
         Self {
@@ -47,12 +47,14 @@ impl Barrier {
         }
     }
 
-    /// Number of parties that have arrived in this cycle.
+    /// Number of parties that have arrived at the barrier in the current cycle.
     pub fn arrived(&self) -> u32 {
         self.arrived.load(SeqCst)
     }
 
-    /// Arrives without waiting. False if the last cycle has not ended.
+    /// Counts the arrival of one party at the barrier without waiting. Returns false, and counts
+    /// nothing, if the previous cycle has not ended: not all parties have returned from their
+    /// waits.
     pub fn try_notify(&self) -> bool {
         let arrived = self.arrive();
         arrived.inspect(|place| self.tell(*place)).is_some()
@@ -72,7 +74,8 @@ impl Barrier {
         self.changed.notify();
     }
 
-    /// Continues if all have arrived. False if not.
+    /// Passes the barrier if all parties have arrived, without waiting. Returns false if some have
+    /// not: then the caller has to wait or try again.
     pub fn try_wait(&self) -> bool {
         let is_open = self.is_open();
         if is_open {
@@ -97,7 +100,9 @@ impl Barrier {
     /// Counts the arrival of a workload at the barrier.
     ///
     /// # Errors
-    /// The wait to stall for until the last cycle has ended. The workload then calls this again.
+    /// The previous cycle has not ended. The workload returns
+    /// [`Next::Stalled`](crate::Next::Stalled) with this wait, and calls this again in its next
+    /// turn.
     pub fn notify<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<(), Wait> {
         _ = self.early.take_wake_value(mpu);
         if self.try_notify() {
@@ -110,10 +115,11 @@ impl Barrier {
         Ok(())
     }
 
-    /// Waits until all have arrived.
+    /// Passes the barrier if all parties have arrived.
     ///
     /// # Errors
-    /// The wait to stall for. The workload then calls this again.
+    /// Some parties have not arrived. The workload returns [`Next::Stalled`](crate::Next::Stalled)
+    /// with this wait, and calls this again in its next turn.
     pub fn wait<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<(), Wait> {
         if self.waiting.take_wake_value(mpu).is_some() {
             self.leave();
@@ -131,20 +137,22 @@ impl Barrier {
         Ok(())
     }
 
-    /// Arrives from a host thread. False if the last cycle has not ended within `span`
-    /// (`None`: without limit).
+    /// Counts the arrival of a host thread (one that is no MPU). Blocks it for at most `span`
+    /// (`None`: without limit) while the previous cycle has not ended; returns false, and counts
+    /// nothing, if that takes longer.
     pub fn notify_on_host(&self, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || self.try_notify().then_some(())).is_some()
     }
 
-    /// Waits on a host thread until all have arrived. False if they have not within `span`
-    /// (`None`: without limit).
+    /// Blocks a host thread (one that is no MPU) until all parties have arrived at the barrier, at
+    /// most for `span` (`None`: without limit). Returns false if they have not arrived by then.
     pub fn wait_on_host(&self, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || self.try_wait().then_some(())).is_some()
     }
 
-    /// Waits on a host thread, which is no party, until `count` parties have arrived. False
-    /// if they have not within `span` (`None`: without limit).
+    /// Blocks a host thread that is no party of the barrier until at least `count` parties have
+    /// arrived, at most for `span` (`None`: without limit). Returns false if they have not arrived
+    /// by then.
     pub fn watch_on_host(&self, count: u32, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || (self.arrived() >= count).then_some(())).is_some()
     }

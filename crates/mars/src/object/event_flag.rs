@@ -11,10 +11,10 @@ use crate::mpu::Mpu;
 use crate::object::{WaitList, WaitListGuard};
 use crate::workload::Wait;
 
-/// Bits that some threads or workloads set and others wait for.
+/// Thirty-two bits that some threads or workloads set and others wait for.
 ///
-/// Setting takes no lock while no workload waits, and no system call while none of those
-/// that it wakes is on a sleeping MPU.
+/// Setting takes no lock while no workload waits. It makes no system call unless a workload that it
+/// wakes is on a sleeping MPU (worker thread).
 #[derive(Debug)]
 pub struct EventFlag {
     bits: AtomicU32,
@@ -23,7 +23,7 @@ pub struct EventFlag {
     changed: FutexEvent,
 }
 
-/// How the bits that a wait succeeded with are cleared.
+/// Whether a wait that succeeds clears the bits that it waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clearing {
     /// A wait that succeeds clears all of its mask. One call of [`EventFlag::set`] ends the
@@ -33,7 +33,7 @@ pub enum Clearing {
     Manual,
 }
 
-/// Which bits of a mask have to be set.
+/// Whether a wait needs one bit of its mask, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Masking {
     /// At least one. An empty mask waits for ever.
@@ -52,7 +52,7 @@ impl Masking {
 }
 
 impl EventFlag {
-    /// A flag for the workloads of one context, with all bits cleared.
+    /// An event flag for the workloads of one context, with all bits cleared.
     pub fn new(workloads: &Workloads, clearing: Clearing) -> Self {
         let waiters = WaitList::new(&workloads.shared);
         Self { bits: AtomicU32::new(0), clearing, waiters, changed: FutexEvent::default() }
@@ -63,7 +63,7 @@ impl EventFlag {
         self.bits.load(SeqCst)
     }
 
-    /// Sets `bits` and ends all waits whose condition now holds.
+    /// Sets `bits` and ends all waits whose condition (mask and [`Masking`]) is now met.
     pub fn set(&self, bits: u32) {
         self.bits.fetch_or(bits, SeqCst);
         let seen = Cell::new(None);
@@ -87,13 +87,13 @@ impl EventFlag {
         }
     }
 
-    /// Clears `bits`, which ends no wait.
+    /// Clears `bits`. It ends no wait.
     pub fn clear(&self, bits: u32) {
         self.bits.fetch_and(!bits, SeqCst);
     }
 
-    /// Returns all bits if the condition holds, and then clears the mask if clearing is
-    /// automatic.
+    /// Returns the value of all bits if those of `mask` are set as `masking` demands, else `None`.
+    /// With [`Clearing::Automatic`] the bits of `mask` are then cleared. It does not wait.
     pub fn try_wait(&self, mask: u32, masking: Masking) -> Option<u32> {
         let now = self.bits();
         if !masking.is_met(now, mask) {
@@ -116,10 +116,11 @@ impl EventFlag {
         })
     }
 
-    /// Waits until the condition holds; returns all bits.
+    /// Waits until the bits of `mask` are set as `masking` demands; returns the value of all bits.
     ///
     /// # Errors
-    /// The wait to stall for. The workload then calls this again.
+    /// They are not set. The workload returns [`Next::Stalled`](crate::Next::Stalled) with this
+    /// wait, and calls this again in its next turn.
     pub fn wait<M>(&self, mpu: &mut Mpu<'_, M>, mask: u32, masking: Masking) -> Result<u32, Wait> {
         // The wake_value may be for a wait of before, which was for other bits.
         let wake_value =
@@ -134,8 +135,9 @@ impl EventFlag {
         }
     }
 
-    /// Waits on a host thread until the condition holds; returns all bits, or `None` if it
-    /// does not hold within `span` (`None`: without limit).
+    /// Blocks a host thread (one that is no MPU) until the bits of `mask` are set as `masking`
+    /// demands; returns the value of all bits. `None`: they were not set within `span` (`None`:
+    /// without limit).
     pub fn wait_on_host(&self, mask: u32, masking: Masking, span: Option<Duration>) -> Option<u32> {
         self.changed.wait_until(span, || self.try_wait(mask, masking))
     }

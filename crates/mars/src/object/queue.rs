@@ -10,11 +10,11 @@ use crate::mpu::Mpu;
 use crate::object::WaitList;
 use crate::workload::Wait;
 
-/// A bounded first-in-first-out queue. Pushing and popping take no lock while no workload
-/// waits.
+/// A bounded first-in-first-out queue for workloads and threads. Pushing and popping take no lock
+/// while no workload waits.
 ///
-/// A workload that is woken may find that another one was faster; it then waits again,
-/// ahead of all others.
+/// A workload that is woken may find that another one was faster; it then waits again, ahead of all
+/// others.
 #[derive(Debug)]
 pub struct Queue<T> {
     ring: ArrayQueue<T>,
@@ -57,7 +57,7 @@ impl<T> Queue<T> {
         self.changed.notify();
     }
 
-    /// Removes the oldest entry, if there is one.
+    /// Removes the oldest entry without waiting. `None`: the queue is empty.
     pub fn try_pop(&self) -> Option<T> {
         let entry = self.ring.pop()?;
         self.popped();
@@ -77,8 +77,9 @@ impl<T> Queue<T> {
     /// Appends `entry`.
     ///
     /// # Errors
-    /// The entry and the wait to stall for, if there is no room. The workload then calls
-    /// this again.
+    /// The queue is full: the entry, and a wait. The workload returns
+    /// [`Next::Stalled`](crate::Next::Stalled) with the wait, and calls this again in its next
+    /// turn.
     pub fn push<M>(&self, mpu: &mut Mpu<'_, M>, entry: T) -> Result<(), (T, Wait)> {
         let has_waited = self.pushers.take_wake_value(mpu).is_some();
         let Err(entry) = self.try_push(entry) else { return Ok(()) };
@@ -97,7 +98,8 @@ impl<T> Queue<T> {
     /// Removes the oldest entry.
     ///
     /// # Errors
-    /// The wait to stall for, if there is none. The workload then calls this again.
+    /// The queue is empty. The workload returns [`Next::Stalled`](crate::Next::Stalled) with this
+    /// wait, and calls this again in its next turn.
     pub fn pop<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<T, Wait> {
         let has_waited = self.poppers.take_wake_value(mpu).is_some();
         if let Some(entry) = self.try_pop() {
@@ -115,7 +117,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Appends `entry` from a host thread, within `span` (`None`: without limit).
+    /// Appends `entry` from a host thread (one that is no MPU). Blocks it for at most `span`
+    /// (`None`: without limit) while the queue is full.
     ///
     /// # Errors
     /// The entry, if there was no room in that time.
@@ -134,8 +137,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Removes the oldest entry on a host thread; `None` if there is none within `span`
-    /// (`None`: without limit).
+    /// Removes the oldest entry on a host thread (one that is no MPU), which blocks while the queue
+    /// is empty. `None`: no entry came within `span` (`None`: without limit).
     pub fn pop_on_host(&self, span: Option<Duration>) -> Option<T> {
         self.changed.wait_until(span, || self.try_pop())
     }

@@ -10,8 +10,8 @@ use crate::mpu::Mpu;
 use crate::object::WaitList;
 use crate::workload::Wait;
 
-/// A counting semaphore. A token that is released goes to the workload that has waited
-/// longest; none overtakes it.
+/// A counting semaphore for workloads and threads. A token that is released goes to the workload
+/// that has waited longest; none overtakes it.
 #[derive(Debug)]
 pub struct Semaphore {
     tokens: AtomicU32,
@@ -20,18 +20,19 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// A semaphore with `tokens` tokens for the workloads of one context.
+    /// A semaphore that begins with `tokens` tokens, for the workloads of one context.
     pub fn new(workloads: &Workloads, tokens: u32) -> Self {
         let waiters = WaitList::new(&workloads.shared);
         Self { tokens: AtomicU32::new(tokens), waiters, changed: FutexEvent::default() }
     }
 
-    /// Number of tokens that are left.
+    /// Number of tokens that can be acquired now.
     pub fn tokens(&self) -> u32 {
         self.tokens.load(SeqCst)
     }
 
-    /// Takes a token without waiting. False if there is none, or workloads wait for one.
+    /// Takes one token without waiting. Returns false if no token is left, or if workloads already
+    /// wait for one: they come first.
     pub fn try_acquire(&self) -> bool {
         self.waiters.is_empty() && self.take()
     }
@@ -41,11 +42,12 @@ impl Semaphore {
         self.tokens.fetch_update(SeqCst, SeqCst, one_less).is_ok()
     }
 
-    /// Takes a token.
+    /// Takes one token.
     ///
     /// # Errors
-    /// The wait to stall for. The workload then calls this again and gets its token; if it
-    /// does not, the token is lost.
+    /// No token is left, or others wait. The workload returns
+    /// [`Next::Stalled`](crate::Next::Stalled) with this wait, and calls this again in its next
+    /// turn; if it does not, its token is lost.
     pub fn acquire<M>(&self, mpu: &mut Mpu<'_, M>) -> Result<(), Wait> {
         if self.waiters.take_wake_value(mpu).is_some() || self.try_acquire() {
             return Ok(());
@@ -54,13 +56,13 @@ impl Semaphore {
         if waiters.is_first() && self.take() { Ok(()) } else { Err(waiters.join(mpu, 0)) }
     }
 
-    /// Takes a token on a host thread. False if there is none within `span` (`None`:
-    /// without limit).
+    /// Takes one token on a host thread (one that is no MPU), which blocks until a token is free,
+    /// at most for `span` (`None`: without limit). Returns false if it got none.
     pub fn acquire_on_host(&self, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || self.try_acquire().then_some(())).is_some()
     }
 
-    /// Returns a token to the semaphore.
+    /// Returns one token to the semaphore: to the workload that has waited longest, if one waits.
     pub fn release(&self) {
         loop {
             if self.waiters.wake_one(0) {

@@ -7,7 +7,7 @@ use measurement::TestPlan;
 use super::client_prefix::ClientPrefix;
 use super::metrics::Refusal;
 
-/// Order of tests: how many run and wait at the same time, in all and per client.
+/// How many tests a server runs and queues at the same time, in all and per client address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Number of tests that run at the same time.
@@ -23,7 +23,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// One test at a time without a queue, as in iperf3.
+    /// One test at a time without a queue and without other limits, as in iperf3.
     pub const ONE: Self = Self {
         running: 1,
         waiting: 0,

@@ -1,6 +1,7 @@
 //! What a server reports of its host.
 
-/// Part of the evidence on a server's host that its clients receive.
+/// How much of the evidence on a server's host (its counters and settings during a test) its
+/// clients receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Evidence {
     /// The part that concerns their test: CPUs, the interface towards the client, counters.

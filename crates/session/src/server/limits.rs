@@ -11,7 +11,7 @@ use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
 use crate::spec::RunSpec;
 
-/// Limits of one test on a server.
+/// Limits of a server for each single test.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Longest duration, including the omitted start; none: no limit.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub streams_each_way: Option<u16>,
 }
 
-/// A limit of the average rate.
+/// A limit of the average rate of a test, over a window of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// Highest average rate.

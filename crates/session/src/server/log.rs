@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::metrics::Refusal;
 use crate::observer::Observer;
 
-/// A test, or a refused client, as the log of a server describes it.
+/// The log entry of a server for a test that ended, or for a client that was refused.
 #[derive(Clone, Debug, Serialize)]
 pub struct Served {
     /// Address and software of the client.
@@ -56,7 +56,7 @@ impl Served {
     }
 }
 
-/// Receiver of the events of a server. Methods are called from several threads.
+/// Receiver of the events of a server, e.g. a log file. Methods are called from several threads.
 pub trait Log: Send + Sync {
     /// The server listens on `address`.
     fn listening(&self, address: SocketAddr);

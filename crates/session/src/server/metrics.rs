@@ -45,7 +45,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// All reasons, in the order of declaration.
+    /// All reasons of refusal, in the order of declaration.
     pub const ALL: [Self; 15] = [
         Self::Busy,
         Self::Address,
@@ -64,7 +64,7 @@ impl Refusal {
         Self::Stopping,
     ];
 
-    /// Name of the reason in the log and in metrics.
+    /// Name of the reason in the log and in metrics, e.g. `busy`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Busy => "busy",
@@ -116,7 +116,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Counters of a server since its start, shared by its threads.
+/// Counters of a server since its start, which its threads update.
 #[derive(Debug, Default)]
 pub struct ServerMetrics {
     pub(crate) connections: AtomicU64,
@@ -164,7 +164,7 @@ impl ServerMetrics {
     }
 }
 
-/// Values of [`ServerMetrics`] at one instant.
+/// Values of [`ServerMetrics`] that were read together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// TCP connections that were accepted.

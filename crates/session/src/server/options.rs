@@ -35,7 +35,7 @@ pub struct ServerOptions {
     pub session: SessionOptions,
 }
 
-/// Options of a server for each test.
+/// Options of a server that apply to each test.
 #[derive(Clone)]
 pub struct SessionOptions {
     /// CPUs to which the workers are pinned; empty: they are not pinned.
@@ -94,7 +94,7 @@ impl Default for SessionOptions {
     }
 }
 
-/// Authentication of clients.
+/// Authentication of clients: decides by the token that a client sends whether it may run a test.
 pub trait Gate: Send + Sync {
     /// Checks the `token` that a client sent.
     ///

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::super::message::attribute;
 use super::bitset::bits;
 
-/// A feature of a network device, such as an offload.
+/// A feature of a network device, such as an offload, and whether it is on (`ethtool -k`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// The kernel's name, e.g. `tx-tcp-segmentation`.
@@ -19,7 +19,7 @@ pub struct Feature {
     pub fixed: bool,
 }
 
-/// Decodes the attributes `ETHTOOL_A_FEATURES_*` of a reply.
+/// Decodes the attributes `ETHTOOL_A_FEATURES_*` of a netlink reply.
 pub fn features(answer: &[u8]) -> Vec<Feature> {
     let set = |kind| bits(attribute(answer, kind).unwrap_or_default());
     let names = |kind| {

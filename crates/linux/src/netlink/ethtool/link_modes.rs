@@ -4,8 +4,8 @@ use super::super::message::attribute;
 use super::bitset::bits;
 use super::{number, switch};
 
-/// Speeds and duplex of a link. A field is `None` if the device does not report it or has
-/// no link.
+/// Speeds and duplex of a network device (`ethtool IF`). A field is `None` if the device does not
+/// report it or has no link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkModes {
     /// Current speed in Mbit/s.
@@ -32,7 +32,7 @@ pub enum Duplex {
 }
 
 impl LinkModes {
-    /// Decodes the attributes `ETHTOOL_A_LINKMODES_*` of a reply.
+    /// Decodes the attributes `ETHTOOL_A_LINKMODES_*` of a netlink reply.
     pub fn read(answer: &[u8]) -> Self {
         let ours = bits(attribute(answer, OURS).unwrap_or_default());
         let peer = bits(attribute(answer, PEER).unwrap_or_default());
