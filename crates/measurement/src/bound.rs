@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
 
 /// What the cause of a finding does to a test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// It bounds the rate of payload.
@@ -23,7 +23,8 @@ pub enum Effect {
 }
 
 /// The rate of payload that one limit allows, if nothing else limits: a roofline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
     /// The least rate that it allows.
     #[serde(rename = "from_bits_per_second")]

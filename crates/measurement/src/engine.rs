@@ -4,7 +4,6 @@
 mod name;
 mod registry;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
@@ -13,7 +12,8 @@ pub use name::EngineName;
 pub use registry::*;
 
 /// The clock that stamped the arrival of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ArrivalClock {
     /// The kernel, for each datagram (`SO_TIMESTAMPNS`, socket(7)).
@@ -26,7 +26,8 @@ pub enum ArrivalClock {
 }
 
 /// Engines (implementations of sending and receiving, e.g. `sendmmsg`) that one end of a test used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Engines {
     /// The engine that sent. None: nothing was sent, or the engine is not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -37,7 +38,8 @@ pub struct Engines {
 }
 
 /// Use of an engine (an implementation of sending or receiving) by one end of a test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineUse {
     /// Name of the engine, e.g. `write`.
     pub name: EngineName,
@@ -53,7 +55,8 @@ pub struct EngineUse {
 }
 
 /// A requested engine (implementation of sending or receiving) that an end could not use.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unusable {
     /// Name of the engine.
     pub name: EngineName,
@@ -63,7 +66,8 @@ pub struct Unusable {
 
 /// Counters of zero-copy sends: the kernel was asked not to copy the payload (`MSG_ZEROCOPY`,
 /// `IORING_OP_SEND_ZC`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InPlace {
     /// Number of zero-copy sends.
     pub sends: u64,
@@ -78,7 +82,8 @@ pub struct InPlace {
 
 /// A short test before the measurement, which compared engines (implementations of sending and
 /// receiving) to choose the fastest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineTrial {
     /// Names of the compared engines.
     pub engines: Vec<EngineName>,

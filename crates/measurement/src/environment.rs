@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The host that wrote a record, and the start of the test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Node name (`nodename` of uname(2)).
     pub host: String,
@@ -21,7 +21,8 @@ pub struct Environment {
 }
 
 /// The peer of a test: software and addresses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peer {
     /// The software of the peer: `linerate 0.1.0`, or `iperf3` if it did not report it.
     pub software: String,

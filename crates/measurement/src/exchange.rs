@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{MAX_DATAGRAM, MAX_TCP_BLOCK, PlanError, PlanField};
@@ -11,7 +10,8 @@ use crate::transport::Transport;
 use crate::units::ByteSize;
 
 /// How the requests of a request/response test reach the responder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
     /// On the stream, whose connection or socket stays open.
@@ -22,7 +22,8 @@ pub enum Way {
 }
 
 /// Requests and responses on each stream of a test, in place of bulk payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exchange {
     /// How requests reach the responder.
     #[serde(default)]
@@ -36,7 +37,7 @@ pub struct Exchange {
     /// Time from one request to the next, in seconds. None: the next request is sent when a
     /// response has arrived.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub every: Option<Duration>,
     /// Whether both ends poll their sockets without sleeping, so that times do not include
     /// wake-ups.

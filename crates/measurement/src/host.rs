@@ -4,7 +4,6 @@ pub mod counter;
 mod inventory;
 mod series;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::Profile;
@@ -17,7 +16,8 @@ pub use inventory::{
 pub use series::Series;
 
 /// Evidence on one host of a test: inventory, and counters during the test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostEvidence {
     /// Role of the host in the test.
     pub role: Role,
@@ -48,7 +48,8 @@ pub struct HostEvidence {
 }
 
 /// Role of a host in a test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The host that wrote the record.
@@ -62,7 +63,8 @@ pub enum Role {
 }
 
 /// A source of evidence on a host that could not be read, and the reason.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
     /// The source in words: `offloads of eth0`.
     pub what: String,
@@ -82,7 +84,8 @@ pub fn is_shown(letter: char) -> bool {
 }
 
 /// Offset between the monotonic clocks of two hosts: the one that wrote the record, and another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockOffset {
     /// Nanoseconds to add to a time of the other host to get a time of the host that wrote the
     /// record.

@@ -3,7 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{Gap, Role};
@@ -13,9 +12,8 @@ use crate::units::BitRate;
 use crate::verdict::{Attribution, Verdict};
 
 /// Stamp of a result: whether its numbers can be trusted.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Stamp {
     /// The numbers are what the test was to measure.
@@ -39,7 +37,8 @@ impl Display for Stamp {
 
 /// Judgement on a record: whether to trust its numbers, where its payload went, and what limited
 /// the test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The worst stamp of the reasons.
     pub stamp: Stamp,
@@ -61,7 +60,8 @@ pub struct Judgement {
 }
 
 /// Reason for the [`Stamp`] of a result, or information on the result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// The rule that found it, e.g. `run-delay`; `linerate explain` prints its manual page.
     pub rule: RuleId,
@@ -75,7 +75,8 @@ pub struct Reason {
 }
 
 /// Account of one direction: where its datagrams went, and what limited its TCP senders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionAccount {
     /// The direction: [`Direction::Send`] or [`Direction::Receive`].
     pub direction: Direction,
@@ -91,9 +92,8 @@ pub struct DirectionAccount {
 }
 
 /// A place where datagrams can be dropped, in the order of the path.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The sender's kernel, before any queue.
@@ -117,7 +117,8 @@ pub enum Place {
 }
 
 /// Datagrams that were dropped in one place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drop {
     /// Place of the drops.
     pub place: Place,
@@ -137,7 +138,8 @@ pub struct Drop {
 
 /// Account of every datagram of one direction: sent = received + late + in flight + drops +
 /// remainder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
     /// Datagrams sent.
     pub sent: u64,
@@ -178,7 +180,8 @@ impl Ledger {
 }
 
 /// Shares of the time, and retransmissions, of the TCP senders of one direction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpAccount {
     /// Payload bytes that the peer's kernel acknowledged.
     pub acknowledged: u64,
@@ -196,7 +199,8 @@ pub struct TcpAccount {
 }
 
 /// Shares of the time of a TCP sender by what limited it, mean over its streams; they add up to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeShares {
     /// The application had no unacknowledged data (application-limited).
     pub application: f64,
@@ -209,15 +213,16 @@ pub struct TimeShares {
 }
 
 /// The longest part of a test in which the rate of one direction did not change.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Steady {
     /// Begin of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub from: Duration,
     /// End of the steady part, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub to: Duration,
     /// Rate in the steady part.
     pub rate: BitRate,
@@ -227,13 +232,14 @@ pub struct Steady {
 }
 
 /// Payload of one direction at one end of a test, in short intervals of equal length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pulse {
     /// Whether the end that counted these bytes sends them.
     pub sender: bool,
     /// Length of an interval, in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub every: Duration,
     /// Payload bytes in each interval since the start of the test, including the omitted start.
     pub bytes: Vec<u64>,

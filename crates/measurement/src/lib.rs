@@ -25,6 +25,7 @@ mod row;
 pub mod rule;
 pub mod runtime;
 pub mod sample;
+#[cfg(feature = "schema")]
 pub mod schema;
 mod seconds;
 mod stream;

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engines;
@@ -14,13 +13,14 @@ use crate::units::BitRate;
 pub mod join;
 
 /// An amount of payload, the time that it took, and its average rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throughput {
     /// Payload bytes that were moved.
     pub bytes: u64,
     /// Time that the payload took, in seconds.
     #[serde(rename = "seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Average rate over that time.
     pub rate: BitRate,
@@ -35,7 +35,8 @@ impl Throughput {
 
 /// Account of the datagrams of one direction. Optional numbers are none if the receiver is a plain
 /// iperf3, which does not report them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatagramLedger {
     /// Datagrams sent, by the sender's last sequence number.
     pub sent: u64,
@@ -98,7 +99,8 @@ pub struct DatagramParts {
 }
 
 /// CPU time of the process of one end, as a share of the duration of the test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUse {
     /// User and system time in percent of one CPU.
     pub total: f64,
@@ -109,7 +111,8 @@ pub struct CpuUse {
 }
 
 /// Fairness: how evenly the streams of one direction shared the rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fairness {
     /// Number of compared streams.
     pub streams: u32,
@@ -167,7 +170,8 @@ fn jain(shares: &[u64]) -> f64 {
 }
 
 /// Result of one direction; [`DirectionOutcome::headline`] is the main number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionOutcome {
     /// The direction: [`Direction::Send`] or [`Direction::Receive`].
     pub direction: Direction,
@@ -235,7 +239,8 @@ impl DirectionOutcome {
 }
 
 /// How a test ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase", tag = "state")]
 pub enum Ending {
     /// The test ended as planned.
@@ -250,7 +255,8 @@ pub enum Ending {
 }
 
 /// Result of a test, computed from the counters of both ends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// How the test ended.
     pub ending: Ending,

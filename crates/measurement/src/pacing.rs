@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
 
 /// Pacing: how blocks are spaced to keep a rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
     /// Small batches, never faster than 105 % of the rate. The blocks of a stall of more than a
@@ -48,7 +48,8 @@ impl fmt::Display for Pacing {
 }
 
 /// The mechanism that spaced the blocks of a sender to keep the requested rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PacingWay {
     /// The kernel spaces the packets (`SO_MAX_PACING_RATE`, socket(7)); the sender writes blocks in
     /// time.
@@ -74,7 +75,8 @@ impl fmt::Display for PacingWay {
 
 /// Median, 99th percentile and maximum of a distribution. The percentiles are exact to within an
 /// eighth of their value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantiles {
     /// Median: half of the values are not larger.
     pub p50: u64,
@@ -86,7 +88,8 @@ pub struct Quantiles {
 
 /// How the sender of one direction kept its rate, over all its streams and from the first block on,
 /// including the omitted start (`--omit`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PacingReport {
     /// Pacing that was requested for the test.
     pub pacing: Pacing,
@@ -100,19 +103,19 @@ pub struct PacingReport {
     pub achieved_outside_stalls: BitRate,
     /// Time from the first to the last batch, in seconds; with several streams their mean.
     #[serde(rename = "sending_seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub sending: Duration,
     /// Time of stalls in seconds, mean over the streams: a batch was more than a millisecond late
     /// because of the sender, or later than the batch takes at the rate if that is longer.
     #[serde(rename = "stalled_seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub stalled: Duration,
     /// Number of stalls, on all streams together.
     pub stalls: u64,
     /// Time whose blocks were given up because the sender or its link was too slow all the time, in
     /// seconds, mean over the streams.
     #[serde(rename = "forgone_seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub forgone: Duration,
     /// Blocks or datagrams per batch.
     pub batches: Quantiles,

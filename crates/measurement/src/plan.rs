@@ -3,7 +3,6 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::EngineName;
@@ -21,13 +20,14 @@ pub use crate::limits::{
 pub use crate::transport::{Direction, Transport};
 
 /// Condition that ends a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum End {
     /// After this time, not counting the omitted start.
     Time(
         #[serde(with = "crate::seconds")]
-        #[schemars(with = "f64")]
+        #[cfg_attr(feature = "schema", schemars(with = "f64"))]
         Duration,
     ),
     /// After this many payload bytes, over all streams of a direction.
@@ -46,7 +46,8 @@ impl End {
 }
 
 /// Options of the streams of a test: block length, rate, socket options and engines.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, as in the kernel")]
 pub struct StreamOptions {
     /// Bytes per write, or payload bytes per datagram; none: the default of the transport (256 KiB,
@@ -125,7 +126,8 @@ const fn is_zero(number: &u8) -> bool {
 }
 
 /// Draft of a plan, whose fields have not been checked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanDraft {
     /// The transport protocol of the payload.
     pub transport: Transport,
@@ -137,11 +139,11 @@ pub struct PlanDraft {
     pub end: End,
     /// Duration of the omitted start, which is not part of the result, in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub omit: Duration,
     /// Time between two samples, in seconds; zero: only the first and the last sample are taken.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub interval: Duration,
     /// Options of all streams.
     pub options: StreamOptions,
@@ -241,7 +243,8 @@ impl PlanDraft {
 }
 
 /// A valid plan of a test, made by [`PlanDraft::check`]; its fields are those of [`PlanDraft`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "PlanDraft", into = "PlanDraft")]
 pub struct TestPlan(PlanDraft);
 

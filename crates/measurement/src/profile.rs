@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// CPU profile of a host: samples by function.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Profile {
     /// Origin of the samples.
@@ -17,7 +17,7 @@ pub struct Profile {
     pub hertz: u32,
     /// Time in which samples were taken, in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Number of samples, including those of idle CPUs; for an import the sum of the weights. Some
     /// kernels take no samples of sleeping CPUs, so there may be fewer than `hertz` times `span`
@@ -35,7 +35,8 @@ pub struct Profile {
 }
 
 /// The origin of the samples of a profile.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileSource {
     /// linerate took the samples, by perf_event_open(2).
@@ -48,9 +49,8 @@ pub enum ProfileSource {
 }
 
 /// Samples of one function, with the CPU and the kind of task that ran it.
-#[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ProfileRow {
     /// Number of the CPU. None: not known.
@@ -77,19 +77,9 @@ pub struct ProfileRow {
 
 /// Mode of a CPU: kernel or user.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Kernel mode: code of the kernel or of a module.
@@ -108,19 +98,9 @@ impl Mode {
 
 /// Kind of task that a CPU was running.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
     /// The task is not known.
@@ -137,7 +117,8 @@ pub enum Task {
 }
 
 /// A call chain in the folded format of flame graphs, and how often it was sampled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldedStack {
     /// Process and functions, the outermost first, separated by semicolons.
     pub frames: String,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::course::Course;
@@ -23,7 +22,8 @@ pub use crate::engine::ArrivalClock;
 pub use crate::stream::{DirectionIntervals, PeerStream, StreamRecord};
 
 /// Format version of the JSON of one record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecordSchema {
     /// The first version, in which all records were measured by linerate; it can still be read.
     #[serde(rename = "linerate/record/1")]
@@ -34,7 +34,8 @@ pub enum RecordSchema {
 }
 
 /// Origin of the numbers of a record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     /// linerate ran the test and wrote the record.
@@ -51,7 +52,8 @@ impl Source {
 }
 
 /// Format version of the JSON of several records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum RecordSetSchema {
     /// The first and current version.
     #[serde(rename = "linerate/records/1")]
@@ -59,7 +61,8 @@ pub enum RecordSetSchema {
 }
 
 /// Concurrent tests of another client on the same server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbour {
     /// Address of the client; none: the server does not report it, or these are several clients.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -71,7 +74,8 @@ pub struct Neighbour {
 }
 
 /// Format of a record, and origin of its numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
     /// Version of the format.
     pub schema: RecordSchema,
@@ -91,7 +95,8 @@ impl Origin {
 
 /// Report of the peer at the end of a test; all of its parts are empty or none if the peer sent no
 /// report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerReport {
     /// Counters of each stream at the peer.
     #[serde(rename = "peer_streams")]
@@ -114,7 +119,8 @@ pub struct PeerReport {
 }
 
 /// Record of one test: plan, counters of both ends, evidence on the hosts, and result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestRecord {
     /// Format of the record, and origin of its numbers.
     #[serde(flatten)]
@@ -220,7 +226,8 @@ impl TestRecord {
 }
 
 /// A set of records, e.g. the four rows of one `linerate test`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordSet {
     /// Version of the format.
     pub schema: RecordSetSchema,
@@ -239,7 +246,8 @@ impl RecordSet {
 }
 
 /// Spread of the rates of repeated runs of one test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RepeatSummary {
     /// The repeated row, e.g. `TCP send, 3 streams`.
     pub row: String,

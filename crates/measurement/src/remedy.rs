@@ -5,10 +5,8 @@ mod command;
 mod cpu_mask;
 mod setting;
 
-use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::host::Role;
@@ -18,7 +16,8 @@ pub use cpu_mask::CpuMask;
 pub use setting::{Channels, Coalescing, Pacing, Ring, Setting, Side, Switch};
 
 /// Remedy of a finding: advice in words, and settings that follow it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// The advice, without a full stop.
     pub sentence: String,
@@ -83,7 +82,8 @@ impl<'de> Deserialize<'de> for Remedy {
 }
 
 /// A change of one setting on one host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The host on which the setting is to be made.
     pub host: Role,
@@ -126,20 +126,6 @@ impl<'de> Deserialize<'de> for Setting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for Setting {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
     }
 }
 

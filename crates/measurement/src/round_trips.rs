@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Timestamp;
 
 /// Round-trip times of a test, or of a part of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundTrips {
     /// Number of responses that arrived in time.
     pub count: u64,
@@ -20,7 +20,7 @@ pub struct RoundTrips {
     pub unsent: u64,
     /// Time in which requests were sent, in seconds.
     #[serde(rename = "seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub span: Duration,
     /// Responses per second.
     pub rate: f64,
@@ -43,35 +43,36 @@ const fn is_zero(count: &u64) -> bool {
 
 /// Distribution of times in seconds: minimum, mean, quantiles and maximum; all zero if there are no
 /// times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Shortest time in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub min: Duration,
     /// Mean time in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub mean: Duration,
     /// Median in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub p50: Duration,
     /// 90th percentile in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub p90: Duration,
     /// 99th percentile in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub p99: Duration,
     /// 99.9th percentile in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub p999: Duration,
     /// Longest time in seconds.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub max: Duration,
 }
 
@@ -116,13 +117,14 @@ impl Spread {
 }
 
 /// A request that was sent at a fixed time, independent of earlier responses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// Time of sending, on the clock of the requester, in nanoseconds.
     pub sent: Timestamp,
     /// Round-trip time in seconds. None: the response did not arrive.
     #[serde(with = "crate::seconds::optional", skip_serializing_if = "Option::is_none", default)]
-    #[schemars(with = "Option<f64>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
     pub round_trip: Option<Duration>,
     /// Time of arrival, on the clock of the responder, in nanoseconds; zero: not known.
     pub arrived: Timestamp,
@@ -131,11 +133,12 @@ pub struct Probe {
 }
 
 /// The round-trip times of a probe beside a test: on the idle path before it, and under its load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loaded {
     /// Time from one request to the next, in seconds.
     #[serde(rename = "every_seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub every: Duration,
     /// Round-trip times before the test.
     pub idle: RoundTrips,
@@ -150,7 +153,8 @@ pub struct Loaded {
 ///
 /// The offset of the clocks is estimated from the shortest round trips, as NTP does (RFC 5905,
 /// section 8), which assumes that both directions of the idle path have the same delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
     /// Delay of requests before the test.
     pub idle_there: Spread,
@@ -163,7 +167,7 @@ pub struct OneWay {
     /// Maximum error of the delays in seconds: half of the shortest round trip, plus the drift
     /// between the clocks.
     #[serde(rename = "clock_error_seconds", with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub clock_error: Duration,
 }
 

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Makes [`RuleId`] from lines of `Variant = "slug" | "old name",`.
@@ -209,21 +208,6 @@ impl<'de> Deserialize<'de> for RuleId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-/// A string: a list of all rules in the schema would change the file format with each new one.
-impl JsonSchema for RuleId {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The use of the worker threads of one end that ran its streams: the MPUs (processing units) of
 //! the crate `mars`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Use of the worker threads of one end during a test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runtime {
     /// Use of each worker, by its number from 0.
     pub mpus: Vec<MpuUse>,
@@ -29,7 +29,8 @@ pub struct Runtime {
 }
 
 /// Use of one worker, a thread that runs streams, between start and stop of a test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MpuUse {
     /// CPU to which the worker was pinned; none: it was not.
     #[serde(skip_serializing_if = "Option::is_none", default)]

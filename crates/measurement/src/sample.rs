@@ -17,7 +17,6 @@ mod tcp;
 
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{BitRate, Timestamp};
@@ -26,7 +25,8 @@ pub use counters::{CounterKind, StreamCounter, StreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};
 
 /// Memory of one UDP socket, as `SO_MEMINFO` reports it (`linux/sock_diag.h`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UdpSample {
     /// Packets that the kernel dropped since the socket was opened, because its buffer was full or
     /// their checksum was wrong. Datagrams that were coalesced (`UDP_GRO`) count as one.
@@ -38,7 +38,8 @@ pub struct UdpSample {
 }
 
 /// Counters and socket state of one stream at one instant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamSample {
     /// Id of the stream on the wire.
     pub id: u32,
@@ -79,7 +80,8 @@ impl StreamSample {
 }
 
 /// Sample of the counters of all streams at one instant.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Time of the sample, on the clock of the host that took it.
     pub at: Timestamp,
@@ -88,15 +90,16 @@ pub struct Sample {
 }
 
 /// Traffic of one direction at one end, between two samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Begin of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub from: Duration,
     /// End of the interval, in seconds since the start of the test.
     #[serde(with = "crate::seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub to: Duration,
     /// Bytes that were moved: acknowledged bytes of a TCP sender, otherwise those written or read.
     pub bytes: u64,

@@ -1,13 +1,45 @@
-//! The JSON Schema of the file format.
+//! The JSON Schema of the file format; only with the feature `schema`, which no program needs
+//! that measures.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::engine::EngineName;
 use crate::record::{RecordSet, TestRecord};
+use crate::remedy::Setting;
+use crate::rule::RuleId;
 
-/// The JSON Schema of [`TestRecord`].
+/// JSON Schema of [`TestRecord`].
 pub fn record() -> serde_json::Value {
     schemars::schema_for!(TestRecord).to_value()
 }
 
-/// The JSON Schema of [`RecordSet`].
+/// JSON Schema of [`RecordSet`].
 pub fn record_set() -> serde_json::Value {
     schemars::schema_for!(RecordSet).to_value()
 }
+
+/// Types that are strings in JSON: a list of all rules, engines or settings in the schema would
+/// change the file format with each new one.
+macro_rules! strings {
+    ($($type:ty),+) => {
+        $(
+            impl JsonSchema for $type {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> Cow<'static, str> {
+                    String::schema_name()
+                }
+
+                fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                    String::json_schema(generator)
+                }
+            }
+        )+
+    };
+}
+
+strings!(EngineName, RuleId, Setting);

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{ArrivalClock, EngineName};
@@ -10,7 +9,8 @@ use crate::sample::{Interval, Sample, StreamSample};
 use crate::units::{ByteSize, Timestamp};
 
 /// One stream of a test, with its settings in effect, as read back from the socket.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamRecord {
     /// Id of the stream on the wire.
     pub id: u32,
@@ -77,7 +77,8 @@ impl StreamRecord {
 }
 
 /// Counters of one stream that the peer reported at the end of a test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeerStream {
     /// Id of the stream on the wire.
     pub id: u32,
@@ -108,7 +109,8 @@ pub struct PeerStream {
 }
 
 /// Intervals of one direction at this end: the traffic between consecutive samples.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionIntervals {
     /// Whether this end sends.
     pub sender: bool,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Effect;
@@ -15,7 +14,8 @@ use crate::transport::Direction;
 use crate::units::BitRate;
 
 /// Verdict on a test: what limited it, and what to change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// Whether a limit was found.
     pub conclusion: Conclusion,
@@ -31,7 +31,8 @@ pub struct Verdict {
 }
 
 /// Whether the evidence shows what limited a test, and whether anything did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Conclusion {
     /// Everything that was requested was sent and delivered: nothing limited the test.
@@ -43,7 +44,8 @@ pub enum Conclusion {
 }
 
 /// Something that limits the test, could limit it, or would do so under other conditions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule that found it, e.g. `udp-receive-buffer`; `linerate explain` prints its manual
     /// page.
@@ -70,9 +72,8 @@ pub struct Finding {
 }
 
 /// Certainty that a finding limits the test.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// Information: it would limit at another rate, or costs little.
@@ -84,9 +85,8 @@ pub enum Certainty {
 }
 
 /// Kind of work on which CPU time is spent.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
     /// Copies between the kernel and processes.
@@ -162,7 +162,8 @@ impl Display for Work {
 }
 
 /// CPU time of a host by kind of work, computed from a CPU profile.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attribution {
     /// Host of the profile.
     pub host: Role,
@@ -184,7 +185,8 @@ pub struct Attribution {
 }
 
 /// CPU time that one kind of work cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Share of the time in which CPUs were not idle, from 0 to 1.
     pub share: f64,
@@ -194,7 +196,8 @@ pub struct Cost {
 }
 
 /// CPU time of one CPU by kind of work.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuWork {
     /// Number of the CPU.
     pub cpu: u32,
@@ -205,7 +208,8 @@ pub struct CpuWork {
 }
 
 /// Estimated rate if some work cost nothing (Amdahl's law).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// The work in words: `copies to and from processes`.
     pub without: String,

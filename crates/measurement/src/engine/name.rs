@@ -1,10 +1,8 @@
 //! The name of an engine as it stands in a plan, in a record or in a peer's message.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Engine;
@@ -112,20 +110,6 @@ impl Serialize for EngineName {
 impl<'a> Deserialize<'a> for EngineName {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Self::from)
-    }
-}
-
-impl JsonSchema for EngineName {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "EngineName".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        String::json_schema(generator)
     }
 }
 

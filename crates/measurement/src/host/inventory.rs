@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Inventory of a host: CPUs, interfaces, interrupts, settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Inventory {
     /// Node name (`nodename` of uname(2)).
@@ -56,7 +56,8 @@ impl Inventory {
 }
 
 /// A CPU (hardware thread) of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cpu {
     /// Number of the CPU.
@@ -104,7 +105,8 @@ pub struct Cpu {
 }
 
 /// Execution order of a CPU core: in order or out of order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipeline {
     /// In order: it stalls on every load that misses the cache.
@@ -114,7 +116,8 @@ pub enum Pipeline {
 }
 
 /// A cache of a CPU.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cache {
     /// Level of the cache; 1 is the nearest.
@@ -129,7 +132,8 @@ pub struct Cache {
 }
 
 /// Current and maximum value of a device parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measure {
     /// Current value.
     pub current: u64,
@@ -139,7 +143,8 @@ pub struct Measure {
 }
 
 /// A network interface of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interface {
     /// Name of the interface, e.g. `eth0`.
@@ -231,7 +236,8 @@ pub struct Interface {
 }
 
 /// Interrupt coalescing of a network device (`ethtool -c`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Coalescing {
     /// Delay of an interrupt after a received frame, in microseconds (`rx-usecs`).
@@ -255,7 +261,8 @@ pub struct Coalescing {
 }
 
 /// Flow control by pause frames (IEEE 802.3, annex 31B; `ethtool -a`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pause {
     /// Whether pause frames are autonegotiated.
     pub negotiated: bool,
@@ -266,7 +273,8 @@ pub struct Pause {
 }
 
 /// Bus of a network device, e.g. its PCI slot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Bus {
     /// Type of the bus: `pci`, `usb`, `platform`, `virtio` …
@@ -292,7 +300,8 @@ pub struct Bus {
 }
 
 /// A queueing discipline of an interface (tc(8)).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Queueing {
     /// Handle of the queueing discipline, e.g. `8001:`, or `0:` if the kernel assigned none.
@@ -304,7 +313,8 @@ pub struct Queueing {
 }
 
 /// Packet steering of one queue (Documentation/networking/scaling.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steering {
     /// Name of the queue: `rx-0`, `tx-3`.
@@ -317,7 +327,8 @@ pub struct Steering {
 }
 
 /// An interrupt (IRQ) of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Irq {
     /// Number of the interrupt.
@@ -339,7 +350,8 @@ pub struct Irq {
 }
 
 /// A route in the routing table of a host (ip-route(8)).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Route {
     /// Destination: `default`, or a prefix such as `10.0.0.0/8`.
@@ -358,7 +370,8 @@ pub struct Route {
 pub const MOST_CPU: u32 = 8191;
 
 /// Limits of a control group (cgroups(7), version 1 or 2).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ControlGroup {
     /// Version of the control group: 1 or 2.

@@ -7,14 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 use crate::units::Timestamp;
 
 /// Time series of the counters and gauges of a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// Times of the readings, in order, on the clock of the host.
     pub at: Vec<Timestamp>,
@@ -24,7 +24,7 @@ pub struct Series {
     /// Counters, which only grow, with a value for each instant. In JSON: the first value, then the
     /// differences.
     #[serde(with = "differences")]
-    #[schemars(with = "BTreeMap<String, Vec<u64>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, Vec<u64>>"))]
     counters: BTreeMap<String, Vec<u64>>,
     /// Gauges, with a value for each instant, or one if it never changed.
     gauges: BTreeMap<String, Vec<i64>>,

@@ -1,7 +1,6 @@
 //! The counters of one stream, declared once: for the record, for results of many streams and for
 //! the atomics that a worker writes (`dataplane::counters`).
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Timestamp;
@@ -77,7 +76,8 @@ macro_rules! kind {
 macro_rules! declare {
     ($($(#[$attribute:meta])* $kind:ident $writer:ident $name:ident;)+) => {
         /// Counters of one stream since it was opened.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct StreamCounters {
             $($(#[$attribute])* pub $name: u64,)+
             /// When payload was last sent or received; zero: never.

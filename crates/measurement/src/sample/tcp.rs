@@ -1,6 +1,5 @@
 //! The state of one TCP connection as the kernel reports it. It is read in `linux::tcp`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Declares the fields, each once: a `total` only grows, of a `state` the last value counts; the
@@ -10,7 +9,8 @@ macro_rules! tcp_sample {
         /// The state of one TCP connection (`TCP_INFO`, tcp(7), `linux/tcp.h`). In records the
         /// fields have the kernel's names, with a unit where the kernel's name has none or another
         /// one.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct TcpSample {
             $($(#[$attribute])* #[serde(rename = $record, alias = $wire)] pub $name: $type,)+
         }
