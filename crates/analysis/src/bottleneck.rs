@@ -20,8 +20,10 @@ mod deciding;
 mod fixture;
 mod load;
 mod rank;
+mod response;
 mod rules;
 mod transfer;
+mod windows;
 
 pub(crate) use case::Case;
 pub(crate) use rank::verdict;

@@ -127,6 +127,17 @@ fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     wanted / span.max(1.0)
 }
 
+/// Both ends tell that no CPU of theirs was full.
+pub(super) fn have_time(case: &Case<'_>) -> bool {
+    [Role::Here, Role::Peer].iter().all(|role| {
+        let busy = case.host(role).and_then(|host| busiest(case, host));
+        busy.is_some_and(|busy| busy < AT_EASE)
+    })
+}
+
+/// A CPU with so much left did not make a queue. To be calibrated.
+const AT_EASE: f64 = 0.80;
+
 /// CPUs that had less than half of their time to do, besides the busiest.
 pub(super) fn idle_ones(case: &Case<'_>, host: &HostView<'_>) -> usize {
     cpu::Load::each(host).iter().filter(|cpu| busy_share(case, host, cpu) < 0.5).count()

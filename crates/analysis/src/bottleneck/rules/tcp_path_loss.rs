@@ -1,10 +1,12 @@
 //! `tcp-path-loss`: TCP lost segments on the path.
 
+use measurement::Bound;
+use measurement::host::counter;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
-use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: RuleId::TcpPathLoss,
@@ -60,8 +62,8 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
             "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
              (-b), a shaper loses nothing",
         );
-    if let Some(most) = bound(transfer, lost) {
-        found = found.seen(most);
+    if let Some(bound) = bound(case, transfer) {
+        found = found.allowing(bound);
     }
     Some(found)
 }
@@ -89,16 +91,21 @@ fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
-/// What Reno's window reaches with that loss (Mathis): MSS / RTT * 1.22 / sqrt(p).
-fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
-    let segment =
-        transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|bytes| *bytes > 0)?;
-    let trip = transfer.least_round_trip()?;
-    let streams = transfer.senders.len() as f64;
-    let bytes = streams * f64::from(segment) * 1.22 / (trip.as_secs_f64() * lost.sqrt());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
-    let rate = measurement::BitRate::from_bits_per_second((8.0 * bytes) as u64);
-    Some(format!("with that loss Reno reaches about {rate} here"))
+/// What the sender's congestion control reaches with that loss, with the queues of the path and
+/// without.
+fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
+    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
+    let (control, segment) = (transfer.control(case), transfer.segment()?);
+    let streams = transfer.senders.len().max(1) as f64;
+    let lost = transfer.sent_again() * (1.0 - transfer.spurious());
+    let rate = |trip| Some(8.0 * streams * control.rate(segment, trip, lost)?);
+    let arithmetic = format!(
+        "{} with {} of loss each {}",
+        control.name(),
+        percent(lost),
+        transfer::shown(least)
+    );
+    Some(Bound::between(rate(trip)?, rate(least)?, arithmetic))
 }
 
 /// Of the bytes. To be calibrated.
