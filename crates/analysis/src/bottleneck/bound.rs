@@ -16,12 +16,9 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
         if finding.effect.is_unknown() {
             finding.effect = usual_effect(case, finding);
         }
-        let room = room(case, finding);
-        finding.certainty = match room {
-            Some(room) if room > DISMISSED => Certainty::Note,
-            Some(room) if room > EXPLAINS => finding.certainty.min(Certainty::Candidate),
-            _ => finding.certainty,
-        };
+        if room(case, finding).is_some_and(|room| room > DISMISSED) {
+            finding.certainty = Certainty::Note;
+        }
     }
 }
 
@@ -104,5 +101,6 @@ fn flows<'c>(
 const EQUAL: f64 = 1.10;
 /// A bound of at most so many times what arrived explains it.
 pub(super) const EXPLAINS: f64 = 1.25;
-/// A bound of more than so many times what arrived does not limit.
+/// A bound of more than so many times what arrived does not limit. Less does not clear it: a CPU
+/// of which a third is idle may be what a loop of two ends that wait for each other can use.
 pub(super) const DISMISSED: f64 = 1.5;
