@@ -85,7 +85,8 @@ fn passed(flow: &Flow<'_>, role: &Role) -> Option<f64> {
 
 /// Payload that arrived in those directions of the test that could be more, in bits per second.
 fn arrived(case: &Case<'_>, direction: Option<Direction>) -> Option<f64> {
-    let rates = flows(case, direction).map(|flow| flow.outcome.headline());
+    let arrived = |flow: &Flow<'_>| flow.outcome.delivered.or(flow.outcome.acknowledged);
+    let rates = flows(case, direction).map(arrived);
     rates.map(|rate| Some(rate?.rate.bits_per_second() as f64)).sum()
 }
 

@@ -63,6 +63,7 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
     for record in &mut records.records {
         campaign::judge(record);
     }
+    campaign::judge_together(&mut records.records);
     output::print(&records, flags.format.or(&Diagnosis))?;
     Ok(ExitCode::SUCCESS)
 }

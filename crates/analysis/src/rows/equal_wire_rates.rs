@@ -1,0 +1,67 @@
+//! Rows of several kinds stop at one rate on the wire: the path has that rate.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{BitRate, Bound, Certainty, Direction, Effect, RuleId};
+
+use super::{Row, Shown, way};
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let all: Vec<_> = rows.iter().filter(|row| !row.is_delivered()).collect();
+    let both = of_group(&all, "the path");
+    if !both.is_empty() {
+        return both;
+    }
+    let ways = [Direction::Send, Direction::Receive].into_iter();
+    ways.flat_map(|direction| {
+        let one = all.iter().copied().filter(|row| row.direction() == direction);
+        of_group(&one.collect::<Vec<_>>(), &format!("the path {}", way(direction)))
+    })
+    .collect()
+}
+
+/// What a group of rows shows together; nothing if they differ, or a host limits one of them.
+fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
+    let kinds = |is: fn(&&&Row<'_>) -> bool| rows.iter().any(|row| is(&row));
+    let is_of_both = kinds(|row| row.is_tcp()) && kinds(|row| !row.is_tcp());
+    let is_blamed = rows.iter().any(|row| row.is_limited_by_a_host());
+    let points = rows.iter().any(|row| row.points_at_the_path());
+    if !is_of_both || is_blamed || !points || !are_equal(rows) {
+        return BTreeMap::new();
+    }
+    let rate = rate(rows);
+    rows.iter()
+        .map(|row| (row.record, Shown::Limit(finding(row, rate, rows.len(), place))))
+        .collect()
+}
+
+fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
+    let text = format!("{place} is the limit: all {rows} rows stop at {rate} on the wire");
+    Finding {
+        rule: RuleId::PathRateLimit,
+        certainty: Certainty::Limit,
+        share: 1.0,
+        effect: Effect::Rate(Bound::exact(row.delivered, format!("payload in {rate} of frames"))),
+        host: None,
+        direction: None,
+        text,
+        evidence: vec!["TCP and UDP get the same rate on the wire".to_owned()],
+        remedy: REMEDY.into(),
+    }
+}
+
+fn are_equal(rows: &[&Row<'_>]) -> bool {
+    let rates = || rows.iter().map(|row| row.on_wire);
+    rates().fold(0.0, f64::max) <= EQUAL * rates().fold(f64::MAX, f64::min)
+}
+
+/// The greatest: TCP loses a little to its start and its retransmissions.
+fn rate(rows: &[&Row<'_>]) -> BitRate {
+    let most = rows.iter().map(|row| row.on_wire).fold(0.0, f64::max);
+    Bound::exact(most, "").to
+}
+
+const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// The greatest rate against the least.
+const EQUAL: f64 = 1.08;
