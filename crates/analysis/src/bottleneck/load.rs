@@ -135,12 +135,10 @@ fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     worker.max(wanted / span.max(1.0))
 }
 
-/// Both ends tell that no CPU of theirs was full.
-pub(super) fn have_time(case: &Case<'_>) -> bool {
-    [Role::Here, Role::Peer].iter().all(|role| {
-        let busy = case.host(role).and_then(|host| busiest(case, host));
-        busy.is_some_and(|busy| busy < AT_EASE)
-    })
+/// Whether an end had CPU time left; none: it does not tell.
+pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
+    let busy = busiest(case, case.host(role)?)?;
+    Some(busy < AT_EASE)
 }
 
 /// A CPU with so much left did not make a queue. To be calibrated.

@@ -38,7 +38,7 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let waited = transfer.standing_queue(case).filter(|_| transfer.may_wait_for_the_path())?;
     let shares = transfer.account.shares;
     let certainty = match shares {
-        Some(_) if load::have_time(case) => Certainty::Limit,
+        Some(_) if have_time(case, transfer) => Certainty::Limit,
         _ => Certainty::Candidate,
     };
     let waited = transfer::shown(waited);
@@ -52,6 +52,14 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         )),
         None => found,
     })
+}
+
+/// Neither end made the queue. A receiver that tells nothing of its CPUs would close its window
+/// if its program had no time to read.
+fn have_time(case: &Case<'_>, transfer: &Transfer<'_>) -> bool {
+    let reads = transfer.shares().receive_window < SELDOM;
+    load::has_time(case, &transfer.sender()).unwrap_or(false)
+        && load::has_time(case, &transfer.receiver()).unwrap_or(reads)
 }
 
 /// What is above its rate does not arrive.
@@ -79,6 +87,8 @@ fn found(flow: &Flow<'_>, certainty: Certainty) -> Option<Found> {
 }
 
 const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// Of the time.
+const SELDOM: f64 = 0.05;
 /// Of what was sent. Less may be random loss as well, until a slower run tells.
 const MUCH: f64 = 0.50;
 /// So much of the loss is on the path.
