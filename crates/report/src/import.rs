@@ -63,6 +63,19 @@ pub enum Imported {
     Records(RecordSet),
     /// A CPU profile.
     Profile(Profile),
+    /// Several CPU profiles, at least two: shares of one are not shares of another.
+    Tables(Vec<Table>),
+}
+
+/// One of several tables in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Number of the line where it begins, with its heading if it has one.
+    pub line: usize,
+    /// The nearest heading, prompt or other text above the table; empty: there is none.
+    pub heading: String,
+    /// The shares of this table.
+    pub profile: Profile,
 }
 
 /// Reason for which a file cannot be imported.

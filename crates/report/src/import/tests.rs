@@ -108,6 +108,17 @@ fn a_quoted_script_is_read_and_what_is_no_sample_is_counted() {
 }
 
 #[test]
+fn several_tables_are_no_single_profile() {
+    let text = format!("before:\n{REPORT}after:\n{SCREEN}");
+    let imported = importer(text.as_bytes()).and_then(|format| format.read(text.as_bytes()));
+    let Ok(Imported::Tables(tables)) = imported else { panic!("two tables: {imported:?}") };
+    let headings: Vec<_> = tables.iter().map(|table| table.heading.as_str()).collect();
+    assert_eq!(headings, ["before:", "after:"]);
+    assert_eq!(tables[0].profile, read(REPORT).expect("a table"));
+    assert_eq!(tables[1].profile, read(SCREEN).expect("a table"));
+}
+
+#[test]
 fn what_is_no_profile_is_refused() {
     for text in ["", "hello\n", "100%\n", "NaN%  [k] x\n", "-1.0% [kernel] [k] x\n", "1e9% [k] x\n"]
     {
