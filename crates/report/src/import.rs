@@ -72,7 +72,8 @@ pub enum Imported {
 pub struct Table {
     /// Number of the line where it begins, with its heading if it has one.
     pub line: usize,
-    /// The nearest heading, prompt or other text above the table; empty: there is none.
+    /// The nearest heading, prompt or other text above the table, or else the event that was
+    /// sampled; empty: there is none.
     pub heading: String,
     /// The shares of this table.
     pub profile: Profile,

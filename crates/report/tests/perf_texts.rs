@@ -62,7 +62,8 @@ fn the_comparison_of_two_reports_is_printed() {
 #[test]
 fn screens_after_one_another_are_told_apart() {
     let (tables, unread) = tables_of(include_str!("perf/two-screens.txt"));
-    assert_eq!(tables.iter().map(|table| table.line).collect::<Vec<_>>(), [1, 8]);
+    let places: Vec<_> = tables.iter().map(|table| (table.line, &*table.heading)).collect();
+    assert_eq!(places, [(1, "task-clock"), (8, "task-clock")]);
     assert!(unread.is_empty(), "{unread:?}");
     assert_shares(&tables[0].profile, Work::CopyMemory, 40.40);
     assert_shares(&tables[1].profile, Work::CopyMemory, 50.35);

@@ -97,7 +97,7 @@ fn a_script_gives_callers_and_stacks() {
 
 #[test]
 fn a_quoted_script_is_read_and_what_is_no_sample_is_counted() {
-    let quoted: String = SCRIPT.lines().map(|line| format!("> {line}\r\n")).collect();
+    let quoted = format!("> {}\r\n", SCRIPT.trim_end().replace('\n', "\r\n> "));
     assert_eq!(read(&quoted).ok(), read(SCRIPT).ok());
     let text = format!("{quoted}so far\n\tno frame\n");
     assert_eq!(

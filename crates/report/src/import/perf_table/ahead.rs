@@ -40,9 +40,9 @@ impl<'a> Ahead<'a> {
         title.or(self.header).unwrap_or(row)
     }
 
-    /// Empty: there is none.
+    /// Without a title the event: a report of several has a table for each.
     pub(super) fn heading(&self) -> String {
-        let text = self.title.map_or("", |(.., text)| text);
+        let text = self.title.map_or(self.event, |(.., text)| text);
         shown(text).trim().chars().take(LONGEST).collect()
     }
 }
