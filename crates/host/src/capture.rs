@@ -40,8 +40,7 @@ impl Capture {
         Self { entries, answers }
     }
 
-    /// A copy without what identifies the host: name, network addresses, hardware addresses and
-    /// boot id are replaced, each value by the same replacement everywhere.
+    /// The capture without what identifies the host: see `docs/usage.md`.
     #[must_use]
     pub fn masked(mut self) -> Self {
         let mut mask = Mask::default();
