@@ -40,7 +40,8 @@ impl Capture {
         Self { entries, answers }
     }
 
-    /// The capture without what identifies the host: see `docs/usage.md`.
+    /// The capture without what identifies the host: name, network addresses, hardware addresses and
+    /// boot id are replaced, each value by the same replacement everywhere.
     #[must_use]
     pub fn masked(mut self) -> Self {
         let mut mask = Mask::default();

@@ -282,6 +282,10 @@ pub(super) fn brings_about(cause: RuleId, finding: RuleId) -> bool {
 pub(super) enum UsualEffect {
     /// It costs CPU time of its host, which bounds the rate.
     CpuTime,
+    /// It keeps threads of its host from a CPU, which bounds the rate by the time that they want.
+    Waiting,
+    /// It keeps its host from more than passed it.
+    Passed,
     /// It loses packets.
     Loss,
     /// It delays packets.
@@ -291,6 +295,7 @@ pub(super) enum UsualEffect {
 }
 
 /// What the findings of `rule` do to a test where the rule does not compute it.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
     match rule {
         ReceiveOnOneCpu
@@ -345,6 +350,8 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | TxDrops
         | ConntrackFull
         | DuplexMismatch => UsualEffect::Loss,
+        RunDelay | OtherProcesses => UsualEffect::Waiting,
+        CgroupCpuQuota | ProcessStopped | CpuSteal => UsualEffect::Passed,
         EeeActive | IrqCoalescingDelay | BqlMissing | StandingQueue => UsualEffect::Delay,
         _ => UsualEffect::Unknown,
     }

@@ -126,7 +126,7 @@ pub(super) fn level(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
 
 /// Share of the time of the result for which an end wanted a CPU: that of its worker without time
 /// left, or of its thread that ran or waited for a CPU most; 0: it is not known.
-fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
+pub(super) fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
     let worker = worker.map_or(0.0, |(_, worker)| worker.utilisation);
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
@@ -135,12 +135,20 @@ fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
     worker.max(wanted / span.max(1.0))
 }
 
-/// Whether an end had CPU time left; none: it does not tell.
+/// Whether an end had CPU time left for the test; none: it does not tell. CPUs that others keep
+/// busy are left if no thread of the test wanted much of one.
 pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
-    let busy = busiest(case, case.host(role)?)?;
-    Some(busy < AT_EASE)
+    let host = case.host(role)?;
+    let busy = busiest(case, host)?;
+    let others = case.test.and_then(|test| others_cpu::taken(test, host)).unwrap_or(0.0);
+    let is_others = others >= CROWDED && wanted(case, host) < BUSY;
+    Some(busy < AT_EASE || is_others)
 }
 
+/// CPUs that others took from which on a full CPU may be theirs.
+const CROWDED: f64 = 0.30;
+/// Share of the time of one thread.
+const BUSY: f64 = 0.5;
 /// A CPU with so much left did not make a queue. To be calibrated.
 const AT_EASE: f64 = 0.80;
 

@@ -6,6 +6,7 @@ use measurement::verdict::Finding;
 use measurement::{BitRate, Bound, Certainty, Direction, Effect, RuleId};
 
 use super::{Row, Shown, way};
+use crate::words::percent;
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let all: Vec<_> = rows.iter().filter(|row| !row.is_delivered()).collect();
@@ -14,11 +15,13 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         return both;
     }
     let ways = [Direction::Send, Direction::Receive].into_iter();
-    ways.flat_map(|direction| {
+    let each = ways.flat_map(|direction| {
         let one = all.iter().copied().filter(|row| row.direction() == direction);
-        of_group(&one.collect::<Vec<_>>(), &format!("the path {}", way(direction)))
-    })
-    .collect()
+        let one: Vec<_> = one.collect();
+        let equal = of_group(&one, &format!("the path {}", way(direction)));
+        if equal.is_empty() { below_datagrams(&one) } else { equal }
+    });
+    each.collect()
 }
 
 /// What a group of rows shows together; nothing if they differ, or a host limits one of them.
@@ -34,6 +37,31 @@ fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
     rows.iter()
         .map(|row| (row.record, Shown::Limit(finding(row, rate, rows.len(), place))))
         .collect()
+}
+
+/// TCP gets a good part of the rate at which the path was seen to drop datagrams: it is the same
+/// limit, that of a policer say, which TCP does not fill.
+fn below_datagrams(rows: &[&Row<'_>]) -> BTreeMap<usize, Shown> {
+    let is_limit = |row: &&&Row<'_>| {
+        !row.is_tcp() && row.headline().is_some_and(|one| one.rule == RuleId::PathRateLimit)
+    };
+    let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
+    let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
+    let tcp = tcp.filter(|row| row.on_wire >= PART * limit.on_wire);
+    let shown = |row: &Row<'_>| Shown::Limit(same_limit(row, limit));
+    tcp.map(|row| (row.record, shown(row))).collect()
+}
+
+fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
+    let rate = Bound::exact(limit.on_wire, "").to;
+    let payload = row.delivered / row.on_wire * limit.on_wire;
+    let part = percent((row.on_wire / limit.on_wire).min(1.0));
+    Finding {
+        text: format!("the path is the limit: it drops what is above {rate} on the wire"),
+        effect: Effect::Rate(Bound::exact(payload, format!("payload in {rate} of frames"))),
+        evidence: vec![format!("UDP stops there; TCP gets {part} of it")],
+        ..finding(row, rate, 0, "")
+    }
 }
 
 fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
@@ -63,5 +91,7 @@ fn rate(rows: &[&Row<'_>]) -> BitRate {
 }
 
 const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// Of the rate at which datagrams stop.
+const PART: f64 = 0.4;
 /// The greatest rate against the least.
 const EQUAL: f64 = 1.08;
