@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{BitRate, Timestamp};
+use crate::units::{BitRate, ByteSize, Timestamp};
 
 pub use counters::{CounterKind, StreamCounter, StreamCounters};
 pub use tcp::{TcpSample, WireTcpSample};
@@ -55,13 +55,15 @@ pub struct StreamSample {
 
 impl StreamSample {
     /// Payload bytes that were moved: for a TCP sender (`sender` is true) those that the peer
-    /// acknowledged, otherwise those written to or read from the socket.
+    /// acknowledged, for a UDP receiver those of each datagram once, otherwise those written to or
+    /// read from the socket. `block` is the length of a datagram.
     ///
     /// Bytes that a TCP sender wrote may still be in the socket buffer.
-    pub fn moved(&self, sender: bool) -> u64 {
-        match self.tcp {
-            Some(tcp) if sender => tcp.acknowledged,
-            _ => self.counters.bytes,
+    pub fn moved(&self, sender: bool, block: ByteSize) -> u64 {
+        match (self.tcp, sender) {
+            (Some(tcp), true) => tcp.acknowledged,
+            (_, true) => self.counters.bytes,
+            (_, false) => self.counters.unique_bytes(block),
         }
     }
 
@@ -101,7 +103,8 @@ pub struct Interval {
     #[serde(with = "crate::seconds")]
     #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub to: Duration,
-    /// Bytes that were moved: acknowledged bytes of a TCP sender, otherwise those written or read.
+    /// Bytes that were moved: acknowledged bytes of a TCP sender, those of each datagram once of a
+    /// UDP receiver, otherwise those written or read.
     pub bytes: u64,
     /// Average rate in the interval.
     pub rate: BitRate,
@@ -116,19 +119,19 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The traffic in the interval `span` of a test that began at `start`. `pairs` has two samples
-    /// of each stream, at the begin and the end of the interval; `sender` says whether this end
-    /// sends.
+    /// The traffic in the interval `span` of a test that began at `start`. `pairs` has the block
+    /// length of each stream and two samples of it, at the begin and the end of the interval;
+    /// `sender` says whether this end sends.
     pub fn over<'a>(
-        pairs: impl Iterator<Item = (&'a StreamSample, &'a StreamSample)>,
+        pairs: impl Iterator<Item = (ByteSize, &'a StreamSample, &'a StreamSample)>,
         span: (Timestamp, Timestamp),
         start: Timestamp,
         sender: bool,
     ) -> Self {
         let (mut bytes, mut retransmits, mut missing, mut blocks) = (0_u64, 0_u64, 0_i64, 0_u64);
         let resent = |sample: &StreamSample| sample.tcp.map_or(0, |tcp| tcp.retransmits);
-        for (earlier, later) in pairs {
-            bytes += later.moved(sender).saturating_sub(earlier.moved(sender));
+        for (block, earlier, later) in pairs {
+            bytes += later.moved(sender, block).saturating_sub(earlier.moved(sender, block));
             retransmits += resent(later).saturating_sub(resent(earlier));
             missing += if sender { 0 } else { newly_missing(earlier, later) };
             blocks += later.counters.blocks.saturating_sub(earlier.counters.blocks);
@@ -166,7 +169,9 @@ mod tests {
     }
 
     fn between(a: &Sample, b: &Sample, start: Timestamp, sender: bool) -> Interval {
-        Interval::over(a.streams.iter().zip(&b.streams), (a.at, b.at), start, sender)
+        let pairs = a.streams.iter().zip(&b.streams);
+        let pairs = pairs.map(|(a, b)| (ByteSize::from_bytes(1_000), a, b));
+        Interval::over(pairs, (a.at, b.at), start, sender)
     }
 
     #[test]
@@ -179,6 +184,14 @@ mod tests {
         assert_eq!(interval.from, Duration::from_secs(1));
         let interval = between(&a, &b, start, false);
         assert_eq!(interval.bytes, 9_000_000);
+    }
+
+    #[test]
+    fn an_interval_of_a_receiver_counts_each_datagram_once() {
+        let (mut a, mut b) = (sample(0, 10_000, 0), sample(1_000_000_000, 23_000, 0));
+        a.streams[0].counters.unique = 10;
+        (b.streams[0].counters.unique, b.streams[0].counters.duplicate) = (20, 3);
+        assert_eq!(between(&a, &b, a.at, false).bytes, 10_000);
     }
 
     #[test]

@@ -108,6 +108,37 @@ pub struct PeerStream {
     pub counted: Option<StreamSample>,
 }
 
+impl PeerStream {
+    /// Payload bytes that a receiving peer got, each datagram of `block` bytes once. Of a plain
+    /// iperf3 at most so many: it counts the bytes of duplicates, and takes one for each datagram
+    /// that it misses as the missing one, so that its packets less its losses are a bound.
+    pub fn delivered(&self, block: ByteSize) -> u64 {
+        match self.counted {
+            Some(counted) => self.bytes.min(counted.counters.unique_bytes(block)),
+            None => self
+                .unique_datagrams()
+                .map_or(self.bytes, |unique| self.bytes.min(unique.saturating_mul(block.bytes()))),
+        }
+    }
+
+    /// Datagrams of `block` bytes that a receiving iperf3 certainly got more than once; none: it
+    /// reports what tells them from others by itself, or it is TCP.
+    pub fn duplicates(&self, block: ByteSize) -> Option<u64> {
+        let beyond = self.bytes.saturating_sub(self.delivered(block));
+        let unsure = self.counted.is_none() && self.datagrams > 0;
+        unsure.then(|| beyond / block.bytes().max(1))
+    }
+
+    /// Datagrams without the omitted start that a receiver did not miss; none: it is TCP, or its
+    /// counts and its bytes are not of the same time.
+    fn unique_datagrams(&self) -> Option<u64> {
+        let since = |all: u64, omitted: Option<u64>| all.saturating_sub(omitted.unwrap_or(0));
+        let sent = since(self.datagrams, self.omitted_datagrams);
+        let unique = sent.saturating_sub(since(self.lost, self.omitted_lost));
+        (self.datagrams > 0).then_some(unique)
+    }
+}
+
 /// Intervals of one direction at this end: the traffic between consecutive samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -149,10 +180,10 @@ impl DirectionIntervals {
         omitted: bool,
     ) {
         // Samples are in the order of the streams.
-        let mut order = streams.iter();
         let sender = self.sender;
-        let pairs = earlier.streams.iter().zip(&later.streams);
-        let own = pairs.filter(|_| order.next().is_some_and(|stream| stream.sender == sender));
+        let pairs = streams.iter().zip(earlier.streams.iter().zip(&later.streams));
+        let own = pairs.filter(|(stream, _)| stream.sender == sender);
+        let own = own.map(|(stream, (from, to))| (stream.block, from, to));
         let span = (earlier.at, later.at);
         let interval = Interval::over(own, span, start, sender);
         self.intervals.push(Interval { omitted, ..interval });

@@ -3,12 +3,14 @@
 use measurement::Role;
 
 use super::{Finding, Page, Rule, RuleId, Test};
+use crate::words::{counted, share};
 
 pub(crate) const PAGE: Page = Page {
     id: RuleId::PeerVersionDefects,
     title: "Peer version with known defects",
     what: "Before 3.14 an iperf3 does not tell which loss is of the omitted start; the clock of \
-           3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms.",
+           3.5 goes wrong now and then; 3.1 keeps a rate by bursts of 100 ms. No version tells \
+           duplicates: each is taken for a datagram that was missing.",
     why: "The defect shows as a property of the network.",
     evidence: "The version, if it is told, and what is missing in its results.",
     remedy: "A newer one.",
@@ -21,7 +23,7 @@ fn check(test: &Test<'_>) -> Vec<Finding> {
     if !test.is_udp() {
         return Vec::new();
     }
-    let found = [omitted_loss(test), wrong_clock(test), bursts(test)];
+    let found = [omitted_loss(test), wrong_clock(test), bursts(test), duplicates(test)];
     found.into_iter().flatten().collect()
 }
 
@@ -66,6 +68,33 @@ fn bursts(test: &Test<'_>) -> Option<Finding> {
     })
 }
 
+/// An iperf3 subtracts each duplicate from its loss, as long as there is any (clause 14.1); what is
+/// beyond shows in its bytes alone.
+fn duplicates(test: &Test<'_>) -> Option<Finding> {
+    let flow = test.flows.iter().find(|flow| flow.receiver() == Role::Peer)?;
+    let block = test.record.streams.first()?.block;
+    let streams = test.record.reported.streams.iter();
+    let twice: u64 = streams.map(|stream| stream.duplicates(block)).sum::<Option<u64>>()?;
+    let ledger = flow.outcome.datagrams.filter(|ledger| ledger.sent > 0)?;
+    if twice == 0 {
+        let what = "duplicates at the server";
+        let why = "an iperf3 takes each for a datagram that was missing";
+        return (ledger.lost > 0).then(|| Finding::unchecked(what, why));
+    }
+    let sentence = format!(
+        "{} more than were sent once came to the server, whose iperf3 takes a duplicate for one \
+         that was missing: at most so many were delivered, and at least so many lost; run \
+         linerate there",
+        counted(twice, "datagram")
+    );
+    let is_much = share(twice, ledger.sent) > MUCH;
+    let finding = if is_much { Finding::suspect } else { Finding::note };
+    Some(finding(Some(&Role::Peer), sentence))
+}
+
+/// Of what was sent: with so many duplicates the loss is anybody's guess. To be calibrated.
+const MUCH: f64 = 0.01;
+
 /// Of `iperf3 3.12`, or `iperf 3.1.3`; none: it is no iperf3, or did not tell.
 fn version(test: &Test<'_>) -> Option<(u32, u32)> {
     let software = test.record.peer.as_ref()?.software.strip_prefix("iperf")?;
@@ -92,6 +121,24 @@ mod tests {
         record.reported.streams[0].lost = 7;
         let text = test_record::suspected(&RULE, &record);
         assert!(text.starts_with("the peer is an iperf3 before 3.14: its loss includes"), "{text}");
+    }
+
+    #[test]
+    fn duplicates_at_an_iperf3_are_told_and_where_they_may_hide() {
+        let mut record = test_record::udp();
+        record.peer.as_mut().expect("it is known").software = "iperf3 3.16".to_owned();
+        let stream = &mut record.reported.streams[0];
+        stream.counted = None;
+        assert_eq!(test_record::found(&RULE, &record), []);
+        record.reported.streams[0].bytes += 500 * 1_250;
+        let text = test_record::noted(&RULE, &record);
+        assert!(text.starts_with("500 datagrams more than were sent"), "{text}");
+        record.reported.streams[0].bytes += 2_500 * 1_250;
+        assert!(test_record::suspected(&RULE, &record).contains("3,000 datagrams"));
+        test_record::lose(&mut record, 700);
+        let stream = &mut record.reported.streams[0];
+        (stream.lost, stream.bytes) = (700, 99_300 * 1_250);
+        assert_eq!(test_record::unchecked(&RULE, &record), "duplicates at the server");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::plan::TestPlan;
 use crate::sample::{Sample, StreamSample};
 use crate::stream::{PeerStream, StreamRecord};
 use crate::transport::{Direction, Transport};
-use crate::units::Timestamp;
+use crate::units::{ByteSize, Timestamp};
 
 /// End of the control connection: client or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,23 +151,38 @@ impl<'a> View<'a> {
 
     /// By what the receiver got of each stream, else by what it acknowledged.
     fn fairness(&self) -> Option<Fairness> {
-        let here = |stream: &StreamSample| stream.moved(self.sender);
+        let block = self.block();
+        let here = |stream: &StreamSample| stream.moved(self.sender, block);
         let bytes = if self.sender && !self.there.is_empty() {
-            self.there.iter().map(|stream| stream.bytes).collect()
+            self.there.iter().map(|stream| stream.delivered(block)).collect()
         } else {
             self.here.iter().map(here).collect()
         };
-        let block = self.ends.records.first().map_or(0, |stream| stream.block.bytes());
-        Fairness::from_bytes(bytes, self.span_here, block)
+        Fairness::from_bytes(bytes, self.span_here, block.bytes())
     }
 
+    /// The length of a datagram or block, which is that of all streams.
+    fn block(&self) -> ByteSize {
+        self.ends.records.first().map_or(ByteSize::from_bytes(0), |stream| stream.block)
+    }
+
+    /// What the streams of this end sent or received, each datagram once.
     fn throughput_here(&self) -> Option<Throughput> {
-        let bytes = self.here.iter().map(|stream| stream.counters.bytes).sum();
+        let block = self.block();
+        let bytes = |stream: &StreamSample| {
+            if self.sender { stream.counters.bytes } else { stream.moved(false, block) }
+        };
+        let bytes = self.here.iter().map(bytes).sum();
         (!self.here.is_empty()).then(|| Throughput::over(bytes, self.span_here))
     }
 
+    /// What those of the peer received or sent, likewise.
     fn throughput_there(&self) -> Option<Throughput> {
-        let bytes = self.there.iter().map(|stream| stream.bytes).sum();
+        let block = self.block();
+        let bytes = |stream: &&PeerStream| {
+            if self.sender { stream.delivered(block) } else { stream.bytes }
+        };
+        let bytes = self.there.iter().map(bytes).sum();
         let seconds = self.there.iter().map(|stream| stream.seconds).fold(0.0, f64::max);
         // Before 3.2 a peer does not report how long it measured (clause 10.6), and one that
         // measured far longer than this end ran cannot be right.
@@ -301,7 +316,6 @@ mod tests {
     use super::*;
     use crate::engine::{EngineUse, GSO};
     use crate::plan::PlanDraft;
-    use crate::units::ByteSize;
     use crate::{BitRate, StreamCounters};
 
     /// A test of one stream over UDP in which this end sends, or receives.
@@ -419,6 +433,23 @@ mod tests {
         let ledger = outcome(&bench).datagrams.expect("the peer reported");
         assert_eq!((ledger.tail, ledger.late, ledger.duplicate), (Some(7), Some(2), Some(1)));
         assert_eq!((ledger.lost, ledger.unaccounted), (13, None));
+    }
+
+    #[test]
+    fn duplicates_are_not_delivered_twice_at_either_end() {
+        let delivered = |bench: &Bench| outcome(bench).delivered.expect("reported").bytes;
+        let twice = StreamCounters { duplicate: 3, ..counters(103_000, 100, 100) };
+        assert_eq!(delivered(&bench(false, counters(0, 0, 0), twice)), 100_000);
+        let mut sent = bench(true, counters(0, 0, 0), counters(100_000, 100, 0));
+        let counted = StreamSample { id: 1, counters: twice, ..StreamSample::default() };
+        sent.peer = vec![PeerStream { bytes: 103_000, counted: Some(counted), ..peer(100, 0) }];
+        assert_eq!(delivered(&sent), 100_000);
+        sent.peer = vec![PeerStream { bytes: 103_000, ..peer(100, 0) }];
+        assert_eq!(delivered(&sent), 100_000, "an iperf3 counts their bytes");
+        assert_eq!(sent.peer[0].duplicates(ByteSize::from_bytes(1_000)), Some(3));
+        let omitted = PeerStream { omitted_datagrams: Some(40), ..peer(100, 30) };
+        sent.peer = vec![PeerStream { bytes: 60_000, omitted_lost: Some(10), ..omitted }];
+        assert_eq!(delivered(&sent), 40_000, "60 sent since the omitted start, 20 of them lost");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Timestamp;
+use crate::units::{ByteSize, Timestamp};
 
 /// Hands the declaration of every counter of a stream to the macro `$declare`: its attributes;
 /// whether it is a `total` that only grows, or a `state` of which the last value counts; who
@@ -111,6 +111,16 @@ impl StreamCounters {
     pub const fn missing(&self) -> u64 {
         self.sequence.saturating_sub(self.unique)
     }
+
+    /// Payload bytes with each datagram counted once: those of duplicates, late and malformed
+    /// datagrams are left out. `block` is the length of a datagram; a shorter last one counts with
+    /// its bytes. Of a stream without such datagrams, as every stream of TCP, all bytes.
+    pub fn unique_bytes(&self, block: ByteSize) -> u64 {
+        if self.duplicate == 0 && self.late == 0 && self.malformed == 0 {
+            return self.bytes;
+        }
+        self.bytes.min(self.unique.saturating_mul(block.bytes()))
+    }
 }
 
 #[cfg(test)]
@@ -131,5 +141,16 @@ mod tests {
             let expected = if counter.kind == CounterKind::Total { 5 } else { 9 };
             assert_eq!((counter.get)(&since), expected, "{}", counter.name);
         }
+    }
+
+    #[test]
+    fn a_datagram_that_came_twice_counts_once() {
+        let all = StreamCounters { bytes: 9_500, unique: 10, ..StreamCounters::default() };
+        let unique = |counters: StreamCounters| counters.unique_bytes(ByteSize::from_bytes(1_000));
+        assert_eq!(unique(all), 9_500, "the last one is shorter");
+        let twice = StreamCounters { bytes: 12_500, duplicate: 3, ..all };
+        assert_eq!(unique(twice), 10_000);
+        let late = StreamCounters { bytes: 11_500, late: 2, ..all };
+        assert_eq!(unique(late), 10_000);
     }
 }
