@@ -3,7 +3,9 @@
 
 use std::ops::Deref;
 
-use measurement::{Direction, DirectionAccount, DirectionOutcome, Role, TestRecord};
+use measurement::{
+    BitRate, Direction, DirectionAccount, DirectionOutcome, Role, TestRecord, Throughput,
+};
 
 use crate::evidence::{Evidence, receiver, sender};
 use crate::ledger::DirectionEvidence;
@@ -67,19 +69,28 @@ impl Flow<'_> {
         receiver(self.outcome.direction)
     }
 
-    /// The rate asked was sent, and arrived; as much as goes always is.
+    /// What arrived: what the receiver got, else what it acknowledged; none: not known.
+    pub(crate) fn arrived(&self) -> Option<Throughput> {
+        self.outcome.delivered.or(self.outcome.acknowledged)
+    }
+
+    /// What was asked and sent is known to have arrived. Where as much as goes was asked, what was
+    /// sent is all.
     pub(crate) fn is_kept(&self) -> bool {
+        let Some(arrived) = self.arrived() else { return false };
         let outcome = self.outcome;
-        let is_sent = match (outcome.asked, outcome.offered) {
-            (Some(asked), Some(offered)) => {
-                !is_short(offered.rate.bits_per_second(), asked.bits_per_second())
-            }
-            _ => true,
-        };
-        let is_lost = outcome.offered.zip(outcome.delivered).is_some_and(|(sent, got)| {
-            is_short(got.bytes, sent.bytes) || outcome.datagrams.is_some_and(|all| all.lost > 0)
-        });
-        is_sent && !is_lost
+        let is_due =
+            |asked: BitRate| !is_short(self.arrival_rate(arrived), asked.bits_per_second());
+        let is_lost = outcome.offered.is_some_and(|sent| is_short(arrived.bytes, sent.bytes))
+            || outcome.datagrams.is_some_and(|all| all.lost > 0);
+        outcome.asked.is_none_or(is_due) && !is_lost
+    }
+
+    /// What arrived, over the time that its sender took, in bits per second: a receiver's time has
+    /// the delay of the path as well.
+    fn arrival_rate(&self, arrived: Throughput) -> u64 {
+        let span = self.outcome.offered.map_or(arrived.span, |sent| sent.span.min(arrived.span));
+        BitRate::average(arrived.bytes, span).bits_per_second()
     }
 }
 
@@ -98,5 +109,43 @@ fn account(evidence: &Evidence<'_>, outcome: &DirectionOutcome) -> DirectionAcco
         ledger: ledger::place_datagrams(&ends),
         tcp: tcp::transfer_account(evidence.record, direction),
         steady: steady::steady_part(evidence.record, direction),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_record;
+
+    fn is_kept(record: &TestRecord) -> bool {
+        Test::from_record(record).flows[0].is_kept()
+    }
+
+    #[test]
+    fn what_is_not_known_to_have_arrived_is_not_kept() {
+        for mut record in [test_record::udp(), test_record::tcp_at_a_rate()] {
+            assert!(is_kept(&record));
+            record.outcome.directions[0].delivered = None;
+            record.outcome.directions[0].acknowledged = None;
+            assert!(!is_kept(&record));
+        }
+    }
+
+    #[test]
+    fn what_was_written_and_not_acknowledged_did_not_arrive() {
+        let mut record = test_record::tcp_at_a_rate();
+        record.outcome.directions[0].delivered = None;
+        assert!(is_kept(&record), "acknowledged");
+        test_record::offer(&mut record, 125_000_000, 0);
+        record.outcome.directions[0].delivered = None;
+        assert!(!is_kept(&record));
+    }
+
+    #[test]
+    fn the_delay_of_the_path_is_no_part_of_the_rate() {
+        let mut record = test_record::udp();
+        let delivered = record.outcome.directions[0].delivered.as_mut().expect("reported");
+        *delivered = Throughput::over(delivered.bytes, delivered.span * 11 / 10);
+        assert!(is_kept(&record));
     }
 }

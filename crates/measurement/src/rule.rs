@@ -53,6 +53,7 @@ rules! {
     EeeActive = "eee-active" | "L5",
     LinkSaturated = "link-saturated" | "L6",
     PathMtuExceeded = "path-mtu-exceeded" | "L7",
+    PathMtuBlackHole = "path-mtu-black-hole",
     BusBandwidth = "bus-bandwidth" | "L8",
     // Interfaces and interrupts.
     RxRingOverrun = "rx-ring-overrun" | "N1",

@@ -114,10 +114,10 @@ fn tcp(account: &TcpAccount) -> Option<String> {
     if account.retransmitted_segments == 0 {
         return Some(shares);
     }
-    let all = account.acknowledged.max(1) as f64;
+    let sent = account.acknowledged.saturating_add(account.retransmitted).max(1);
     let again = format!(
-        "{:.3} % of the bytes retransmitted in {} segments",
-        100.0 * account.retransmitted as f64 / all,
+        "{:.3} % of the bytes sent were retransmitted in {} segments",
+        100.0 * account.retransmitted as f64 / sent as f64,
         group_thousands(account.retransmitted_segments)
     );
     let spurious = match account.spurious_segments {

@@ -27,6 +27,17 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
             SenderBelowRate,
         ],
         PauseFrames | LinkSaturated => &[QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        PathMtuBlackHole => &[
+            PathMtuExceeded,
+            UdpSendBlocked,
+            UdpPathLoss,
+            SendBufferLimited,
+            CwndGrowing,
+            ApplicationLimited,
+            TcpPathLoss,
+            StandingQueue,
+            SenderBelowRate,
+        ],
         BusBandwidth => &[RxRingOverrun, UdpPathLoss, QdiscLimit, UdpSendBlocked, SenderBelowRate],
         RxRingOverrun | SoftnetBacklogOverflow => &[TcpPathLoss, StandingQueue],
         RxRingSmall => &[RxRingOverrun],
@@ -338,7 +349,8 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | ZerocopySmallPages
         | IommuMappingCost
         | WorkerSaturated => UsualEffect::CpuTime,
-        RxFrameErrors
+        PathMtuBlackHole
+        | RxFrameErrors
         | RxRingOverrun
         | RxRingSmall
         | SoftnetBacklogOverflow

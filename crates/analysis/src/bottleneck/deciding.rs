@@ -10,6 +10,10 @@ use crate::words;
 /// What to measure next: what is missing of the most telling evidence.
 pub(super) fn measurement(case: &Case<'_>, findings: &[Finding]) -> String {
     let first = findings.iter().find(|one| one.certainty == Certainty::Candidate);
+    if let Some(flow) = case.flows().iter().find(|flow| flow.arrived().is_none()) {
+        let receiver = words::host(&flow.receiver());
+        return format!("what arrived: find out why {receiver} did not answer at the end");
+    }
     if let Some(role) = silent_end(case) {
         return format!(
             "run linerate on {} too: its counters, sockets and CPUs are not known",

@@ -36,7 +36,7 @@ pub(crate) fn verdict(test: &Test<'_>, case: &Case<'_>) -> Option<Verdict> {
         });
     }
     let would_decide = Some(deciding::measurement(case, &findings));
-    let sentence = undecided(&findings);
+    let sentence = undecided(test, &findings);
     findings.truncate(1 + MOST_FURTHER);
     Some(Verdict { conclusion: Conclusion::Undecided, sentence, findings, would_decide })
 }
@@ -52,10 +52,15 @@ fn sentence(limit: &Finding) -> String {
 }
 
 /// What it could be, as far as anything speaks for it.
-fn undecided(findings: &[Finding]) -> String {
+fn undecided(test: &Test<'_>, findings: &[Finding]) -> String {
     let candidates = findings.iter().filter(|one| one.certainty == Certainty::Candidate);
     let names: Vec<_> = candidates.take(1 + MOST_FURTHER).map(|one| one.text.as_str()).collect();
-    let sentence = "not decidable from this evidence";
+    let is_known = test.flows.iter().all(|flow| flow.arrived().is_some());
+    let sentence = if is_known {
+        "not decidable from this evidence"
+    } else {
+        "not decidable: the receiver did not report what arrived"
+    };
     if names.is_empty() {
         return sentence.to_owned();
     }

@@ -54,6 +54,7 @@ mod pacing_without_fq;
 mod packet_filter_cost;
 mod packet_processing_cost;
 mod packet_reordering;
+mod path_mtu_black_hole;
 mod path_mtu_exceeded;
 mod path_rate_limit;
 mod pause_frames;
@@ -120,6 +121,7 @@ registry![
     eee_active,
     link_saturated,
     path_mtu_exceeded,
+    path_mtu_black_hole,
     bus_bandwidth,
     // Interfaces and interrupts.
     rx_ring_overrun,

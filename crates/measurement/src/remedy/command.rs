@@ -36,6 +36,7 @@ impl Setting {
             }
             Self::StoppedService { service } => words(["systemctl", "stop", service], []),
             Self::Length(size) => words(["-l"], [bytes(*size)]),
+            Self::SegmentSize(bytes) => words(["-M"], [bytes.to_string()]),
             Self::Window(size) => words(["-w"], [bytes(*size)]),
             Self::Streams(count) => words(["-P"], [count.to_string()]),
             Self::Seconds(seconds) => words(["-t"], [seconds.to_string()]),
@@ -165,6 +166,7 @@ fn read(words: &[&str]) -> Option<Setting> {
         }
         ["systemctl", "stop", service] => Setting::StoppedService { service: owned(service) },
         ["-l", size] => Setting::Length(size.parse().ok()?),
+        ["-M", bytes] => Setting::SegmentSize(bytes.parse().ok()?),
         ["-w", size] => Setting::Window(size.parse().ok()?),
         ["-P", count] => Setting::Streams(count.parse().ok()?),
         ["-t", seconds] => Setting::Seconds(seconds.parse().ok()?),

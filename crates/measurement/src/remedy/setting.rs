@@ -158,6 +158,8 @@ pub enum Setting {
     },
     /// Length of blocks or datagrams: `-l N` of `linerate test`.
     Length(ByteSize),
+    /// Maximum segment size of TCP in bytes: `-M N` of `linerate test`.
+    SegmentSize(u32),
     /// Size of the socket buffers: `-w N` of `linerate test`.
     Window(ByteSize),
     /// Number of parallel streams: `-P N` of `linerate test`.
@@ -174,6 +176,7 @@ impl Setting {
         matches!(
             self,
             Self::Length(_)
+                | Self::SegmentSize(_)
                 | Self::Window(_)
                 | Self::Streams(_)
                 | Self::Seconds(_)

@@ -69,7 +69,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 }
 
 /// Drops of both ends that can have been this direction's.
-fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
+pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     let (sender, receiver) = (transfer.sender(), transfer.receiver());
     let sent = case.host(&sender).map_or(0, |host| {
         let unsent = host.sum(counter::INTERFACE_TX_DROPPED).unwrap_or(0);

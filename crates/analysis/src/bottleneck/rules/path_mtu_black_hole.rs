@@ -1,0 +1,213 @@
+//! `path-mtu-black-hole`: large packets vanish on the path, small ones pass.
+
+use measurement::remedy::{Change, Remedy, Setting};
+use measurement::{ByteSize, Certainty, Ledger, Role};
+
+use super::{Case, Found, Page, Rule, RuleId, tcp_path_loss};
+use crate::accounts::Flow;
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::facts::firewall;
+use crate::words::{count, counted};
+use measurement::host::counter;
+
+const PAGE: Page = Page {
+    id: RuleId::PathMtuBlackHole,
+    title: "Path MTU black hole",
+    what: "Next to nothing of what was sent in large packets arrived, while the small packets of \
+           the handshakes passed: of many datagrams of more than 500 bytes none in a thousand, or \
+           of TCP fewer than ten segments, which were sent again after time-outs. No counter of a \
+           host has them.",
+    why: "A link on the way takes smaller packets only, and the ICMP message that says so is \
+          filtered (`fragmentation needed`, or `packet too big` of IPv6), so that the sender goes \
+          on with packets that are dropped. The results of a linerate are large too: often the \
+          control connection ends without them.",
+    evidence: "What the receiver got, or acknowledged (`tcpi_bytes_acked`), against what was sent \
+               and sent again; drops of both ends.",
+    remedy: "Try smaller packets (`-M 1200`, `-l 1200`). Look for a link with a smaller MTU (a \
+             tunnel, PPPoE) and a firewall that drops ICMP; `net.ipv4.tcp_mtu_probing=1` lets TCP \
+             find the size by itself.",
+    source: "RFC 2923, RFC 4821, RFC 8899, ip-sysctl.rst",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.is_udp() {
+        return case.wanting().filter_map(|flow| datagrams(case, flow)).collect();
+    }
+    transfer::wanting(case).iter().filter_map(|transfer| segments(case, transfer)).collect()
+}
+
+/// Segments that are sent again and again, and are never acknowledged.
+fn segments(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let account = transfer.account;
+    let again = account.retransmitted_segments;
+    let each = account.retransmitted.checked_div(again).filter(|bytes| *bytes > SMALL)?;
+    let streams = transfer.senders.len() as u64;
+    let arrived = transfer.flow.arrived()?.bytes;
+    if arrived >= FEW_SEGMENTS * each * streams || arrived > account.retransmitted {
+        return None;
+    }
+    if tcp_path_loss::dropped(case, transfer).saturating_mul(2) >= again {
+        return None;
+    }
+    let size = transfer.senders.iter().map(|tcp| u64::from(tcp.path_mtu)).max();
+    let size = size.filter(|mtu| *mtu > each).unwrap_or(each + HEADERS_OF_TCP);
+    let seen = format!(
+        "{} acknowledged, {} sent again, no drop at the ends",
+        counted(arrived, "byte"),
+        counted(again, "segment")
+    );
+    let probing = super::sysctl("net.ipv4.tcp_mtu_probing", 1);
+    let remedy =
+        remedy(&Setting::SegmentSize(smaller(each))).with(Change::new(&transfer.sender(), probing));
+    Some(found(transfer.flow, certainty(arrived), size, seen).remedy(remedy))
+}
+
+/// Datagrams of which none comes.
+fn datagrams(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let size = case.test?.record.streams.first()?.block.bytes();
+    let sent = flow.outcome.offered?.bytes / size.max(1);
+    if size <= SMALL || sent < MANY || is_explained(case, flow) {
+        return None;
+    }
+    let arrived = flow.outcome.delivered.map(|got| got.bytes / size);
+    if arrived.is_some_and(|arrived| arrived > sent / NONE_IN) {
+        return None;
+    }
+    let certainty = arrived.map_or(Certainty::Candidate, certainty);
+    let arrived = arrived.map_or("no report of what arrived".to_owned(), |arrived| {
+        format!("{} arrived, no drop at the ends", count(arrived))
+    });
+    let seen = format!("{} sent, {arrived}", counted(sent, "datagram"));
+    let length = ByteSize::from_bytes(smaller(size).into());
+    let found = found(flow, certainty, size + HEADERS_OF_UDP, seen);
+    Some(found.remedy(remedy(&Setting::Length(length))))
+}
+
+fn found(flow: &Flow<'_>, certainty: Certainty, size: u64, seen: String) -> Found {
+    let text = format!(
+        "large packets do not arrive: {}-byte packets are lost, small ones pass (path MTU)",
+        count(size)
+    );
+    Found::new(certainty, text).going(flow.outcome.direction).explaining(1.0).seen(seen)
+}
+
+fn remedy(smaller: &Setting) -> Remedy {
+    let sentence = format!(
+        "try smaller ones ({smaller}), look for a link with a smaller MTU and a firewall that \
+         drops ICMP \"fragmentation needed\""
+    );
+    Remedy::from(sentence).with(Change::new(&Role::Here, smaller.clone()))
+}
+
+/// If a little arrived, packets are not lost for their size alone.
+const fn certainty(arrived: u64) -> Certainty {
+    if arrived == 0 { Certainty::Limit } else { Certainty::Candidate }
+}
+
+/// Whether a counter of a host has the datagrams that did not arrive.
+fn is_explained(case: &Case<'_>, flow: &Flow<'_>) -> bool {
+    let Some((test, ledger)) = case.test.zip(flow.account.ledger.as_ref()) else { return false };
+    let counted = dropped(ledger).max(unheard(case, &flow.receiver()));
+    counted.saturating_mul(2) >= ledger.lost().max(1)
+        || firewall::dropped_the_rest(test, flow.outcome.direction, ledger)
+}
+
+fn dropped(ledger: &Ledger) -> u64 {
+    ledger.drops.iter().map(|drop| drop.datagrams).fold(0, u64::saturating_add)
+}
+
+/// Datagrams that came to no port.
+fn unheard(case: &Case<'_>, role: &Role) -> u64 {
+    let ports = counter::UDP_NO_PORTS.each();
+    let host = case.host(role);
+    let grown = ports.iter().filter_map(|counter| host?.growth(*counter));
+    grown.fold(0, u64::saturating_add)
+}
+
+/// A payload that most tunnels take, and one that every path takes: IPv4 hosts take datagrams of
+/// 576 bytes (RFC 1122, 3.3.2).
+const fn smaller(size: u64) -> u32 {
+    if size > 1_300 { 1_200 } else { 500 }
+}
+
+/// Payload of a packet that every path takes.
+const SMALL: u64 = 500;
+/// With fewer datagrams chance may have lost all.
+const MANY: u64 = 100;
+/// Next to nothing: one of so many.
+const NONE_IN: u64 = 1_000;
+/// Small segments may be among the first.
+const FEW_SEGMENTS: u64 = 10;
+/// Of IPv4 (RFC 791) and UDP (RFC 768), in bytes.
+const HEADERS_OF_UDP: u64 = 20 + 8;
+/// Of IPv4 and TCP (RFC 9293) with time stamps (RFC 7323), in bytes.
+const HEADERS_OF_TCP: u64 = 20 + 20 + 12;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
+    .fires(|record| crate::test_record::lose(record, 100_000))
+    .silent(|record| {
+        crate::test_record::lose(record, 100_000);
+        crate::test_record::drop_in_sockets(record, 100_000);
+    });
+
+#[cfg(test)]
+mod tests {
+    use measurement::TestRecord;
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    fn found(record: &TestRecord) -> Vec<Found> {
+        let test = Test::from_record(record);
+        check(&Case::of_test(&test, &[]))
+    }
+
+    fn stalled() -> TestRecord {
+        let mut record = test_record::tcp();
+        test_record::offer(&mut record, 2_000_000, 0);
+        record.outcome.directions[0].delivered = None;
+        test_record::sent(&mut record).acknowledged = 0;
+        test_record::send_again(&mut record, 3, 0);
+        record
+    }
+
+    #[test]
+    fn a_connection_that_opens_and_stands_still_is_told() {
+        let found = found(&stalled());
+        let [one] = found.as_slice() else { panic!("one finding is due: {found:?}") };
+        assert_eq!(one.certainty, Certainty::Limit);
+        assert!(one.text.contains("1,500-byte packets are lost"), "{}", one.text);
+        let commands: Vec<_> = one.remedy.changes.iter().map(Change::command).collect();
+        assert_eq!(commands, ["-M 1200", "sysctl -w net.ipv4.tcp_mtu_probing=1"]);
+    }
+
+    #[test]
+    fn drops_at_the_receiver_are_no_black_hole() {
+        let mut record = stalled();
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::TCP_BACKLOG_DROP, 3);
+        assert_eq!(found(&record), []);
+    }
+
+    #[test]
+    fn a_receiver_that_reports_nothing_leaves_it_open() {
+        let mut record = test_record::udp();
+        let outcome = &mut record.outcome.directions[0];
+        (outcome.delivered, outcome.datagrams) = (None, None);
+        assert_eq!(found(&record)[0].certainty, Certainty::Candidate);
+    }
+
+    #[test]
+    fn a_firewall_of_the_receiver_is_no_black_hole() {
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 100_000);
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::IP_IN_RECEIVES.v4, 100_000);
+        test_record::grow(host, counter::IP_IN_DELIVERS.v4, 100);
+        assert_eq!(found(&record), []);
+    }
+}
