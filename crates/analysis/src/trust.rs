@@ -25,6 +25,7 @@ mod link_flap;
 mod loss_location;
 mod other_processes;
 mod peer_version_defects;
+mod process_stopped;
 mod rate_granularity;
 mod reassembly_failures;
 mod receiver_result_missing;
@@ -118,6 +119,7 @@ const RULES: &[Rule] = &[
     counters_contradict::RULE,
     sender_below_rate::RULE,
     worker_saturated::RULE,
+    process_stopped::RULE,
     run_delay::RULE,
     cpu_steal::RULE,
     cgroup_cpu_quota::RULE,

@@ -16,10 +16,13 @@ pub(crate) const PAGE: Page = Page {
     why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
            rate asked and lost nothing was not harmed by a little of it. Where both ends share \
            the CPUs of one host, and nobody else ran there, they waited for each other: that is \
-           what such a path is, and it is only noted.",
+           what such a path is, and it is only noted. Where CPUs were idle and nobody else ran, \
+           linerate was held back: by a CPU quota, which a program that does not see its control \
+           group (`ip netns exec` hides it) cannot read, or by an affinity.",
     evidence: "Run delay of each worker's thread (`/proc/<pid>/task/<tid>/schedstat`, field 2) less \
            what waking it takes.",
-    remedy: "Free the CPU or choose another.",
+    remedy: "Free the CPU or choose another. Where CPUs were idle: `cpu.max` of the control groups \
+             above, the CPU limit of the container, `taskset -p`.",
     source: "B. Gregg, USE method",
 };
 
@@ -39,15 +42,32 @@ fn time(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
     Some(Duration::from_nanos(waited.saturating_sub(to_wake)))
 }
 
-/// Whether it was the other end that a worker waited for: both share the CPUs of one host, no
-/// other process ran there, and the CPUs had something to do.
-pub(crate) fn is_by_the_other_end(evidence: &Evidence<'_>, host: &HostView<'_>) -> bool {
-    software_path::is_one_host(evidence) && others_cpu::are_few(evidence, host) && !is_idle(host)
+/// Why a worker waited for a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The other end had it: both share the CPUs of one host, and no other process ran there.
+    OtherEnd,
+    /// Nobody: CPUs were idle and no other process ran, so that a quota or an affinity held it back.
+    HeldBack,
+    /// Something else ran there, as far as is known.
+    Others,
 }
 
-/// Whether most CPUs were idle: what waits for one meanwhile is held back by something else, a
-/// quota.
-pub(crate) fn is_idle(host: &HostView<'_>) -> bool {
+/// Why a worker of a host waited.
+pub(crate) fn cause(evidence: &Evidence<'_>, host: &HostView<'_>) -> Cause {
+    match (others_cpu::are_few(evidence, host), is_idle(host)) {
+        (true, true) => Cause::HeldBack,
+        (true, false) if software_path::is_one_host(evidence) => Cause::OtherEnd,
+        _ => Cause::Others,
+    }
+}
+
+/// What to do where a worker was held back.
+pub(crate) const RELEASE: &str = "look for a CPU quota (cgroup, cpu.max) that is not visible here, \
+                                  a CPU limit of the container, or an affinity (taskset, --cpus)";
+
+/// Whether most CPUs were idle.
+fn is_idle(host: &HostView<'_>) -> bool {
     let idle = host.each(counter::CPU_IDLE);
     let sum = idle.iter().map(|(_, nanos)| *nanos).fold(0, u64::saturating_add) as f64;
     sum > IDLE * idle.len() as f64 * host.span().as_nanos() as f64

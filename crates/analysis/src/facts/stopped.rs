@@ -4,9 +4,28 @@
 use std::time::Duration;
 
 use measurement::host::counter;
+use measurement::{Page, RuleId};
 
-use super::steal;
+use super::{Thresholds, steal};
 use crate::evidence::{Evidence, HostView};
+
+/// The fact in words, for the rule of trust and for that of what limits.
+pub(crate) const PAGE: Page = Page {
+    id: RuleId::ProcessStopped,
+    title: "Process stopped",
+    what: "For more than 5 % of the time linerate on an end was to work, or to wake, by its own \
+           clock, and neither ran nor waited for a CPU. From a tenth of the time on that is what \
+           limits.",
+    why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
+          memory. Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept \
+          the rate asked and lost nothing was not harmed by a little of it.",
+    evidence: "How late a thread woke that naps for 25 ms, and the time of a worker in its turns, \
+               less their CPU time and run delay (`/proc/<pid>/task/<tid>/schedstat`) and what the \
+               hypervisor took (`steal` of `/proc/stat`).",
+    remedy: "See who stops it: the state `T` in `ps`, a debugger, `cgroup.freeze`, `vmstat` for \
+             swapping.",
+    source: "proc(5), signal(7)",
+};
 
 /// For how long linerate on a host stood still, and not since a hypervisor had its CPU; none:
 /// the host does not report it.
@@ -27,6 +46,12 @@ fn in_turns(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<Duration> {
     Duration::try_from_secs_f64(turns - accounted as f64 / 1e9).ok()
 }
 
-/// Share of the time. A worker that works without a CPU has no other explanation, so that what
-/// is noticeable limits. To be calibrated.
-pub(crate) const LIMITING: f64 = 0.10;
+/// Share of the time that linerate on a host stood still; none: the host does not report it.
+pub(crate) fn share(evidence: &Evidence<'_>, host: &HostView<'_>) -> Option<f64> {
+    let span = evidence.record.result_span().filter(|span| !span.is_zero())?;
+    Some(time(evidence, host)?.as_secs_f64() / span.as_secs_f64())
+}
+
+/// Shares of the time. A worker that works without a CPU has no other explanation. To be
+/// calibrated.
+pub(crate) const THRESHOLDS: Thresholds = Thresholds { noticeable: 0.05, limiting: 0.10 };

@@ -2,7 +2,7 @@
 
 use super::{Finding, Rule, Test};
 use crate::evidence::HostView;
-use crate::facts::run_delay;
+use crate::facts::run_delay::{self, Cause};
 use crate::words::{self, percent};
 
 pub(super) const RULE: Rule = Rule { page: &run_delay::PAGE, check };
@@ -22,18 +22,23 @@ fn finding(test: &Test<'_>, host: &HostView<'_>) -> Option<Finding> {
     };
     let most =
         if test.is_at_ease() { run_delay::HARMLESS } else { run_delay::THRESHOLDS.noticeable };
-    (share > most).then(|| {
-        let (name, share) = (words::host(host.role()), percent(share));
-        let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
-        if run_delay::is_by_the_other_end(test, host) {
+    (share > most).then(|| in_words(test, host, share))
+}
+
+fn in_words(test: &Test<'_>, host: &HostView<'_>, share: f64) -> Finding {
+    let (name, share) = (words::host(host.role()), percent(share));
+    let fact = format!("a worker of linerate on {name} waited {share} of the time for a CPU");
+    let sentence = match run_delay::cause(test, host) {
+        Cause::OtherEnd => {
             let sentence = format!("{fact}, as both ends share its CPUs; test between two hosts");
             return Finding::note(Some(host.role()), sentence);
         }
-        let quota =
-            if run_delay::is_idle(host) { ", see whether it has a quota (cpu.max)" } else { "" };
-        let sentence = format!("{fact}; stop what else runs there{quota}, or choose CPUs (--cpus)");
-        Finding::suspect(Some(host.role()), sentence)
-    })
+        Cause::HeldBack => {
+            format!("{fact}: it was held back although CPUs were idle; {}", run_delay::RELEASE)
+        }
+        Cause::Others => format!("{fact}; stop what else runs there, or choose CPUs (--cpus)"),
+    };
+    Finding::suspect(Some(host.role()), sentence)
 }
 
 #[cfg(test)]
@@ -113,7 +118,9 @@ mod tests {
         for cpu in ["0", "1"] {
             test_record::grow(host, counter::CPU_IDLE.on(cpu), 8_000_000_000);
         }
-        assert!(test_record::suspected(&RULE, &record).contains("waited 70 % of the time"));
+        let text = test_record::suspected(&RULE, &record);
+        assert!(text.contains("waited 70 % of the time for a CPU: it was held back"), "{text}");
+        assert!(text.contains("CPU quota") && !text.contains("stop what else"), "{text}");
     }
 
     #[test]

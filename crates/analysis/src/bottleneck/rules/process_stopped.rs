@@ -6,27 +6,12 @@ use std::time::Duration;
 
 use measurement::units::show_duration;
 
-use super::{Case, Found, Page, Rule, RuleId};
+use super::{Case, Found, Rule};
 use crate::evidence::HostView;
 use crate::facts::stopped;
 use crate::words::{self, percent};
 
-const PAGE: Page = Page {
-    id: RuleId::ProcessStopped,
-    title: "Process stopped",
-    what: "For at least a tenth of the time linerate on an end was to work, or to wake, by its own \
-           clock, and neither ran nor waited for a CPU.",
-    why: "Somebody stopped it (SIGSTOP, a debugger, a frozen control group), or it waited for \
-          memory. Meanwhile nothing is sent, or a socket fills that nobody reads.",
-    evidence: "How late a thread woke that naps for 25 ms, and the time of a worker in its turns, \
-               less their CPU time and run delay (`/proc/<pid>/task/<tid>/schedstat`) and what the \
-               hypervisor took (`steal` of `/proc/stat`).",
-    remedy: "See who stops it: the state `T` in `ps`, a debugger, `cgroup.freeze`, `vmstat` for \
-             swapping.",
-    source: "proc(5), signal(7)",
-};
-
-pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+pub(super) const RULE: Rule = Rule { page: &stopped::PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
@@ -36,10 +21,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
-    let stood = stopped::time(case.test?, host)?;
-    let span = case.result_span().filter(|span| !span.is_zero())?;
-    let share = stood.as_secs_f64() / span.as_secs_f64();
-    (share >= stopped::LIMITING).then(|| {
+    let (stood, share) = (stopped::time(case.test?, host)?, stopped::share(case.test?, host)?);
+    (share >= stopped::THRESHOLDS.limiting).then(|| {
         let name = words::host(host.role());
         Found::limit(format!("linerate on {name} was stopped again and again"))
             .at(host.role())

@@ -2,7 +2,8 @@
 
 use super::{Case, Found, Rule};
 use crate::evidence::HostView;
-use crate::facts::{others_cpu, run_delay};
+use crate::facts::others_cpu;
+use crate::facts::run_delay::{self, Cause};
 use crate::words::{self, percent};
 #[cfg(test)]
 use measurement::host::counter;
@@ -21,16 +22,19 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let test = case.test?;
     let share = run_delay::share(test, host)?;
     let severity = run_delay::THRESHOLDS.grade(share)?;
-    if run_delay::is_by_the_other_end(test, host) {
-        return None;
-    }
     let name = words::host(host.role());
-    let fact = format!("linerate waits for a CPU on {name} (run delay)");
+    let (fact, remedy) = match run_delay::cause(test, host) {
+        Cause::OtherEnd => return None,
+        Cause::HeldBack => {
+            (format!("linerate on {name} is held back although CPUs are idle"), run_delay::RELEASE)
+        }
+        Cause::Others => (format!("linerate waits for a CPU on {name} (run delay)"), FREE),
+    };
     let found = Found::new(severity.into(), fact)
         .at(host.role())
         .explaining(share)
         .seen(format!("a worker could have run and did not for {} of the time", percent(share)))
-        .remedy("stop what else runs there, or choose CPUs that are free (--cpus)");
+        .remedy(remedy);
     let others =
         others_cpu::taken(test, host).filter(|taken| *taken > others_cpu::THRESHOLDS.noticeable);
     Some(match others {
@@ -38,6 +42,8 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
         None => found,
     })
 }
+
+const FREE: &str = "stop what else runs there, or choose CPUs that are free (--cpus)";
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
@@ -52,3 +58,23 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         crate::test_record::grow(host, counter::TASK_WAIT.on(77), 100_000_000);
         crate::test_record::grow(host, counter::CPU_USER.on(1), 9_000_000_000);
     });
+
+#[cfg(test)]
+mod tests {
+    use measurement::Role;
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn who_waits_while_cpus_are_idle_and_nobody_else_runs_is_held_back() {
+        let mut record = test_record::tcp();
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::TASK_WAIT.on(77), 6_000_000_000);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].text, "linerate on the server is held back although CPUs are idle");
+        assert!(found[0].remedy.sentence.contains("CPU quota"), "{}", found[0].remedy.sentence);
+    }
+}
