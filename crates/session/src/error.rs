@@ -235,9 +235,10 @@ fn listen_hint(error: &io::Error) -> &'static str {
 
 fn congestion_hint(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::PermissionDenied {
-        "it is for root only; see /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+        "it is not allowed without CAP_NET_ADMIN; run as root, or have root add it to \
+         net.ipv4.tcp_allowed_congestion_control (sysctl)"
     } else {
-        "this kernel has none of that name; see \
+        "this kernel has none of that name; load it as root (modprobe tcp_NAME), or see \
          /proc/sys/net/ipv4/tcp_available_congestion_control"
     }
 }

@@ -1,6 +1,8 @@
 //! A record that fires a rule, and one that nearly does; every rule has both.
 
-use measurement::{Certainty, Conclusion, TestRecord};
+use measurement::engine::Engine;
+use measurement::remedy::Setting;
+use measurement::{Certainty, Conclusion, TestRecord, Transport};
 
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
@@ -84,6 +86,66 @@ fn every_command_of_a_remedy_is_read_back_as_its_setting() {
     }
     assert!(rules >= LEAST_WITH_CHANGES, "{rules} rules name a setting");
 }
+
+#[test]
+fn every_option_of_a_remedy_exists_for_the_transport_of_the_test() {
+    let mut options = 0;
+    for fixture in FIXTURES {
+        let transport = (fixture.record)().plan.transport;
+        for found in fixture.found(fixture.fires) {
+            let (id, sentence) = (fixture.rule.page.id, &found.remedy.sentence);
+            let changes = found.remedy.changes.iter().map(|change| &change.setting);
+            let changes = changes.filter(|one| one.is_option()).map(Setting::to_string);
+            for text in changes.chain([sentence.clone()]) {
+                for (option, value) in options_in(&text) {
+                    assert!(exists(transport, &option, &value), "{id}: {option} {value}: {text}");
+                    options += 1;
+                }
+            }
+        }
+    }
+    assert!(options >= LEAST_OPTIONS, "{options} options are named");
+}
+
+/// The options in a text with the word behind each, but for those of other programs.
+fn options_in(text: &str) -> Vec<(String, String)> {
+    let clauses = text.split([',', ';', '(', ')', ':']);
+    let own = clauses.filter(|clause| !clause.split_whitespace().any(|w| PROGRAMS.contains(&w)));
+    let pairs = own.flat_map(|clause| {
+        let words: Vec<_> = clause.split_whitespace().map(str::to_owned).collect();
+        let next = words.iter().skip(1).cloned().chain([String::new()]).collect::<Vec<_>>();
+        words.into_iter().zip(next)
+    });
+    pairs.filter(|(word, _)| word.len() > 1 && word.starts_with('-')).collect()
+}
+
+/// Whether `linerate test` has the option, for that transport.
+fn exists(transport: Transport, option: &str, value: &str) -> bool {
+    match option {
+        "--engine" => Engine::named(value).is_some_and(|engine| engine.transport == transport),
+        "-M" | "-C" => transport == Transport::Tcp,
+        _ => OPTIONS.contains(&option),
+    }
+}
+
+/// Options of `linerate test` that both transports have (`cli/src/flags/test.rs`).
+const OPTIONS: [&str; 12] = [
+    "-P",
+    "-l",
+    "-w",
+    "-b",
+    "-t",
+    "-O",
+    "-u",
+    "--cpus",
+    "--pacing",
+    "--fastest",
+    "--observe",
+    "--latency",
+];
+/// Programs that remedies name, which have options of their own.
+const PROGRAMS: [&str; 7] = ["dmesg", "iptables", "sysctl", "numactl", "ethtool", "taskset", "tc"];
+const LEAST_OPTIONS: usize = 40;
 
 /// Rules whose remedy is a setting with a known value, at least.
 const LEAST_WITH_CHANGES: usize = 20;

@@ -13,9 +13,10 @@ const PAGE: Page = Page {
     evidence: "Samples of the CPUs: `copy_user_generic`, `rep_movs_alternative`, \
                `__arch_copy_to_user`, `__asm_copy_from_user`, `memcpy` and their like; time of \
                the CPUs.",
-    remedy: "Sending: engines without copies (`--fastest` finds them, `--engine sendfile` is one). \
+    remedy: "TCP, sending: engines without copies (`--fastest` finds them, `--engine sendfile` is one). \
              Receiving: `--engine msg-trunc` shows what is left without the copy; a newer kernel has \
-             faster copies. A larger MTU and GRO make fewer, longer ones.",
+             faster copies. A larger MTU and GRO make fewer, longer ones. UDP has no engine without \
+             copies: larger datagrams (`-l`), segmentation offload (`--engine gso,gro`).",
     source: "Documentation/networking/msg_zerocopy.rst",
 };
 
@@ -27,7 +28,12 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     heavy
         .map(|(full, found)| {
             let sends = load::sends(case, &full.role);
-            found.remedy(if sends { SENDING } else { RECEIVING })
+            found.remedy(match (case.is_udp(), sends) {
+                (true, true) => SENDING_DATAGRAMS,
+                (true, false) => RECEIVING_DATAGRAMS,
+                (false, true) => SENDING,
+                (false, false) => RECEIVING,
+            })
         })
         .collect()
 }
@@ -35,6 +41,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 const SENDING: &str = "send without copies: --fastest finds the engine (writes of 64 KiB and more)";
 const RECEIVING: &str =
     "--engine msg-trunc shows the most that is to be won; use longer reads (-l), a larger MTU, GRO";
+const SENDING_DATAGRAMS: &str =
+    "use larger datagrams (-l), many of them in one packet (--engine gso), or more streams (-P)";
+const RECEIVING_DATAGRAMS: &str =
+    "use larger datagrams (-l), many of them in one packet (--engine gro), or more streams (-P)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "copies data";
 /// Share of the busy time. To be calibrated.
@@ -44,3 +54,21 @@ const LEAST: f64 = 0.25;
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| crate::test_record::full_of(record, measurement::Work::CopyUser, 40))
     .silent(|record| crate::test_record::full_of(record, measurement::Work::CopyUser, 12));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn no_engine_of_tcp_is_advised_for_datagrams() {
+        let mut record = test_record::udp();
+        test_record::send_only(&mut record, 60_000_000);
+        test_record::full_of(&mut record, measurement::Work::CopyUser, 40);
+        let attributions = test_record::attributions(&record);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &attributions));
+        assert_eq!(found[0].remedy.sentence, RECEIVING_DATAGRAMS);
+    }
+}

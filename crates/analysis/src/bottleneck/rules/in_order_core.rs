@@ -13,7 +13,7 @@ const PAGE: Page = Page {
     why: "Such a core waits for each load that is not in its cache. What it copies in a second is \
           bounded by the memory's latency, and no setting changes that.",
     evidence: "The design of the core (`uarch`, `Cortex-A53`, `sifive,u54` …); samples of copies.",
-    remedy: "Fewer bytes copied (`--fastest`, `--engine msg-trunc`), a larger MTU, more cores \
+    remedy: "Fewer bytes copied (TCP: `--fastest`, `--engine msg-trunc`), a larger MTU, more cores \
              (`-P`, RPS); else name the ceiling.",
     source: "",
 };
@@ -36,10 +36,12 @@ fn finding(case: &Case<'_>, full: &Full<'_>) -> Option<Found> {
             .at(&full.role)
             .explaining(copies / 2.0)
             .seen(format!("copies took {} of a full CPU", percent(copies)))
-            .remedy("copy less (--fastest, --engine msg-trunc), or use more cores (-P)")
+            .remedy(if case.is_udp() { DATAGRAMS } else { SEGMENTS })
     })
 }
 
+const SEGMENTS: &str = "copy less (--fastest, --engine msg-trunc), or use more cores (-P)";
+const DATAGRAMS: &str = "use larger datagrams (-l), or more cores (-P)";
 /// Share of the busy time. To be calibrated.
 const LEAST: f64 = 0.25;
 

@@ -10,8 +10,9 @@ const PAGE: Page = Page {
     why: "Several CPUs want the same queue, socket or counter and take turns.",
     evidence: "Samples of the slow paths of locks (`native_queued_spin_lock_slowpath`, `osq_lock`); \
                on 32-bit Arm and RISC-V, whose locks have none, of `_raw_spin_lock`.",
-    remedy: "A queue and a socket for each thread: `-P` with as many threads as queues, XPS, \
-             `--cpus`.",
+    remedy: "A queue and a CPU for each thread: as many as there are queues, XPS, `--cpus`. With one \
+             stream: RFS, so that its packets are processed where its thread runs; or more streams \
+             (`-P`).",
     source: "Documentation/networking/scaling.rst",
 };
 
@@ -20,10 +21,15 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(|work| work == measurement::Work::Locking);
     let heavy = load::heavy(case, part, load::usual(LEAST), WORK).into_iter();
-    heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
+    let has_one = case.test.is_some_and(|test| test.record.plan.streams == 1);
+    let remedy = if has_one { ONE_STREAM } else { SEVERAL_STREAMS };
+    heavy.map(|(_, found)| found.remedy(remedy)).collect()
 }
 
-const REMEDY: &str = "give each thread a queue and a socket of its own (-P, --cpus, XPS)";
+/// Its socket is locked by the thread that uses it and by the CPU that takes its packets in.
+const ONE_STREAM: &str = "have the packets of the stream processed where its thread runs (RFS, or \
+                          --cpus on the CPU of the interrupt), or use several streams (-P)";
+const SEVERAL_STREAMS: &str = "give each thread a queue and a CPU of its own (XPS, --cpus)";
 /// What the CPU does, as the finding says it.
 const WORK: &str = "waits for locks";
 /// Share of the busy time. To be calibrated.

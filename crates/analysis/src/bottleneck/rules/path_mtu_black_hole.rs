@@ -24,8 +24,8 @@ const PAGE: Page = Page {
     evidence: "What the receiver got, or acknowledged (`tcpi_bytes_acked`), against what was sent \
                and sent again; drops of both ends.",
     remedy: "Try smaller packets (`-M 1200`, `-l 1200`). Look for a link with a smaller MTU (a \
-             tunnel, PPPoE) and a firewall that drops ICMP; `net.ipv4.tcp_mtu_probing=1` lets TCP \
-             find the size by itself.",
+             tunnel, PPPoE) and a firewall that drops ICMP; `net.ipv4.tcp_mtu_probing=2` at both \
+             ends lets TCP find the size by itself, that of the control connection too.",
     source: "RFC 2923, RFC 4821, RFC 8899, ip-sysctl.rst",
 };
 
@@ -58,9 +58,7 @@ fn segments(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         counted(arrived, "byte"),
         counted(again, "segment")
     );
-    let probing = super::sysctl("net.ipv4.tcp_mtu_probing", 1);
-    let remedy =
-        remedy(&Setting::SegmentSize(smaller(each))).with(Change::new(&transfer.sender(), probing));
+    let remedy = remedy(&Setting::SegmentSize(smaller(each)));
     Some(found(transfer.flow, certainty(arrived), size, seen).remedy(remedy))
 }
 
@@ -96,10 +94,17 @@ fn found(flow: &Flow<'_>, certainty: Certainty, size: u64, seen: String) -> Foun
 fn remedy(smaller: &Setting) -> Remedy {
     let sentence = format!(
         "try smaller ones ({smaller}), look for a link with a smaller MTU and a firewall that \
-         drops ICMP \"fragmentation needed\""
+         drops ICMP \"fragmentation needed\", and let TCP find the size, so that results pass too"
     );
-    Remedy::from(sentence).with(Change::new(&Role::Here, smaller.clone()))
+    let remedy = Remedy::from(sentence).with(Change::new(&Role::Here, smaller.clone()));
+    let probing = super::sysctl("net.ipv4.tcp_mtu_probing", PROBE_FROM_THE_START);
+    let ends = [Role::Here, Role::Peer];
+    ends.iter().fold(remedy, |remedy, end| remedy.with(Change::new(end, probing.clone())))
 }
+
+/// TCP begins with segments of `net.ipv4.tcp_base_mss`; with 1 it does so after some time-outs,
+/// for which the exchange of results does not wait (ip-sysctl.rst).
+const PROBE_FROM_THE_START: u32 = 2;
 
 /// If a little arrived, packets are not lost for their size alone.
 const fn certainty(arrived: u64) -> Certainty {
@@ -182,7 +187,8 @@ mod tests {
         assert_eq!(one.certainty, Certainty::Limit);
         assert!(one.text.contains("1,500-byte packets are lost"), "{}", one.text);
         let commands: Vec<_> = one.remedy.changes.iter().map(Change::command).collect();
-        assert_eq!(commands, ["-M 1200", "sysctl -w net.ipv4.tcp_mtu_probing=1"]);
+        let probing = "sysctl -w net.ipv4.tcp_mtu_probing=2";
+        assert_eq!(commands, ["-M 1200", probing, probing]);
     }
 
     #[test]

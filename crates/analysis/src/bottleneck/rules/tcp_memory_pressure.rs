@@ -12,7 +12,7 @@ const PAGE: Page = Page {
     why: "Then all sockets have to make do with less, and windows shrink, whatever their buffers \
           may have.",
     evidence: "`TCPMemoryPressures` of the host.",
-    remedy: "Raise `net.ipv4.tcp_mem` (in pages), or use fewer streams.",
+    remedy: "Raise `net.ipv4.tcp_mem` (in pages), or use less of it (`-w`, fewer streams).",
     source: "tcp(7)",
 };
 
@@ -28,7 +28,11 @@ fn finding(host: &HostView<'_>) -> Option<Found> {
     let text = format!("TCP memory pressure on {} (tcp_mem)", words::host(host.role()));
     let seen = format!("{} under pressure (TCPMemoryPressures)", counted(times, "time"));
     let found = Found::candidate(text).at(host.role()).explaining(PART).seen(seen);
-    Some(found.remedy("raise all three numbers of net.ipv4.tcp_mem there, or use fewer streams"))
+    Some(
+        found.remedy(
+            "raise all three numbers of net.ipv4.tcp_mem there, or use less of it (-w, -P)",
+        ),
+    )
 }
 
 /// Assumed part of the shortfall: no counter measures it.

@@ -20,6 +20,9 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
+    if !case.is_tcp() {
+        return Vec::new();
+    }
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));
     let heavy = load::heavy(case, part, load::unusual(LEAST), WORK).into_iter();
     let huge = |full: &load::Full<'_>| case.host(&full.role)?.setting("vm.nr_hugepages");
