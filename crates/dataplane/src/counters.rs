@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Duration;
 
-use measurement::{StreamCounters, Timestamp};
+use measurement::{ByteSize, StreamCounters, Timestamp};
 use portable_atomic::{AtomicBool, AtomicI32, AtomicU64};
 
 /// Stores a counter if its declared writer is the one that publishes.
@@ -94,6 +94,12 @@ impl Counters {
     /// ended as planned.
     pub fn errno(&self) -> Option<i32> {
         Some(self.errno.load(Relaxed)).filter(|errno| *errno != 0)
+    }
+
+    /// Payload bytes that the stream has received so far, each datagram of `block` bytes once:
+    /// [`StreamCounters::unique_bytes`].
+    pub fn unique_bytes(&self, block: ByteSize) -> u64 {
+        self.read().unique_bytes(block)
     }
 
     /// Payload bytes that the stream has sent or received so far; cheaper than [`Self::read`].

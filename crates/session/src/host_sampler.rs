@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use dataplane::{Counters, Pool};
 use host::{PerfAccess, Subject, Tree, Watch};
-use measurement::{HostEvidence, Pulse, Role, Timestamp};
+use measurement::{ByteSize, HostEvidence, Pulse, Role, Timestamp};
 
 use stall_detector::StallDetector;
 
@@ -23,6 +23,8 @@ pub(crate) struct SampledTest {
     pub(crate) threads: Vec<i32>,
     /// Each stream, and whether this end sends on it.
     pub(crate) streams: Vec<(bool, Arc<Counters>)>,
+    /// The length of their datagrams or blocks.
+    pub(crate) block: ByteSize,
     /// The least time from one look at all streams to the next.
     pub(crate) pause: Duration,
     /// From where the CPUs are sampled, if they are.
@@ -30,11 +32,11 @@ pub(crate) struct SampledTest {
 }
 
 impl SampledTest {
-    /// What `pool` runs.
-    pub(crate) fn new(interest: Interest, pool: &Pool, pause: Duration) -> Self {
+    /// What `pool` runs, in datagrams or blocks of `block` bytes.
+    pub(crate) fn new(interest: Interest, pool: &Pool, block: ByteSize, pause: Duration) -> Self {
         let senders = pool.read().map(|(_, sender, _)| sender);
         let streams = senders.zip(pool.counters()).collect();
-        Self { interest, threads: pool.thread_ids().to_vec(), streams, pause, perf: None }
+        Self { interest, threads: pool.thread_ids().to_vec(), streams, block, pause, perf: None }
     }
 }
 
@@ -126,6 +128,7 @@ impl HostSampler {
 struct SamplerThread {
     watch: Watch,
     streams: Vec<(bool, Arc<Counters>)>,
+    block: ByteSize,
     pulses: [PulseCounter; 2],
     pause: Duration,
     next_look: Timestamp,
@@ -158,6 +161,7 @@ impl SamplerThread {
         Self {
             watch,
             streams: test.streams,
+            block: test.block,
             pulses: [beat(true), beat(false)],
             pause: every,
             next_look: dataplane::now(),
@@ -232,7 +236,7 @@ impl SamplerThread {
 
     fn begin(&mut self, start: Timestamp) {
         for beat in &mut self.pulses {
-            beat.counted = counted(&self.streams, beat.pulse.sender);
+            beat.counted = counted(&self.streams, self.block, beat.pulse.sender);
         }
         self.next_beat = Some(start.after(self.pause));
         self.watch.begin_profile();
@@ -250,7 +254,7 @@ impl SamplerThread {
         self.next_beat = Some(next);
         self.watch.gather_profile();
         for beat in &mut self.pulses {
-            let counted = counted(&self.streams, beat.pulse.sender);
+            let counted = counted(&self.streams, self.block, beat.pulse.sender);
             let moved = counted.saturating_sub(beat.counted);
             beat.counted = counted;
             beat.pulse
@@ -298,9 +302,11 @@ impl SamplerThread {
     }
 }
 
-fn counted(streams: &[(bool, Arc<Counters>)], sender: bool) -> u64 {
+/// What moved one way; of datagrams that arrived each counts once.
+fn counted(streams: &[(bool, Arc<Counters>)], block: ByteSize, sender: bool) -> u64 {
     let own = streams.iter().filter(|(sends, _)| *sends == sender);
-    own.map(|(_, counters)| counters.bytes()).sum()
+    own.map(|(_, counters)| if sender { counters.bytes() } else { counters.unique_bytes(block) })
+        .sum()
 }
 
 /// Tests of this process that are watched now.

@@ -75,7 +75,7 @@ impl Trial {
         let way = arrange_pacing(&spec.plan.options, spec.block, &opened);
         let pool = pool(streams, &factory, &setting, is_wanted)?;
         let records = records(&spec, &opened, &factory.engines(), (&pool, &setting))?;
-        let sampler = sampler(&setting, &pool, opened.len());
+        let sampler = sampler(&setting, &pool, spec.block, opened.len());
         Ok(Self {
             spec,
             setting,
@@ -522,8 +522,8 @@ fn records(
 }
 
 /// Samples this host meanwhile, if that is wanted.
-fn sampler(setting: &Setting, pool: &Pool, streams: usize) -> Option<HostSampler> {
-    let test = SampledTest::new(setting.sampled?, pool, pause(streams) / PARTS_OF_A_LOOK);
+fn sampler(setting: &Setting, pool: &Pool, block: ByteSize, streams: usize) -> Option<HostSampler> {
+    let test = SampledTest::new(setting.sampled?, pool, block, pause(streams) / PARTS_OF_A_LOOK);
     HostSampler::start(SampledTest { perf: setting.perf.clone(), ..test })
 }
 

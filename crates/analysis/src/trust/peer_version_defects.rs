@@ -82,10 +82,10 @@ fn duplicates(test: &Test<'_>) -> Option<Finding> {
         return (ledger.lost > 0).then(|| Finding::unchecked(what, why));
     }
     let sentence = format!(
-        "{} more than were sent once came to the server, whose iperf3 takes a duplicate for one \
-         that was missing: at most so many were delivered, and at least so many lost; run \
+        "the server received at least {}, each of which its iperf3 takes for a datagram that was \
+         missing: what is shown is the most that was delivered, and the least that was lost; run \
          linerate there",
-        counted(twice, "datagram")
+        counted(twice, "duplicate")
     );
     let is_much = share(twice, ledger.sent) > MUCH;
     let finding = if is_much { Finding::suspect } else { Finding::note };
@@ -132,9 +132,9 @@ mod tests {
         assert_eq!(test_record::found(&RULE, &record), []);
         record.reported.streams[0].bytes += 500 * 1_250;
         let text = test_record::noted(&RULE, &record);
-        assert!(text.starts_with("500 datagrams more than were sent"), "{text}");
+        assert!(text.starts_with("the server received at least 500 duplicates"), "{text}");
         record.reported.streams[0].bytes += 2_500 * 1_250;
-        assert!(test_record::suspected(&RULE, &record).contains("3,000 datagrams"));
+        assert!(test_record::suspected(&RULE, &record).contains("3,000 duplicates"));
         test_record::lose(&mut record, 700);
         let stream = &mut record.reported.streams[0];
         (stream.lost, stream.bytes) = (700, 99_300 * 1_250);
