@@ -1,5 +1,5 @@
 //! Any bytes in place of the files of a captured host, of its archive, and of what the kernel
-//! answers about a device. A captured host comes from anywhere.
+//! answers about a device and its queueing disciplines. A captured host comes from anywhere.
 
 #![no_main]
 
@@ -9,10 +9,11 @@ use linerate_host::inventory::{
     self, answers, cores, cpuinfo, irqs, limits, lists, options, routes,
 };
 use linerate_host::{Archive, Entry, Tree};
-use linerate_linux::netlink::ethtool;
+use linerate_linux::netlink::{QdiscOptions, class_ceiling, ethtool, policers};
 
 fuzz_target!(|bytes: &[u8]| {
     memory::bounded(bytes.len(), || ethtool_messages(bytes));
+    memory::bounded(bytes.len(), || traffic_control(bytes));
     let text = String::from_utf8_lossy(bytes);
     memory::bounded(bytes.len(), || files(&text));
     if let Some(unpacked) = options::unpack(bytes) {
@@ -44,6 +45,14 @@ fn ethtool_messages(bytes: &[u8]) {
     _ = (ethtool::rings(bytes), ethtool::channels(bytes), ethtool::features(bytes));
     _ = (ethtool::LinkModes::read(bytes), ethtool::Coalescing::read(bytes));
     _ = (ethtool::Pause::read(bytes), ethtool::EnergyEfficiency::read(bytes));
+}
+
+/// What the kernel answers about queueing disciplines, classes and filters.
+fn traffic_control(bytes: &[u8]) {
+    for kind in ["cake", "fq", "hfsc", "htb", "netem", "tbf"] {
+        _ = (QdiscOptions::read(kind, bytes), class_ceiling(kind, bytes));
+    }
+    _ = policers(bytes);
 }
 
 /// A host all of whose files are the same, and one in an archive.

@@ -1,4 +1,5 @@
-//! A client of `NETLINK_ROUTE`: links, addresses, routes and queueing disciplines.
+//! A client of `NETLINK_ROUTE`: links, addresses, routes, and queueing disciplines with
+//! their classes and policers.
 //!
 //! It replaces calls of the programs `ip` and `tc`, so that neither has to be installed. It
 //! is not a general netlink library: one request is in flight at a time, and there are no
@@ -18,6 +19,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 mod address;
 mod addresses;
+mod classes;
 mod dump;
 mod egress;
 pub mod ethtool;
@@ -27,14 +29,19 @@ mod kernel;
 mod link;
 mod links;
 mod message;
+mod policers;
+mod qdisc_options;
 mod qdiscs;
 mod routes;
 mod shaping;
 
 pub use addresses::AddressEntry;
+pub use classes::TrafficClass;
 pub use extended_ack::{ExtendedAck, errno};
 pub use link::{LinkState, LinkStatistics};
 pub use links::{LINK_COUNTERS, LinkEntry};
+pub use policers::{Policer, policers};
+pub use qdisc_options::{QdiscOptions, class_ceiling};
 pub use qdiscs::{Qdisc, QdiscHandle, QdiscParent, QdiscStatistics};
 pub use routes::RouteEntry;
 pub use shaping::TokenBucket;

@@ -121,6 +121,7 @@ mod tests {
     fn those_of_the_queues_of_a_device_are_one() {
         let statistics = QdiscStatistics { drops: 3, ..QdiscStatistics::default() };
         let discipline = |kind: &str, handle, parent| Qdisc {
+            options: linux::netlink::QdiscOptions::default(),
             index: 2,
             handle: QdiscHandle(handle),
             parent,

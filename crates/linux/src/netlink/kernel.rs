@@ -240,6 +240,40 @@ pub(super) const TC_LINKLAYER_ETHERNET: u8 = 1;
 pub(super) const TCA_TBF_PARMS: u16 = 1;
 pub(super) const TCA_TBF_RATE64: u16 = 4;
 pub(super) const TCA_TBF_BURST: u16 = 6;
+pub(super) const TCA_HTB_PARMS: u16 = 1;
+pub(super) const TCA_HTB_INIT: u16 = 2;
+pub(super) const TCA_HTB_CEIL64: u16 = 7;
+pub(super) const TCA_HFSC_USC: u16 = 3;
+pub(super) const TCA_CAKE_BASE_RATE64: u16 = 2;
+pub(super) const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
+pub(super) const TCA_NETEM_RATE: u16 = 6;
+pub(super) const TCA_NETEM_RATE64: u16 = 8;
+pub(super) const TCA_NETEM_LATENCY64: u16 = 10;
+/// Offset of the rate in `struct tc_ratespec`, and so in `struct tc_tbf_qopt`.
+pub(super) const RATE: std::ops::Range<usize> = 8..12;
+/// Offset of `limit` in `struct tc_tbf_qopt`.
+pub(super) const TBF_LIMIT: std::ops::Range<usize> = 24..28;
+/// Offset of `buffer` in `struct tc_tbf_qopt`, in ticks.
+pub(super) const TBF_BUFFER: std::ops::Range<usize> = 28..32;
+/// Offset of the rate of `ceil` in `struct tc_htb_opt`.
+pub(super) const HTB_CEIL: std::ops::Range<usize> = 20..24;
+/// Size of `struct tc_netem_qopt`.
+pub(super) const NETEM_BYTES: usize = 24;
+/// Offset of `latency` in `struct tc_netem_qopt`, in ticks.
+pub(super) const NETEM_LATENCY: std::ops::Range<usize> = 0..4;
+/// Offset of `limit` in `struct tc_netem_qopt`, in packets.
+pub(super) const NETEM_LIMIT: std::ops::Range<usize> = 4..8;
+/// Offset of `loss` in `struct tc_netem_qopt`; all bits set is certain loss.
+pub(super) const NETEM_LOSS: std::ops::Range<usize> = 8..12;
+
+// linux/pkt_cls.h
+pub(super) const TC_H_CLSACT_INGRESS: u32 = 0xffff_fff2;
+pub(super) const TCA_ACT_KIND: u16 = 1;
+pub(super) const TCA_ACT_OPTIONS: u16 = 2;
+pub(super) const TCA_POLICE_TBF: u16 = 1;
+pub(super) const TCA_POLICE_RATE64: u16 = 8;
+/// Offset of the rate in `struct tc_police`.
+pub(super) const POLICE_RATE: std::ops::Range<usize> = 28..32;
 
 // linux/gen_stats.h
 pub(super) const TCA_STATS_BASIC: u16 = 1;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io;
 
-use super::RouteSocket;
 use super::kernel::{self, TrafficControlMessage};
 use super::message::{attribute, text, u32_at, u64_at};
+use super::{QdiscOptions, RouteSocket};
 
 /// A queueing discipline of a network interface, with its counters (tc(8)).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Qdisc {
     pub parent: QdiscParent,
     /// Kind of the queueing discipline, e.g. `fq_codel`.
     pub kind: String,
+    /// Configured limits of the queueing discipline.
+    pub options: QdiscOptions,
     /// Counters of the queueing discipline; `None` if the kernel does not report them.
     pub statistics: Option<QdiscStatistics>,
 }
@@ -68,6 +70,17 @@ pub enum QdiscParent {
     Class(QdiscHandle),
 }
 
+impl QdiscParent {
+    /// The parent by its number in messages (`TC_H_*`).
+    pub(super) const fn from_number(number: u32) -> Self {
+        match number {
+            kernel::TC_H_ROOT => Self::Root,
+            kernel::TC_H_INGRESS => Self::Ingress,
+            class => Self::Class(QdiscHandle(class)),
+        }
+    }
+}
+
 impl fmt::Display for QdiscParent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,15 +104,14 @@ impl RouteSocket {
 
 fn entry(message: &[u8]) -> Option<Qdisc> {
     let attributes = message.get(TrafficControlMessage::BYTES..)?;
+    let kind = text(attribute(attributes, kernel::TCA_KIND)?)?;
+    let options = attribute(attributes, kernel::TCA_OPTIONS).unwrap_or_default();
     Some(Qdisc {
         index: u32_at(message, TrafficControlMessage::INDEX)?,
         handle: QdiscHandle(u32_at(message, TrafficControlMessage::HANDLE)?),
-        parent: match u32_at(message, TrafficControlMessage::PARENT)? {
-            kernel::TC_H_ROOT => QdiscParent::Root,
-            kernel::TC_H_INGRESS => QdiscParent::Ingress,
-            class => QdiscParent::Class(QdiscHandle(class)),
-        },
-        kind: text(attribute(attributes, kernel::TCA_KIND)?)?,
+        parent: QdiscParent::from_number(u32_at(message, TrafficControlMessage::PARENT)?),
+        options: QdiscOptions::read(&kind, options),
+        kind,
         statistics: attribute(attributes, kernel::TCA_STATS2).and_then(statistics),
     })
 }
