@@ -487,6 +487,7 @@ fn interface() -> Interface {
         handle: "0:".to_owned(),
         parent: "root".to_owned(),
         kind: "fq_codel".to_owned(),
+        ..Queueing::default()
     };
     Interface { name: "eth0".to_owned(), mtu: 1_500, queueing: vec![queue], ..Interface::default() }
 }

@@ -22,6 +22,7 @@ pub mod options;
 pub mod routes;
 mod services;
 mod settings;
+mod traffic_control;
 
 use answers::KernelAnswers;
 

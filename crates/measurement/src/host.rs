@@ -11,7 +11,7 @@ use crate::profile::Profile;
 pub use counter::{Counter, EachCounter, EachGauge, Family, Gauge};
 pub use inventory::{
     Bus, Cache, Coalescing, ControlGroup, Cpu, Interface, Inventory, Irq, MOST_CPU, Measure, Pause,
-    Pipeline, Queueing, Route, Steering,
+    Pipeline, Policer, Queueing, QueueingClass, Route, Steering,
 };
 pub use series::Series;
 

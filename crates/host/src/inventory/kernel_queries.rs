@@ -7,11 +7,12 @@ use linux::ethtool_ioctl::EthtoolIoctl;
 use linux::netlink::ethtool::{
     Coalescing, Duplex, EnergyEfficiency, Ethtool, Parameter, Pause, is_absent,
 };
-use linux::netlink::{LinkEntry, QdiscParent, RouteSocket};
+use linux::netlink::{LinkEntry, RouteSocket};
 use measurement::Gap;
-use measurement::host::{self, Interface, Measure, Queueing};
+use measurement::host::{self, Interface, Measure};
 
 use super::answers::{InterfaceAnswers, KernelAnswers};
+use super::traffic_control;
 
 /// All answers, for the network namespace of the calling thread.
 pub(super) fn query() -> KernelAnswers {
@@ -43,18 +44,7 @@ fn query_netlink(answers: &mut KernelAnswers) -> io::Result<()> {
         let text = format!("{}/{}", entry.address, entry.prefix_length);
         of_index(answers, entry.index, &|interface| interface.addresses.push(text.clone()));
     }
-    for entry in route.qdiscs()? {
-        let queueing = Queueing {
-            handle: entry.handle.to_string(),
-            parent: entry.parent.to_string(),
-            kind: entry.kind.clone(),
-        };
-        let is_root = entry.parent == QdiscParent::Root;
-        of_index(answers, entry.index, &|interface| {
-            let place = if is_root { 0 } else { interface.queueing.len() };
-            interface.queueing.insert(place, queueing.clone());
-        });
-    }
+    traffic_control::query(&mut route, answers)?;
     let routes = route.routes()?;
     if routes.len() > MOST_ROUTES {
         let why = format!("there are {}: the first {MOST_ROUTES} are kept", routes.len());

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::BitRate;
+
 /// Inventory of a host: CPUs, interfaces, interrupts, settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -217,6 +219,12 @@ pub struct Interface {
     /// Queueing disciplines, the root first (tc(8)).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queueing: Vec<Queueing>,
+    /// Classes of the queueing disciplines htb and hfsc (tc(8)).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<QueueingClass>,
+    /// Policers at the ingress (tc-police(8)).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policers: Vec<Policer>,
     /// Packet steering of the queues: RPS, RFS and XPS.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steering: Vec<Steering>,
@@ -310,6 +318,56 @@ pub struct Queueing {
     pub parent: String,
     /// Kind of the queueing discipline, e.g. `fq_codel`.
     pub kind: String,
+    /// Rate to which all packets are held: `rate` of tbf and netem, `bandwidth` of cake.
+    #[serde(rename = "rate_bits_per_second", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Highest rate of each flow: `maxrate` of fq.
+    #[serde(rename = "flow_rate_bits_per_second", skip_serializing_if = "Option::is_none")]
+    pub flow_rate: Option<BitRate>,
+    /// Bytes that may leave at once after a pause: `burst` of tbf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_bytes: Option<u64>,
+    /// Largest queue in bytes: `limit` of tbf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_bytes: Option<u64>,
+    /// Largest queue in packets: `limit` of netem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_packets: Option<u64>,
+    /// Delay of each packet in microseconds: `delay` of netem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_micros: Option<u64>,
+    /// Share of packets that are lost at random, in millionths: `loss` of netem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_millionths: Option<u32>,
+    /// Handle of the class of packets that no filter matches: `default` of htb and hfsc.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_class: Option<String>,
+}
+
+/// A class of a queueing discipline (tc(8)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct QueueingClass {
+    /// Handle of the class, e.g. `1:10`.
+    pub handle: String,
+    /// Parent of the class: `root`, or another class.
+    pub parent: String,
+    /// Highest rate of the class: `ceil` of htb, `ul` of hfsc.
+    #[serde(rename = "ceiling_bits_per_second", skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<BitRate>,
+}
+
+/// A policer at the ingress of an interface (tc-police(8)): received packets that exceed its rate
+/// are dropped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Policer {
+    /// Kind of the filter that sends packets to the policer, e.g. `matchall`, which is all of them.
+    pub filter: String,
+    /// Rate of the policer.
+    #[serde(rename = "rate_bits_per_second")]
+    pub rate: BitRate,
 }
 
 /// Packet steering of one queue (Documentation/networking/scaling.rst).
