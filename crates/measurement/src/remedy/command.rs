@@ -24,6 +24,9 @@ impl Setting {
             Self::RootQdisc { interface, kind } => {
                 words(["tc", "qdisc", "replace", "dev", interface, "root", kind], [])
             }
+            Self::DefaultQdisc { interface } => {
+                words(["tc", "qdisc", "del", "dev", interface, "root"], [])
+            }
             Self::Mtu { interface, bytes } => {
                 words(["ip", "link", "set", "dev", interface, "mtu"], [bytes.to_string()])
             }
@@ -155,6 +158,9 @@ fn read(words: &[&str]) -> Option<Setting> {
         ["tc", "qdisc", "replace", "dev", interface, "root", kind] => {
             Setting::RootQdisc { interface: owned(interface), kind: owned(kind) }
         }
+        ["tc", "qdisc", "del", "dev", interface, "root"] => {
+            Setting::DefaultQdisc { interface: owned(interface) }
+        }
         ["ip", "link", "set", "dev", interface, "mtu", bytes] => {
             Setting::Mtu { interface: owned(interface), bytes: bytes.parse().ok()? }
         }
@@ -278,6 +284,7 @@ mod tests {
         "echo 4096 > /sys/class/net/eth0/queues/rx-1/rps_flow_cnt",
         "echo 2 > /sys/class/net/eth0.7/queues/tx-1/xps_cpus",
         "tc qdisc replace dev eth0 root fq",
+        "tc qdisc del dev eth0 root",
         "ip link set dev eth0 mtu 9000",
         "ip link set dev eth0 gso_max_size 185000 gro_max_size 185000",
         "cpupower frequency-set -g performance",

@@ -130,6 +130,12 @@ pub enum Setting {
         /// Kind of the queueing discipline, with default parameters, e.g. `fq`.
         kind: String,
     },
+    /// No configured queueing discipline at the root of an interface, so that the kernel attaches
+    /// its default: `tc qdisc del dev IF root`, tc(8).
+    DefaultQdisc {
+        /// Name of the interface.
+        interface: String,
+    },
     /// MTU of an interface: `ip link set dev IF mtu N`, ip-link(8).
     Mtu {
         /// Name of the interface.
