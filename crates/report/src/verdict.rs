@@ -56,7 +56,7 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
 }
 
-/// Writes `findings`, each with its evidence and its remedy.
+/// Writes `findings`, each with its evidence, the rate that it allows, and its remedy.
 ///
 /// # Errors
 /// An error of writing to `out`.
@@ -67,6 +67,9 @@ pub fn write_findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<(
         write_wrapped(2, &format!("{}: {text} [{rule}]", word(finding.certainty)), out)?;
         for seen in &finding.evidence {
             write_wrapped(6, &format!("seen: {seen}"), out)?;
+        }
+        if let Some(bound) = finding.effect.bound() {
+            write_wrapped(6, &format!("allows: {bound}"), out)?;
         }
         write_remedy(&finding.remedy, out)?;
     }
@@ -270,6 +273,15 @@ mod tests {
         let lines = "\n  may limit: something limits [udp-receive-buffer]\n      seen: a grew by 7\n      \
                      seen: b is 3\n      change: change it\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn the_rate_that_a_cause_allows_has_its_arithmetic() {
+        let bound = measurement::Bound::exact(26_214_400.0, "65,536 bytes in 20 ms");
+        let effect = measurement::Effect::Rate(bound);
+        let finding = Finding { effect, ..finding(Certainty::Candidate) };
+        let text = text(|out| write_findings(&[finding], out));
+        assert!(text.contains("      allows: at most 26.21 Mbit/s (65,536 bytes in 20 ms)\n"));
     }
 
     #[test]
