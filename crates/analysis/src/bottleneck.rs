@@ -24,6 +24,7 @@ mod response;
 mod rules;
 mod transfer;
 mod windows;
+mod window;
 
 pub(crate) use case::Case;
 pub(crate) use rank::verdict;

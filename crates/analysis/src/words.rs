@@ -34,6 +34,13 @@ pub(crate) fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{plural}", count(number))
 }
 
+/// A large number to three significant digits, with thousands grouped: `81,300`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates")]
+pub(crate) fn rounded(number: f64) -> String {
+    let digits = 10_f64.powf((number.max(1.0).log10() - 2.0).floor().max(0.0));
+    count(((number / digits).round() * digits) as u64)
+}
+
 /// `part` of `whole`, 0 to 1; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
@@ -58,6 +65,12 @@ mod tests {
     #[test]
     fn cpu_time_is_a_number_of_cpus() {
         assert_eq!([0.414, 1.31, 12.0].map(cpus), ["0.41 CPUs", "1.3 CPUs", "12.0 CPUs"]);
+    }
+
+    #[test]
+    fn large_numbers_are_rounded() {
+        let shown = [0.0, 81.0, 1_907.3, 81_274.4, 999_999.0].map(rounded);
+        assert_eq!(shown, ["0", "81", "1,910", "81,300", "1,000,000"]);
     }
 
     #[test]

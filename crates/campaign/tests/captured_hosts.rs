@@ -66,8 +66,10 @@ fn every_captured_host_is_diagnosed() {
 }
 
 fn line(finding: &Finding) -> String {
-    let Finding { rule, certainty, text, evidence, remedy, .. } = finding;
-    format!("{rule} {certainty:?}: {text}\n    {}\n    -> {remedy}", evidence.join("\n    "))
+    let Finding { rule, certainty, text, evidence, remedy, effect, .. } = finding;
+    let allows = effect.bound().map(|bound| format!("allows {bound}"));
+    let shown: Vec<_> = evidence.iter().cloned().chain(allows).collect();
+    format!("{rule} {certainty:?}: {text}\n    {}\n    -> {remedy}", shown.join("\n    "))
 }
 
 const TREES: [&str; 6] =

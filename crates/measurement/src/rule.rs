@@ -54,6 +54,7 @@ rules! {
     LinkSaturated = "link-saturated" | "L6",
     PathMtuExceeded = "path-mtu-exceeded" | "L7",
     PathMtuBlackHole = "path-mtu-black-hole",
+    MtuSmall = "mtu-small",
     BusBandwidth = "bus-bandwidth" | "L8",
     // Interfaces and interrupts.
     RxRingOverrun = "rx-ring-overrun" | "N1",
@@ -96,6 +97,7 @@ rules! {
     PathRateLimit = "path-rate-limit",
     AckPathLimited = "ack-path-limited",
     SocketBufferBelowBdp = "socket-buffer-below-bdp" | "H10",
+    SocketBufferMaximum = "socket-buffer-maximum",
     TcpOptionsMissing = "tcp-options-missing" | "H11",
     EcnMarked = "ecn-marked" | "H12",
     QueuedAtSender = "queued-at-sender" | "H13",
@@ -125,6 +127,7 @@ rules! {
     BigTcpOff = "big-tcp-off" | "O7",
     // Transmit queues.
     QdiscLimit = "qdisc-limit" | "Q1",
+    NetemActive = "netem-active",
     PacingWithoutFq = "pacing-without-fq" | "Q2",
     BqlMissing = "bql-missing" | "Q3",
     TxDrops = "tx-drops" | "Q4",

@@ -10,7 +10,9 @@ use crate::evidence::HostView;
 mod blame;
 pub(crate) mod cpu;
 mod device;
+pub(crate) mod frames;
 mod interrupts;
+pub(crate) mod shaping;
 
 pub(crate) use blame::{missing, sent};
 pub(crate) use cpu::Load;

@@ -348,6 +348,7 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | ZerocopyOptmemLimit
         | ZerocopySmallPages
         | IommuMappingCost
+        | MtuSmall
         | WorkerSaturated => UsualEffect::CpuTime,
         PathMtuBlackHole
         | RxFrameErrors
@@ -360,6 +361,7 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | UdpPortClosed
         | UdpDamagedOrFragmented
         | TxDrops
+        | NetemActive
         | ConntrackFull
         | DuplexMismatch => UsualEffect::Loss,
         RunDelay | OtherProcesses => UsualEffect::Waiting,

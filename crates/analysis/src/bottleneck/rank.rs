@@ -68,7 +68,8 @@ fn undecided(test: &Test<'_>, findings: &[Finding]) -> String {
 }
 
 /// The most telling first: the surest; of those causes before what they bring about; what
-/// names a thing that should not be before what any test has; and then what explains most.
+/// names a thing that should not be before what any test has; without a test what allows least; and
+/// then what explains most.
 pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding> {
     let limits = found.iter().filter(|finding| finding.certainty == Certainty::Limit);
     let limits: Vec<_> = limits.cloned().collect();
@@ -90,9 +91,16 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     // Stable: of equals the one that comes first on the way stays first.
     found.sort_by(|one, other| {
         let shares = || other.share.total_cmp(&one.share);
-        key(other).cmp(&key(one)).then_with(shares)
+        let bounds = || lowest(case, one).cmp(&lowest(case, other));
+        key(other).cmp(&key(one)).then_with(bounds).then_with(shares)
     });
     found
+}
+
+/// Without a test nothing arrived to which a bound could be compared: the lowest is the worst.
+fn lowest(case: &Case<'_>, finding: &Finding) -> u64 {
+    let bound = finding.effect.bound().filter(|_| case.test.is_none());
+    bound.map_or(u64::MAX, |bound| bound.from.bits_per_second())
 }
 
 /// Whether what a cause brings about can be seen where something was found: on its host, or

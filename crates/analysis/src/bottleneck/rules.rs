@@ -48,7 +48,9 @@ mod link_saturated;
 mod link_speed_low;
 mod lock_contention;
 mod misaligned_access;
+mod mtu_small;
 mod napi_budget_exhausted;
+mod netem_active;
 mod other_processes;
 mod pacing_without_fq;
 mod packet_filter_cost;
@@ -78,6 +80,7 @@ mod send_buffer_limited;
 mod sender_below_rate;
 mod single_thread_saturated;
 mod socket_buffer_below_bdp;
+mod socket_buffer_maximum;
 mod softirq_saturated;
 mod softnet_backlog_overflow;
 mod standing_queue;
@@ -122,6 +125,7 @@ registry![
     link_saturated,
     path_mtu_exceeded,
     path_mtu_black_hole,
+    mtu_small,
     bus_bandwidth,
     // Interfaces and interrupts.
     rx_ring_overrun,
@@ -164,6 +168,7 @@ registry![
     ack_path_limited,
     standing_queue,
     socket_buffer_below_bdp,
+    socket_buffer_maximum,
     tcp_options_missing,
     ecn_marked,
     queued_at_sender,
@@ -193,6 +198,7 @@ registry![
     big_tcp_off,
     // Queues for sending.
     qdisc_limit,
+    netem_active,
     pacing_without_fq,
     bql_missing,
     tx_drops,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measurement::BitRate;
 use measurement::host::{EachCounter, Interface, Irq, counter};
 
 use super::Case;
@@ -17,7 +18,8 @@ pub(crate) struct Device<'c, 'a> {
 
 impl<'a> Case<'a> {
     /// Interfaces that carried the test; of a host that does not know them, and where there was
-    /// no test, those of hardware that are up.
+    /// no test, those of hardware that are up. In a container, which has no hardware, these are
+    /// the virtual ones that are up.
     pub(crate) fn devices(&self) -> impl Iterator<Item = Device<'_, 'a>> {
         self.hosts.iter().flat_map(|host| {
             let all = host.evidence.inventory.interfaces.iter();
@@ -38,13 +40,24 @@ impl<'a> Case<'a> {
     }
 
     /// Interfaces, of hardware or not, through which something is sent of which a part is
-    /// missing; without a test hardware alone.
+    /// missing; without a test all of them.
     pub(crate) fn carriers(&self) -> impl Iterator<Item = Device<'_, 'a>> {
-        let is_of_interest = move |device: &Device<'_, '_>| {
-            let kind = device.interface.kind.as_deref();
-            device.is_hardware() || (self.test.is_some() && kind != Some("loopback"))
-        };
+        let is_of_interest = move |device: &Device<'_, '_>| !device.is_loopback();
         self.devices().filter(is_of_interest).filter(|device| self.concerns(device, Flowing::Out))
+    }
+
+    /// Interfaces whose traffic control matters: those of [`Case::devices`], and without a test
+    /// all others that are not down, such as the `ifb` through which a router shapes what it
+    /// receives.
+    pub(crate) fn controlled(&self) -> impl Iterator<Item = Device<'_, 'a>> {
+        let all = self.hosts.iter().flat_map(|host| {
+            let all = host.evidence.inventory.interfaces.iter();
+            all.map(move |interface| Device { host, interface })
+        });
+        all.filter(|device| {
+            let is_open = self.test.is_none() && !device.is_down() && !device.is_loopback();
+            is_open || device.is_of_interest()
+        })
     }
 
     /// The same where it is received.
@@ -61,13 +74,43 @@ impl<'a> Device<'_, 'a> {
     fn is_of_interest(&self) -> bool {
         let carried = self.host.interfaces();
         if carried.is_empty() {
-            return self.is_hardware() && self.interface.state.as_deref() == Some("up");
+            return self.is_up()
+                && !self.is_loopback()
+                && (self.is_hardware() || self.is_virtual_host());
         }
         carried.contains(&self.interface.name)
     }
 
-    fn is_hardware(&self) -> bool {
+    /// No interface of its host is hardware: a container.
+    pub(crate) fn is_virtual_host(&self) -> bool {
+        self.host.evidence.inventory.interfaces.iter().all(|one| one.kind.is_some())
+    }
+
+    pub(crate) fn is_hardware(&self) -> bool {
         self.interface.kind.is_none()
+    }
+
+    fn is_loopback(&self) -> bool {
+        self.interface.kind.as_deref() == Some("loopback")
+    }
+
+    fn is_up(&self) -> bool {
+        self.interface.state.as_deref() == Some("up")
+    }
+
+    fn is_down(&self) -> bool {
+        self.interface.state.as_deref() == Some("down")
+    }
+
+    /// Its speed; none: it has none, or is not told.
+    pub(crate) fn speed(&self) -> Option<BitRate> {
+        let mbps = self.interface.speed_mbps.filter(|speed| *speed > 0)?;
+        Some(BitRate::from_bits_per_second(mbps.saturating_mul(1_000_000)))
+    }
+
+    /// The speed at which costs are shown: its own, or one Gbit/s.
+    pub(crate) fn reference_speed(&self) -> BitRate {
+        self.speed().unwrap_or(GIGABIT)
     }
 
     /// It in a sentence: `eth0 of this host`.
@@ -135,6 +178,7 @@ pub(crate) enum Offload {
     Unknown,
 }
 
+const GIGABIT: BitRate = BitRate::from_bits_per_second(1_000_000_000);
 /// Bytes of a frame that an interface does not count (IEEE 802.3): preamble and start 8, check
 /// sequence 4, and the gap of 12 to the next.
 const BETWEEN: f64 = 24.0;

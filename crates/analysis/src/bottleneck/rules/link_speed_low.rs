@@ -4,6 +4,7 @@ use measurement::remedy::{Setting, Switch};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
+use crate::bottleneck::case::frames::payload_of_link;
 use crate::words::{count, percent};
 
 const PAGE: Page = Page {
@@ -45,6 +46,10 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         // Who can more may have nobody at the other end who can.
         (Some(_), _) | (None, None) => Found::note(text),
         (None, Some(_)) => Found::candidate(text),
+    };
+    let found = match device.speed().filter(|_| case.test.is_none()) {
+        Some(speed) => found.allowing(payload_of_link(speed, interface.mtu)),
+        None => found,
     };
     let found = found.at(device.host.role()).seen(format!(
         "{name}: {} Mbit/s negotiated, {} at most, the other end offers {}",

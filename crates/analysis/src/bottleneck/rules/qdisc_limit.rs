@@ -4,6 +4,8 @@ use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
+use crate::bottleneck::case::frames::{datagrams_of_shaper, payload_of_shaper};
+use crate::bottleneck::case::shaping::{Scope, Shaper, shapers};
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
 use crate::words::{count, percent, share};
@@ -14,11 +16,16 @@ const PAGE: Page = Page {
     id: RuleId::QdiscLimit,
     title: "Queueing discipline shapes or drops",
     what: "A discipline at an interface that sends the test held it to a rate, or dropped a good \
-           part of the loss; or a policer at one that receives did.",
+           part of the loss; or a policer at one that receives did. Without a test each configured \
+           rate is named: of a shaper (tbf, htb, hfsc, cake, netem), of each flow (`maxrate` of \
+           fq), or of a policer.",
     why: "A shaper is a limit that somebody set. A queue that overflows is a link, or a device, \
           that is slower than what is sent.",
-    evidence: "`drops`, `overlimits` and `packets` of each discipline (`tc -s qdisc`), their kind.",
-    remedy: "Raise the rate of the shaper, or remove it: `tc qdisc del dev IF root`. Of a queue: \
+    evidence: "`drops`, `overlimits` and `packets` of each discipline (`tc -s qdisc`), its kind, \
+               and the configured rate (`tc qdisc`, `tc class`, `tc filter`). The bound is the \
+               part of the rate that is payload.",
+    remedy: "Raise the rate of the shaper, or remove it: `tc qdisc del dev IF root`. The smart \
+             queue management (SQM) of a router is to be set to the rate of its line. Of a queue: \
              send less at once, or use `fq`; a longer queue only adds delay.",
     source: "tc(8)",
 };
@@ -26,6 +33,9 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.test.is_none() {
+        return case.controlled().flat_map(|device| configured(&device)).collect();
+    }
     case.devices().filter_map(|device| disciplines(case, &device)).collect()
 }
 
@@ -38,6 +48,33 @@ fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     shaped.or_else(|| most.and_then(|one| dropped(case, device, one)))
 }
 
+/// The rates that are configured, whatever was sent.
+fn configured(device: &Device<'_, '_>) -> Vec<Found> {
+    shapers(device.interface).iter().map(|shaper| of_configuration(device, shaper)).collect()
+}
+
+fn of_configuration(device: &Device<'_, '_>, shaper: &Shaper<'_>) -> Found {
+    let (name, kind, interface) = (device.name(), shaper.kind, &device.interface.name);
+    let text = format!("{kind} on {name} limits {} to {}", shaper.scope.in_words(), shaper.rate);
+    // What leaves a container is limited, what leaves its host is not.
+    let is_of_a_guest = matches!(device.interface.kind.as_deref(), Some("veth" | "tun"));
+    let is_elsewhere = is_of_a_guest && !device.is_virtual_host();
+    let found = if is_elsewhere || shaper.scope == Scope::Selected {
+        Found::note(text)
+    } else {
+        Found::candidate(text)
+    };
+    let bound = payload_of_shaper(shaper.rate, device.interface.mtu);
+    let found = found.at(device.host.role()).allowing(bound).seen(shaper.parameters.clone());
+    if shaper.scope == Scope::Received {
+        return found.remedy(format!(
+            "raise its rate, or remove the filter: tc filter show dev {interface} ingress"
+        ));
+    }
+    let setting = Setting::DefaultQdisc { interface: interface.clone() };
+    found.remedy(ADVICE).change_from(setting, Some(kind))
+}
+
 /// A shaper that had to wait for its rate again and again.
 fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
     case.through(device.host.role(), Flowing::Out).next()?;
@@ -46,17 +83,33 @@ fn shaped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Opt
         return None;
     }
     let (name, kind) = (device.name(), one.kind);
-    let found = Found::limit(format!("limited by a shaper on {name}: {kind}"));
-    let found = found.at(device.host.role()).explaining(1.0);
-    let found = found.seen(described(one));
+    let found = match rate_of(device, one) {
+        Some(shaper) => {
+            let text = format!("limited by a shaper on {name}: {kind} at {}", shaper.rate);
+            let payload = if case.is_udp() { datagrams_of_shaper } else { payload_of_shaper };
+            let bound = payload(shaper.rate, device.interface.mtu);
+            Found::limit(text).allowing(bound).seen(shaper.parameters)
+        }
+        None => Found::limit(format!("limited by a shaper on {name}: {kind}")),
+    };
+    let found = found.at(device.host.role()).explaining(1.0).seen(described(one));
     let is_policy = one.drops > 0;
     let found =
         if is_policy { found.seen(format!("it dropped {}", count(one.drops))) } else { found };
-    let interface = &device.interface.name;
-    Some(found.remedy(format!(
-        "raise its rate (tc qdisc show dev {interface} shows it), or remove it: tc qdisc del dev \
-         {interface} root"
-    )))
+    let setting = Setting::DefaultQdisc { interface: device.interface.name.clone() };
+    Some(found.remedy(ADVICE).change_from(setting, Some(kind)))
+}
+
+/// The configured rate of a discipline that counted; none: it has several, and which of them held
+/// the test is not known.
+fn rate_of<'a>(device: &Device<'_, 'a>, one: &Discipline<'_>) -> Option<Shaper<'a>> {
+    let mut ceilings = device.interface.classes.iter().filter_map(|class| class.ceiling);
+    let first = ceilings.next();
+    if ceilings.any(|other| Some(other) != first) {
+        return None;
+    }
+    let all = shapers(device.interface).into_iter();
+    all.filter(|shaper| shaper.scope == Scope::Sent).find(|shaper| shaper.kind == one.kind)
 }
 
 fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
@@ -85,6 +138,8 @@ fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Op
 }
 
 const FQ: &str = "fq";
+const ADVICE: &str = "raise its rate, or remove it; if this is the SQM of a router, set its rate \
+                      to that of the line";
 
 fn described(one: &Discipline<'_>) -> String {
     format!(
@@ -151,5 +206,53 @@ mod tests {
         test_record::grow(host, counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:"), 4_000);
         let test = Test::from_record(&record);
         assert_eq!(check(&Case::of_test(&test, &[])), []);
+    }
+
+    fn shaped_to(rate: u64) -> measurement::TestRecord {
+        let mut record = test_record::tcp();
+        let interface = test_record::interface_of(&mut record, &measurement::Role::Here);
+        interface.queueing[0] = measurement::host::Queueing {
+            handle: "8001:".to_owned(),
+            kind: "tbf".to_owned(),
+            rate: Some(measurement::BitRate::from_bits_per_second(rate)),
+            burst_bytes: Some(1_600),
+            ..measurement::host::Queueing::default()
+        };
+        record
+    }
+
+    #[test]
+    fn a_configured_rate_is_told_without_a_test() {
+        let record = shaped_to(200_000);
+        let found = check(&Case::of_hosts(&record.hosts, &[]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].certainty, measurement::Certainty::Candidate);
+        assert_eq!(found[0].text, "tbf on eth0 of this host limits what it sends to 200.0 kbit/s");
+        assert_eq!(found[0].evidence, ["tbf 8001: rate 200.0 kbit/s, burst 1,600 bytes"]);
+        let bound = found[0].effect.bound().expect("known");
+        assert_eq!(bound.from.bits_per_second(), 191_281);
+    }
+
+    #[test]
+    fn a_shaper_of_a_guest_does_not_limit_its_host() {
+        let mut record = shaped_to(200_000);
+        let host = test_record::host(&mut record, &measurement::Role::Here);
+        host.interfaces.clear();
+        let mut guest = host.inventory.interfaces[0].clone();
+        host.inventory.interfaces[0].queueing.clear();
+        guest.kind = Some("veth".to_owned());
+        host.inventory.interfaces.push(guest);
+        let found = check(&Case::of_hosts(&record.hosts, &[]));
+        assert_eq!(found[0].certainty, measurement::Certainty::Note);
+    }
+
+    #[test]
+    fn a_shaper_that_held_the_test_is_told_with_its_rate() {
+        let mut record = shaped_to(100_000_000);
+        shape(&mut record, 12_000);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].text, "limited by a shaper on eth0 of this host: tbf at 100.0 Mbit/s");
+        assert!(found[0].effect.bound().is_some());
     }
 }

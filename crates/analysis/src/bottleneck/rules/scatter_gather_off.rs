@@ -17,7 +17,8 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    case.senders().filter_map(|device| finding(&device)).collect()
+    let is_of_interest = |device: &Device<'_, '_>| case.test.is_none() || device.is_hardware();
+    case.carriers().filter(is_of_interest).filter_map(|device| finding(&device)).collect()
 }
 
 fn finding(device: &Device<'_, '_>) -> Option<Found> {
@@ -28,7 +29,7 @@ fn finding(device: &Device<'_, '_>) -> Option<Found> {
     let (found, remedy) = match device.offload("tx-scatter-gather") {
         Offload::Off => {
             let found = Found::candidate(text).at(device.host.role());
-            let found = found.seen("tx-scatter-gather off").remedy("switch it on");
+            let found = found.seen("tx-scatter-gather off").seen(COST).remedy("switch it on");
             return Some(found.change_from(super::switch_on(device, "sg"), Some("off")));
         }
         Offload::Missing => (
@@ -39,6 +40,8 @@ fn finding(device: &Device<'_, '_>) -> Option<Found> {
     };
     Some(found.at(device.host.role()).remedy(remedy))
 }
+
+const COST: &str = "TSO and GSO need scatter-gather";
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)

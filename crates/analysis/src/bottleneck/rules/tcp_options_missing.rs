@@ -1,25 +1,64 @@
 //! `tcp-options-missing`: options that TCP needs were not agreed on.
 
+use measurement::Bound;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::words::percent;
+use crate::bottleneck::window;
+use crate::evidence::HostView;
+use crate::words::{self, percent};
 
 const PAGE: Page = Page {
     id: RuleId::TcpOptionsMissing,
     title: "TCP window scaling or SACK missing",
-    what: "The ends did not agree on window scaling or on selective acknowledgements.",
+    what: "The ends did not agree on window scaling or on selective acknowledgements. Without a \
+           test: a host does not offer them, or no time stamps.",
     why: "Without a scale no window is larger than 64 KiB, which at a round trip of 10 ms is 52 \
-          Mbit/s; without SACK each loss costs a round trip more.",
-    evidence: "`tcpi_options`. A kernel that tells no option at all is not believed.",
+          Mbit/s; without SACK each loss costs a round trip more. Without time stamps the round \
+          trip is measured less often, and old segments of a fast connection are not told from \
+          new ones.",
+    evidence: "`tcpi_options`. A kernel that tells no option at all is not believed. Without a \
+               test `net.ipv4.tcp_window_scaling`, `tcp_sack` and `tcp_timestamps`; the bound of a \
+               window is for round trips of 1, 20 and 100 ms.",
     remedy: "`sysctl -w net.ipv4.tcp_window_scaling=1 net.ipv4.tcp_sack=1` at both ends; else a \
              router on the way removes the options.",
-    source: "RFC 7323, RFC 2018",
+    source: "RFC 7323, RFC 2018, Documentation/networking/ip-sysctl.rst",
 };
 
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
+    if case.test.is_none() {
+        return case.hosts.iter().flat_map(switched_off).collect();
+    }
     transfer::wanting(case).iter().filter_map(finding).collect()
+}
+
+/// The options that a host does not offer.
+fn switched_off(host: &HostView<'_>) -> Vec<Found> {
+    let place = words::host(host.role());
+    let is_off = |name: &str| host.setting(name) == Some(0);
+    let found = [
+        (SCALING, Found::candidate(format!("window scaling is off on {place}")).allowing(window())),
+        (
+            "net.ipv4.tcp_sack",
+            Found::candidate(format!(
+                "SACK is off on {place}: TCP recovers one lost segment per round trip"
+            )),
+        ),
+        ("net.ipv4.tcp_timestamps", Found::note(format!("TCP time stamps are off on {place}"))),
+    ];
+    let found = found.into_iter().filter(|(name, _)| is_off(name));
+    let with_remedy = |(name, found): (&str, Found)| {
+        let found = found.at(host.role()).seen(format!("{name} = 0")).remedy("switch it on");
+        found.change_from(super::sysctl(name, 1), Some(0))
+    };
+    found.map(with_remedy).collect()
+}
+
+/// What the window field of a segment allows without a scale (RFC 9293).
+fn window() -> Bound {
+    window::bound(u16::MAX.into())
 }
 
 fn finding(transfer: &Transfer<'_>) -> Option<Found> {
@@ -47,6 +86,7 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
 
 /// Share of the time at a full receive window from which on it limits. To be calibrated.
 const DECIDES: f64 = 0.25;
+const SCALING: &str = "net.ipv4.tcp_window_scaling";
 const SCALE: &str = "window scale";
 /// `TCPI_OPT_*` of `linux/tcp.h`.
 const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
@@ -58,3 +98,21 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
         (tcp.options, tcp.receive_window_limited_micros) = (3, 8_000_000);
     })
     .silent(|record| crate::test_record::sent(record).options = 7);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_a_host_does_not_offer_are_told_without_a_test() {
+        let mut record = crate::test_record::tcp();
+        let host = crate::test_record::host(&mut record, &measurement::Role::Here);
+        for name in [SCALING, "net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps"] {
+            host.inventory.settings.insert(name.to_owned(), "0".to_owned());
+        }
+        let found = check(&Case::of_hosts(&record.hosts, &[]));
+        assert_eq!(found.len(), 3, "{found:?}");
+        let bound = found[0].effect.bound().expect("known");
+        assert!(bound.arithmetic.starts_with("65,535 bytes per round trip"), "{bound}");
+    }
+}

@@ -3,8 +3,9 @@
 use measurement::Work;
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::case::{Device, Offload};
+use crate::bottleneck::case::{Device, Offload, frames};
 use crate::bottleneck::load;
+use crate::words::rounded;
 
 const PAGE: Page = Page {
     id: RuleId::TsoOff,
@@ -35,7 +36,11 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .collect();
     let (first, _) = off.first()?;
     let version = if *first == NAMES[1] { " over IPv6" } else { "" };
-    let text = format!("TSO{version} is off on {}", device.name());
+    let what = match device.offload(GSO) {
+        Offload::Off => format!("TSO{version} and GSO are"),
+        _ => format!("TSO{version} is"),
+    };
+    let text = format!("{what} off on {}", device.name());
     let could = off.iter().any(|(_, state)| *state == Offload::Off);
     let full = load::full(case).into_iter().find(|full| case.is_of(&full.role, device.host));
     let found = match &full {
@@ -49,17 +54,30 @@ fn finding(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
         .iter()
         .filter_map(|(name, _)| Some(format!("{name} {}", device.interface.offloads.get(*name)?)))
         .collect();
-    let is_without_gso = device.offload("tx-generic-segmentation") == Offload::Off;
-    let found = found.at(device.host.role()).seen(shown.join(", "));
-    Some(if could {
-        found.remedy("turn TSO on").change_from(super::switch_on(device, "tso"), Some("off"))
-    } else if is_without_gso {
-        found
-            .remedy("the device has no TSO; turn GSO on")
-            .change_from(super::switch_on(device, "gso"), Some("off"))
-    } else {
-        found.remedy("the device has no TSO: larger frames save as much (ip link set mtu)")
-    })
+    let found = found.at(device.host.role()).seen(shown.join(", ")).seen(cost(device));
+    Some(with_remedy(found, device, if could { Offload::Off } else { Offload::Missing }))
+}
+
+fn with_remedy(found: Found, device: &Device<'_, '_>, tso: Offload) -> Found {
+    let on = |found: Found, name| found.change_from(super::switch_on(device, name), Some("off"));
+    match (tso, device.offload(GSO)) {
+        (Offload::Off, Offload::Off) => on(on(found.remedy("turn TSO and GSO on"), "tso"), "gso"),
+        (Offload::Off, _) => on(found.remedy("turn TSO on"), "tso"),
+        (_, Offload::Off) => on(found.remedy("the device has no TSO; turn GSO on"), "gso"),
+        _ => found.remedy("the device has no TSO: larger frames save as much (ip link set mtu)"),
+    }
+}
+
+/// How many packets pass the stack at the speed of the link.
+fn cost(device: &Device<'_, '_>) -> String {
+    let speed = device.reference_speed();
+    let segments = frames::frames_per_second(speed, device.interface.mtu);
+    let joined = frames::packets_per_second(speed, WITH_TSO);
+    format!(
+        "at {speed} the driver sends {} segments per second, with TSO {} packets of 64 KiB",
+        rounded(segments),
+        rounded(joined)
+    )
 }
 
 /// What costs as much for a short segment as for a long one.
@@ -74,6 +92,9 @@ fn matters(case: &Case<'_>, name: &str) -> bool {
     peer.is_none_or(|peer| peer.is_ipv6() == (name == NAMES[1]))
 }
 
+/// The largest packet that TSO takes (`GSO_LEGACY_MAX_SIZE`, linux/netdevice.h).
+const WITH_TSO: f64 = 65_536.0;
+const GSO: &str = "tx-generic-segmentation";
 const NAMES: [&str; 2] = ["tx-tcp-segmentation", "tx-tcp6-segmentation"];
 
 #[cfg(test)]
