@@ -18,12 +18,13 @@ mod causes;
 mod deciding;
 #[cfg(test)]
 mod fixture;
+mod in_flight;
 mod load;
 mod rank;
 mod response;
 mod rules;
 mod transfer;
-mod windows;
+
 mod window;
 
 pub(crate) use case::Case;

@@ -3,8 +3,8 @@
 use measurement::{Bound, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::in_flight::{self, Windows};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::bottleneck::windows::{self, Windows};
 use crate::words::{self, count, percent};
 
 const PAGE: Page = Page {
@@ -73,7 +73,7 @@ fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
     let streams = transfer.senders.len().max(1) as f64;
     let rate = |payload: f64| 8.0 * payload * buffer * streams / trip.as_secs_f64();
     let arithmetic = format!("a buffer of {buffer:.0} bytes each {}", transfer::shown(trip));
-    Some(Bound::between(rate(windows::PAYLOAD_LEAST), rate(windows::PAYLOAD_MOST), arithmetic))
+    Some(Bound::between(rate(in_flight::PAYLOAD_LEAST), rate(in_flight::PAYLOAD_MOST), arithmetic))
 }
 
 /// The buffer and the round trip, of an end that tells its buffer.
