@@ -18,6 +18,7 @@ mod causes;
 mod deciding;
 #[cfg(test)]
 mod fixture;
+mod hops;
 mod load;
 mod rank;
 mod rules;

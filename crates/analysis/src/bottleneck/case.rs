@@ -12,7 +12,7 @@ pub(crate) mod cpu;
 mod device;
 mod interrupts;
 
-pub(crate) use blame::{missing, sent};
+pub(crate) use blame::{Blame, missing, sent};
 pub(crate) use cpu::Load;
 pub(crate) use device::{Device, Offload};
 

@@ -28,6 +28,7 @@ pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
         ],
         PauseFrames | LinkSaturated => &[QdiscLimit, UdpSendBlocked, SenderBelowRate],
         BusBandwidth => &[RxRingOverrun, UdpPathLoss, QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        IngressDrops | ForwardDrops | OutputDrops => DROPPED,
         RxRingOverrun | SoftnetBacklogOverflow => &[TcpPathLoss, StandingQueue],
         RxRingSmall => &[RxRingOverrun],
         ReceiveOnOneCpu => &[
@@ -319,6 +320,8 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | UdpDamagedOrFragmented
         | TxDrops
         | ConntrackFull
+        | IngressDrops
+        | ForwardDrops
         | DuplexMismatch => UsualEffect::Loss,
         EeeActive | IrqCoalescingDelay | BqlMissing => UsualEffect::Delay,
         _ => UsualEffect::Unknown,
@@ -345,6 +348,19 @@ pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {
             | UdpPathLoss
     )
 }
+
+/// The consequences of packets that a rule of a packet filter or a policer drops.
+const DROPPED: &[RuleId] = &[
+    UdpPathLoss,
+    CwndGrowing,
+    ApplicationLimited,
+    TcpPathLoss,
+    PacketReordering,
+    StandingQueue,
+    QueuedAtSender,
+    SenderBelowRate,
+    QdiscLimit,
+];
 
 /// The consequences of a program that does not run when it should: its socket fills, its window
 /// closes, acknowledgements come late and in bursts, so that segments are sent again without

@@ -5,7 +5,8 @@ use measurement::judgement::Place;
 
 use super::allotment::{Candidate, CounterScope};
 use super::{DirectionEvidence, pieces, socket};
-use crate::evidence::{Flowing, HostView, Traffic};
+use crate::evidence::{Flowing, Growth, HostView, Traffic};
+use crate::facts::ingress::Ingress;
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::share;
 
@@ -43,6 +44,11 @@ impl DropCounter {
         }
     }
 
+    /// A number of packets that is computed of several counters.
+    pub(super) const fn difference(name: String, packets: Growth) -> Self {
+        Self { name, grew: packets.most, inside: packets.least, is_mixed: false }
+    }
+
     /// Without what another counter has already.
     fn beyond(mut self, other: &Self) -> Self {
         self.grew = self.grew.saturating_sub(other.inside);
@@ -61,6 +67,8 @@ impl DropCounter {
         let foreign = traffic.foreign(host, spot.interface, spot.flowing);
         let alone = foreign.is_some_and(|all| all.is_none_to_speak_of()) && !self.is_mixed;
         let most = self.grew.saturating_mul(pieces::most_in_one(ends, spot.place));
+        let usual = pieces::usual_in_one(ends, host, spot.place);
+        let usual = usual.map_or(most, |usual| part(self.grew, usual).min(most));
         // Who shares a queue loses in proportion.
         let ours = foreign.map_or(1.0, |all| 1.0 - share(all.least, all.total).min(1.0));
         Candidate {
@@ -68,7 +76,7 @@ impl DropCounter {
             counter: self.name,
             counted: self.grew,
             least: if alone { self.inside } else { 0 },
-            likely: if alone { most } else { part(most, ours) },
+            likely: if alone { usual } else { part(usual, ours) },
             most,
             scope: if alone { CounterScope::IdleHost } else { CounterScope::Host },
         }
@@ -127,6 +135,12 @@ pub(super) fn refused(host: &HostView<'_>, interface: &str) -> DropCounter {
     DropCounter { is_mixed: true, ..counter.beyond(&backlog(host)) }
 }
 
+/// What the ingress hook dropped.
+pub(super) fn at_ingress(dropped: &Ingress<'_>) -> DropCounter {
+    let name = format!("{} of {}", dropped.source, dropped.interface);
+    DropCounter::difference(name, dropped.packets)
+}
+
 /// What the backlogs of all CPUs dropped.
 pub(super) fn backlog(host: &HostView<'_>) -> DropCounter {
     let names = backlog_drops::counters(host);
@@ -136,8 +150,8 @@ pub(super) fn backlog(host: &HostView<'_>) -> DropCounter {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a share of a count, rounded"
+    reason = "a multiple of a count, rounded; the cast saturates"
 )]
 fn part(whole: u64, share: f64) -> u64 {
-    ((whole as f64 * share).round() as u64).min(whole)
+    (whole as f64 * share).round() as u64
 }

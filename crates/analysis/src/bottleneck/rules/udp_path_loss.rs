@@ -1,10 +1,11 @@
 //! `udp-path-loss`: datagrams are missing that no host dropped.
 
+use measurement::judgement::{Drop, Place};
 use measurement::{Ledger, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
-use crate::facts::firewall;
+use crate::evidence::HostView;
 use crate::words::{self, count, percent, share};
 
 const PAGE: Page = Page {
@@ -31,40 +32,59 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
-    if share(ledger.remainder_least.min(ledger.remainder), ledger.sent) <= TOLERATED {
-        return None;
+    let filtered = sum(ledger, |drop| drop.datagrams);
+    if filtered > ledger.remainder && share(filtered, ledger.sent) > TOLERATED {
+        return Some(turned_away(flow, ledger, filtered));
     }
+    let is_lost = share(ledger.remainder_least.min(ledger.remainder), ledger.sent) > TOLERATED;
+    is_lost.then(|| on_the_path(case, flow, ledger))
+}
+
+/// What the packet filter of the receiver dropped.
+fn sum(ledger: &Ledger, of: fn(&Drop) -> u64) -> u64 {
+    let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverFirewall);
+    drops.map(of).fold(0, u64::saturating_add)
+}
+
+fn turned_away(flow: &Flow<'_>, ledger: &Ledger, filtered: u64) -> Found {
+    let (receiver, part) = (flow.receiver(), share(filtered, ledger.lost()));
+    let text = format!("the firewall of {} drops datagrams", words::host(&receiver));
+    let is_most = part >= 0.5 && sum(ledger, |drop| drop.least).saturating_mul(2) > filtered;
+    let found = if is_most { Found::limit(text) } else { Found::candidate(text) };
+    found
+        .at(&receiver)
+        .going(flow.outcome.direction)
+        .explaining(part)
+        .seen(missing(ledger))
+        .seen(format!("{} entered its IP layer and reached no socket", count(filtered)))
+        .remedy("see what its rules count: iptables -L -v -n, nft list ruleset")
+}
+
+fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     let part = share(ledger.remainder, ledger.lost());
-    let is_turned_away = case
-        .test
-        .is_some_and(|test| firewall::dropped_the_rest(test, flow.outcome.direction, ledger));
-    let found = if is_turned_away {
-        let receiver = flow.receiver();
-        let name = words::host(&receiver);
-        Found::limit(format!("the firewall of {name} drops datagrams")).at(&receiver)
-    } else if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
+    let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
         Found::limit("packet loss on the path")
     } else {
         Found::candidate(unsure(ledger))
     };
-    let found = found
-        .going(flow.outcome.direction)
-        .explaining(part)
-        .seen(format!(
-            "{} of {} datagrams are missing ({}), counters of hosts explain {}",
-            count(ledger.lost()),
-            count(ledger.sent),
-            percent(share(ledger.lost(), ledger.sent)),
-            count(ledger.lost() - ledger.remainder.min(ledger.lost()))
-        ))
-        .remedy(if is_turned_away {
-            "see what its rules count: iptables -L -v -n, nft list ruleset"
-        } else if case.hosts.iter().any(|host| matches!(host.role(), Role::Observed(_))) {
+    let is_observed = |host: &HostView<'_>| matches!(host.role(), Role::Observed(_));
+    found.going(flow.outcome.direction).explaining(part).seen(missing(ledger)).remedy(
+        if case.hosts.iter().any(is_observed) {
             "what no observed host counts, links and other hosts lost: find the rate without loss"
         } else {
             "observe the hosts on the way (--observe HOST), and find the rate without loss"
-        });
-    Some(found)
+        },
+    )
+}
+
+fn missing(ledger: &Ledger) -> String {
+    format!(
+        "{} of {} datagrams are missing ({}), counters of hosts explain {}",
+        count(ledger.lost()),
+        count(ledger.sent),
+        percent(share(ledger.lost(), ledger.sent)),
+        count(ledger.lost() - ledger.remainder.min(ledger.lost()))
+    )
 }
 
 fn unsure(ledger: &Ledger) -> &'static str {

@@ -1,0 +1,64 @@
+//! Places of the way where the difference of two neighbouring counters shows drops: the ingress
+//! hook, the input of the IP layer, forwarding.
+
+use measurement::host::counter;
+use measurement::{Certainty, Role};
+
+use super::Case;
+use super::case::Blame;
+use crate::evidence::{Flowing, HostView};
+use crate::facts::ingress::{self, Ingress};
+use crate::facts::ip_layer;
+
+/// A place that drops, and how much of what is missing that explains.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hop {
+    pub(super) dropped: u64,
+    /// Packets that came there.
+    pub(super) received: u64,
+    pub(super) blame: Blame,
+}
+
+impl Hop {
+    /// Whether it explains most of what is missing.
+    pub(super) fn is_limit(&self) -> bool {
+        self.blame.certainty == Certainty::Limit
+    }
+}
+
+/// Drops at ingress hooks, and of observed hosts that did not forward.
+pub(super) fn drops(case: &Case<'_>) -> Vec<Hop> {
+    let ingress = case.hosts.iter().filter_map(|host| Some(at_ingress(case, host)?.1));
+    ingress.chain(case.hosts.iter().filter_map(|host| in_forwarding(case, host))).collect()
+}
+
+/// What the ingress hook of a host dropped.
+pub(super) fn at_ingress<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<(Ingress<'a>, Hop)> {
+    let ingress = ingress::dropped(case.test?.record, host)?;
+    let received = counter::INTERFACE_RX_PACKETS.on(ingress.interface);
+    let received = host.growth(received).unwrap_or(0);
+    Some((ingress, hop(case, host, ingress.packets.most, received)?))
+}
+
+/// What an observed host received and did not forward.
+pub(super) fn in_forwarding(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
+    let is_observed = matches!(host.role(), Role::Observed(_));
+    is_observed.then(|| at_input(case, host)).flatten()
+}
+
+/// What the packet filter of a host dropped of what came in.
+pub(super) fn at_input(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
+    hop(case, host, ip_layer::filtered_in(host).most, ip_layer::received(host)?)
+}
+
+/// What an observed host did not forward since it was larger than the MTU of the next link.
+pub(super) fn too_big(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
+    let is_observed = matches!(host.role(), Role::Observed(_));
+    let dropped = is_observed.then(|| ip_layer::too_big(host).most)?;
+    hop(case, host, dropped, ip_layer::received(host)?)
+}
+
+fn hop(case: &Case<'_>, host: &HostView<'_>, dropped: u64, received: u64) -> Option<Hop> {
+    let blame = case.blame_of_packets(host, Flowing::In, (dropped, received))?;
+    Some(Hop { dropped, received, blame })
+}
