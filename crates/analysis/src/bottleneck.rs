@@ -25,6 +25,8 @@ mod rules;
 mod transfer;
 
 pub(crate) use case::Case;
+#[cfg(test)]
+pub(crate) use fixture::firing_records;
 pub(crate) use rank::verdict;
 
 /// A rule.

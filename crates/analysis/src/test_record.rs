@@ -157,6 +157,22 @@ pub(crate) fn vanish_at_ingress(record: &mut TestRecord, packets: u64) {
     grow(host, counter::IP_IN_DELIVERS.v4, DATAGRAMS - packets);
 }
 
+/// So many packets came into the IP layer of a host and neither reached a socket nor went on.
+pub(crate) fn filter(record: &mut TestRecord, role: &Role, packets: u64) {
+    let host = host(record, role);
+    grow(host, counter::IP_IN_RECEIVES.v4, DATAGRAMS);
+    grow(host, counter::IP_IN_DELIVERS.v4, DATAGRAMS - packets);
+}
+
+/// The queueing discipline of the sender dropped so many.
+pub(crate) fn drop_in_queue(record: &mut TestRecord, packets: u64) {
+    let drops = counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:");
+    let host = host(record, &Role::Here);
+    grow(host, drops, packets);
+    let left = (DATAGRAMS - packets) * (BLOCK + 42);
+    grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), left);
+}
+
 /// A host on the way, with another kernel than the ends.
 pub(crate) fn observe<'a>(record: &'a mut TestRecord, name: &str) -> &'a mut HostEvidence {
     let mut host = evidence(Role::Observed(name.to_owned()));

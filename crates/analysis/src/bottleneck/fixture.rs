@@ -1,6 +1,6 @@
 //! A record that fires a rule, and one that nearly does; every rule has both.
 
-use measurement::{Certainty, Conclusion, TestRecord};
+use measurement::{Certainty, Conclusion, RuleId, TestRecord};
 
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
@@ -38,6 +38,15 @@ impl Fixture {
         let attributions = test_record::attributions(&record);
         (self.rule.check)(&Case::of_test(&test, &attributions))
     }
+}
+
+/// The record that fires each rule.
+pub(crate) fn firing_records() -> impl Iterator<Item = (RuleId, TestRecord)> {
+    FIXTURES.iter().map(|fixture| {
+        let mut record = (fixture.record)();
+        (fixture.fires)(&mut record);
+        (fixture.rule.page.id, record)
+    })
 }
 
 fn is_missing(_: &mut TestRecord) {

@@ -332,8 +332,15 @@ ip_extended! {
     IP_IN_NO_ROUTES = "InNoRoutes";
     /// IP packets that are shorter than their length field says.
     IP_IN_TRUNCATED_PKTS = "InTruncatedPkts";
-    /// Bytes of the IP packets received, with their headers.
-    IP_IN_OCTETS = "InOctets";
+    /// Segments in the IP packets received without ECN: a packet that GSO or GRO made counts as
+    /// many.
+    IP_IN_NO_ECT_PKTS = "InNoECTPkts";
+    /// Segments in the IP packets received with ECT(1).
+    IP_IN_ECT1_PKTS = "InECT1Pkts";
+    /// Segments in the IP packets received with ECT(0).
+    IP_IN_ECT0_PKTS = "InECT0Pkts";
+    /// Segments in the IP packets received with a mark of congestion (CE).
+    IP_IN_CE_PKTS = "InCEPkts";
 }
 
 tcp! {
