@@ -96,8 +96,11 @@ fn no_record_with_loss_in_one_place_contradicts_its_ledger() {
     }
 }
 
-/// Ways to lose 5,000 datagrams.
-const PLACES: [(Site, fn(&mut TestRecord)); 6] = [
+/// Loses 5,000 datagrams somewhere.
+type Lose = fn(&mut TestRecord);
+
+/// Ways to lose them.
+const PLACES: [(Site, Lose); 6] = [
     (Site::Path, |_| {}),
     (Site::Receiver, |record| test_record::drop_in_sockets(record, 5_000)),
     (Site::Receiver, |record| test_record::vanish_at_ingress(record, 5_000)),

@@ -267,6 +267,7 @@ pub(super) enum UsualEffect {
 }
 
 /// What the findings of `rule` do to a test where the rule does not compute it.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
     match rule {
         ReceiveOnOneCpu

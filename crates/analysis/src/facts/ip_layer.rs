@@ -90,7 +90,9 @@ mod tests {
     fn growth(counters: &[(Counter<'_>, u64)], of: fn(&HostView<'_>) -> Growth) -> u64 {
         let mut record = test_record::udp();
         let host = test_record::host(&mut record, &Role::Peer);
-        counters.iter().for_each(|(counter, by)| test_record::grow(host, *counter, *by));
+        for (counter, by) in counters {
+            test_record::grow(host, *counter, *by);
+        }
         let test = Evidence::from_record(&record);
         let growth = of(test.host(&Role::Peer).expect("it is there"));
         assert_eq!(growth.least, growth.most, "nothing is omitted");

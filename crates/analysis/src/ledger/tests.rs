@@ -249,9 +249,11 @@ fn flood() -> TestRecord {
         (counter::INTERFACE_TX_BYTES.on("eth0"), 5_304_051_123),
         (counter::INTERFACE_TX_PACKETS.on("eth0"), 81_849),
     ];
-    sent.into_iter().for_each(|(counter, by)| test_record::grow(sender, counter, by));
+    for (counter, by) in sent {
+        test_record::grow(sender, counter, by);
+    }
     let receiver = test_record::host(&mut record, &Role::Peer);
-    let received = [
+    let came = [
         (counter::INTERFACE_RX_BYTES.on("eth0"), 5_304_051_597),
         (counter::INTERFACE_RX_PACKETS.on("eth0"), 81_844),
         (counter::IP_IN_RECEIVES.v4, 57_562),
@@ -259,7 +261,9 @@ fn flood() -> TestRecord {
         (counter::IP_IN_NO_ECT_PKTS.v4, 2_532_556),
         (counter::TCP_IN_SEGS, 4),
     ];
-    received.into_iter().for_each(|(counter, by)| test_record::grow(receiver, counter, by));
+    for (counter, by) in came {
+        test_record::grow(receiver, counter, by);
+    }
     record
 }
 

@@ -192,9 +192,9 @@ mod tests {
             let test = Test::from_record(&record);
             let found = check(&Case::of_test(&test, &[]));
             assert_eq!(found.len(), usize::from(is_found), "{found:?}");
-            let text = "limited by a shaper on eth0 of the server, which holds back \
+            let sentence = "limited by a shaper on eth0 of the server, which holds back \
                         acknowledgements: tbf";
-            assert!(found.iter().all(|one| one.text == text), "{found:?}");
+            assert!(found.iter().all(|one| one.text == sentence), "{found:?}");
         }
     }
 

@@ -42,7 +42,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if is_theirs {
         return None;
     }
-    if hops::drops(case).iter().any(|one| one.is_limit()) {
+    if hops::drops(case).iter().any(Hop::is_limit) {
         return None;
     }
     let firewall = case.host(&transfer.receiver()).and_then(|host| hops::at_input(case, host));
@@ -124,6 +124,11 @@ fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
 const NOTICED: f64 = 0.001;
 
 #[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
+    .fires(|record| crate::test_record::send_again(record, 1_000, 10))
+    .silent(|record| crate::test_record::send_again(record, 20, 0));
+
+#[cfg(test)]
 mod tests {
     use measurement::Role;
 
@@ -144,8 +149,3 @@ mod tests {
         assert_eq!(found[0].text, "the firewall of the server drops segments");
     }
 }
-
-#[cfg(test)]
-pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
-    .fires(|record| crate::test_record::send_again(record, 1_000, 10))
-    .silent(|record| crate::test_record::send_again(record, 20, 0));
