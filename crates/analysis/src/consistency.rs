@@ -41,6 +41,7 @@ fn blamed(rule: RuleId, host: Option<&Role>) -> Option<Site> {
     let is_of_loss = matches!(
         rule,
         RuleId::IngressDrops
+            | RuleId::InputDrops
             | RuleId::ForwardDrops
             | RuleId::UdpPathLoss
             | RuleId::UdpReceiveBuffer

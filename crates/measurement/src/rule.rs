@@ -68,6 +68,7 @@ rules! {
     IrqCoalescingDelay = "irq-coalescing-delay" | "N11",
     RpsRedundant = "rps-redundant" | "N12",
     IngressDrops = "ingress-drops",
+    InputDrops = "input-drops",
     ForwardDrops = "forward-drops",
     OutputDrops = "output-drops",
     // Softirq.

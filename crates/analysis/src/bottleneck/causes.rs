@@ -28,7 +28,7 @@ pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
         ],
         PauseFrames | LinkSaturated => &[QdiscLimit, UdpSendBlocked, SenderBelowRate],
         BusBandwidth => &[RxRingOverrun, UdpPathLoss, QdiscLimit, UdpSendBlocked, SenderBelowRate],
-        IngressDrops | ForwardDrops | OutputDrops => DROPPED,
+        IngressDrops | InputDrops | ForwardDrops | OutputDrops => DROPPED,
         RxRingOverrun | SoftnetBacklogOverflow => &[TcpPathLoss, StandingQueue],
         RxRingSmall => &[RxRingOverrun],
         ReceiveOnOneCpu => &[
@@ -322,6 +322,7 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | TxDrops
         | ConntrackFull
         | IngressDrops
+        | InputDrops
         | ForwardDrops
         | DuplexMismatch => UsualEffect::Loss,
         EeeActive | IrqCoalescingDelay | BqlMissing => UsualEffect::Delay,

@@ -26,10 +26,14 @@ impl Hop {
     }
 }
 
-/// Drops at ingress hooks, and of observed hosts that did not forward.
+/// Drops at the ingress hooks and in the IP layers of all hosts.
 pub(super) fn drops(case: &Case<'_>) -> Vec<Hop> {
-    let ingress = case.hosts.iter().filter_map(|host| Some(at_ingress(case, host)?.1));
-    ingress.chain(case.hosts.iter().filter_map(|host| in_forwarding(case, host))).collect()
+    let of_host = |host| {
+        let ingress = at_ingress(case, host).map(|(_, hop)| hop);
+        let in_ip = [in_forwarding(case, host), at_input(case, host), too_big(case, host)];
+        ingress.into_iter().chain(in_ip.into_iter().flatten())
+    };
+    case.hosts.iter().flat_map(of_host).collect()
 }
 
 /// What the ingress hook of a host dropped.
@@ -43,12 +47,15 @@ pub(super) fn at_ingress<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<(In
 /// What an observed host received and did not forward.
 pub(super) fn in_forwarding(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
     let is_observed = matches!(host.role(), Role::Observed(_));
-    is_observed.then(|| at_input(case, host)).flatten()
+    let dropped = is_observed.then(|| ip_layer::not_forwarded(host).most)?;
+    hop(case, host, dropped, ip_layer::received(host)?)
 }
 
-/// What the packet filter of a host dropped of what came in.
+/// What the packet filter of an end dropped of what came in.
 pub(super) fn at_input(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
-    hop(case, host, ip_layer::filtered_in(host).most, ip_layer::received(host)?)
+    let is_end = !matches!(host.role(), Role::Observed(_));
+    let dropped = is_end.then(|| ip_layer::filtered_in(host).most)?;
+    hop(case, host, dropped, ip_layer::received(host)?)
 }
 
 /// What an observed host did not forward since it was larger than the MTU of the next link.

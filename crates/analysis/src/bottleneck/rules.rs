@@ -37,6 +37,7 @@ mod gro_off;
 mod hw_gro_off;
 mod in_order_core;
 mod ingress_drops;
+mod input_drops;
 mod interrupt_storm;
 mod iommu_mapping_cost;
 mod irq_affinity_not_honoured;
@@ -136,6 +137,7 @@ registry![
     irq_coalescing_delay,
     rps_redundant,
     ingress_drops,
+    input_drops,
     forward_drops,
     output_drops,
     // Softirq.

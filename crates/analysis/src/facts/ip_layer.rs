@@ -27,7 +27,7 @@ pub(crate) fn filtered_in(host: &HostView<'_>) -> Growth {
 }
 
 /// Packets of this host that its packet filter dropped at the hook OUTPUT: given to the IP layer,
-/// and not sent by it. None where the kernel does not count both (before Linux 6.7).
+/// and not sent by it. Nothing where the kernel does not count both.
 pub(crate) fn filtered_out(host: &HostView<'_>) -> Growth {
     let is_counted = host.growth(counter::IP_OUT_TRANSMITS.v4).is_some_and(|sent| sent > 0);
     if !is_counted {
@@ -38,6 +38,18 @@ pub(crate) fn filtered_out(host: &HostView<'_>) -> Growth {
             .saturating_add(grown(counter::IP_FORW_DATAGRAMS.v4))
             .saturating_sub(grown(counter::IP_OUT_TRANSMITS.v4))
     })
+}
+
+/// Packets that an observed host received and did not forward, though no counter of errors has
+/// them. `ForwDatagrams` counts a packet behind the hook FORWARD or, as Linux 6.18 does, before it
+/// (`net/ipv4/ip_forward.c`); there `OutTransmits` tells what passed.
+pub(crate) fn not_forwarded(host: &HostView<'_>) -> Growth {
+    filtered_in(host).plus(filtered_out(host))
+}
+
+/// Packets that went on, of those that an observed host received.
+pub(crate) fn passed_on(host: &HostView<'_>) -> u64 {
+    forwarded(host).saturating_sub(filtered_out(host).most)
 }
 
 /// Packets that an observed host was to forward and found larger than the MTU of the next link,
@@ -55,7 +67,7 @@ pub(crate) fn received(host: &HostView<'_>) -> Option<u64> {
 }
 
 /// Packets that the IP layer forwarded.
-pub(crate) fn forwarded(host: &HostView<'_>) -> u64 {
+fn forwarded(host: &HostView<'_>) -> u64 {
     let counters = [counter::IP_FORW_DATAGRAMS.v4, counter::IP_OUT_FORW_DATAGRAMS.v6];
     sum(&|one| host.growth(one).unwrap_or(0), &counters)
 }
@@ -109,6 +121,19 @@ mod tests {
             (counter::IP_REASM_OKS.v4, 10),
         ];
         assert_eq!(growth(&counters, filtered_in), 140);
+    }
+
+    #[test]
+    fn a_packet_that_is_counted_before_the_hook_is_missed_behind_it() {
+        // As a router of Linux 6.18 counted what `iptables -A FORWARD` dropped.
+        let counters = [
+            (counter::IP_IN_RECEIVES.v4, 28_352),
+            (counter::IP_IN_DELIVERS.v4, 11),
+            (counter::IP_FORW_DATAGRAMS.v4, 28_341),
+            (counter::IP_OUT_REQUESTS.v4, 9),
+            (counter::IP_OUT_TRANSMITS.v4, 27_797),
+        ];
+        assert_eq!(growth(&counters, not_forwarded), 553);
     }
 
     #[test]

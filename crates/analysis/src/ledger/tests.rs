@@ -229,7 +229,7 @@ fn each_router_has_what_it_did_not_forward() {
     }
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ObservedForward, 1_534)]);
-    assert_eq!(ledger.drops[0].counter, "InReceives less ForwDatagrams of IP on first");
+    assert_eq!(ledger.drops[0].counter, "InReceives of IP less what it forwarded on first");
 }
 
 /// A flood of packets of 44 datagrams, as two namespaces with a router between them counted it:

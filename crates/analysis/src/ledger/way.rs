@@ -47,8 +47,8 @@ fn of_one(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> Vec<Candidate> {
 
 /// What came into the IP layer and did not go on: filtered, or larger than the next link takes.
 fn not_forwarded(host: &HostView<'_>) -> DropCounter {
-    let (filtered, unfit) = (ip_layer::filtered_in(host), ip_layer::too_big(host));
-    let name = "InReceives less ForwDatagrams of IP".to_owned();
+    let (filtered, unfit) = (ip_layer::not_forwarded(host), ip_layer::too_big(host));
+    let name = "InReceives of IP less what it forwarded".to_owned();
     DropCounter::difference(name, filtered.plus(unfit))
 }
 

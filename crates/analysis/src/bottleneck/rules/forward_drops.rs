@@ -14,7 +14,8 @@ const PAGE: Page = Page {
            delivered there, nor dropped for a reason that IP counts.",
     why: "A packet filter drops at the hook FORWARD without a counter of the kernel; so does \
           connection tracking with packets that it takes for invalid.",
-    evidence: "`InReceives` against `ForwDatagrams` and `InDelivers` of IP, without its errors.",
+    evidence: "`InReceives` against `ForwDatagrams` and `InDelivers` of IP, without its errors; where \
+               the kernel counts `ForwDatagrams` before the hook, `OutTransmits` less `OutRequests`.",
     remedy: "`iptables -L FORWARD -v -n`, `nft list ruleset`, `conntrack -S` on that host.",
     source: "RFC 4293, snmp_counter.rst",
 };
@@ -27,7 +28,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     let Hop { dropped, received, blame } = hops::in_forwarding(case, host)?;
-    let forwarded = ip_layer::forwarded(host);
+    let forwarded = ip_layer::passed_on(host);
     let name = words::host(host.role());
     let found = Found::new(
         blame.certainty,
@@ -39,7 +40,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     )
     .at(host.role())
     .explaining(blame.share)
-    .seen(format!("InReceives {}, ForwDatagrams {}", count(received), count(forwarded)))
+    .seen(format!("InReceives {}, forwarded {}", count(received), count(forwarded)))
     .remedy(
         "see its rules: iptables -L FORWARD -v -n, nft list ruleset; and its connection \
          tracking: conntrack -S",

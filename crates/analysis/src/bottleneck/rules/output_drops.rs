@@ -14,7 +14,7 @@ const PAGE: Page = Page {
            than asked, or than could be.",
     why: "A rule at the hook OUTPUT drops before the queue. sendmsg(2) fails with `EPERM` then: a \
           stream of UDP ends, and one of TCP sends the segment later.",
-    evidence: "`OutRequests` against `OutTransmits` of IP (since Linux 6.7).",
+    evidence: "`OutRequests` against `OutTransmits` of IP, which older kernels do not have.",
     remedy: "`iptables -L OUTPUT -v -n`, `nft list ruleset` on the sender.",
     source: "snmp_counter.rst, iptables(8)",
 };

@@ -4,15 +4,14 @@ use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
-use crate::words::{self, count, counted, percent};
+use crate::words::{counted, percent};
 use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: RuleId::TcpPathLoss,
     title: "TCP segment loss on the path",
     what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
-           end nor an observed host dropped them. If the firewall of the receiver did, it is named. \
-           It is the limit where the sender also waited for its congestion \
+           end nor an observed host dropped them. It is the limit where the sender also waited for its congestion \
            window half of the time.",
     why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
           bounded by segment, round trip and loss. A link of a rate of its own that nobody sees \
@@ -45,30 +44,13 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if hops::drops(case).iter().any(Hop::is_limit) {
         return None;
     }
-    let firewall = case.host(&transfer.receiver()).and_then(|host| hops::at_input(case, host));
-    let found = match firewall.filter(Hop::is_limit) {
-        Some(hop) => turned_away(transfer, &hop),
-        None => on_the_path(transfer, lost),
-    };
+    let found = on_the_path(transfer, lost);
     Some(found.going(transfer.flow.outcome.direction).seen(format!(
         "{} retransmitted, {} of them spuriously; the ends count {}",
         counted(segments, "segment"),
         percent(transfer.spurious()),
         counted(at_the_ends, "drop")
     )))
-}
-
-fn turned_away(transfer: &Transfer<'_>, hop: &Hop) -> Found {
-    let receiver = transfer.receiver();
-    Found::limit(format!("the firewall of {} drops segments", words::host(&receiver)))
-        .at(&receiver)
-        .explaining(hop.blame.share)
-        .seen(format!(
-            "{} of {} packets entered its IP layer and reached no socket",
-            count(hop.dropped),
-            count(hop.received)
-        ))
-        .remedy("see what its rules count: iptables -L -v -n, nft list ruleset")
 }
 
 fn on_the_path(transfer: &Transfer<'_>, lost: f64) -> Found {
@@ -127,25 +109,3 @@ const NOTICED: f64 = 0.001;
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| crate::test_record::send_again(record, 1_000, 10))
     .silent(|record| crate::test_record::send_again(record, 20, 0));
-
-#[cfg(test)]
-mod tests {
-    use measurement::Role;
-
-    use super::*;
-    use crate::accounts::Test;
-    use crate::test_record;
-
-    #[test]
-    fn the_firewall_of_the_receiver_is_named() {
-        let mut record = test_record::tcp();
-        test_record::send_again(&mut record, 1_000, 10);
-        record.outcome.directions[0].retransmits = Some(1_000);
-        let host = test_record::host(&mut record, &Role::Peer);
-        test_record::grow(host, counter::IP_IN_RECEIVES.v4, 86_000);
-        test_record::grow(host, counter::IP_IN_DELIVERS.v4, 85_000);
-        let test = Test::from_record(&record);
-        let found = check(&Case::of_test(&test, &[]));
-        assert_eq!(found[0].text, "the firewall of the server drops segments");
-    }
-}

@@ -1,25 +1,21 @@
 //! `udp-path-loss`: datagrams are missing that no host dropped.
 
-use measurement::judgement::{Drop, Place};
 use measurement::{Ledger, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::evidence::HostView;
-use crate::words::{self, count, percent, share};
+use crate::words::{count, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::UdpPathLoss,
     title: "UDP packet loss on the path",
     what: "Datagrams are missing, and no counter of either end, nor of a host that was observed, \
-           explains them. It is the limit where both ends tell. If as many packets came into the \
-           receiver and reached no socket of it, a rule of its firewall is named.",
+           explains them. It is the limit where both ends tell.",
     why: "Only what is left when the sender's queue and interface, and the receiver's interface, \
           backlog and socket are taken off can be blamed on the network.",
     evidence: "The ledger: sent less received, less what hosts dropped.",
-    remedy: "Ask the firewall of the receiver what it counts (`iptables -L -v -n`, `nft list \
-             ruleset`). Observe the hosts on the way (`--observe HOST`), look at switch ports; a \
-             rate below \
+    remedy: "Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
              which nothing is lost tells a slower link or a shaper.",
     source: "",
 };
@@ -32,32 +28,8 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
-    let filtered = sum(ledger, |drop| drop.datagrams);
-    if filtered > ledger.remainder && share(filtered, ledger.sent) > TOLERATED {
-        return Some(turned_away(flow, ledger, filtered));
-    }
     let is_lost = share(ledger.remainder_least.min(ledger.remainder), ledger.sent) > TOLERATED;
     is_lost.then(|| on_the_path(case, flow, ledger))
-}
-
-/// What the packet filter of the receiver dropped.
-fn sum(ledger: &Ledger, of: fn(&Drop) -> u64) -> u64 {
-    let drops = ledger.drops.iter().filter(|drop| drop.place == Place::ReceiverFirewall);
-    drops.map(of).fold(0, u64::saturating_add)
-}
-
-fn turned_away(flow: &Flow<'_>, ledger: &Ledger, filtered: u64) -> Found {
-    let (receiver, part) = (flow.receiver(), share(filtered, ledger.lost()));
-    let text = format!("the firewall of {} drops datagrams", words::host(&receiver));
-    let is_most = part >= 0.5 && sum(ledger, |drop| drop.least).saturating_mul(2) > filtered;
-    let found = if is_most { Found::limit(text) } else { Found::candidate(text) };
-    found
-        .at(&receiver)
-        .going(flow.outcome.direction)
-        .explaining(part)
-        .seen(missing(ledger))
-        .seen(format!("{} entered its IP layer and reached no socket", count(filtered)))
-        .remedy("see what its rules count: iptables -L -v -n, nft list ruleset")
 }
 
 fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {

@@ -308,7 +308,7 @@ both! { "Ip",
     IP_FRAG_FAILS = "FragFails";
     /// IP packets that protocols of this host gave to the IP layer to send.
     IP_OUT_REQUESTS = "OutRequests";
-    /// IP packets that the IP layer sent, also forwarded ones (since Linux 6.7).
+    /// IP packets that the IP layer sent, also forwarded ones; older kernels do not count them.
     IP_OUT_TRANSMITS = "OutTransmits";
 }
 
