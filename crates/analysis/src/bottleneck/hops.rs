@@ -48,14 +48,19 @@ pub(super) fn at_ingress<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<(In
 pub(super) fn in_forwarding(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
     let is_observed = matches!(host.role(), Role::Observed(_));
     let dropped = is_observed.then(|| ip_layer::not_forwarded(host).most)?;
-    hop(case, host, dropped, ip_layer::received(host)?)
+    hop(case, host, enough(dropped)?, ip_layer::received(host)?)
 }
 
 /// What the packet filter of an end dropped of what came in.
 pub(super) fn at_input(case: &Case<'_>, host: &HostView<'_>) -> Option<Hop> {
     let is_end = !matches!(host.role(), Role::Observed(_));
     let dropped = is_end.then(|| ip_layer::filtered_in(host).most)?;
-    hop(case, host, dropped, ip_layer::received(host)?)
+    hop(case, host, enough(dropped)?, ip_layer::received(host)?)
+}
+
+/// A difference of counters that are read one after the other, while packets pass.
+fn enough(dropped: u64) -> Option<u64> {
+    (dropped >= PASSING).then_some(dropped)
 }
 
 /// What an observed host did not forward since it was larger than the MTU of the next link.
@@ -69,3 +74,6 @@ fn hop(case: &Case<'_>, host: &HostView<'_>, dropped: u64, received: u64) -> Opt
     let blame = case.blame_of_packets(host, Flowing::In, (dropped, received))?;
     Some(Hop { dropped, received, blame })
 }
+
+/// Packets that may pass between two readings. By 17 runs: up to 3.
+const PASSING: u64 = 10;

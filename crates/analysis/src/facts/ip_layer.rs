@@ -44,12 +44,21 @@ pub(crate) fn filtered_out(host: &HostView<'_>) -> Growth {
 /// them. `ForwDatagrams` counts a packet behind the hook FORWARD or, as Linux 6.18 does, before it
 /// (`net/ipv4/ip_forward.c`); there `OutTransmits` tells what passed.
 pub(crate) fn not_forwarded(host: &HostView<'_>) -> Growth {
-    filtered_in(host).plus(filtered_out(host))
+    filtered_in(host).plus(behind_the_hook(host))
+}
+
+/// What was forwarded by `ForwDatagrams` and not sent, without packets that were too big, nor the
+/// message for each of them (RFC 1191), which a filter on output may drop.
+fn behind_the_hook(host: &HostView<'_>) -> Growth {
+    let (dropped, others) = (filtered_out(host), too_big(host).plus(too_big(host)));
+    let least = dropped.least.saturating_sub(others.most).min(forwarded(host));
+    let most = dropped.most.saturating_sub(others.least).min(forwarded(host));
+    Growth { least: least.min(most), most }
 }
 
 /// Packets that went on, of those that an observed host received.
 pub(crate) fn passed_on(host: &HostView<'_>) -> u64 {
-    forwarded(host).saturating_sub(filtered_out(host).most)
+    forwarded(host).saturating_sub(behind_the_hook(host).most)
 }
 
 /// Packets that an observed host was to forward and found larger than the MTU of the next link,
@@ -134,6 +143,19 @@ mod tests {
             (counter::IP_OUT_TRANSMITS.v4, 27_797),
         ];
         assert_eq!(growth(&counters, not_forwarded), 553);
+    }
+
+    #[test]
+    fn a_message_that_was_dropped_on_output_was_not_to_be_forwarded() {
+        let counters = [
+            (counter::IP_IN_RECEIVES.v4, 29_524),
+            (counter::IP_IN_DELIVERS.v4, 9),
+            (counter::IP_FORW_DATAGRAMS.v4, 29_515),
+            (counter::IP_FRAG_FAILS.v4, 29_500),
+            (counter::IP_OUT_REQUESTS.v4, 29_509),
+            (counter::IP_OUT_TRANSMITS.v4, 24),
+        ];
+        assert_eq!(growth(&counters, behind_the_hook), 0);
     }
 
     #[test]

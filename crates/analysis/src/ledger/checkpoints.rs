@@ -6,6 +6,7 @@
 //! and each packet one header. What was lost on either side of such a point bounds what each place
 //! there can have dropped.
 
+use measurement::Role;
 use measurement::host::counter::{self, Both};
 use measurement::host::{EachCounter, Family};
 use measurement::judgement::Place;
@@ -44,6 +45,9 @@ pub(super) fn narrow(ends: &DirectionEvidence<'_>, lost: u64, candidates: &mut [
     if let Some(known) = behind_ip(ends) {
         keep_within(known, lost, candidates, |place| place >= Place::ReceiverStack);
     }
+    if let Some(known) = not_forwarded(ends) {
+        keep_within(known, lost, candidates, |place| place == Place::ObservedForward);
+    }
     // Frames that a device missed, or that nobody wanted, may be on either side of its count.
     let is_at_the_device = |one: &Candidate| one.place == Place::ReceiverInterface && one.most > 0;
     if let Some(known) = before_ip(ends).filter(|_| !candidates.iter().any(is_at_the_device)) {
@@ -51,6 +55,16 @@ pub(super) fn narrow(ends: &DirectionEvidence<'_>, lost: u64, candidates: &mut [
             matches!(place, Place::ReceiverBacklog | Place::ReceiverIngress)
         });
     }
+}
+
+/// What came into the IP layer of the only observed host and did not leave it.
+fn not_forwarded(ends: &DirectionEvidence<'_>) -> Option<Known> {
+    let mut observed = ends.hosts.iter().filter(|host| matches!(host.role(), Role::Observed(_)));
+    let (host, None) = (observed.next()?, observed.next()) else { return None };
+    let came = in_ip(ends, host)?;
+    let bytes = grown(ends, host, counter::IP_OUT_OCTETS);
+    let packets = grown(ends, host, counter::IP_OUT_TRANSMITS);
+    Some(came.without(in_bytes(ends, (bytes, packets), 0)?))
 }
 
 /// What was sent and did not leave the sender's interface.
@@ -91,16 +105,23 @@ fn on_the_wire(
 ) -> Option<Known> {
     let [interface] = host.interfaces() else { return None };
     let grown = |each: EachCounter<'static>| host.growth(each.on(interface.as_str())).unwrap_or(0);
-    let (bytes, packets) = (grown(bytes), grown(packets));
-    if packets == 0 || bytes == 0 || !is_countable(ends, host) {
-        return None;
-    }
+    let counted = (grown(bytes), grown(packets));
+    is_countable(ends, host).then(|| in_bytes(ends, counted, ETHERNET_HEADER)).flatten()
+}
+
+/// Datagrams in so many bytes of so many packets, each with a header of the link.
+fn in_bytes(
+    ends: &DirectionEvidence<'_>,
+    (bytes, packets): (u64, u64),
+    link: u64,
+) -> Option<Known> {
     let network = if is_version_6(ends) { IPV6_HEADER } else { IPV4_HEADER };
-    let headers = packets.saturating_mul(ETHERNET_HEADER + network + UDP_HEADER);
-    let payload = bytes.saturating_sub(headers);
-    let other = CONTROL.saturating_add(packets.saturating_mul(FRAME_CHECK));
+    let payload = bytes.saturating_sub(packets.saturating_mul(link + network + UDP_HEADER));
+    let check = if link > 0 { packets.saturating_mul(FRAME_CHECK) } else { 0 };
+    let least = payload.saturating_sub(CONTROL.saturating_add(check));
     let block = block(ends);
-    Some(Known { least: payload.saturating_sub(other) / block, most: payload / block + 1 })
+    let is_told = packets > 0 && bytes > 0;
+    is_told.then(|| Known { least: least / block, most: payload / block + 1 })
 }
 
 /// Datagrams in a packet that came into the IP layer of `host`, in the mean; none: not told.

@@ -285,6 +285,33 @@ fn segments_and_bytes_tell_datagrams_where_packets_hold_many() {
     assert!(ledger.remainder_most < 500, "{ledger:?}");
 }
 
+#[test]
+fn bytes_of_a_router_tell_datagrams_that_it_did_not_forward() {
+    let mut record = flood();
+    test_record::drop_in_sockets(&mut record, 31_604);
+    let receiver = test_record::host(&mut record, &Role::Peer);
+    test_record::grow(receiver, counter::IP_IN_RECEIVES.v4, 81_844);
+    let router = test_record::observe(&mut record, "router");
+    let counters = [
+        (counter::IP_IN_NO_ECT_PKTS.v4, 3_600_990),
+        (counter::IP_IN_RECEIVES.v4, 81_878),
+        (counter::IP_IN_DELIVERS.v4, 11),
+        (counter::IP_FORW_DATAGRAMS.v4, 81_867),
+        (counter::IP_OUT_REQUESTS.v4, 9),
+        (counter::IP_OUT_TRANSMITS.v4, 80_108),
+        (counter::IP_OUT_OCTETS.v4, 3_523_168 * 1_472 + 28 * 80_108),
+    ];
+    for (counter, by) in counters {
+        test_record::grow(router, counter, by);
+    }
+    let ledger = ledger(&record);
+    let forward = ledger.drops.iter().find(|drop| drop.place == Place::ObservedForward);
+    let forward = forward.expect("it did not forward 1,768 packets");
+    assert_eq!(forward.counted, 1_768);
+    assert!((77_600..=77_834).contains(&forward.least), "{ledger:?}");
+    assert!((77_792..=78_100).contains(&forward.most), "{ledger:?}");
+}
+
 /// Counters that a ledger looks at, at both ends and on the way.
 fn counters<'a>() -> [Counter<'a>; COUNTERS] {
     [

@@ -5,14 +5,15 @@ use measurement::remedy::Setting;
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops;
 use crate::evidence::HostView;
-use crate::words::{self, count};
+use crate::words::{self, count, share};
 use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
     id: RuleId::PathMtuExceeded,
     title: "Packets exceed the path MTU",
     what: "A host gave up putting packets together or taking them apart, or TCP found by probing \
-           that larger ones vanish; or the path MTU is below the interface's MTU.",
+           that larger ones vanish; or an observed router received packets larger than its next \
+           link takes; or the path MTU is below the interface's MTU.",
     why: "One lost fragment loses the whole datagram. Where a router drops what is too large and \
           its message does not come back, connections open and then stand still.",
     evidence: "`ReasmFails` and `FragFails` of IP, `TCPMTUPFail`; the path MTU of TCP's sockets \
@@ -34,10 +35,14 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 /// An observed host did not forward what it must not fragment.
 fn refused(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
-    let hop = hops::too_big(case, host).filter(|hop| hop.is_limit() && hop.dropped >= FEW)?;
+    let hop = hops::too_big(case, host).filter(|hop| hop.dropped >= FEW)?;
+    // Where nothing arrives, results do not either, and nobody knows how much is missing.
+    if !hop.is_limit() && share(hop.dropped, hop.received) < MOST_OF_ALL {
+        return None;
+    }
     let name = words::host(host.role());
     let found = Found::limit(format!("packets exceed the MTU of the next link of router {name}"));
-    let found = found.at(host.role()).explaining(hop.blame.share).seen(format!(
+    let found = found.at(host.role()).explaining(1.0).seen(format!(
         "{} of {} packets were too large to forward, and must not be fragmented",
         count(hop.dropped),
         count(hop.received)
@@ -109,6 +114,8 @@ const ENOUGH: u64 = 10;
 
 /// TCP sends what does not fit again after ever longer times. To be calibrated.
 const FEW: u64 = 3;
+/// Of the packets.
+const MOST_OF_ALL: f64 = 0.5;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)

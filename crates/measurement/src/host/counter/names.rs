@@ -332,6 +332,8 @@ ip_extended! {
     IP_IN_NO_ROUTES = "InNoRoutes";
     /// IP packets that are shorter than their length field says.
     IP_IN_TRUNCATED_PKTS = "InTruncatedPkts";
+    /// Bytes of the IP packets sent, with their headers.
+    IP_OUT_OCTETS = "OutOctets";
     /// Segments in the IP packets received without ECN: a packet that GSO or GRO made counts as
     /// many.
     IP_IN_NO_ECT_PKTS = "InNoECTPkts";
