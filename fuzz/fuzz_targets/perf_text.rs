@@ -7,17 +7,29 @@ use linerate_fuzz::memory;
 use linerate_measurement::Profile;
 use linerate_measurement::host::is_shown;
 use linerate_report::folded;
-use linerate_report::import::{self, Content, Import, Imported};
+use linerate_report::import::{self, Content, Import, Imported, Table};
 
 fuzz_target!(|bytes: &[u8]| {
     for format in profiles() {
-        let read = || (format.recognises(bytes), format.read(bytes));
-        if let (_, Ok(Imported::Profile(profile))) = memory::bounded_to(PER_BYTE, bytes.len(), read)
-        {
-            check(&profile);
+        let read = || (format.recognises(bytes), format.unread(bytes), format.read(bytes));
+        let (_, unread, imported) = memory::bounded_to(PER_BYTE, bytes.len(), read);
+        assert!(unread.is_sorted() && unread.len() <= bytes.len(), "{unread:?}");
+        match imported {
+            Ok(Imported::Profile(profile)) => check(&profile),
+            Ok(Imported::Tables(tables)) => check_tables(&tables),
+            _ => {}
         }
     }
 });
+
+/// There are several, each in its place, and none has more than all.
+fn check_tables(tables: &[Table]) {
+    assert!(tables.len() > 1 && tables.is_sorted_by(|a, b| a.line < b.line));
+    for table in tables {
+        assert!(table.heading.chars().all(is_shown), "{:?}", table.heading);
+        check(&table.profile);
+    }
+}
 
 /// Rows are in order and no more than all samples, nothing in them does something to a
 /// terminal, and what is written can be read.

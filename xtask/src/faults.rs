@@ -7,6 +7,7 @@
 mod kept;
 mod matrix;
 mod needs;
+mod random;
 mod run;
 mod said;
 mod scenario;
@@ -27,19 +28,20 @@ use crate::output::{say, transient};
 use crate::packages;
 use crate::workspace::Workspace;
 use matrix::Matrix;
+use random::RandomFlags;
 use run::{Outcome, Runner};
 use scenario::{Run, Scenario};
 
 /// Plants one cause at a time and looks whether the verdict names it
 #[derive(Debug, Args)]
 pub(crate) struct Faults {
-    /// Only scenarios whose names begin with one of these
+    /// Only scenarios, or families of --random, whose names begin with one of these
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
     /// Rounds of each scenario
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     times: u32,
-    /// Some quick scenarios, in less than a minute
+    /// Some quick scenarios, in less than a minute; with --random, run nothing again
     #[arg(long)]
     short: bool,
     /// List the scenarios and what they plant, and run none
@@ -57,12 +59,21 @@ pub(crate) struct Faults {
     /// Program to put to the test [default: built from this tree]
     #[arg(long, value_name = "FILE")]
     linerate: Option<PathBuf>,
+    #[command(flatten)]
+    at_random: RandomFlags,
 }
 
 impl Faults {
     pub(crate) fn run(self) -> Result<String> {
         let workspace = Workspace::find()?;
-        let scenarios = Scenario::all(&workspace.root.join("xtask/src/faults/scenarios"))?;
+        if self.at_random.random.is_some() {
+            return self.run_random(&workspace);
+        }
+        let mut scenarios = Scenario::all(&workspace.root.join("xtask/src/faults/scenarios"))?;
+        if let Some(folder) = &self.judge {
+            // Cases drawn at random lie beside their records.
+            scenarios.extend(Scenario::all(folder)?);
+        }
         let scenarios: Vec<_> = scenarios.into_iter().filter(|one| self.is_asked(one)).collect();
         ensure!(!scenarios.is_empty(), "no scenario has such a name; --list lists them");
         if self.list {
@@ -74,15 +85,34 @@ impl Faults {
         if let Some(folder) = &self.judge {
             return kept::judge(folder, &scenarios);
         }
-        let program = match &self.linerate {
-            Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
-            None => workspace.build_release()?,
-        };
+        let program = self.program(&workspace)?;
         if let Some(reason) = hosts::prepare() {
             return Ok(format!("faults: not run, since no hosts can be made here: {reason}"));
         }
         packages::provide(&packages::FAULTS)?;
         self.run_all(&UnderTest { program, short: self.short }, &scenarios)
+    }
+
+    fn program(&self, workspace: &Workspace) -> Result<PathBuf> {
+        match &self.linerate {
+            Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display())),
+            None => workspace.build_release(),
+        }
+    }
+
+    fn run_random(&self, workspace: &Workspace) -> Result<String> {
+        let program = self.program(workspace)?;
+        if let Some(reason) = hosts::prepare() {
+            return Ok(format!("faults: not run, since no hosts can be made here: {reason}"));
+        }
+        packages::provide(&packages::FAULTS)?;
+        let under_test = UnderTest { program, short: self.short };
+        let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
+        let is_stopped = || interrupts.arrived();
+        let runner =
+            Runner { under_test: &under_test, keep: self.keep.as_deref(), is_stopped: &is_stopped };
+        let failed = self.at_random.failed(&workspace.target);
+        self.at_random.run(&runner, &self.only, &failed, self.json.as_deref())
     }
 
     fn is_asked(&self, scenario: &Scenario) -> bool {

@@ -79,11 +79,13 @@ pub(crate) const SENDERS: [Needed; 3] =
 pub(crate) const EXCHANGERS: [Needed; 2] = [("sockperf", "sockperf"), ("iperf", "iperf")];
 
 /// What `faults` plants with.
-pub(crate) const FAULTS: [Needed; 9] = [
+pub(crate) const FAULTS: [Needed; 11] = [
     ("ip", "iproute2"),
     ("ethtool", "ethtool"),
     ("iptables-legacy", "iptables"),
     ("iptables-legacy-restore", "iptables"),
+    ("nft", "nftables"),
+    ("chrt", "util-linux"),
     ("taskset", "util-linux"),
     ("setpriv", "util-linux"),
     ("unshare", "util-linux"),

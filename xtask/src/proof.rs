@@ -5,6 +5,7 @@
 
 mod attribution;
 mod cost;
+mod forwarder;
 mod ledger;
 mod stamps;
 
@@ -41,6 +42,8 @@ enum What {
     Attribution,
     /// What it costs to watch the hosts
     Cost,
+    /// Behind a forwarder with a rate of its own every row names the path and its rate
+    Forwarder,
     /// Each rule says what is wrong where it is, and nothing where nothing is
     Stamps {
         /// Only cases of this rule, e.g. run-delay; `clean` are those in which nothing is planted
@@ -63,6 +66,7 @@ impl Proof {
             What::Ledger => verdict("ledger", &ledger::run(&under_test)?),
             What::Attribution => verdict("attribution", &attribution::run(&under_test)?),
             What::Cost => cost::run(&under_test),
+            What::Forwarder => verdict("forwarder", &forwarder::run(&under_test)?),
             What::Stamps { only } => verdict("stamps", &stamps::run(&under_test, only.as_deref())?),
         }
     }

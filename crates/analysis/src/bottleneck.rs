@@ -21,8 +21,10 @@ mod fixture;
 mod hops;
 mod load;
 mod rank;
+mod response;
 mod rules;
 mod transfer;
+mod windows;
 
 pub(crate) use case::Case;
 #[cfg(test)]

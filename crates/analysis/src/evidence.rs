@@ -13,7 +13,7 @@ mod traffic;
 pub(crate) use growth::Growth;
 pub(crate) use host::HostView;
 pub(crate) use pieces::{is_sent_in_pieces, is_taken_in_pieces};
-pub(crate) use senders::senders;
+pub(crate) use senders::{receivers, senders};
 pub(crate) use traffic::{Flowing, Foreign, Traffic};
 
 /// What a record shows.

@@ -12,7 +12,9 @@ mod bottleneck;
 mod consistency;
 mod evidence;
 mod facts;
+mod framing;
 mod ledger;
+mod rows;
 mod spread;
 mod steady;
 mod tcp;
@@ -42,6 +44,12 @@ pub fn judge(record: &TestRecord) -> Judgement {
         attributions,
         verdict,
     }
+}
+
+/// Judges records of one run together, each of which was judged before: several rows show what one
+/// alone does not, and the verdicts are refined by that.
+pub fn judge_together(records: &mut [TestRecord]) {
+    rows::refine(records);
 }
 
 /// Findings on what would limit the network rate of hosts, from their settings and counters alone:

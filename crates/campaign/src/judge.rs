@@ -8,6 +8,12 @@ pub fn judge(record: &mut TestRecord) {
     record.judgement = Some(analysis::judge(record));
 }
 
+/// Judges the records of one run together, each of which was judged before: the verdict of a record
+/// is refined by what the others show.
+pub fn judge_together(records: &mut [TestRecord]) {
+    analysis::judge_together(records);
+}
+
 /// Attributes the CPU time of an imported `profile` to kinds of work. `architecture` is that of the
 /// machine (`uname -m`), if known. With the `rate` that was reached meanwhile the result contains
 /// estimates of the rate without each kind of work.

@@ -13,6 +13,6 @@ pub mod search;
 
 pub use diagnose::{diagnose, rules};
 pub use event::{Event, Monitor};
-pub use judge::{attribute, judge};
+pub use judge::{attribute, judge, judge_together};
 pub use runner::{ObservedHost, Results, Runner};
 pub use search::{Next, Purpose, Row, Search, Task, Trial};

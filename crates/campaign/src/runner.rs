@@ -77,6 +77,7 @@ impl<'a> Runner<'a> {
         let is_early = end == Next::Stop;
         let not_run = if is_early { search.remaining(&done) } else { Vec::new() };
         let last = done.pop().filter(|_| is_early);
+        crate::judge_together(&mut records);
         let mut records = RecordSet::new(records);
         search.conclude(&mut records);
         Results {

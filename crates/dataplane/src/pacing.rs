@@ -150,8 +150,8 @@ impl Pacer {
         }
     }
 
-    /// Sets how blocks are spaced. With [`Pacing::Even`] each block goes alone, until
-    /// [`Self::with_burst`] sets another length of a burst.
+    /// Sets the kind of pacing. [`Pacing::Even`] also sets the burst length to one block; to send
+    /// longer bursts, call [`Self::with_burst`] after this.
     #[must_use]
     pub fn with_pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = pacing;

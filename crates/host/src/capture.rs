@@ -40,7 +40,7 @@ impl Capture {
         Self { entries, answers }
     }
 
-    /// A copy without what identifies the host: name, network addresses, hardware addresses and
+    /// The capture without what identifies the host: name, network addresses, hardware addresses and
     /// boot id are replaced, each value by the same replacement everywhere.
     #[must_use]
     pub fn masked(mut self) -> Self {

@@ -4,8 +4,9 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Zeroed bytes at a fixed address (mmap(2)). A large region is aligned for huge pages and
-/// requests them (`MADV_HUGEPAGE`, madvise(2)): one TLB entry then covers 2 MiB.
+/// Private anonymous memory (mmap(2)), zeroed at first, that does not move when the `Region` is
+/// moved. A large region is aligned to 2 MiB and asks for huge pages (`MADV_HUGEPAGE`,
+/// madvise(2)); the kernel may refuse.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,

@@ -311,8 +311,10 @@ pub struct TcpInfo {
     pub bytes_acked: u64,
     /// Bytes received (RFC 4898, tcpEStatsAppHCThruOctetsReceived).
     pub bytes_received: u64,
-    segs_out: u32,
-    segs_in: u32,
+    /// Segments sent, acknowledgements included (RFC 4898, tcpEStatsPerfSegsOut).
+    pub segs_out: u32,
+    /// Segments received, acknowledgements included (RFC 4898, tcpEStatsPerfSegsIn).
+    pub segs_in: u32,
     /// Bytes written by the application and not yet sent.
     pub notsent_bytes: u32,
     /// Minimum round-trip time in microseconds.

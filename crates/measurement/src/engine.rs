@@ -1,5 +1,5 @@
-//! Engines: the implementations of sending and receiving ([`ENGINES`]), without their code, and
-//! which of them moved the payload of a test.
+//! Names and properties of the engines (implementations of sending or receiving, e.g. `sendmmsg`;
+//! all: [`ENGINES`]), and which of them a test used. Their code is in the crate `dataplane`.
 
 mod name;
 mod registry;

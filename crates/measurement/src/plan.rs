@@ -1,4 +1,5 @@
-//! The plan of a test. A [`TestPlan`] that exists is valid.
+//! The plan of a test: transport, direction, end condition and the options of its streams. A
+//! [`TestPlan`] is checked when it is made; a plan out of limits is a [`PlanError`].
 
 use std::ops::Deref;
 use std::time::Duration;

@@ -96,6 +96,8 @@ rules! {
     ReceiveQueuePruned = "receive-queue-pruned" | "H7",
     TcpMemoryPressure = "tcp-memory-pressure" | "H8",
     StandingQueue = "standing-queue" | "H9",
+    PathRateLimit = "path-rate-limit",
+    AckPathLimited = "ack-path-limited",
     SocketBufferBelowBdp = "socket-buffer-below-bdp" | "H10",
     TcpOptionsMissing = "tcp-options-missing" | "H11",
     EcnMarked = "ecn-marked" | "H12",

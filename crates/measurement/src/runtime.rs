@@ -1,5 +1,5 @@
-//! The use of the worker threads of one end that ran its streams: the MPUs (processing units) of
-//! the crate `mars`.
+//! Utilisation of the worker threads that ran the streams at one end of a test: run, idle and wait
+//! times of each thread, and start and stop skew. The crate `mars` calls such a thread an MPU.
 
 use serde::{Deserialize, Serialize};
 

@@ -16,9 +16,9 @@ pub fn write(attribution: &Attribution, out: &mut dyn Write) -> io::Result<()> {
     write_attribution(attribution, out)
 }
 
-/// A sentence on the kind of work that takes the most CPU time, and on the one that would come next
-/// without it: `copying limits: 73 % of the busy time`. A profile does not show whether its CPU was
-/// fully used, so the sentence leaves that open.
+/// Summary of a profile in a sentence: the kind of work with the most CPU time, and the next one
+/// if there is one, e.g. `copying limits: 73 % of the busy time (if the CPU was full)`. The
+/// condition is there because a profile does not show whether the CPU was fully used.
 pub fn sentence(attribution: &Attribution) -> String {
     let Some(first) = Group::largest(attribution) else {
         return "what limits is not known: no table knows a function of this text".to_owned();

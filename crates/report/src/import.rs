@@ -11,12 +11,14 @@ use measurement::{Profile, RecordSet};
 mod folded;
 mod perf_script;
 mod perf_table;
+mod plain;
 pub mod record;
 mod samples;
 
 use self::folded::Folded;
 use self::perf_script::PerfScript;
 use self::perf_table::PerfTable;
+use self::plain::plain;
 use self::record::{Record, RecordError};
 
 /// A format of files that can be imported: records of linerate, or profiles of perf.
@@ -37,6 +39,12 @@ pub trait Import: Sync {
     /// [`ImportError::Record`] for a record that cannot be parsed, [`ImportError::Unrecognised`]
     /// for a text without any sample.
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError>;
+
+    /// Numbers of the lines that [`Import::read`] passes over, counted from 1, in their order: what
+    /// is neither data of this format nor what the program prints around it.
+    fn unread(&self, _bytes: &[u8]) -> Vec<usize> {
+        Vec::new()
+    }
 }
 
 /// Kind of data that an input format contains: records or a CPU profile.
@@ -55,6 +63,20 @@ pub enum Imported {
     Records(RecordSet),
     /// A CPU profile.
     Profile(Profile),
+    /// Several CPU profiles, at least two: shares of one are not shares of another.
+    Tables(Vec<Table>),
+}
+
+/// One of several tables in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Number of the line where it begins, with its heading if it has one.
+    pub line: usize,
+    /// The nearest heading, prompt or other text above the table, or else the event that was
+    /// sampled; empty: there is none.
+    pub heading: String,
+    /// The shares of this table.
+    pub profile: Profile,
 }
 
 /// Reason for which a file cannot be imported.
@@ -114,7 +136,7 @@ impl std::error::Error for ImportError {}
 
 /// The first part of a text, in which it is recognised.
 fn head(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]).into_owned()
+    plain(&bytes[..bytes.len().min(HEAD)]).into_owned()
 }
 
 fn profile(profile: Option<Profile>) -> Result<Imported, ImportError> {

@@ -197,7 +197,7 @@ fn work(attribution: &Attribution) -> Columns {
     columns
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 

@@ -1,11 +1,13 @@
 //! What this kernel and this system have of what scenarios need.
 
-use std::thread;
+use std::process::Command;
+use std::{fs, thread};
 
 use anyhow::Result;
 use lab::{Host, Link, LinkSpec};
 
 use super::scenario::{Need, Scenario};
+use super::setting::policer;
 use crate::hosts::plant::Group;
 use crate::packages;
 
@@ -15,26 +17,31 @@ pub(super) fn missing(scenario: &Scenario) -> Result<Option<String>> {
         return Ok(Some(why.clone()));
     }
     for need in &scenario.needs {
-        if !need.is_met()? {
+        if !is_met(need)? {
             return Ok(Some(need.lacking()));
         }
     }
     Ok(None)
 }
 
-impl Need {
-    fn is_met(&self) -> Result<bool> {
-        Ok(match self {
-            Self::Program(name) => packages::is_there(name),
-            Self::Cpus(count) => thread::available_parallelism()?.get() >= *count,
-            Self::Quota => Group::with_percent(50)?.is_some(),
-            Self::Qdisc(kind) => {
-                takes("tc", |host| format!("qdisc replace dev {} root {kind}", host.interface()))?
-            }
-            Self::Firewall(rule) => takes("iptables-legacy", |_| rule.clone())?,
-        })
-    }
+/// Whether this kernel and this system have it.
+pub(super) fn is_met(need: &Need) -> Result<bool> {
+    Ok(match need {
+        Need::Program(name) => packages::is_there(name),
+        Need::Cpus(count) => thread::available_parallelism()?.get() >= *count,
+        Need::Quota => Group::with_percent(50)?.is_some(),
+        Need::Qdisc(kind) => {
+            takes("tc", |host| format!("qdisc replace dev {} root {kind}", host.interface()))?
+        }
+        Need::Firewall(rule) => takes("iptables-legacy", |_| rule.clone())?,
+        Need::Policer => takes("nft", |host| policer(host.interface(), 1_000, 256))?,
+        Need::RealTime => succeeds("chrt", &["--fifo", "10", "true"]),
+        Need::Congestion(name) => lists("tcp_available_congestion_control", name),
+        Need::AllowedCongestion(name) => lists("tcp_allowed_congestion_control", name),
+    })
+}
 
+impl Need {
     fn lacking(&self) -> String {
         match self {
             Self::Program(name) => format!("no program {name}"),
@@ -45,6 +52,10 @@ impl Need {
                 format!("no sch_{name}")
             }
             Self::Firewall(rule) => format!("iptables does not take `{rule}`"),
+            Self::Policer => "nft has no ingress hook".to_owned(),
+            Self::RealTime => "no real-time scheduling".to_owned(),
+            Self::Congestion(name) => format!("no congestion control {name}"),
+            Self::AllowedCongestion(name) => format!("{name} is not allowed to every user"),
         }
     }
 }
@@ -56,4 +67,15 @@ fn takes(program: &str, words: impl Fn(&Host) -> String) -> Result<bool> {
     let mut command = link.near.command(program);
     let output = command.args(words.split_whitespace()).output()?;
     Ok(output.status.success())
+}
+
+fn succeeds(program: &str, words: &[&str]) -> bool {
+    let output = Command::new(program).args(words).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+/// Whether a list of names below `/proc/sys/net/ipv4` has this one (tcp(7)).
+fn lists(setting: &str, name: &str) -> bool {
+    let names = fs::read_to_string(format!("/proc/sys/net/ipv4/{setting}"));
+    names.is_ok_and(|names| names.split_whitespace().any(|one| one == name))
 }

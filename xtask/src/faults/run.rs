@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use measurement::outcome::Ending;
 use measurement::{BitRate, TestRecord};
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ use super::said::Said;
 use super::scenario::{Metric, Scenario};
 use super::setting::Setting;
 use super::step::Step;
-use crate::hosts::{UnderTest, run_client};
+use crate::hosts::{ClientRun, UnderTest, run_client};
 use testbed::noise::{self, Noise, Reading};
 use testbed::spread::median;
 
@@ -154,17 +155,30 @@ fn run(under_test: &UnderTest, scenario: &Scenario, planting: Planting) -> Resul
     if planting == Planting::Present {
         steps.extend(&scenario.plant);
     }
-    let mut setting = Setting::create(under_test, scenario, &steps)?;
-    let run = run_client(setting.test(), Duration::ZERO, || Ok(()))
-        .with_context(|| format!("{planting:?}"))?;
-    // An INVALID result is one too: the cause may be why it is.
-    ensure!(matches!(run.code, 0 | 3), "the client ended with {}", run.code);
-    ensure!(setting.still_serves(), "the server ended meanwhile");
+    let run = run_steps(under_test, scenario, &steps).with_context(|| format!("{planting:?}"))?;
+    // An INVALID result is one too, and a failed test: the cause may be why it is.
+    let is_result = matches!(run.code, 0 | 3) || planting == Planting::Present;
+    ensure!(is_result, "the client ended with {}", run.code);
     Ok(run.record)
+}
+
+/// One test over a link of these steps; a test that failed has a record as well.
+pub(super) fn run_steps(
+    under_test: &UnderTest,
+    scenario: &Scenario,
+    steps: &[&Step],
+) -> Result<ClientRun> {
+    let mut setting = Setting::create(under_test, scenario, steps)?;
+    let run = run_client(setting.test(), Duration::ZERO, || Ok(()))?;
+    ensure!(setting.still_serves(), "the server ended meanwhile");
+    Ok(run)
 }
 
 /// What a run came to: bits per second, or a share of them.
 fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
+    if has_failed(record) {
+        return Ok(0.0);
+    }
     let rate = record.outcome.rate().context("no rate")?.bits_per_second() as f64;
     if metric == Metric::Delivered {
         return Ok(rate);
@@ -173,6 +187,11 @@ fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
     let asked = asked.map(|asked| asked.map(BitRate::bits_per_second)).sum::<Option<u64>>();
     let asked = asked.context("no rate was asked")? as f64;
     Ok(rate / asked.max(1.0))
+}
+
+/// Whether the test came to no end of its own: what was sent did not count as delivered.
+pub(super) const fn has_failed(record: &TestRecord) -> bool {
+    matches!(record.outcome.ending, Ending::Failed { .. })
 }
 
 /// By the median of the rounds with the cause and of those without.
@@ -185,4 +204,4 @@ fn cost(rounds: &[Round]) -> Option<f64> {
 /// Of what the link comes to without the cause: less is within what machines vary by.
 const LEAST_COST: f64 = 0.1;
 /// Of a round on a machine that is not quiet.
-const MOST_ATTEMPTS: u32 = 3;
+pub(super) const MOST_ATTEMPTS: u32 = 3;

@@ -14,6 +14,8 @@ use super::scenario::Expected;
 pub(super) struct Said {
     pub(super) conclusion: Option<Conclusion>,
     pub(super) headline: Option<Finding>,
+    /// What else is more than to be known.
+    others: Vec<Finding>,
     would_decide: String,
     /// Findings that are more than to be known.
     alarms: Vec<RuleId>,
@@ -27,10 +29,12 @@ impl Said {
         let judgement = record.judgement.as_ref();
         let verdict = judgement.and_then(|judgement| judgement.verdict.as_ref());
         let findings = verdict.map_or(&[][..], |verdict| &verdict.findings);
-        let alarms = findings.iter().filter(|finding| finding.certainty > Certainty::Note);
+        let is_alarm = |finding: &&Finding| finding.certainty > Certainty::Note;
+        let alarms = findings.iter().filter(is_alarm);
         Self {
             conclusion: verdict.map(|verdict| verdict.conclusion),
             headline: findings.first().cloned(),
+            others: findings.iter().skip(1).filter(is_alarm).cloned().collect(),
             would_decide: verdict
                 .and_then(|verdict| verdict.would_decide.clone())
                 .unwrap_or_default(),
@@ -46,18 +50,39 @@ impl Said {
             Expected::Delivered => {
                 self.conclusion == Some(Conclusion::Delivered) && self.alarms.is_empty()
             }
-            Expected::Cause { rules, on, open } => match self.conclusion {
-                Some(Conclusion::Limited) => self.headline.as_ref().is_some_and(|headline| {
-                    let host = headline.host.as_ref();
-                    rules.contains(&headline.rule)
-                        && (on.is_empty() || on.iter().any(|one| one.is(host)))
-                }),
+            Expected::Cause { open, .. } => match self.conclusion {
+                Some(Conclusion::Limited) => self.leads_with(expected),
                 Some(Conclusion::Undecided) => {
                     open.as_ref().is_some_and(|word| self.would_decide.contains(word))
                 }
                 _ => false,
             },
         }
+    }
+
+    /// Whether the first finding names the cause.
+    pub(super) fn leads_with(&self, expected: &Expected) -> bool {
+        self.headline.as_ref().is_some_and(|finding| expected.is_named_by(finding))
+    }
+
+    /// Whether a later finding names the cause.
+    pub(super) fn mentions(&self, expected: &Expected) -> bool {
+        self.others.iter().any(|finding| expected.is_named_by(finding))
+    }
+
+    /// What would decide, if that is left open.
+    pub(super) fn would_decide(&self) -> &str {
+        &self.would_decide
+    }
+
+    pub(super) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// What it blames, and where: equal for two runs that are judged alike.
+    pub(super) fn blame(&self) -> String {
+        let host = self.headline.as_ref().and_then(|finding| finding.host.as_ref());
+        format!("{} {}", self.word(), at(host))
     }
 
     /// What an alarm on a clean run says.
@@ -118,10 +143,10 @@ fn at(host: Option<&Role>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn finding(rule: RuleId, host: Option<Role>) -> Finding {
+    pub(in crate::faults) fn finding(rule: RuleId, host: Option<Role>) -> Finding {
         Finding {
             rule,
             certainty: Certainty::Limit,
@@ -135,18 +160,27 @@ mod tests {
         }
     }
 
-    fn said(conclusion: Conclusion, headline: Option<Finding>, would_decide: &str) -> Said {
+    pub(in crate::faults) fn said(
+        conclusion: Conclusion,
+        headline: Option<Finding>,
+        would_decide: &str,
+    ) -> Said {
         Said {
             conclusion: Some(conclusion),
             alarms: headline.iter().map(|finding| finding.rule).collect(),
             headline,
+            others: Vec::new(),
             would_decide: would_decide.to_owned(),
             sentence: String::new(),
             attributions: 0,
         }
     }
 
-    fn expected(text: &str) -> Expected {
+    pub(in crate::faults) fn followed_by(said: Said, other: Finding) -> Said {
+        Said { others: vec![other], ..said }
+    }
+
+    pub(in crate::faults) fn expected(text: &str) -> Expected {
         #[derive(serde::Deserialize)]
         struct File {
             expect: Expected,

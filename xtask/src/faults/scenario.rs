@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use measurement::RuleId;
 use measurement::host::Role;
-use serde::Deserialize;
+use measurement::verdict::Finding;
+use serde::{Deserialize, Serialize};
 
 use super::step::Step;
 
@@ -45,7 +46,7 @@ pub(super) struct Scenario {
 }
 
 /// What joins the hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TopologyKind {
     /// A virtual Ethernet pair.
@@ -58,7 +59,7 @@ pub(super) enum TopologyKind {
 }
 
 /// In what a cause shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Metric {
     /// The rate that arrives, in all directions together.
@@ -69,7 +70,7 @@ pub(super) enum Metric {
 }
 
 /// What answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Peer {
     #[default]
@@ -88,7 +89,7 @@ pub(super) enum Run {
 }
 
 /// What a kernel or a system may lack.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Need {
     /// A queueing discipline.
@@ -101,6 +102,14 @@ pub(super) enum Need {
     Cpus(usize),
     /// A match or a target of iptables, as a rule that has it.
     Firewall(String),
+    /// Limits at the ingress hook of an interface.
+    Policer,
+    /// Real-time scheduling.
+    RealTime,
+    /// A congestion control that root may choose.
+    Congestion(String),
+    /// One that every user may choose.
+    AllowedCongestion(String),
 }
 
 /// What is to be said.
@@ -123,7 +132,7 @@ pub(super) enum Expected {
 }
 
 /// Where a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum On {
     Client,
@@ -139,7 +148,10 @@ impl Scenario {
         let mut scenarios = Vec::new();
         let entries = fs::read_dir(folder).with_context(|| format!("no {}", folder.display()))?;
         for entry in entries {
-            scenarios.push(Self::read(&entry?.path())?);
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                scenarios.push(Self::read(&path)?);
+            }
         }
         scenarios.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(scenarios)
@@ -168,6 +180,15 @@ impl Expected {
                 rules.iter().map(|rule| rule.slug()).collect::<Vec<_>>().join("|")
             }
         }
+    }
+}
+
+impl Expected {
+    /// Whether this finding names the cause.
+    pub(super) fn is_named_by(&self, finding: &Finding) -> bool {
+        let Self::Cause { rules, on, .. } = self else { return false };
+        let host = finding.host.as_ref();
+        rules.contains(&finding.rule) && (on.is_empty() || on.iter().any(|one| one.is(host)))
     }
 }
 

@@ -9,8 +9,8 @@ use lab::{Host, LinkSpec};
 
 use super::scenario::{Peer, Scenario, TopologyKind};
 use super::standstill::Standstill;
-use super::step::{At, Cable, End, Step};
-use super::wrapping::Wrapping;
+use super::step::{At, Cable, End, Step, Table};
+use super::wrapping::{User, View, Wrapping};
 use crate::command;
 use crate::hosts::plant::{self, Group};
 use crate::hosts::{Testbed, UnderTest};
@@ -93,8 +93,20 @@ impl<'a> Setting<'a> {
                 let words = ["-K", host.interface()].into_iter().chain(words.split_whitespace());
                 command::output(host.command("ethtool").args(words)).map(drop)
             }),
-            Step::Firewall { at, rules, times } => {
-                self.at(*at, |host| load_rules(host, rules, *times))
+            Step::InterfaceMtu { at, bytes } => self.at(*at, |host| set_mtu(host, *bytes)),
+            Step::Firewall { at, table, rules, times } => {
+                self.at(*at, |host| load_rules(host, *table, rules, *times))
+            }
+            Step::Police { at, kbytes, burst_kbytes } => {
+                self.at(*at, |host| police(host, *kbytes, *burst_kbytes))
+            }
+            Step::Unprivileged { at } => {
+                self.wrapping(*at).user = User::Nobody;
+                Ok(())
+            }
+            Step::IpNetns { at } => {
+                self.wrapping(*at).view = View::IpNetns;
+                Ok(())
             }
             Step::Steer { at, mask } => steer(self.host(*at), mask),
             Step::Quota { at, percent } => self.confine(*at, *percent),
@@ -114,7 +126,7 @@ impl<'a> Setting<'a> {
     /// What runs beside the test.
     fn start(&mut self, step: &Step) -> Result<()> {
         let beside = match step {
-            Step::Hog { cpu } => Beside::Program(plant::busy_on(*cpu)?),
+            Step::Hog { cpu, class } => Beside::Program(plant::busy_on(*cpu, *class)?),
             Step::Stop { at: End::Server, run_ms, stop_ms } => {
                 let id = self.server_id()?;
                 Beside::Standstill(Standstill::start(id, *run_ms, *stop_ms)?)
@@ -183,6 +195,7 @@ impl<'a> Setting<'a> {
             At::Server => change(self.bed.far()),
             At::Both => change(self.bed.near()).and_then(|()| change(self.bed.far())),
             At::Router => change(self.bed.router()?.1),
+            At::RouterNear => change(self.bed.router()?.0),
         }
     }
 
@@ -254,12 +267,35 @@ fn write_setting(host: &Host, name: &str, value: &str) -> Result<()> {
     host.run(|| fs::write(&path, value))?.with_context(|| format!("cannot write {value} to {path}"))
 }
 
+fn set_mtu(host: &Host, bytes: u32) -> Result<()> {
+    let words = format!("link set dev {} mtu {bytes}", host.interface());
+    command::output(host.command("ip").args(words.split_whitespace())).map(drop)
+}
+
 /// All at once: a process for each rule would take seconds.
-fn load_rules(host: &Host, rules: &[String], times: u32) -> Result<()> {
-    let rules = rules.join("\n") + "\n";
-    let text = format!("*raw\nCOMMIT\n*filter\n{}COMMIT\n", rules.repeat(times as usize));
+fn load_rules(host: &Host, table: Table, rules: &[String], times: u32) -> Result<()> {
+    let rules = (rules.join("\n") + "\n").repeat(times as usize);
+    let text = match table {
+        Table::Filter => format!("*raw\nCOMMIT\n*filter\n{rules}COMMIT\n"),
+        Table::Raw => format!("*raw\n{rules}COMMIT\n"),
+    };
     let script = "printf %s \"$0\" | iptables-legacy-restore --noflush";
     command::output(host.command("sh").args(["-c", script, &text])).map(drop)
+}
+
+fn police(host: &Host, kbytes: u64, burst_kbytes: u64) -> Result<()> {
+    let rules = policer(host.interface(), kbytes, burst_kbytes);
+    command::output(host.command("nft").arg(rules)).map(drop)
+}
+
+/// What exceeds the rate is dropped (nft(8), limit statement).
+pub(super) fn policer(interface: &str, kbytes: u64, burst_kbytes: u64) -> String {
+    let limit = format!("limit rate over {kbytes} kbytes/second burst {burst_kbytes} kbytes drop");
+    format!(
+        "add table netdev policer; add chain netdev policer ingress \
+         {{ type filter hook ingress device {interface} priority 0; }}; \
+         add rule netdev policer ingress {limit}"
+    )
 }
 
 /// The view of `/sys` is this command's own.

@@ -4,34 +4,55 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use lab::{Impairment, Rate};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use crate::hosts::plant::Class;
 
 /// One change.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub(super) enum Step {
     /// A queueing discipline at the root of an interface, in words of tc(8) that follow `root`,
     /// and a class of it, in words that follow the interface.
-    Queue { at: At, words: String, class: Option<String> },
+    Queue {
+        at: At,
+        words: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        class: Option<String>,
+    },
     /// A setting of a host's network, below `/proc/sys/net`.
     Sysctl { at: At, name: String, value: String },
     /// The largest packet of both ends, in bytes.
     Mtu { bytes: u32 },
+    /// The largest packet of one interface, in bytes, which its peer is not told.
+    InterfaceMtu { at: At, bytes: u32 },
     /// Offloads as `ethtool -K` has them: `tso off gso off`.
     Offloads { at: At, words: String },
-    /// Rules in words of iptables(8), all of them so many times.
+    /// Rules of one table in words of iptables(8), all of them so many times.
     Firewall {
         at: At,
+        #[serde(default, skip_serializing_if = "is_default")]
+        table: Table,
         rules: Vec<String>,
-        #[serde(default = "once")]
+        #[serde(default = "once", skip_serializing_if = "is_once")]
         times: u32,
     },
+    /// A policer at the ingress hook of an interface, ahead of IP (nft(8), family netdev).
+    Police { at: At, kbytes: u64, burst_kbytes: u64 },
     /// A control group with so many hundredths of a CPU.
     Quota { at: End, percent: u32 },
     /// The program runs on this CPU alone.
     Pin { at: End, cpu: u32 },
     /// A loop that leaves this CPU to nobody.
-    Hog { cpu: u32 },
+    Hog {
+        cpu: u32,
+        #[serde(default, skip_serializing_if = "is_default")]
+        class: Class,
+    },
+    /// The program is run by a user without privileges.
+    Unprivileged { at: End },
+    /// The program sees `/sys` as `ip netns exec` shows it: without control groups.
+    IpNetns { at: End },
     /// The program stands still again and again.
     Stop { at: End, run_ms: u64, stop_ms: u64 },
     /// Each of these system calls takes so much longer (strace(1)).
@@ -49,60 +70,103 @@ pub(super) enum Step {
 }
 
 /// Which host, and there which interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum At {
     Client,
     Server,
     Both,
     /// The router's interface towards the server.
     Router,
+    /// The router's interface towards the client.
+    RouterNear,
 }
 
 /// Which of the two that measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum End {
     Client,
     Server,
 }
 
+/// Table of iptables(8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Table {
+    #[default]
+    Filter,
+    /// Ahead of connection tracking and routing.
+    Raw,
+}
+
+/// The frames that a relay impairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Way {
+    /// From the client to the server.
+    #[default]
+    There,
+    /// From the server to the client.
+    Back,
+}
+
 /// What a relay does to frames; shares are from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub(super) struct Cable {
-    delay_ms: u64,
-    /// From the client to the server only, as are the next three.
-    loss: f64,
-    reorder: f64,
-    held_ms: u64,
-    duplicate: f64,
+    pub(super) delay_ms: u64,
+    /// To the frames of one way only, as are the next three.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) loss: f64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) reorder: f64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) held_ms: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) duplicate: f64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) way: Way,
     /// In each direction.
-    rate_mbps: Option<u64>,
-    queue_ms: u64,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) rate_mbps: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(super) queue_ms: u64,
 }
 
 impl Cable {
     /// What happens to frames from client to server, and back.
     pub(super) fn impairments(self) -> Result<(Impairment, Impairment)> {
         let rate = self.rate_mbps.map(|mbps| Rate::from_bits_per_second(mbps * 1_000_000));
-        let back = Impairment {
+        let plain = Impairment {
             delay: Duration::from_millis(self.delay_ms),
             rate: rate.map(|rate| rate.context("a rate above zero")).transpose()?,
             queue_limit: Duration::from_millis(self.queue_ms),
             ..Impairment::default()
         };
-        let there = Impairment {
+        let impaired = Impairment {
             loss: self.loss,
             reorder: self.reorder,
             reorder_delay: Duration::from_millis(self.held_ms),
             duplicate: self.duplicate,
-            ..back
+            ..plain
         };
-        Ok((there, back))
+        Ok(match self.way {
+            Way::There => (impaired, plain),
+            Way::Back => (plain, impaired),
+        })
     }
 }
 
 const fn once() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_once(times: &u32) -> bool {
+    *times == once()
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

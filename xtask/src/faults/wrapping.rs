@@ -14,6 +14,27 @@ pub(super) struct Wrapping {
     /// The door of a control group.
     pub(super) group: Option<PathBuf>,
     pub(super) cpu: Option<u32>,
+    pub(super) view: View,
+    pub(super) user: User,
+}
+
+/// What a program sees of interfaces and control groups in `/sys`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    /// Both, as on a host of its own.
+    #[default]
+    Host,
+    /// No control groups, as `ip netns exec` shows it (ip-netns(8)).
+    IpNetns,
+}
+
+/// Who runs a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum User {
+    #[default]
+    Caller,
+    /// A user without privileges.
+    Nobody,
 }
 
 impl Wrapping {
@@ -29,7 +50,10 @@ impl Wrapping {
             words.extend(["taskset", "-c"].map(OsString::from));
             words.push(cpu.to_string().into());
         }
-        words.extend(OWN_VIEW.map(OsString::from));
+        words.extend(["unshare", "--mount", "sh", "-c", self.view.script()].map(OsString::from));
+        if self.user == User::Nobody {
+            words.extend(NOBODY.map(OsString::from));
+        }
         words.push(program.into());
         let mut command = host.command(&words[0]);
         command.args(&words[1..]);
@@ -38,15 +62,31 @@ impl Wrapping {
     }
 }
 
+impl View {
+    /// `/sys` tells of the interfaces of whoever mounted it: as on a real host, it is to tell of
+    /// this one's. Control groups stand below it too.
+    const fn script(self) -> &'static str {
+        match self {
+            Self::Host => {
+                "mount --rbind /sys/fs/cgroup /mnt && mount -t sysfs sysfs /sys && \
+                 mount --rbind /mnt /sys/fs/cgroup && exec \"$0\" \"$@\""
+            }
+            Self::IpNetns => "mount -t sysfs sysfs /sys && exec \"$0\" \"$@\"",
+        }
+    }
+}
+
 /// The first word behind the script is its `$0`.
 const ENTER: &str = "echo $$ > \"$0\" && exec \"$@\"";
-/// `/sys` tells of the interfaces of whoever mounted it: as on a real host, it is to tell of
-/// this one's. Control groups stand below it too.
-const OWN_VIEW: [&str; 5] = [
-    "unshare",
-    "--mount",
-    "sh",
-    "-c",
-    "mount --rbind /sys/fs/cgroup /mnt && mount -t sysfs sysfs /sys && \
-     mount --rbind /mnt /sys/fs/cgroup && exec \"$0\" \"$@\"",
+/// A change of user clears the signal of the parent's death (prctl(2)).
+pub(super) const NOBODY: [&str; 9] = [
+    "setpriv",
+    "--reuid",
+    "nobody",
+    "--regid",
+    "nogroup",
+    "--clear-groups",
+    "--pdeathsig",
+    "KILL",
+    "--",
 ];

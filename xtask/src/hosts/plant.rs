@@ -6,15 +6,30 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 
 use super::{Testbed, clean};
 use testbed::process::Running;
 
+/// Scheduling policy of a loop (sched(7)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Class {
+    #[default]
+    Normal,
+    /// First in, first out, above all normal ones.
+    RealTime,
+}
+
 /// A loop that is pinned to one CPU and leaves it to nobody.
-pub(crate) fn busy_on(cpu: u32) -> Result<Running> {
+pub(crate) fn busy_on(cpu: u32, class: Class) -> Result<Running> {
     // It ends with this process, even if that is killed.
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cpu.to_string()]);
+    command.args(["--pdeathsig", "KILL", "--"]);
+    if class == Class::RealTime {
+        command.args(["chrt", "--fifo", REAL_TIME_PRIORITY]);
+    }
+    command.args(["taskset", "-c", &cpu.to_string()]);
     command.args(["sh", "-c", BUSY]);
     Running::start(command)
 }
@@ -117,4 +132,5 @@ const PERIOD_MICROS: u32 = 100_000;
 
 const VERSION_1: &str = "/sys/fs/cgroup/cpu";
 const VERSION_2: &str = "/sys/fs/cgroup";
+const REAL_TIME_PRIORITY: &str = "10";
 const BUSY: &str = "while :; do :; done";

@@ -304,6 +304,55 @@ mod tests {
     }
 
     #[test]
+    fn maintenance_of_caches_for_dma_is_the_drivers() {
+        for (architecture, symbol) in [
+            ("aarch64", "dcache_clean_inval_poc"),
+            ("aarch64", "__pi_dcache_clean_poc"),
+            ("aarch64", "__pi___clean_dcache_area_poc"),
+            ("aarch64", "__dma_map_area"),
+            ("armv7l", "v7_dma_inv_range"),
+            ("armv7l", "v7_flush_kern_dcache_area"),
+            ("mips", "dma_cache_wback_inv"),
+            ("mips", "r4k_dma_cache_inv"),
+            ("riscv64", "arch_sync_dma_for_device"),
+            ("riscv64", "sifive_ccache_flush_range"),
+            ("x86_64", "swiotlb_find_slots"),
+            ("x86_64", "clflush_cache_range"),
+        ] {
+            assert_eq!(of(architecture, symbol), Work::Driver, "{architecture} {symbol}");
+        }
+        // The bounce buffers themselves are copied.
+        assert_eq!(of("x86_64", "swiotlb_bounce"), Work::CopyMemory);
+    }
+
+    #[test]
+    fn vector_registers_for_the_kernel_are_saved_like_those_of_programs() {
+        for (architecture, symbol) in [
+            ("x86_64", "kernel_fpu_begin_mask"),
+            ("x86_64", "kernel_fpu_end"),
+            ("aarch64", "kernel_neon_begin"),
+            ("aarch64", "fpsimd_save_state"),
+            ("riscv64", "kernel_vector_begin"),
+        ] {
+            assert_eq!(of(architecture, symbol), Work::SystemCall, "{architecture} {symbol}");
+        }
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_is_told_from_who_finds_it_free() {
+        let waits = "queued_spin_lock_slowpath mutex_spin_on_owner rwsem_spin_on_owner \
+                     osq_lock arch_spin_lock_wait hv_qlock_wait";
+        for symbol in waits.split_whitespace() {
+            assert_eq!(of("aarch64", symbol), Work::Locking, "{symbol}");
+        }
+        for symbol in ["arch_spin_lock", "do_raw_spin_lock"] {
+            assert_eq!(of("riscv64", symbol), Work::Locking, "{symbol}");
+            assert_eq!(of("x86_64", symbol), Work::Scheduler, "{symbol}");
+        }
+        assert_eq!(of("riscv64", "arch_spin_unlock"), Work::Scheduler);
+    }
+
+    #[test]
     fn a_plain_copy_belongs_to_who_tells_what_is_copied() {
         let within = |symbol: &str, caller: &str| {
             let (symbol, within) = (symbol.to_owned(), Some(caller.to_owned()));

@@ -3,6 +3,7 @@
 //! A finding whose bound is far above what arrived does not limit, whatever else speaks for it:
 //! a sender that floods a slow path has a full CPU, and easing that would bring nothing.
 
+use measurement::judgement::{Drop, Place};
 use measurement::verdict::Finding;
 use measurement::{Bound, Certainty, Direction, Effect, Role};
 
@@ -16,12 +17,9 @@ pub(super) fn weigh(case: &Case<'_>, found: &mut [Finding]) {
         if finding.effect.is_unknown() {
             finding.effect = usual_effect(case, finding);
         }
-        let room = room(case, finding);
-        finding.certainty = match room {
-            Some(room) if room > DISMISSED => Certainty::Note,
-            Some(room) if room > EXPLAINS => finding.certainty.min(Certainty::Candidate),
-            _ => finding.certainty,
-        };
+        if room(case, finding).is_some_and(|room| room > DISMISSED) {
+            finding.certainty = Certainty::Note;
+        }
     }
 }
 
@@ -54,27 +52,61 @@ fn room(case: &Case<'_>, finding: &Finding) -> Option<f64> {
 }
 
 fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
-    match causes::usual_effect(finding.rule) {
-        causes::UsualEffect::CpuTime => {
-            let bound = finding.host.as_ref();
-            let bound = bound.and_then(|role| of_cpu(case, role, finding.direction));
-            bound.map_or(Effect::Unknown, Effect::Rate)
-        }
-        causes::UsualEffect::Loss => Effect::Loss,
-        causes::UsualEffect::Delay => Effect::Delay,
-        causes::UsualEffect::Unknown => Effect::Unknown,
-    }
+    let (role, direction) = (finding.host.as_ref(), finding.direction);
+    let bound = match causes::usual_effect(finding.rule) {
+        causes::UsualEffect::CpuTime => role.and_then(|role| of_cpu(case, role, direction)),
+        causes::UsualEffect::Waiting => role.and_then(|role| of_waiting(case, role, direction)),
+        causes::UsualEffect::Passed => role.and_then(|role| of_passed(case, role, direction)),
+        causes::UsualEffect::Loss => return Effect::Loss,
+        causes::UsualEffect::Delay => return Effect::Delay,
+        causes::UsualEffect::Unknown => None,
+    };
+    bound.map_or(Effect::Unknown, Effect::Rate)
 }
 
 /// What an end can do with its CPU: what passed it, by the share of time that this took.
-pub(super) fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
-    let level = load::level(case, case.host(role)?).filter(|level| *level > 0.0)?;
-    let passed: f64 = flows(case, direction).filter_map(|flow| passed(flow, role)).sum();
+fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
+    by_time(case, role, direction, load::level(case, case.host(role)?)?)
+}
+
+/// What an end can do with its threads: what passed it, by the share of time for which they
+/// wanted a CPU. A socket that overflows does not wait for a thread that is late: then it is not
+/// known.
+fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
+    let overflows = flows(case, direction).any(|flow| overflows(flow, role));
+    let wanted = load::wanted(case, case.host(role)?);
+    (!overflows).then(|| by_time(case, role, direction, wanted)).flatten()
+}
+
+/// What passed an end, and no more.
+fn of_passed(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
+    let passed = passed_in_all(case, role, direction);
+    (passed > 0.0).then(|| Bound::exact(passed, "what passed that host"))
+}
+
+fn by_time(
+    case: &Case<'_>,
+    role: &Role,
+    direction: Option<Direction>,
+    share: f64,
+) -> Option<Bound> {
+    let passed = passed_in_all(case, role, direction);
     let shown = Bound::exact(passed, "").from;
-    (passed > 0.0).then(|| {
-        let arithmetic = format!("{shown} took {} of the CPU's time", percent(level.min(1.0)));
-        Bound::exact(passed / level.min(1.0), arithmetic)
+    (passed > 0.0 && share > 0.0).then(|| {
+        let arithmetic = format!("{shown} took {} of the CPU's time", percent(share.min(1.0)));
+        Bound::exact(passed / share.min(1.0), arithmetic)
     })
+}
+
+fn passed_in_all(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> f64 {
+    flows(case, direction).filter_map(|flow| passed(flow, role)).sum()
+}
+
+/// Whether datagrams of a direction were dropped in the sockets of that end.
+fn overflows(flow: &Flow<'_>, role: &Role) -> bool {
+    let drops = flow.account.ledger.as_ref().map_or(&[][..], |ledger| &ledger.drops);
+    let is_there = |drop: &Drop| drop.place == Place::ReceiverSocket && drop.datagrams > 0;
+    flow.receiver() == *role && drops.iter().any(is_there)
 }
 
 /// Payload that passed an end, in bits per second. A sender's is what it offered, whatever became
@@ -88,7 +120,8 @@ fn passed(flow: &Flow<'_>, role: &Role) -> Option<f64> {
 
 /// Payload that arrived in those directions of the test that could be more, in bits per second.
 fn arrived(case: &Case<'_>, direction: Option<Direction>) -> Option<f64> {
-    let rates = flows(case, direction).map(|flow| flow.outcome.headline());
+    let arrived = |flow: &Flow<'_>| flow.outcome.delivered.or(flow.outcome.acknowledged);
+    let rates = flows(case, direction).map(arrived);
     rates.map(|rate| Some(rate?.rate.bits_per_second() as f64)).sum()
 }
 
@@ -104,5 +137,6 @@ fn flows<'c>(
 const EQUAL: f64 = 1.10;
 /// A bound of at most so many times what arrived explains it.
 pub(super) const EXPLAINS: f64 = 1.25;
-/// A bound of more than so many times what arrived does not limit.
+/// A bound of more than so many times what arrived does not limit. Less does not clear it: a CPU
+/// of which a third is idle may be what a loop of two ends that wait for each other can use.
 pub(super) const DISMISSED: f64 = 1.5;

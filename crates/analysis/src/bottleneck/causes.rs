@@ -12,7 +12,7 @@ use measurement::RuleId::{self, *};
 /// The rules that see what the cause of `rule` brings about on the same host: where both find
 /// something, `rule` is the headline.
 #[expect(clippy::too_many_lines, reason = "a table")]
-pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
+const fn consequences(rule: RuleId) -> &'static [RuleId] {
     match rule {
         LinkSpeedLow => &[LinkSaturated, QdiscLimit, UdpSendBlocked, SenderBelowRate],
         DuplexMismatch => &[
@@ -143,6 +143,23 @@ pub(super) const fn consequences(rule: RuleId) -> &'static [RuleId] {
             WorkerSaturated,
             UdpSendBlocked,
         ],
+        PathRateLimit => &[
+            CwndGrowing,
+            TcpPathLoss,
+            UdpPathLoss,
+            StandingQueue,
+            EcnMarked,
+            PacketReordering,
+            SenderBelowRate,
+        ],
+        AckPathLimited => &[
+            CwndGrowing,
+            TcpPathLoss,
+            StandingQueue,
+            PathRateLimit,
+            PacketReordering,
+            SenderBelowRate,
+        ],
         TcpPathLoss => &[CwndGrowing, PacketReordering, StandingQueue, SenderBelowRate],
         PacketReordering => &[CwndGrowing, TcpPathLoss, StandingQueue, SenderBelowRate],
         ReceiveQueuePruned => &[CwndGrowing, TcpPathLoss, StandingQueue],
@@ -246,11 +263,19 @@ pub(super) const fn kind(rule: RuleId) -> Kind {
         | ApplicationLimited
         | StandingQueue
         | UdpSendBlocked => Kind::Location,
-        CopyCost | InOrderCore | SyscallCost | PacketProcessingCost | TcpPathLoss | UdpPathLoss => {
-            Kind::Usual
-        }
+        CopyCost | InOrderCore | SyscallCost | PacketProcessingCost | TcpPathLoss | UdpPathLoss
+        | PathRateLimit => Kind::Usual,
         _ => Kind::Particular,
     }
+}
+
+/// Whether what `cause` finds brings about what `finding` finds. What shows as a standing queue
+/// follows from whatever a standing queue follows from.
+pub(super) fn brings_about(cause: RuleId, finding: RuleId) -> bool {
+    let all = consequences(cause);
+    let is_queue = matches!(finding, PathRateLimit | AckPathLimited)
+        && !matches!(cause, PathRateLimit | AckPathLimited);
+    all.contains(&finding) || (is_queue && all.contains(&StandingQueue))
 }
 
 /// What the finding of a rule does to a test where the rule does not compute it.
@@ -258,6 +283,10 @@ pub(super) const fn kind(rule: RuleId) -> Kind {
 pub(super) enum UsualEffect {
     /// It costs CPU time of its host, which bounds the rate.
     CpuTime,
+    /// It keeps threads of its host from a CPU, which bounds the rate by the time that they want.
+    Waiting,
+    /// It keeps its host from more than passed it.
+    Passed,
     /// It loses packets.
     Loss,
     /// It delays packets.
@@ -325,7 +354,9 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | InputDrops
         | ForwardDrops
         | DuplexMismatch => UsualEffect::Loss,
-        EeeActive | IrqCoalescingDelay | BqlMissing => UsualEffect::Delay,
+        RunDelay | OtherProcesses => UsualEffect::Waiting,
+        CgroupCpuQuota | ProcessStopped | CpuSteal => UsualEffect::Passed,
+        EeeActive | IrqCoalescingDelay | BqlMissing | StandingQueue => UsualEffect::Delay,
         _ => UsualEffect::Unknown,
     }
 }
@@ -342,6 +373,8 @@ pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {
             | TcpPathLoss
             | PacketReordering
             | StandingQueue
+            | PathRateLimit
+            | AckPathLimited
             | QueuedAtSender
             | GroNotMerging
             | SenderBelowRate

@@ -10,7 +10,7 @@ use measurement::{Attribution, ProfileRow, Role, Task, Work};
 use super::case::cpu;
 use super::{Case, Found};
 use crate::evidence::HostView;
-use crate::facts::{others_cpu, workers};
+use crate::facts::{Severity, Thresholds, others_cpu, workers};
 use crate::words::{self, percent, share};
 
 /// A CPU of an end that has no time left, and what it did.
@@ -59,14 +59,16 @@ impl Full<'_> {
     }
 }
 
-/// A CPU without time left at each end that has one; of two ends on one kernel at the one
-/// whose worker has no time left.
+/// A CPU without time left at each end that has one; of two ends on one kernel at the one whose
+/// thread wanted clearly more of a CPU, else at the first, so that two runs of one test name one
+/// end.
 pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
     let mut ends: Vec<&HostView<'a>> = case.hosts.iter().filter(|host| is_end(host)).collect();
-    ends.sort_by_key(|host| !never_pauses(case, host));
+    let most = ends.iter().map(|host| wanted(case, host)).fold(0.0, f64::max);
+    ends.sort_by_key(|host| wanted(case, host) < ALIKE * most);
     let mut reported: Vec<&HostView<'a>> = Vec::new();
     let mut found = Vec::new();
     for host in ends {
@@ -78,20 +80,26 @@ pub(super) fn full<'a>(case: &Case<'a>) -> Vec<Full<'a>> {
     found
 }
 
-/// A limit for each full CPU that spent at least `least` of its busy time on one kind of work.
-/// `part` is that share; `work` is the kind in words: `copies data`.
+/// For each full CPU that spent a good part of its busy time on one kind of work: a limit, or a
+/// note on what the CPU does, as `from` has it. `part` is that share; `work` is the kind in words:
+/// `copies data`.
 pub(super) fn heavy<'a>(
     case: &Case<'a>,
     part: impl Fn(&Full<'_>) -> f64,
-    least: f64,
+    from: Thresholds,
     work: &str,
 ) -> Vec<(Full<'a>, Found)> {
     let heavy = full(case).into_iter().filter_map(|full| {
         let share = part(&full);
-        (share >= least).then(|| {
+        let severity = from.grade(share)?;
+        Some({
             let (host, share_shown) = (words::host(&full.role), percent(share));
             let text = format!("{host}'s CPU is full: {share_shown} of it {work}");
-            let found = Found::limit(text).at(&full.role).explaining(share).seen(full.in_words());
+            let found = match severity {
+                Severity::Limiting => Found::limit(text),
+                Severity::Noticeable => Found::note(text),
+            };
+            let found = found.at(&full.role).explaining(share).seen(full.in_words());
             (full, found)
         })
     });
@@ -112,20 +120,37 @@ pub(super) fn busiest(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
 /// without time left, or the thread of it that ran or waited for a CPU most; none: it does not
 /// tell.
 pub(super) fn level(case: &Case<'_>, host: &HostView<'_>) -> Option<f64> {
-    let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
-    let worker = worker.map_or(0.0, |(_, worker)| worker.utilisation);
-    let level = busiest(case, host).unwrap_or(0.0).max(wanted(case, host)).max(worker);
+    let level = busiest(case, host).unwrap_or(0.0).max(wanted(case, host));
     (level > 0.0).then_some(level.min(1.0))
 }
 
-/// Share of the time of the result in which the thread that wanted a CPU most ran or waited for
-/// one; 0: it is not known.
-fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
+/// Share of the time of the result for which an end wanted a CPU: that of its worker without time
+/// left, or of its thread that ran or waited for a CPU most; 0: it is not known.
+pub(super) fn wanted(case: &Case<'_>, host: &HostView<'_>) -> f64 {
+    let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
+    let worker = worker.map_or(0.0, |(_, worker)| worker.utilisation);
     let most = |each| host.each(each).iter().map(|(_, nanos)| *nanos).max().unwrap_or(0);
     let wanted = most(counter::TASK_RUN).saturating_add(most(counter::TASK_WAIT)) as f64;
     let span = case.result_span().map_or(f64::MAX, |span| span.as_nanos() as f64);
-    wanted / span.max(1.0)
+    worker.max(wanted / span.max(1.0))
 }
+
+/// Whether an end had CPU time left for the test; none: it does not tell. CPUs that others keep
+/// busy are left if no thread of the test wanted much of one.
+pub(super) fn has_time(case: &Case<'_>, role: &Role) -> Option<bool> {
+    let host = case.host(role)?;
+    let busy = busiest(case, host)?;
+    let others = case.test.and_then(|test| others_cpu::taken(test, host)).unwrap_or(0.0);
+    let is_others = others >= CROWDED && wanted(case, host) < BUSY;
+    Some(busy < AT_EASE || is_others)
+}
+
+/// CPUs that others took from which on a full CPU may be theirs.
+const CROWDED: f64 = 0.30;
+/// Share of the time of one thread.
+const BUSY: f64 = 0.5;
+/// A CPU with so much left did not make a queue. To be calibrated.
+const AT_EASE: f64 = 0.80;
 
 /// CPUs that had less than half of their time to do, besides the busiest.
 pub(super) fn idle_ones(case: &Case<'_>, host: &HostView<'_>) -> usize {
@@ -154,6 +179,9 @@ fn full_cpu<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<Full<'a>> {
     })
 }
 
+/// Threads of two ends that want a CPU for so much of each other's time are alike.
+const ALIKE: f64 = 0.8;
+
 /// Why that is enough.
 const RESTLESSLY: &str = ", and a thread of linerate never paused";
 
@@ -166,8 +194,7 @@ fn fullness(case: &Case<'_>, host: &HostView<'_>) -> f64 {
 /// A worker of an end had no time left, or its thread ran or waited for a CPU nearly all the
 /// time.
 fn never_pauses(case: &Case<'_>, host: &HostView<'_>) -> bool {
-    let worker = case.test.and_then(|test| workers::limiting(test, host.role()));
-    worker.is_some() || wanted(case, host) >= RESTLESS
+    wanted(case, host) >= RESTLESS
 }
 
 /// What a host, or another namespace of its kernel, was seen to do.
@@ -251,6 +278,17 @@ fn busy_share(case: &Case<'_>, host: &HostView<'_>, cpu: &cpu::Load) -> f64 {
     // What does not change is left out: a CPU of which little is told was idle.
     let whole = cpu.all().max(span).saturating_sub(outside).max(cpu.active());
     cpu.active().as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE)
+}
+
+/// Shares of the busy time for work that every test has: it is the limit where it is most of it,
+/// else a part of the usual mixture.
+pub(super) const fn usual(noticeable: f64) -> Thresholds {
+    Thresholds { noticeable, limiting: 0.5 }
+}
+
+/// Shares of the busy time for work that should not be: it is the limit as soon as it tells.
+pub(super) const fn unusual(least: f64) -> Thresholds {
+    Thresholds { noticeable: least, limiting: least }
 }
 
 /// A CPU with so little left does not keep up. To be calibrated.

@@ -70,7 +70,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     let is_consequence = |finding: &Finding| {
         limits.iter().any(|limit| {
             limit.rule != finding.rule
-                && causes::consequences(limit.rule).contains(&finding.rule)
+                && causes::brings_about(limit.rule, finding.rule)
                 && reaches(case, limit, finding)
         })
     };

@@ -11,6 +11,7 @@ use super::{Case, Found, Rule};
 #[cfg(test)]
 use super::fixture::Fixture;
 
+mod ack_path_limited;
 mod application_limited;
 mod big_tcp_off;
 mod bql_missing;
@@ -58,6 +59,7 @@ mod packet_filter_cost;
 mod packet_processing_cost;
 mod packet_reordering;
 mod path_mtu_exceeded;
+mod path_rate_limit;
 mod pause_frames;
 mod process_stopped;
 mod qdisc_limit;
@@ -153,6 +155,7 @@ registry![
     udp_send_blocked,
     udp_port_closed,
     udp_damaged_or_fragmented,
+    path_rate_limit,
     udp_path_loss,
     udp_socket_lock,
     // TCP.
@@ -164,6 +167,7 @@ registry![
     packet_reordering,
     receive_queue_pruned,
     tcp_memory_pressure,
+    ack_path_limited,
     standing_queue,
     socket_buffer_below_bdp,
     tcp_options_missing,

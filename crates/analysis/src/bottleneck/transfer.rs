@@ -8,8 +8,9 @@ use measurement::units::show_duration;
 use measurement::{Role, TcpSample};
 
 use super::Case;
+use super::response::Control;
 use crate::accounts::Flow;
-use crate::evidence::{HostView, senders};
+use crate::evidence::{HostView, receivers, senders};
 use crate::words::share;
 
 /// One direction.
@@ -57,10 +58,65 @@ impl Transfer<'_> {
         reported.min().map(|micros| Duration::from_micros(micros.into()))
     }
 
-    /// The smoothed round trip of the slowest stream at the end; none: not told.
-    pub(super) fn round_trip(&self) -> Option<Duration> {
-        let reported = self.senders.iter().map(|tcp| tcp.rtt_micros).filter(|micros| *micros > 0);
-        reported.max().map(|micros| Duration::from_micros(micros.into()))
+    /// The median of the smoothed round trips that this end saw during the result, over all
+    /// streams; of a sender at the other end that at the end. None: not told.
+    pub(super) fn typical_round_trip(&self, case: &Case<'_>) -> Option<Duration> {
+        let micros = self.typical(case, |tcp| u64::from(tcp.rtt_micros))?;
+        Some(Duration::from_micros(micros))
+    }
+
+    /// The median of the congestion windows, in bytes of one stream; none: not told.
+    pub(super) fn typical_congestion_window(&self, case: &Case<'_>) -> Option<f64> {
+        self.typical(case, |tcp| tcp.congestion_window).map(|bytes| bytes as f64)
+    }
+
+    /// The median of what samples of the senders say during the result, zeros left out.
+    fn typical(&self, case: &Case<'_>, of: impl Fn(&TcpSample) -> u64) -> Option<u64> {
+        let mut values: Vec<_> = self.seen(case).iter().map(of).filter(|one| *one > 0).collect();
+        values.sort_unstable();
+        values.get(values.len() / 2).copied()
+    }
+
+    /// What the senders said again and again; where they are at the other end, at the end.
+    fn seen(&self, case: &Case<'_>) -> Vec<TcpSample> {
+        let record = case.test.map(|test| test.record).filter(|_| self.sender() == Role::Here);
+        let Some(record) = record else { return self.senders.clone() };
+        let samples = record.samples.get(record.base + 1..).unwrap_or_default();
+        let each = samples.iter().flat_map(|sample| sample.streams.iter().zip(&record.streams));
+        each.filter(|(_, stream)| stream.sender).filter_map(|(one, _)| one.tcp).collect()
+    }
+
+    /// Segments that the receivers sent, and those that reached the senders; none: not told.
+    pub(super) fn acknowledgements(&self, case: &Case<'_>) -> Option<(u64, u64)> {
+        let record = case.test?.record;
+        let receivers = receivers(record, self.flow.outcome.direction).into_iter();
+        let sum = |all: &mut dyn Iterator<Item = u32>| all.map(u64::from).sum::<u64>();
+        let sent = sum(&mut receivers.filter_map(|one| one.tcp).map(|tcp| tcp.segments_out));
+        let arrived = sum(&mut self.senders.iter().map(|tcp| tcp.segments_in));
+        (sent > 0 && arrived > 0).then_some((sent, arrived))
+    }
+
+    /// The congestion control that ran at the sender.
+    pub(super) fn control(&self, case: &Case<'_>) -> Control {
+        let record = case.test.map(|test| test.record);
+        let name = record.and_then(|record| match self.sender() {
+            Role::Here => record.streams.iter().find_map(|stream| stream.congestion.as_deref()),
+            _ => record.reported.congestion.as_deref(),
+        });
+        name.map_or(Control::Reno, Control::named)
+    }
+
+    /// Payload bytes of its largest segment; none: not told.
+    pub(super) fn segment(&self) -> Option<u32> {
+        self.senders.iter().map(|tcp| tcp.segment).max().filter(|bytes| *bytes > 0)
+    }
+
+    /// The delay that a queue adds under load, where it stands: the typical round trip is far
+    /// above the least.
+    pub(super) fn standing_queue(&self, case: &Case<'_>) -> Option<Duration> {
+        let (trip, least) = self.typical_round_trip(case).zip(self.least_round_trip())?;
+        let waited = trip.saturating_sub(least);
+        (trip >= MANY_TIMES * least && waited >= LONG).then_some(waited)
     }
 
     /// Bytes that must be under way to keep the link of that rate full: rate times least round
@@ -87,6 +143,11 @@ impl Transfer<'_> {
         self.account.shares.is_none_or(|shares| shares.congestion_window >= 0.5)
     }
 }
+
+/// Round trips under load, against the least, from which on a queue stands.
+const MANY_TIMES: u32 = 5;
+/// Above the least round trip: what interrupts and wake-ups add is less.
+const LONG: Duration = Duration::from_millis(1);
 
 /// By how much counters of TCP grew at a host, those that did.
 pub(super) fn grown<'a>(

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{anyhow, ensure};
-use measurement::{Page, Profile, RecordSet, RuleId};
+use measurement::{Attribution, Page, Profile, RecordSet, RuleId};
 use report::export::Diagnosis;
-use report::import::{self, Content, ImportError, Imported};
+use report::import::{self, Content, ImportError, Imported, Table};
+use report::tables::AttributedTable;
+use serde_json::{Value, json};
 
 use crate::exit::UsageError;
 use crate::flags::ExplainFlags;
@@ -51,7 +53,8 @@ fn explain_text(text: &[u8], flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
     );
     match importer.read(text)? {
         Imported::Records(records) => explain_records(records, flags),
-        Imported::Profile(profile) => explain_profile(&profile, flags),
+        Imported::Profile(profile) => explain_profile(&profile, &importer.unread(text), flags),
+        Imported::Tables(tables) => explain_tables(&tables, &importer.unread(text), flags),
     }
 }
 
@@ -63,24 +66,82 @@ fn explain_records(mut records: RecordSet, flags: &ExplainFlags) -> anyhow::Resu
     for record in &mut records.records {
         campaign::judge(record);
     }
+    campaign::judge_together(&mut records.records);
     output::print(&records, flags.format.or(&Diagnosis))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain_profile(profile: &Profile, flags: &ExplainFlags) -> anyhow::Result<ExitCode> {
+fn explain_profile(
+    profile: &Profile,
+    unread: &[usize],
+    flags: &ExplainFlags,
+) -> anyhow::Result<ExitCode> {
     let form = flags.format.form()?;
     if let Some(path) = &flags.folded {
         write_folded([profile].into_iter(), path)?;
     }
-    let attribution = campaign::attribute(profile, flags.architecture.as_deref(), flags.rate);
+    let attribution = attribute(profile, flags);
     match form {
-        Form::Json => {
-            let text = serde_json::to_string_pretty(&attribution)?;
-            output::print_text(format!("{text}\n").as_bytes())?;
-        }
-        Form::Text => output::print_table(|out| report::headline::write(&attribution, out))?,
+        Form::Json => print_value(&profile_value(&attribution, unread)?)?,
+        Form::Text => output::print_table(|out| {
+            report::headline::write(&attribution, out)?;
+            report::tables::write_unread(unread, out)
+        })?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Each by itself: shares of one table are not shares of another.
+fn explain_tables(
+    tables: &[Table],
+    unread: &[usize],
+    flags: &ExplainFlags,
+) -> anyhow::Result<ExitCode> {
+    let form = flags.format.form()?;
+    ensure!(
+        flags.folded.is_none(),
+        "it has {} tables, which --folded would add up; give a file with one of them",
+        tables.len()
+    );
+    let tables: Vec<_> = tables.iter().map(|table| attribute_table(table, flags)).collect();
+    match form {
+        Form::Json => print_value(&json!({
+            "tables": tables.iter().map(table_value).collect::<Vec<_>>(),
+            "unread_lines": unread,
+        }))?,
+        Form::Text => output::print_table(|out| {
+            report::tables::write(&tables, out)?;
+            report::tables::write_unread(unread, out)
+        })?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn attribute_table(table: &Table, flags: &ExplainFlags) -> AttributedTable {
+    let attribution = attribute(&table.profile, flags);
+    AttributedTable { line: table.line, heading: table.heading.clone(), attribution }
+}
+
+fn attribute(profile: &Profile, flags: &ExplainFlags) -> Attribution {
+    campaign::attribute(profile, flags.architecture.as_deref(), flags.rate)
+}
+
+fn profile_value(attribution: &Attribution, unread: &[usize]) -> anyhow::Result<Value> {
+    let mut value = serde_json::to_value(attribution)?;
+    if !unread.is_empty() {
+        value["unread_lines"] = json!(unread);
+    }
+    Ok(value)
+}
+
+fn table_value(table: &AttributedTable) -> Value {
+    let AttributedTable { line, heading, attribution } = table;
+    json!({ "line": line, "heading": heading, "attribution": attribution })
+}
+
+fn print_value(value: &Value) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    output::print_text(format!("{text}\n").as_bytes())
 }
 
 /// All of them in one file: programs that read it add up lines that are alike.

@@ -107,6 +107,25 @@ fn the_text_of_perf_is_explained_with_what_could_be() {
 }
 
 #[test]
+fn several_tables_in_one_text_are_compared() {
+    let texts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/perf");
+    let file = texts.join("two-reports.txt").display().to_string();
+    let finished = run(linerate(&format!("explain {file} --rate 686M")));
+    finished.assert_success();
+    assert!(finished.stdout.starts_with("table 1, line 3: Before\ncopying limits: 75 %"));
+    finished.assert_prints(&["table 2, line 29: After", "-> table 2", "686.0 Mbit/s was reached"]);
+    let object = run(linerate(&format!("explain {file} --json"))).json();
+    let second = &object["tables"][1];
+    assert_eq!((&second["line"], &second["heading"]), (&29.into(), &"After".into()));
+    let copied = second["attribution"]["work"]["copy_user"]["share"].as_f64();
+    assert!(copied.is_some_and(|share| share < 0.1), "{object}");
+    let folded = Directory::new("tables").path().join("a.folded").display().to_string();
+    run(linerate(&format!("explain {file} --folded {folded}"))).assert_refusal(1, &["2 tables"]);
+    let mail = texts.join("quoted-mail.txt").display().to_string();
+    run(linerate(&format!("explain {mail}"))).assert_prints(&["not read: 3 lines (2, 11, 18)"]);
+}
+
+#[test]
 fn chains_of_calls_are_written_for_flame_graphs() {
     let directory = Directory::new("folded");
     let path = |name: &str| directory.path().join(name).display().to_string();

@@ -105,7 +105,8 @@ pub struct ReceiveEngine {
     build: fn(&SharedResources, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What every TCP receiver is built from: socket, counters and goal.
+/// Arguments to build a TCP receiver of any engine: socket, counters, and the number of bytes
+/// after which the test ends ([`Goal`]).
 pub struct Incoming {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,

@@ -23,7 +23,8 @@ pub struct SendEngine {
     build: fn(usize, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What every UDP sender is built from: socket, sequence numbers, counters, budget and pacer.
+/// Arguments to build a UDP sender of any engine: socket, width of the sequence numbers, counters,
+/// limit of the datagrams to send ([`Budget`]) and pacer.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,

@@ -1,5 +1,6 @@
-//! Facts of a host that only system calls report: the answers of netlink, ethtool and uname(2),
-//! from the running kernel or from the file of a captured tree.
+//! Facts of a host that are in no file of `/proc` or `/sys`: the replies of rtnetlink(7), ethtool
+//! and uname(2), from the running kernel or from a file of a capture (a copy of a host's `/proc`
+//! and `/sys`).
 
 use std::collections::BTreeMap;
 

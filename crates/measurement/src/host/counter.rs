@@ -161,7 +161,9 @@ impl<K> PartialEq for Name<'_, K> {
 
 impl<K> Eq for Name<'_, K> {}
 
-/// Names of a counter or gauge that differ in the item only, e.g. `interface.*.rx_dropped`.
+/// Pattern of the names of one counter or gauge for all items of a kind, e.g.
+/// `interface.*.rx_dropped`, where `*` is any interface. `K` says whether it is a counter or a
+/// gauge.
 #[derive(Clone, Copy, Debug)]
 pub struct Each<'a, K> {
     pattern: Pattern<'a>,

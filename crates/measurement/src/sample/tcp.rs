@@ -94,6 +94,14 @@ tcp_sample! {
     /// Segments sent that are not acknowledged.
     #[serde(default)]
     state unacknowledged: u32 as "unacked" or "unacknowledged";
+    /// Segments received, acknowledgements included; zero before Linux 4.2, and from peers that do
+    /// not report it.
+    #[serde(default)]
+    total segments_in: u32 as "segs_in" or "segs_in";
+    /// Segments sent, acknowledgements included; zero before Linux 4.2, and from peers that do not
+    /// report it.
+    #[serde(default)]
+    total segments_out: u32 as "segs_out" or "segs_out";
     /// `TCPI_OPT_*` of `linux/tcp.h`: 1 time stamps, 2 SACK, 4 window scale, 8 ECN.
     #[serde(default)]
     state options: u8 as "options" or "options";

@@ -206,8 +206,8 @@ impl Server {
         }
     }
 
-    /// Processes the loss of the control connection: the kernel closed it, as the client's host did
-    /// not answer.
+    /// Fails the test ([`ProtocolError::Lost`]): the kernel closed the control connection, since the
+    /// client's host did not answer.
     pub fn handle_loss(&mut self) {
         if !self.is_over() {
             self.fail(ProtocolError::Lost(self.phase.doing()));

@@ -4,6 +4,7 @@
 use measurement::profile::{Mode, is_generic};
 use measurement::{Profile, ProfileRow};
 
+use super::plain::plain;
 use super::samples::{Samples, bare_symbol};
 use super::{Content, Import, ImportError, Imported, head, profile};
 
@@ -29,7 +30,13 @@ impl Import for Folded {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
-        profile(read(&String::from_utf8_lossy(bytes)))
+        profile(read(&plain(bytes)))
+    }
+
+    fn unread(&self, bytes: &[u8]) -> Vec<usize> {
+        let text = plain(bytes);
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        lines.filter(|(_, line)| stack(line).is_none()).map(|(at, _)| at + 1).collect()
     }
 }
 
@@ -89,6 +96,11 @@ mod tests {
         let modes: Vec<_> =
             profile.rows.iter().map(|row| (row.symbol.as_str(), row.mode)).collect();
         assert_eq!(modes, [("tcp_sendmsg", Mode::Kernel), ("main", Mode::User)]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_stack_is_not_read() {
+        assert_eq!(Folded.unread(b"a;b 3\n\n> a;c 4\nand so on\n"), [4]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use measurement::profile::{Mode, is_generic};
 use measurement::{Profile, ProfileRow};
 
+use super::plain::plain;
 use super::samples::{Samples, bare_symbol, row};
 use super::{Content, Import, ImportError, Imported, head, profile};
 
@@ -26,7 +27,13 @@ impl Import for PerfScript {
     }
 
     fn read(&self, bytes: &[u8]) -> Result<Imported, ImportError> {
-        profile(read(&String::from_utf8_lossy(bytes)))
+        profile(read(&plain(bytes)))
+    }
+
+    fn unread(&self, bytes: &[u8]) -> Vec<usize> {
+        let text = plain(bytes);
+        let lines = text.lines().enumerate();
+        lines.filter(|(_, line)| !is_known(line)).map(|(at, _)| at + 1).collect()
     }
 }
 
@@ -72,6 +79,12 @@ struct Frame<'a> {
 /// Short names of processes are set to the right, so that blanks begin no frame for sure.
 fn is_header(line: &str) -> bool {
     Sample::parse(line).is_some()
+}
+
+/// A line of a sample, a comment, or the end of a sample.
+fn is_known(line: &str) -> bool {
+    let is_frame = || line.starts_with(char::is_whitespace) && Frame::parse(line).is_some();
+    line.trim().is_empty() || line.starts_with('#') || is_header(line) || is_frame()
 }
 
 impl<'a> Sample<'a> {

@@ -88,7 +88,7 @@ pub(super) fn bare_symbol(text: &str) -> String {
     shown(text[..cut.unwrap_or(text.len())].trim())
 }
 
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|letter| is_shown(*letter)).collect()
 }
 

@@ -44,7 +44,7 @@ my task  77/78 [000]  1234.600000: cycles:u:  7f0000001000 recv+0x4 (/usr/lib/li
 fn read(text: &str) -> Result<Profile, ImportError> {
     match importer(text.as_bytes())?.read(text.as_bytes())? {
         Imported::Profile(profile) => Ok(profile),
-        Imported::Records(records) => panic!("no records are in this text: {records:?}"),
+        other => panic!("no single profile is in this text: {other:?}"),
     }
 }
 
@@ -93,6 +93,29 @@ fn a_script_gives_callers_and_stacks() {
     assert_eq!((library.cpu, library.mode), (Some(0), Mode::User));
     let frames: Vec<_> = profile.stacks.iter().map(|stack| stack.frames.as_str()).collect();
     assert_eq!(frames, ["iperf3;net_rx_action;stmmac_rx;memcpy", "my task;recv", "sh;[unknown]"]);
+}
+
+#[test]
+fn a_quoted_script_is_read_and_what_is_no_sample_is_counted() {
+    let quoted = format!("> {}\r\n", SCRIPT.trim_end().replace('\n', "\r\n> "));
+    assert_eq!(read(&quoted).ok(), read(SCRIPT).ok());
+    let text = format!("{quoted}so far\n\tno frame\n");
+    assert_eq!(
+        importer(text.as_bytes()).map(|format| format.unread(text.as_bytes())).ok(),
+        Some(vec![8, 9])
+    );
+    assert!(Record.unread(b"{}").is_empty());
+}
+
+#[test]
+fn several_tables_are_no_single_profile() {
+    let text = format!("before:\n{REPORT}after:\n{SCREEN}");
+    let imported = importer(text.as_bytes()).and_then(|format| format.read(text.as_bytes()));
+    let Ok(Imported::Tables(tables)) = imported else { panic!("two tables: {imported:?}") };
+    let headings: Vec<_> = tables.iter().map(|table| table.heading.as_str()).collect();
+    assert_eq!(headings, ["before:", "after:"]);
+    assert_eq!(tables[0].profile, read(REPORT).expect("a table"));
+    assert_eq!(tables[1].profile, read(SCREEN).expect("a table"));
 }
 
 #[test]

@@ -124,9 +124,8 @@ impl Json {
         intervals
     }
 
-    /// Adds the summary of the test, member `end`, and returns the intervals that were not reported
-    /// yet, as [`Self::sampled`] does. A server makes its summary before it has the results of the
-    /// client.
+    /// Sets the member `end`, the summary of the test. Returns the data of an event `interval` of
+    /// `--json-stream` for each interval that is new since [`Self::sampled`].
     pub fn summary(&mut self, course: &Course<'_>, peer: &PeerResults<'_>) -> Vec<Tree> {
         let intervals = self.sampled(course);
         let totals = totals(self.role, course, peer);

@@ -24,7 +24,7 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// An object with `members`, in their order.
+    /// A JSON object with `members`, in their order.
     pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Object(members.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }

@@ -61,7 +61,7 @@ pub(super) const CASES: &[Case] = &[
 ];
 
 fn busy_cpu(under_test: &UnderTest) -> Result<Attempt> {
-    let _busy = plant::busy_on(0)?;
+    let _busy = plant::busy_on(0, plant::Class::Normal)?;
     veth(under_test, "--tcp --send --cpus 0 -t 3s")
 }
 

@@ -28,7 +28,7 @@ const FAULTS: &[Fault] = &[
             let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (40_000, 200);
         },
-        rules: &[RuleId::TcpPathLoss],
+        rules: &[RuleId::PathRateLimit],
         host: None,
     },
     Fault {
@@ -38,14 +38,14 @@ const FAULTS: &[Fault] = &[
             let tcp = test_record::sent(record);
             (tcp.rtt_micros, tcp.min_rtt_micros) = (90_000, 200);
         },
-        rules: &[RuleId::StandingQueue],
+        rules: &[RuleId::PathRateLimit],
         host: None,
     },
     Fault {
         name: "the same for datagrams",
         record: test_record::udp,
         spoil: |record| test_record::lose(record, 40_000),
-        rules: &[RuleId::UdpPathLoss],
+        rules: &[RuleId::PathRateLimit, RuleId::UdpPathLoss],
         host: None,
     },
     Fault {

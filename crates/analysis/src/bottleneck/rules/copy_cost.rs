@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share(measurement::Work::is_copy);
-    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
+    let heavy = load::heavy(case, part, load::usual(LEAST), WORK).into_iter();
     heavy
         .map(|(full, found)| {
             let sends = load::sends(case, &full.role);

@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| maps_addresses(&row.symbol));
-    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
+    let heavy = load::heavy(case, part, load::unusual(LEAST), WORK).into_iter();
     let reported = heavy.map(|(full, found)| match mode(case, &full) {
         Some(mode) => found.seen(mode),
         None => found,

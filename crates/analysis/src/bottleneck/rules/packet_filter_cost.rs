@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| is_of_a_filter(&row.symbol));
-    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
+    let heavy = load::heavy(case, part, load::unusual(LEAST), WORK).into_iter();
     heavy.map(|(_, found)| found.remedy(REMEDY)).collect()
 }
 

@@ -1,8 +1,8 @@
 //! `receive-window-limited`: TCP waits for the receiver's window.
 
-use measurement::Role;
 use measurement::host::counter;
 use measurement::remedy::{Change, Remedy};
+use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -52,10 +52,22 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         .explaining(share)
         .seen(format!("receive-window limited for {} of the time", percent(share)))
         .remedy(reason.remedy(case, transfer));
-    for evidence in reason.evidence(transfer) {
+    for evidence in reason.evidence() {
         found = found.seen(evidence);
     }
-    Some(found)
+    Some(match bound(case, transfer) {
+        Some(bound) if matches!(reason, Cause::Buffer) => found.allowing(bound),
+        _ => found,
+    })
+}
+
+/// What the window lets through, each round trip: with and without the queues of the path.
+fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
+    let window = transfer.senders.iter().map(|tcp| tcp.send_window).max().filter(|w| *w > 0)?;
+    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
+    let bits = 8.0 * window as f64 * transfer.senders.len().max(1) as f64;
+    let arithmetic = format!("a window of {} bytes each {}", count(window), transfer::shown(least));
+    Some(Bound::between(bits / trip.as_secs_f64(), bits / least.as_secs_f64(), arithmetic))
 }
 
 /// Why a window is small.
@@ -121,17 +133,8 @@ impl Cause {
         }
     }
 
-    fn evidence(&self, transfer: &Transfer<'_>) -> Vec<String> {
+    fn evidence(&self) -> Vec<String> {
         let mut all = Vec::new();
-        let window = transfer.senders.iter().map(|tcp| tcp.send_window).max().unwrap_or(0);
-        if let Some(trip) = transfer.least_round_trip().filter(|_| window > 0) {
-            let rate = measurement::BitRate::average(window, trip);
-            all.push(format!(
-                "a window of {} bytes each {} is {rate} at most for a stream",
-                count(window),
-                transfer::shown(trip)
-            ));
-        }
         if let Self::Reader { closed, still, steps } = self {
             if *closed > 0 {
                 all.push(format!("its window closed {}", counted(*closed, "time")));

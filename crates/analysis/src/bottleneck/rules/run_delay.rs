@@ -44,6 +44,7 @@ pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test
     .fires(|record| {
         let host = crate::test_record::host(record, &measurement::Role::Peer);
         crate::test_record::grow(host, counter::TASK_WAIT.on(77), 4_500_000_000);
+        crate::test_record::grow(host, counter::TASK_RUN.on(77), 4_000_000_000);
         crate::test_record::grow(host, counter::CPU_USER.on(0), 5_000_000_000);
     })
     .silent(|record| {

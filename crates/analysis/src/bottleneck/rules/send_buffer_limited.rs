@@ -1,17 +1,24 @@
 //! `send-buffer-limited`: TCP waits for its own send buffer.
 
+use measurement::{Bound, Certainty, Role};
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::windows::{self, Windows};
 use crate::words::{self, count, percent};
 
 const PAGE: Page = Page {
     id: RuleId::SendBufferLimited,
     title: "Send buffer limited",
-    what: "For at least a tenth of the time both windows had room, and all that the send buffer \
-           holds was under way; it is the limit from a quarter on, where no other wait is longer.",
+    what: "All that the send buffer holds was in flight, and both windows had room: what was in \
+           flight (rate times round trip) fills the buffer and less than 80 % of either window, or \
+           the kernel counted a quarter of the time as limited by it, and no other wait is longer. \
+           From a tenth on it may be the limit.",
     why: "What was sent stays in the buffer until it is acknowledged, so that a buffer bounds \
           what is under way as a window does.",
-    evidence: "`tcpi_sndbuf_limited` against the time of the result; the buffer, the round trip.",
+    evidence: "Rate and `tcpi_rtt` against `tcpi_snd_cwnd`, `tcpi_snd_wnd` and the buffer (`-w`, or \
+               the third number of `net.ipv4.tcp_wmem`); `tcpi_sndbuf_limited` against the time of \
+               the result.",
     remedy: "Leave `-w` out, or raise the third number of `net.ipv4.tcp_wmem` above twice the rate \
              times the round trip.",
     source: "tcp(7), Documentation/networking/ip-sysctl.rst",
@@ -24,28 +31,49 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
-    let shares = transfer.shares();
-    let share = shares.send_buffer;
-    let others = shares.application.max(shares.receive_window);
+    let share = transfer.shares().send_buffer;
     let sender = transfer.sender();
-    let text = format!("the send buffer of {} is too small for this path", words::host(&sender));
-    let found = match share {
-        _ if share < NOTICED => return None,
-        _ if share < DECIDES || share < others => Found::candidate(text),
-        _ => Found::limit(text),
-    };
+    let found = Found::new(certainty(case, transfer)?, text(&sender));
     let most = transfer.on_the_way().map_or(LEAST, |bytes| (8.0 * bytes).max(LEAST));
-    let found = found
+    let mut found = found
         .at(&sender)
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!("send-buffer limited for {} of the time", percent(share)))
         .remedy("leave -w out, and raise the kernel's maximum")
         .change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}")));
-    Some(match buffer(case, transfer) {
-        Some(evidence) => found.seen(evidence),
+    found.evidence.extend(buffer(case, transfer));
+    Some(match bound(case, transfer) {
+        Some(bound) => found.allowing(bound),
         None => found,
     })
+}
+
+fn text(sender: &Role) -> String {
+    format!("the send buffer of {} is too small for this path", words::host(sender))
+}
+
+/// By the kernel's own times, or since what was in flight fills the buffer and no window.
+fn certainty(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Certainty> {
+    let shares = transfer.shares();
+    let others = shares.application.max(shares.receive_window);
+    let fills = Windows::of_transfer(case, transfer).is_some_and(|all| all.fills_send_buffer());
+    match shares.send_buffer {
+        _ if fills => Some(Certainty::Limit),
+        share if share < NOTICED => None,
+        share if share < DECIDES || share < others => Some(Certainty::Candidate),
+        _ => Some(Certainty::Limit),
+    }
+}
+
+/// What the buffer holds of payload, each round trip.
+fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
+    let buffer = Windows::of_transfer(case, transfer)?.send_buffer?;
+    let trip = transfer.least_round_trip()?;
+    let streams = transfer.senders.len().max(1) as f64;
+    let rate = |payload: f64| 8.0 * payload * buffer * streams / trip.as_secs_f64();
+    let arithmetic = format!("a buffer of {buffer:.0} bytes each {}", transfer::shown(trip));
+    Some(Bound::between(rate(windows::PAYLOAD_LEAST), rate(windows::PAYLOAD_MOST), arithmetic))
 }
 
 /// The buffer and the round trip, of an end that tells its buffer.

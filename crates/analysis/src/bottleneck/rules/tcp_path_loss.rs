@@ -1,11 +1,13 @@
 //! `tcp-path-loss`: TCP lost segments on the path.
 
+use measurement::Bound;
+use measurement::host::counter;
+
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
-use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: RuleId::TcpPathLoss,
@@ -44,7 +46,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if hops::drops(case).iter().any(Hop::is_limit) {
         return None;
     }
-    let found = on_the_path(transfer, lost);
+    let found = on_the_path(case, transfer, lost);
     Some(found.going(transfer.flow.outcome.direction).seen(format!(
         "{} retransmitted, {} of them spuriously; the ends count {}",
         counted(segments, "segment"),
@@ -53,7 +55,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     )))
 }
 
-fn on_the_path(transfer: &Transfer<'_>, lost: f64) -> Found {
+fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
     let text = format!("segment loss on the path ({} of the bytes retransmitted)", percent(lost));
     let found = if transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
         Found::limit(text)
@@ -64,7 +66,7 @@ fn on_the_path(transfer: &Transfer<'_>, lost: f64) -> Found {
         "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
          (-b), a shaper loses nothing",
     );
-    bound(transfer, lost).into_iter().fold(found, Found::seen)
+    bound(case, transfer).into_iter().fold(found, Found::allowing)
 }
 
 /// Drops of both ends that can have been this direction's.
@@ -90,16 +92,21 @@ fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
-/// What Reno's window reaches with that loss (Mathis): MSS / RTT * 1.22 / sqrt(p).
-fn bound(transfer: &Transfer<'_>, lost: f64) -> Option<String> {
-    let segment =
-        transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|bytes| *bytes > 0)?;
-    let trip = transfer.least_round_trip()?;
-    let streams = transfer.senders.len() as f64;
-    let bytes = streams * f64::from(segment) * 1.22 / (trip.as_secs_f64() * lost.sqrt());
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
-    let rate = measurement::BitRate::from_bits_per_second((8.0 * bytes) as u64);
-    Some(format!("with that loss Reno reaches about {rate} here"))
+/// What the sender's congestion control reaches with that loss, with the queues of the path and
+/// without.
+fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
+    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
+    let (control, segment) = (transfer.control(case), transfer.segment()?);
+    let streams = transfer.senders.len().max(1) as f64;
+    let lost = transfer.sent_again() * (1.0 - transfer.spurious());
+    let rate = |trip| Some(8.0 * streams * control.rate(segment, trip, lost)?);
+    let arithmetic = format!(
+        "{} with {} of loss each {}",
+        control.name(),
+        percent(lost),
+        transfer::shown(least)
+    );
+    Some(Bound::between(rate(trip)?, rate(least)?, arithmetic))
 }
 
 /// Of the bytes. To be calibrated.

@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
     let part = |full: &load::Full<'_>| full.share_of_rows(|row| locks_pages(&row.symbol));
-    let heavy = load::heavy(case, part, LEAST, WORK).into_iter();
+    let heavy = load::heavy(case, part, load::unusual(LEAST), WORK).into_iter();
     let huge = |full: &load::Full<'_>| case.host(&full.role)?.setting("vm.nr_hugepages");
     let reported = heavy.map(|(full, found)| match huge(&full) {
         Some(pages) => found.seen(format!("vm.nr_hugepages is {pages}")),

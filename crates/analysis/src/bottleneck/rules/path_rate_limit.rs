@@ -1,0 +1,100 @@
+//! `path-rate-limit`: the path passes a rate of its own, whatever is sent.
+
+use measurement::{Bound, Certainty};
+
+use super::{Case, Found, Page, Rule, RuleId};
+use crate::accounts::Flow;
+use crate::bottleneck::load;
+use crate::bottleneck::transfer::{self, Transfer};
+use crate::words::{percent, share};
+
+const PAGE: Page = Page {
+    id: RuleId::PathRateLimit,
+    title: "Rate limit of the path",
+    what: "TCP: under load the round trip was at least five times the least one and 1 ms above it, \
+           while the sender waited for its congestion window and both ends had CPU time left. UDP: \
+           at least half of what was sent is missing, and no counter of a host explains most of \
+           it.",
+    why: "A link, a shaper, a policer or a forwarder on the way passes so much and no more: what is \
+          above waits in its queue, or is dropped. What the ends do better changes nothing.",
+    evidence: "The median of the smoothed round trips (`tcpi_rtt`) against the least \
+               (`tcpi_min_rtt`); the ledger of datagrams; the time of the CPUs.",
+    remedy: "Find the place (`--observe HOST` on each router): the slowest link, a shaper (on a home \
+             router it may be its SQM), a policer, or a forwarder whose CPU is full. It stays the \
+             limit until its rate is raised.",
+    source: "RFC 8290; RFC 2544, 26.1",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    let streams = transfer::wanting(case);
+    let streams = streams.iter().filter_map(|transfer| by_its_queue(case, transfer));
+    streams.chain(case.wanting().filter_map(by_its_loss)).collect()
+}
+
+/// A queue on the path that stays full.
+fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
+    let waited = transfer.standing_queue(case).filter(|_| transfer.may_wait_for_the_path())?;
+    let shares = transfer.account.shares;
+    let certainty = match shares {
+        Some(_) if have_time(case, transfer) => Certainty::Limit,
+        _ => Certainty::Candidate,
+    };
+    let waited = transfer::shown(waited);
+    let found = found(transfer.flow, certainty)?
+        .explaining(transfer.shares().congestion_window)
+        .seen(format!("a full queue adds {waited} to the round trip"));
+    Some(match shares {
+        Some(shares) => found.seen(format!(
+            "the sender waited for its congestion window {} of the time",
+            percent(shares.congestion_window)
+        )),
+        None => found,
+    })
+}
+
+/// Neither end made the queue. A receiver that tells nothing of its CPUs would close its window
+/// if its program had no time to read.
+fn have_time(case: &Case<'_>, transfer: &Transfer<'_>) -> bool {
+    let reads = transfer.shares().receive_window < SELDOM;
+    load::has_time(case, &transfer.sender()).unwrap_or(false)
+        && load::has_time(case, &transfer.receiver()).unwrap_or(reads)
+}
+
+/// What is above its rate does not arrive.
+fn by_its_loss(flow: &Flow<'_>) -> Option<Found> {
+    let ledger = flow.account.ledger.as_ref()?;
+    let lost = share(ledger.remainder_least.min(ledger.remainder), ledger.sent);
+    let part = share(ledger.remainder, ledger.lost());
+    if lost < MUCH || part < MOST_OF_IT {
+        return None;
+    }
+    let is_told = ledger.sender_told && ledger.receiver_told;
+    let certainty = if is_told { Certainty::Limit } else { Certainty::Candidate };
+    let offered = flow.outcome.offered?.rate;
+    let text = format!("{offered} were sent, and {} of the datagrams are missing", percent(lost));
+    Some(found(flow, certainty)?.explaining(part).seen(text))
+}
+
+fn found(flow: &Flow<'_>, certainty: Certainty) -> Option<Found> {
+    let rate = flow.outcome.headline()?.rate;
+    let bound = Bound::exact(rate.bits_per_second() as f64, "what the path let through");
+    let found =
+        Found::new(certainty, format!("the path is the limit: it passes {rate} of payload"));
+    let found = found.going(flow.outcome.direction).allowing(bound).remedy(REMEDY);
+    Some(found)
+}
+
+const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// Of the time.
+const SELDOM: f64 = 0.05;
+/// Of what was sent. Less may be random loss as well, until a slower run tells.
+const MUCH: f64 = 0.50;
+/// So much of the loss is on the path.
+const MOST_OF_IT: f64 = 0.5;
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
+    .fires(|record| crate::test_record::lose(record, 50_000))
+    .silent(|record| crate::test_record::lose(record, 30_000));

@@ -1,0 +1,97 @@
+//! Rows of several kinds stop at one rate on the wire: the path has that rate.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{BitRate, Bound, Certainty, Direction, Effect, RuleId};
+
+use super::{Row, Shown, way};
+use crate::words::percent;
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let all: Vec<_> = rows.iter().filter(|row| !row.is_delivered()).collect();
+    let both = of_group(&all, "the path");
+    if !both.is_empty() {
+        return both;
+    }
+    let ways = [Direction::Send, Direction::Receive].into_iter();
+    let each = ways.flat_map(|direction| {
+        let one = all.iter().copied().filter(|row| row.direction() == direction);
+        let one: Vec<_> = one.collect();
+        let equal = of_group(&one, &format!("the path {}", way(direction)));
+        if equal.is_empty() { below_datagrams(&one) } else { equal }
+    });
+    each.collect()
+}
+
+/// What a group of rows shows together; nothing if they differ, or a host limits one of them.
+fn of_group(rows: &[&Row<'_>], place: &str) -> BTreeMap<usize, Shown> {
+    let kinds = |is: fn(&&&Row<'_>) -> bool| rows.iter().any(|row| is(&row));
+    let is_of_both = kinds(|row| row.is_tcp()) && kinds(|row| !row.is_tcp());
+    let is_blamed = rows.iter().any(|row| row.is_limited_by_a_host());
+    let points = rows.iter().any(|row| row.points_at_the_path());
+    if !is_of_both || is_blamed || !points || !are_equal(rows) {
+        return BTreeMap::new();
+    }
+    let rate = rate(rows);
+    rows.iter()
+        .map(|row| (row.record, Shown::Limit(finding(row, rate, rows.len(), place))))
+        .collect()
+}
+
+/// TCP gets a good part of the rate at which the path was seen to drop datagrams: it is the same
+/// limit, that of a policer say, which TCP does not fill.
+fn below_datagrams(rows: &[&Row<'_>]) -> BTreeMap<usize, Shown> {
+    let is_limit = |row: &&&Row<'_>| {
+        !row.is_tcp() && row.headline().is_some_and(|one| one.rule == RuleId::PathRateLimit)
+    };
+    let Some(limit) = rows.iter().find(is_limit) else { return BTreeMap::new() };
+    let tcp = rows.iter().filter(|row| row.is_tcp() && !row.is_limited_by_a_host());
+    let tcp = tcp.filter(|row| row.on_wire >= PART * limit.on_wire);
+    let shown = |row: &Row<'_>| Shown::Limit(same_limit(row, limit));
+    tcp.map(|row| (row.record, shown(row))).collect()
+}
+
+fn same_limit(row: &Row<'_>, limit: &Row<'_>) -> Finding {
+    let rate = Bound::exact(limit.on_wire, "").to;
+    let payload = row.delivered / row.on_wire * limit.on_wire;
+    let part = percent((row.on_wire / limit.on_wire).min(1.0));
+    Finding {
+        text: format!("the path is the limit: it drops what is above {rate} on the wire"),
+        effect: Effect::Rate(Bound::exact(payload, format!("payload in {rate} of frames"))),
+        evidence: vec![format!("UDP stops there; TCP gets {part} of it")],
+        ..finding(row, rate, 0, "")
+    }
+}
+
+fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
+    let text = format!("{place} is the limit: all {rows} rows stop at {rate} on the wire");
+    Finding {
+        rule: RuleId::PathRateLimit,
+        certainty: Certainty::Limit,
+        share: 1.0,
+        effect: Effect::Rate(Bound::exact(row.delivered, format!("payload in {rate} of frames"))),
+        host: None,
+        direction: None,
+        text,
+        evidence: vec!["TCP and UDP get the same rate on the wire".to_owned()],
+        remedy: REMEDY.into(),
+    }
+}
+
+fn are_equal(rows: &[&Row<'_>]) -> bool {
+    let rates = || rows.iter().map(|row| row.on_wire);
+    rates().fold(0.0, f64::max) <= EQUAL * rates().fold(f64::MAX, f64::min)
+}
+
+/// The greatest: TCP loses a little to its start and its retransmissions.
+fn rate(rows: &[&Row<'_>]) -> BitRate {
+    let most = rows.iter().map(|row| row.on_wire).fold(0.0, f64::max);
+    Bound::exact(most, "").to
+}
+
+const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
+/// Of the rate at which datagrams stop.
+const PART: f64 = 0.4;
+/// The greatest rate against the least.
+const EQUAL: f64 = 1.08;

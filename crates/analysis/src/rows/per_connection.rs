@@ -1,0 +1,50 @@
+//! UDP passes what TCP does not: the path has room, and a connection does not use it.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{BitRate, Bound, Certainty, Effect, RuleId};
+
+use super::{Row, Shown};
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let slow = rows.iter().filter(|row| row.is_tcp() && !row.is_delivered());
+    let slow = slow.filter(|row| !row.is_limited_by_a_host());
+    slow.filter_map(|row| Some((row.record, of_row(row, passed(rows, row)?)))).collect()
+}
+
+/// What UDP got through in that direction, where that is much more.
+fn passed(rows: &[Row<'_>], slow: &Row<'_>) -> Option<BitRate> {
+    let same_way = rows.iter().filter(|row| !row.is_tcp() && row.direction() == slow.direction());
+    let most = same_way.map(|row| row.delivered).fold(0.0, f64::max);
+    (most >= MUCH_MORE * slow.delivered).then(|| Bound::exact(most, "").to)
+}
+
+/// The rate of the path is not what limits: a queue that stands all the same is on the way back,
+/// and without one it is the loss.
+fn of_row(row: &Row<'_>, passed: BitRate) -> Shown {
+    let evidence = format!("UDP gets {passed} through in the same direction");
+    let lead = |mut finding: Finding| {
+        finding.evidence.push(evidence.clone());
+        Shown::Limit(Finding { certainty: Certainty::Limit, ..finding })
+    };
+    match (row.found(RuleId::StandingQueue), row.found(RuleId::TcpPathLoss)) {
+        (Some(queue), _) => lead(way_back(queue)),
+        (None, Some(loss)) => lead(loss.clone()),
+        (None, None) => Shown::Evidence(evidence),
+    }
+}
+
+fn way_back(queue: &Finding) -> Finding {
+    Finding {
+        rule: RuleId::AckPathLimited,
+        effect: Effect::Delay,
+        text: "acknowledgements are held up on the way back".to_owned(),
+        remedy: "look for a shaper on the way from the receiver to the sender (--observe HOST)"
+            .into(),
+        ..queue.clone()
+    }
+}
+
+/// Than TCP gets.
+const MUCH_MORE: f64 = 2.0;
