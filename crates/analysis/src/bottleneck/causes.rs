@@ -210,6 +210,7 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
             StandingQueue,
             QueuedAtSender,
             SenderBelowRate,
+            AckPathLimited,
         ],
         PacingWithoutFq => &[QdiscLimit, UdpReceiveBuffer, UdpPathLoss],
         ZerocopyOptmemLimit => &[CopyCost, CpuSaturated],
@@ -395,6 +396,7 @@ const DROPPED: &[RuleId] = &[
     QueuedAtSender,
     SenderBelowRate,
     QdiscLimit,
+    PathRateLimit,
 ];
 
 /// The consequences of a program that does not run when it should: its socket fills, its window
