@@ -18,6 +18,7 @@ mod causes;
 mod deciding;
 #[cfg(test)]
 mod fixture;
+mod hops;
 mod in_flight;
 mod load;
 mod rank;
@@ -28,6 +29,8 @@ mod transfer;
 mod window;
 
 pub(crate) use case::Case;
+#[cfg(test)]
+pub(crate) use fixture::firing_records;
 pub(crate) use rank::verdict;
 
 /// A rule.

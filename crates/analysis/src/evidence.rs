@@ -4,11 +4,13 @@ use std::collections::HashSet;
 
 use measurement::{Direction, Role, Runtime, TestRecord, Transport};
 
+mod growth;
 mod host;
 mod pieces;
 mod senders;
 mod traffic;
 
+pub(crate) use growth::Growth;
 pub(crate) use host::HostView;
 pub(crate) use pieces::{is_sent_in_pieces, is_taken_in_pieces};
 pub(crate) use senders::{receivers, senders};

@@ -9,8 +9,9 @@ use measurement::Certainty;
 
 pub(crate) mod backlog_drops;
 pub(crate) mod clock_speed;
-pub(crate) mod firewall;
 pub(crate) mod foreign_traffic;
+pub(crate) mod ingress;
+pub(crate) mod ip_layer;
 pub(crate) mod missed_frames;
 pub(crate) mod others_cpu;
 pub(crate) mod queue_drops;

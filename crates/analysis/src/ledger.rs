@@ -12,6 +12,7 @@ use measurement::{DatagramLedger, DirectionOutcome, Ledger, TestRecord};
 use crate::evidence::HostView;
 
 mod allotment;
+mod checkpoints;
 mod counters;
 mod pieces;
 mod receiving;
@@ -42,6 +43,7 @@ pub(crate) fn place_datagrams(ends: &DirectionEvidence<'_>) -> Option<Ledger> {
     let mut candidates = sending::candidates(ends);
     candidates.extend(way::candidates(ends));
     candidates.extend(receiving::candidates(ends));
+    checkpoints::narrow(ends, ledger.lost(), &mut candidates);
     let Allotment { drops, remainder, least, most } = allotment::allot(ledger.lost(), candidates);
     (ledger.drops, ledger.remainder) = (drops, remainder);
     (ledger.remainder_least, ledger.remainder_most) = (least, most);

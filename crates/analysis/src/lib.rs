@@ -8,6 +8,8 @@ use measurement::{HostEvidence, Judgement, Page, TestRecord};
 mod accounts;
 mod attribution;
 mod bottleneck;
+#[cfg(test)]
+mod consistency;
 mod evidence;
 mod facts;
 mod framing;

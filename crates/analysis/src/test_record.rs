@@ -149,6 +149,38 @@ pub(crate) fn lose(record: &mut TestRecord, lost: u64) {
     (datagrams.received, datagrams.lost) = (DATAGRAMS - lost, lost);
 }
 
+/// So many packets passed the server's interface and did not reach its IP layer.
+pub(crate) fn vanish_at_ingress(record: &mut TestRecord, packets: u64) {
+    let host = host(record, &Role::Peer);
+    grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), DATAGRAMS);
+    grow(host, counter::IP_IN_RECEIVES.v4, DATAGRAMS - packets);
+    grow(host, counter::IP_IN_DELIVERS.v4, DATAGRAMS - packets);
+}
+
+/// So many packets came into the IP layer of a host and neither reached a socket nor went on.
+pub(crate) fn filter(record: &mut TestRecord, role: &Role, packets: u64) {
+    let host = host(record, role);
+    grow(host, counter::IP_IN_RECEIVES.v4, DATAGRAMS);
+    grow(host, counter::IP_IN_DELIVERS.v4, DATAGRAMS - packets);
+}
+
+/// The queueing discipline of the sender dropped so many.
+pub(crate) fn drop_in_queue(record: &mut TestRecord, packets: u64) {
+    let drops = counter::QDISC_DROPS.within("eth0").on("fq_codel@8001:");
+    let host = host(record, &Role::Here);
+    grow(host, drops, packets);
+    let left = (DATAGRAMS - packets) * (BLOCK + 42);
+    grow(host, counter::INTERFACE_TX_BYTES.on("eth0"), left);
+}
+
+/// A host on the way, with another kernel than the ends.
+pub(crate) fn observe<'a>(record: &'a mut TestRecord, name: &str) -> &'a mut HostEvidence {
+    let mut host = evidence(Role::Observed(name.to_owned()));
+    host.inventory.boot = Some(name.to_owned());
+    record.hosts.push(host);
+    record.hosts.last_mut().expect("it was pushed")
+}
+
 /// What the server's sockets dropped.
 pub(crate) fn drop_in_sockets(record: &mut TestRecord, drops: u64) {
     let counted = record.reported.streams[0].counted.as_mut().expect("reported");

@@ -102,6 +102,10 @@ pub enum Place {
     SenderQueue,
     /// A network interface of the sender.
     SenderInterface,
+    /// The ingress hook of an observed host on the path (tc, nftables), before its IP layer.
+    ObservedIngress,
+    /// The IP layer of an observed host on the path: received, but not forwarded.
+    ObservedForward,
     /// A queueing discipline of an observed host on the path.
     ObservedQueue,
     /// A network interface, or the backlog of a CPU (softnet), of an observed host on the path.
@@ -110,8 +114,12 @@ pub enum Place {
     ReceiverInterface,
     /// The backlog of a CPU of the receiver (softnet).
     ReceiverBacklog,
+    /// The ingress hook of the receiver (tc, nftables), before its IP layer.
+    ReceiverIngress,
     /// The receiver's IP layer: reassembly, checksums.
     ReceiverStack,
+    /// Packet filter of the receiver, on input (netfilter hooks PREROUTING and INPUT).
+    ReceiverFirewall,
     /// The receiver's socket: its receive buffer was full.
     ReceiverSocket,
 }

@@ -69,6 +69,10 @@ rules! {
     InterruptStorm = "interrupt-storm" | "N10",
     IrqCoalescingDelay = "irq-coalescing-delay" | "N11",
     RpsRedundant = "rps-redundant" | "N12",
+    IngressDrops = "ingress-drops",
+    InputDrops = "input-drops",
+    ForwardDrops = "forward-drops",
+    OutputDrops = "output-drops",
     // Softirq.
     SoftnetBacklogOverflow = "softnet-backlog-overflow" | "S1",
     NapiBudgetExhausted = "napi-budget-exhausted" | "S2",

@@ -83,10 +83,16 @@ fn place(drop: &Drop) -> String {
         Place::Sender => "the sender's kernel".to_owned(),
         Place::SenderQueue => format!("the sender's queue ({})", drop.counter),
         Place::SenderInterface => "the sender's interface".to_owned(),
+        Place::ObservedIngress => {
+            format!("the ingress hook of a host on the way ({})", drop.counter)
+        }
+        Place::ObservedForward => format!("forwarding on the way ({})", drop.counter),
         Place::ObservedQueue => format!("a queue on the way ({})", drop.counter),
         Place::ObservedInterface => format!("a host on the way ({})", drop.counter),
         Place::ReceiverInterface => "the receiver's interface".to_owned(),
         Place::ReceiverBacklog => "the receiver's backlog (softnet)".to_owned(),
+        Place::ReceiverIngress => "the receiver's ingress hook (policer)".to_owned(),
+        Place::ReceiverFirewall => "the receiver's firewall".to_owned(),
         Place::ReceiverStack => "the receiver's IP layer".to_owned(),
         Place::ReceiverSocket => "the receiver's socket".to_owned(),
     }

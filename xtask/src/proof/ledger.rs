@@ -26,10 +26,10 @@ pub(super) fn run(under_test: &UnderTest) -> Result<Vec<Outcome>> {
         let path = if round % 2 == 0 { Path::Loopback } else { Path::Veth };
         cases.push(in_a_coalescing_socket(under_test, path, round)?);
     }
-    cases.push(on_the_path(under_test)?);
+    cases.push(in_the_firewall(under_test)?);
     cases.push(in_the_queue(under_test)?);
     cases.push(in_queue_and_socket(under_test)?);
-    cases.push(in_queue_and_on_the_path(under_test)?);
+    cases.push(in_queue_and_firewall(under_test)?);
     cases.push(in_the_queue_of_a_router(under_test)?);
     Ok(cases)
 }
@@ -68,17 +68,19 @@ fn in_a_coalescing_socket(under_test: &UnderTest, path: Path, round: u32) -> Res
 }
 
 /// iptables drops one in a hundred where the datagrams arrive.
-fn on_the_path(under_test: &UnderTest) -> Result<Outcome> {
+fn in_the_firewall(under_test: &UnderTest) -> Result<Outcome> {
     let bed = Testbed::new(under_test, Path::Veth)?;
     drop_at_random(&bed, "0.01")?;
     let seconds = if under_test.short { 2 } else { 5 };
     let record = bed.run(&format!("{ON_ITS_OWN} -b 80M -l 200 -t {seconds}s"))?;
     let planted = dropped_by_iptables(&bed)?;
     let ledger = ledger(&record)?;
-    let share = 100.0 * ledger.remainder as f64 / ledger.sent.max(1) as f64;
-    let beside = 100.0 * ledger.remainder.abs_diff(planted) as f64 / ledger.sent.max(1) as f64;
+    let filtered = lost_in(ledger, Place::ReceiverFirewall);
+    let share = 100.0 * filtered as f64 / ledger.sent.max(1) as f64;
+    let beside = 100.0 * filtered.abs_diff(planted) as f64 / ledger.sent.max(1) as f64;
     let right = beside <= 0.1 && (0.8..1.2).contains(&share) && is_conserved(ledger);
-    let seen = format!("{}: {share:.3} % on the path; iptables dropped {planted}", show(ledger));
+    let seen =
+        format!("{}: {share:.3} % in the firewall; iptables dropped {planted}", show(ledger));
     Ok(Outcome::show("1 % lost at random", seen, right))
 }
 
@@ -115,16 +117,16 @@ fn in_queue_and_socket(under_test: &UnderTest) -> Result<Outcome> {
 }
 
 /// The queue drops some, and iptables one in twenty of those that pass.
-fn in_queue_and_on_the_path(under_test: &UnderTest) -> Result<Outcome> {
+fn in_queue_and_firewall(under_test: &UnderTest) -> Result<Outcome> {
     let bed = Testbed::shaped(under_test, 50)?;
     drop_at_random(&bed, "0.05")?;
     let record = bed.run(&format!("{CROWD} -b 12500K -l 1000 -t 3s"))?;
-    let (in_queue, on_path) = (dropped_by_the_queue(&bed)?, dropped_by_iptables(&bed)?);
+    let (in_queue, by_filter) = (dropped_by_the_queue(&bed)?, dropped_by_iptables(&bed)?);
     let ledger = ledger(&record)?;
     let queue = lost_in(ledger, Place::SenderQueue);
-    let right =
-        is_near(queue, in_queue) && is_near(ledger.remainder, on_path) && is_conserved(ledger);
-    let seen = format!("{}; tc counted {in_queue}, iptables {on_path}", show(ledger));
+    let filtered = lost_in(ledger, Place::ReceiverFirewall);
+    let right = is_near(queue, in_queue) && is_near(filtered, by_filter) && is_conserved(ledger);
+    let seen = format!("{}; tc counted {in_queue}, iptables {by_filter}", show(ledger));
     Ok(Outcome::show("a full queue and 5 % lost at random", seen, right))
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod frames;
 mod interrupts;
 pub(crate) mod shaping;
 
-pub(crate) use blame::{missing, sent};
+pub(crate) use blame::{Blame, missing, sent};
 pub(crate) use cpu::Load;
 pub(crate) use device::{Device, Offload};
 

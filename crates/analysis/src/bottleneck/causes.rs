@@ -39,6 +39,7 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
             SenderBelowRate,
         ],
         BusBandwidth => &[RxRingOverrun, UdpPathLoss, QdiscLimit, UdpSendBlocked, SenderBelowRate],
+        IngressDrops | InputDrops | ForwardDrops | OutputDrops => DROPPED,
         RxRingOverrun | SoftnetBacklogOverflow => &[TcpPathLoss, StandingQueue],
         RxRingSmall => &[RxRingOverrun],
         ReceiveOnOneCpu => &[
@@ -220,6 +221,7 @@ const fn consequences(rule: RuleId) -> &'static [RuleId] {
             StandingQueue,
             QueuedAtSender,
             SenderBelowRate,
+            AckPathLimited,
         ],
         PacingWithoutFq => &[QdiscLimit, UdpReceiveBuffer, UdpPathLoss],
         ZerocopyOptmemLimit => &[CopyCost, CpuSaturated],
@@ -363,6 +365,9 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | TxDrops
         | NetemActive
         | ConntrackFull
+        | IngressDrops
+        | InputDrops
+        | ForwardDrops
         | DuplexMismatch => UsualEffect::Loss,
         RunDelay | OtherProcesses => UsualEffect::Waiting,
         CgroupCpuQuota | ProcessStopped | CpuSteal => UsualEffect::Passed,
@@ -393,6 +398,20 @@ pub(super) const fn is_seen_from_the_other_end(rule: RuleId) -> bool {
             | UdpPathLoss
     )
 }
+
+/// The consequences of packets that a rule of a packet filter or a policer drops.
+const DROPPED: &[RuleId] = &[
+    UdpPathLoss,
+    CwndGrowing,
+    ApplicationLimited,
+    TcpPathLoss,
+    PacketReordering,
+    StandingQueue,
+    QueuedAtSender,
+    SenderBelowRate,
+    QdiscLimit,
+    PathRateLimit,
+];
 
 /// The consequences of a program that does not run when it should: its socket fills, its window
 /// closes, acknowledgements come late and in bursts, so that segments are sent again without

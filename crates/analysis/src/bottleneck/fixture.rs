@@ -2,7 +2,7 @@
 
 use measurement::engine::Engine;
 use measurement::remedy::Setting;
-use measurement::{Certainty, Conclusion, TestRecord, Transport};
+use measurement::{Certainty, Conclusion, RuleId, TestRecord, Transport};
 
 use super::rules::{FIXTURES, RULES};
 use super::{Case, Found, Rule, verdict};
@@ -40,6 +40,15 @@ impl Fixture {
         let attributions = test_record::attributions(&record);
         (self.rule.check)(&Case::of_test(&test, &attributions))
     }
+}
+
+/// The record that fires each rule.
+pub(crate) fn firing_records() -> impl Iterator<Item = (RuleId, TestRecord)> {
+    FIXTURES.iter().map(|fixture| {
+        let mut record = (fixture.record)();
+        (fixture.fires)(&mut record);
+        (fixture.rule.page.id, record)
+    })
 }
 
 fn is_missing(_: &mut TestRecord) {

@@ -32,10 +32,13 @@ mod duplex_mismatch;
 mod ecn_marked;
 mod eee_active;
 mod foreign_traffic;
+mod forward_drops;
 mod gro_not_merging;
 mod gro_off;
 mod hw_gro_off;
 mod in_order_core;
+mod ingress_drops;
+mod input_drops;
 mod interrupt_storm;
 mod iommu_mapping_cost;
 mod irq_affinity_not_honoured;
@@ -52,6 +55,7 @@ mod mtu_small;
 mod napi_budget_exhausted;
 mod netem_active;
 mod other_processes;
+mod output_drops;
 mod pacing_without_fq;
 mod packet_filter_cost;
 mod packet_processing_cost;
@@ -140,6 +144,10 @@ registry![
     interrupt_storm,
     irq_coalescing_delay,
     rps_redundant,
+    ingress_drops,
+    input_drops,
+    forward_drops,
+    output_drops,
     // Softirq.
     softnet_backlog_overflow,
     napi_budget_exhausted,

@@ -2,6 +2,8 @@
 
 use measurement::judgement::{Drop, Place};
 
+use super::checkpoints::Known;
+
 /// A counter that may explain a part of the loss.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
@@ -57,6 +59,37 @@ pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
     let explained = drops.iter().map(|drop| drop.most).fold(0, u64::saturating_add);
     drops.sort_by_key(|drop| drop.place);
     Allotment { drops, remainder: left, least: lost.saturating_sub(explained), most }
+}
+
+/// Narrows the bounds of those candidates whose places are in a part of the way, of which it is
+/// known how much was lost there. Where their counters cannot explain that much they keep theirs.
+pub(super) fn keep_within(
+    known: Known,
+    lost: u64,
+    candidates: &mut [Candidate],
+    is_in_part: fn(Place) -> bool,
+) {
+    let known = Known { least: known.least.min(lost), most: known.most.min(lost) };
+    let part = candidates.iter().filter(|one| is_in_part(one.place));
+    let sum = |of: fn(&Candidate) -> u64| part.clone().map(of).fold(0, u64::saturating_add);
+    let (least, most) = (sum(|one| one.least.min(one.most)), sum(|one| one.most));
+    if most < known.least || least > known.most {
+        return;
+    }
+    let is_only_one = part.clone().filter(|one| one.most > 0).count() == 1;
+    for one in candidates {
+        if is_in_part(one.place) {
+            let others_least = least - one.least.min(one.most);
+            let others_most = most - one.most;
+            one.most = one.most.min(known.most - others_least);
+            one.least = one.least.max(known.least.saturating_sub(others_most)).min(one.most);
+            one.likely = if is_only_one { one.most } else { one.likely };
+        } else {
+            one.most = one.most.min(lost - known.least);
+            one.least = one.least.min(one.most);
+        }
+        one.likely = one.likely.clamp(one.least, one.most);
+    }
 }
 
 /// What a candidate stands for without doubt. What more certain ones have is no longer

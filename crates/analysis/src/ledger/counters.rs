@@ -1,12 +1,13 @@
 //! Counters of a host that count drops, and what they say of the test's datagrams.
 
-use measurement::host::{Counter, counter};
+use measurement::host::{Counter, EachCounter, counter};
 use measurement::judgement::Place;
 
 use super::allotment::{Candidate, CounterScope};
 use super::{DirectionEvidence, pieces, socket};
-use crate::evidence::{Flowing, HostView, Traffic};
-use crate::facts::{backlog_drops, missed_frames, queue_drops};
+use crate::evidence::{Flowing, Growth, HostView, Traffic};
+use crate::facts::ingress::{self, Ingress};
+use crate::facts::{backlog_drops, ip_layer, missed_frames, queue_drops};
 use crate::words::share;
 
 /// A counter that grew.
@@ -43,6 +44,11 @@ impl DropCounter {
         }
     }
 
+    /// A number of packets that is computed of several counters.
+    pub(super) const fn difference(name: String, packets: Growth) -> Self {
+        Self { name, grew: packets.most, inside: packets.least, is_mixed: false }
+    }
+
     /// Without what another counter has already.
     fn beyond(mut self, other: &Self) -> Self {
         self.grew = self.grew.saturating_sub(other.inside);
@@ -61,6 +67,8 @@ impl DropCounter {
         let foreign = traffic.foreign(host, spot.interface, spot.flowing);
         let alone = foreign.is_some_and(|all| all.is_none_to_speak_of()) && !self.is_mixed;
         let most = self.grew.saturating_mul(pieces::most_in_one(ends, spot.place));
+        let usual = pieces::usual_in_one(ends, host, spot.place);
+        let usual = usual.map_or(most, |usual| part(self.grew, usual).min(most));
         // Who shares a queue loses in proportion.
         let ours = foreign.map_or(1.0, |all| 1.0 - share(all.least, all.total).min(1.0));
         Candidate {
@@ -68,7 +76,7 @@ impl DropCounter {
             counter: self.name,
             counted: self.grew,
             least: if alone { self.inside } else { 0 },
-            likely: if alone { most } else { part(most, ours) },
+            likely: if alone { usual } else { part(usual, ours) },
             most,
             scope: if alone { CounterScope::IdleHost } else { CounterScope::Host },
         }
@@ -89,10 +97,17 @@ fn passed(ends: &DirectionEvidence<'_>, host: &HostView<'_>, spot: Spot<'_>) -> 
             reported.sent.saturating_sub(queue).saturating_sub(unsent(host, spot.interface).grew)
         }
         Flowing::In if is(ends.receiver) && is_exact(Place::ReceiverSocket) => {
-            reported.received.saturating_add(socket::own(ends).unwrap_or(0))
+            let came = reported.received.saturating_add(socket::own(ends).unwrap_or(0));
+            came.saturating_add(beyond(ends, host)).min(reported.sent)
         }
         _ => 0,
     }
+}
+
+/// Packets that passed an interface and were dropped before any socket.
+fn beyond(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> u64 {
+    let ingress = ingress::dropped(ends.record, host).map_or(0, |one| one.packets.least);
+    ip_layer::filtered_in(host).least.saturating_add(ingress)
 }
 
 /// What the queueing disciplines of an interface dropped of what was to be sent.
@@ -106,9 +121,12 @@ pub(super) fn queue(host: &HostView<'_>, interface: &str) -> DropCounter {
 /// What an interface did not send. A veth that finds the other end's backlog full counts
 /// that as well as the backlog does (`veth_forward_skb`, `drivers/net/veth.c`).
 pub(super) fn unsent(host: &HostView<'_>, interface: &str) -> DropCounter {
-    let names = [counter::INTERFACE_TX_DROPPED, counter::INTERFACE_TX_ERRORS]
-        .map(|each| each.on(interface));
-    let counter = DropCounter::sum(host, &names, format!("tx_dropped of {interface}"));
+    let sum = |names: &[EachCounter<'static>]| {
+        let names: Vec<_> = names.iter().map(|each| each.on(interface)).collect();
+        DropCounter::sum(host, &names, format!("tx_dropped of {interface}"))
+    };
+    let (whole, kinds) = (sum(&UNSENT), sum(&KINDS_OF_ERRORS));
+    let counter = if kinds.grew > whole.grew { kinds } else { whole };
     let kind = host.interface(interface).and_then(|one| one.kind.as_deref());
     if kind == Some("veth") { counter.beyond(&backlog(host)) } else { counter }
 }
@@ -127,17 +145,33 @@ pub(super) fn refused(host: &HostView<'_>, interface: &str) -> DropCounter {
     DropCounter { is_mixed: true, ..counter.beyond(&backlog(host)) }
 }
 
+/// What the ingress hook dropped.
+pub(super) fn at_ingress(dropped: &Ingress<'_>) -> DropCounter {
+    let name = format!("{} of {}", dropped.source, dropped.interface);
+    DropCounter::difference(name, dropped.packets)
+}
+
 /// What the backlogs of all CPUs dropped.
 pub(super) fn backlog(host: &HostView<'_>) -> DropCounter {
     let names = backlog_drops::counters(host);
     DropCounter::sum(host, &names, "dropped of softnet".to_owned())
 }
 
+/// What an interface did not send, and why: not every driver has the kinds in the sum
+/// (Documentation/networking/statistics.rst).
+const UNSENT: [EachCounter<'static>; 2] =
+    [counter::INTERFACE_TX_DROPPED, counter::INTERFACE_TX_ERRORS];
+const KINDS_OF_ERRORS: [EachCounter<'static>; 3] = [
+    counter::INTERFACE_TX_FIFO_ERRORS,
+    counter::INTERFACE_TX_CARRIER_ERRORS,
+    counter::INTERFACE_TX_ABORTED_ERRORS,
+];
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "a share of a count, rounded"
+    reason = "a multiple of a count, rounded; the cast saturates"
 )]
 fn part(whole: u64, share: f64) -> u64 {
-    ((whole as f64 * share).round() as u64).min(whole)
+    (whole as f64 * share).round() as u64
 }

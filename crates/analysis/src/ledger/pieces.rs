@@ -10,8 +10,8 @@ use measurement::Peer;
 use measurement::judgement::Place;
 use measurement::plan::MAX_DATAGRAM;
 
-use super::DirectionEvidence;
-use crate::evidence::{is_sent_in_pieces, is_taken_in_pieces};
+use super::{DirectionEvidence, checkpoints};
+use crate::evidence::{HostView, is_sent_in_pieces, is_taken_in_pieces};
 
 /// Datagrams that one count in `place` may stand for at most; 1: it is exact.
 pub(super) fn most_in_one(ends: &DirectionEvidence<'_>, place: Place) -> u64 {
@@ -20,12 +20,36 @@ pub(super) fn most_in_one(ends: &DirectionEvidence<'_>, place: Place) -> u64 {
     let whole = sent && is_in_software(ends);
     let many = match place {
         Place::Sender | Place::SenderQueue | Place::SenderInterface => sent,
-        Place::ObservedQueue | Place::ObservedInterface | Place::ReceiverInterface => whole,
-        Place::ReceiverBacklog | Place::ReceiverStack => whole || taken,
+        Place::ObservedIngress
+        | Place::ObservedForward
+        | Place::ObservedQueue
+        | Place::ObservedInterface
+        | Place::ReceiverInterface => whole,
+        Place::ReceiverBacklog
+        | Place::ReceiverIngress
+        | Place::ReceiverStack
+        | Place::ReceiverFirewall => whole || taken,
         Place::ReceiverSocket => taken,
     };
     let block = ends.record.streams.first().map_or(1, |stream| stream.block.bytes().max(1));
     if many { (MAX_DATAGRAM / block).clamp(1, MOST_SEGMENTS) } else { 1 }
+}
+
+/// Datagrams that one count in `place` on `host` stands for in the mean; none: not told.
+pub(super) fn usual_in_one(
+    ends: &DirectionEvidence<'_>,
+    host: &HostView<'_>,
+    place: Place,
+) -> Option<f64> {
+    let is_one = most_in_one(ends, place) == 1;
+    let told = match place {
+        _ if is_one => None,
+        Place::Sender | Place::SenderQueue | Place::SenderInterface => {
+            checkpoints::mean_sent(ends, host)
+        }
+        _ => checkpoints::mean_received(ends, host),
+    };
+    told.map(|mean| mean.max(1.0))
 }
 
 /// Whether no device between the ends cuts what goes in one piece.

@@ -5,9 +5,10 @@ use measurement::host::counter::Both;
 use measurement::judgement::Place;
 
 use super::allotment::Candidate;
-use super::counters::{DropCounter, Spot, backlog, missed, refused};
+use super::counters::{DropCounter, Spot, at_ingress, backlog, missed, refused};
 use super::{DirectionEvidence, socket};
 use crate::evidence::{Flowing, HostView};
+use crate::facts::{ingress, ip_layer};
 
 /// The explanations that it offers.
 pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
@@ -24,6 +25,11 @@ pub(super) fn candidates(ends: &DirectionEvidence<'_>) -> Vec<Candidate> {
     }
     let interface = host.interfaces().first().map_or("", String::as_str);
     add(backlog(host), Place::ReceiverBacklog, interface);
+    if let Some(ingress) = ingress::dropped(ends.record, host) {
+        add(at_ingress(&ingress), Place::ReceiverIngress, ingress.interface);
+    }
+    let filtered = ip_layer::filtered_in(host);
+    add(DropCounter::difference(FILTERED.to_owned(), filtered), Place::ReceiverFirewall, interface);
     for (name, keys) in stack(ends, host) {
         add(named(host, name, keys), Place::ReceiverStack, interface);
     }
@@ -57,6 +63,8 @@ const SOCKETS: [Named; 3] = [
     ("MemErrors of UDP", counter::UDP_MEM_ERRORS),
     ("InCsumErrors of UDP", counter::UDP_IN_CSUM_ERRORS),
 ];
+/// Beside what is counted for a reason of its own.
+const FILTERED: &str = "InReceives less InDelivers of IP";
 const DISCARDS: Named = ("InDiscards of IP", counter::IP_IN_DISCARDS);
 const REASSEMBLY: Named = ("ReasmFails of IP", counter::IP_REASM_FAILS);
 /// IPv4 and UDP: what is longer than the MTU with them travels in fragments.

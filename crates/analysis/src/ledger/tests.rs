@@ -34,11 +34,7 @@ fn shares(ledger: &Ledger) -> Vec<(Place, u64)> {
 
 /// A host on the way, like the others.
 fn observed(record: &mut TestRecord) -> &mut HostEvidence {
-    let mut host = record.hosts[0].clone();
-    host.role = Role::Observed("router".to_owned());
-    host.inventory.boot = Some("another".to_owned());
-    record.hosts.push(host);
-    record.hosts.last_mut().expect("it was pushed")
+    test_record::observe(record, "router")
 }
 
 #[test]
@@ -199,6 +195,123 @@ fn what_only_the_driver_counts_is_the_interfaces_in_the_ledger_and_in_the_verdic
     assert!(verdict.sentence.starts_with("RX ring overrun on eth0 of the server"), "{verdict:?}");
 }
 
+#[test]
+fn a_policer_at_the_ingress_is_a_place() {
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 5_000);
+    test_record::vanish_at_ingress(&mut record, 5_000);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ReceiverIngress, 5_000)]);
+    // Frames that are not of IP may be among them.
+    assert_eq!((ledger.remainder, ledger.remainder_least, ledger.remainder_most), (0, 0, 50));
+}
+
+#[test]
+fn the_firewall_of_the_receiver_is_a_place_with_its_number() {
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_719);
+    let host = test_record::host(&mut record, &Role::Peer);
+    test_record::grow(host, counter::IP_IN_RECEIVES.v4, 100_000);
+    test_record::grow(host, counter::IP_IN_DELIVERS.v4, 98_281);
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ReceiverFirewall, 1_719)]);
+    assert_eq!((ledger.remainder_least, ledger.remainder_most), (0, 0));
+}
+
+#[test]
+fn each_router_has_what_it_did_not_forward() {
+    let mut record = test_record::udp();
+    test_record::lose(&mut record, 1_534);
+    for (name, received, forwarded) in [("first", 76_448, 74_914), ("second", 74_914, 74_914)] {
+        let host = test_record::observe(&mut record, name);
+        test_record::grow(host, counter::IP_IN_RECEIVES.v4, received);
+        test_record::grow(host, counter::IP_FORW_DATAGRAMS.v4, forwarded);
+    }
+    let ledger = ledger(&record);
+    assert_eq!(shares(&ledger), [(Place::ObservedForward, 1_534)]);
+    assert_eq!(ledger.drops[0].counter, "InReceives of IP less what it forwarded on first");
+}
+
+/// A flood of packets of 44 datagrams, as two namespaces with a router between them counted it:
+/// the ingress hook of the receiver dropped 24,282 of them, its socket 7,322.
+fn flood() -> TestRecord {
+    let mut record = test_record::udp();
+    test_record::in_software(&mut record);
+    let outcome = &mut record.outcome.directions[0];
+    let datagrams = outcome.datagrams.as_mut().expect("reported");
+    (datagrams.sent, datagrams.received, datagrams.lost) = (3_600_960, 2_210_384, 1_390_576);
+    outcome.engines.send = Some(by("gso"));
+    outcome.engines.receive = Some(by("gro"));
+    record.streams[0].block = measurement::ByteSize::from_bytes(1_472);
+    test_record::drop_in_sockets(&mut record, 7_322);
+    let sender = test_record::host(&mut record, &Role::Here);
+    let sent = [
+        (counter::INTERFACE_TX_BYTES.on("eth0"), 5_304_051_123),
+        (counter::INTERFACE_TX_PACKETS.on("eth0"), 81_849),
+    ];
+    for (counter, by) in sent {
+        test_record::grow(sender, counter, by);
+    }
+    let receiver = test_record::host(&mut record, &Role::Peer);
+    let came = [
+        (counter::INTERFACE_RX_BYTES.on("eth0"), 5_304_051_597),
+        (counter::INTERFACE_RX_PACKETS.on("eth0"), 81_844),
+        (counter::IP_IN_RECEIVES.v4, 57_562),
+        (counter::IP_IN_DELIVERS.v4, 57_562),
+        (counter::IP_IN_NO_ECT_PKTS.v4, 2_532_556),
+        (counter::TCP_IN_SEGS, 4),
+    ];
+    for (counter, by) in came {
+        test_record::grow(receiver, counter, by);
+    }
+    record
+}
+
+#[test]
+fn segments_and_bytes_tell_datagrams_where_packets_hold_many() {
+    let ledger = ledger(&flood());
+    let bounds = |place| {
+        let drop = ledger.drops.iter().find(|drop| drop.place == place).expect("it dropped");
+        (drop.least, drop.most)
+    };
+    // Of the 322,168 in the socket and 1,068,408 at the ingress hook the control connection
+    // leaves a few open.
+    let (least, most) = bounds(Place::ReceiverSocket);
+    assert!((322_000..=322_168).contains(&least), "{ledger:?}");
+    assert!((322_168..=322_300).contains(&most), "{ledger:?}");
+    let (least, most) = bounds(Place::ReceiverIngress);
+    assert!((1_068_000..=1_068_408).contains(&least), "{ledger:?}");
+    assert!((1_068_408..=1_068_600).contains(&most), "{ledger:?}");
+    assert!(ledger.remainder_most < 500, "{ledger:?}");
+}
+
+#[test]
+fn bytes_of_a_router_tell_datagrams_that_it_did_not_forward() {
+    let mut record = flood();
+    test_record::drop_in_sockets(&mut record, 31_604);
+    let receiver = test_record::host(&mut record, &Role::Peer);
+    test_record::grow(receiver, counter::IP_IN_RECEIVES.v4, 81_844);
+    let router = test_record::observe(&mut record, "router");
+    let counters = [
+        (counter::IP_IN_NO_ECT_PKTS.v4, 3_600_990),
+        (counter::IP_IN_RECEIVES.v4, 81_878),
+        (counter::IP_IN_DELIVERS.v4, 11),
+        (counter::IP_FORW_DATAGRAMS.v4, 81_867),
+        (counter::IP_OUT_REQUESTS.v4, 9),
+        (counter::IP_OUT_TRANSMITS.v4, 80_108),
+        (counter::IP_OUT_OCTETS.v4, 3_523_168 * 1_472 + 28 * 80_108),
+    ];
+    for (counter, by) in counters {
+        test_record::grow(router, counter, by);
+    }
+    let ledger = ledger(&record);
+    let forward = ledger.drops.iter().find(|drop| drop.place == Place::ObservedForward);
+    let forward = forward.expect("it did not forward 1,768 packets");
+    assert_eq!(forward.counted, 1_768);
+    assert!((77_600..=77_834).contains(&forward.least), "{ledger:?}");
+    assert!((77_792..=78_100).contains(&forward.most), "{ledger:?}");
+}
+
 /// Counters that a ledger looks at, at both ends and on the way.
 fn counters<'a>() -> [Counter<'a>; COUNTERS] {
     [
@@ -214,10 +327,16 @@ fn counters<'a>() -> [Counter<'a>; COUNTERS] {
         counter::IP_REASM_FAILS.v4,
         counter::IP_IN_DISCARDS.v4,
         counter::UDP_RCVBUF_ERRORS.v4,
+        counter::INTERFACE_TX_PACKETS.on("eth0"),
+        counter::INTERFACE_RX_PACKETS.on("eth0"),
+        counter::IP_IN_RECEIVES.v4,
+        counter::IP_IN_DELIVERS.v4,
+        counter::IP_IN_NO_ECT_PKTS.v4,
+        counter::UDP_OUT_DATAGRAMS.v4,
     ]
 }
 
-const COUNTERS: usize = 12;
+const COUNTERS: usize = 18;
 
 fn any_number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 0..100_u64, 0..200_000_u64, any::<u64>()]

@@ -5,8 +5,9 @@ use measurement::judgement::Place;
 
 use super::DirectionEvidence;
 use super::allotment::Candidate;
-use super::counters::{DropCounter, Spot, backlog, missed, queue, refused, unsent};
+use super::counters::{DropCounter, Spot, at_ingress, backlog, missed, queue, refused, unsent};
 use crate::evidence::{Flowing, HostView};
+use crate::facts::{ingress, ip_layer};
 use crate::words;
 
 /// The explanations that they offer.
@@ -26,15 +27,29 @@ fn of_one(ends: &DirectionEvidence<'_>, host: &HostView<'_>) -> Vec<Candidate> {
         found.push((missed(host, interface), spot(devices, into)));
         found.push((refused(host, interface), spot(devices, into)));
     }
+    let first = host.carriers().first().copied().unwrap_or_default();
+    if let Some(ingress) = ingress::dropped(ends.record, host) {
+        let spot =
+            Spot { place: Place::ObservedIngress, interface: ingress.interface, flowing: into };
+        found.push((at_ingress(&ingress), spot));
+    }
+    let forward = Spot { place: Place::ObservedForward, interface: first, flowing: into };
+    found.push((not_forwarded(host), forward));
     if has_backlog_of_its_own(ends, host) {
-        let interface = host.carriers().first().copied().unwrap_or_default();
-        found.push((backlog(host), Spot { place: devices, interface, flowing: into }));
+        found.push((backlog(host), Spot { place: devices, interface: first, flowing: into }));
     }
     let named = |(counter, spot): (DropCounter, _)| {
         let name = format!("{} on {}", counter.name, words::host(host.role()));
         DropCounter { name, ..counter }.explains(ends, host, spot)
     };
     found.into_iter().map(named).collect()
+}
+
+/// What came into the IP layer and did not go on: filtered, or larger than the next link takes.
+fn not_forwarded(host: &HostView<'_>) -> DropCounter {
+    let (filtered, unfit) = (ip_layer::not_forwarded(host), ip_layer::too_big(host));
+    let name = "InReceives of IP less what it forwarded".to_owned();
+    DropCounter::difference(name, filtered.plus(unfit))
 }
 
 /// Namespaces of one kernel share its backlogs: they are the receiver's, or of the first.

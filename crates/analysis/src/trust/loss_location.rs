@@ -7,7 +7,6 @@ use measurement::{Ledger, Role};
 
 use super::{Finding, Page, Rule, RuleId, Test};
 use crate::accounts::Flow;
-use crate::facts::firewall;
 use crate::words::{self, count, counted, percent, share};
 
 pub(crate) const PAGE: Page = Page {
@@ -38,7 +37,7 @@ fn in_words(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
     let mut parts: Vec<_> =
         drops.iter().map(|drop| (drop.datagrams, place(test, flow, drop))).collect();
     if ledger.remainder > 0 {
-        parts.push((ledger.remainder, remainder(test, flow, ledger)));
+        parts.push((ledger.remainder, remainder(ledger)));
     }
     let lost = ledger.lost();
     let amount =
@@ -52,8 +51,7 @@ fn in_words(test: &Test<'_>, flow: &Flow<'_>) -> Option<String> {
         }
     };
     let greatest = drops.first().filter(|drop| drop.datagrams >= ledger.remainder);
-    let is_turned_away = firewall::dropped_the_rest(test, flow.outcome.direction, ledger);
-    let remedy = remedy(greatest.map(|drop| drop.place), ledger, is_turned_away);
+    let remedy = remedy(greatest.map(|drop| drop.place), ledger);
     Some(format!("{where_to}; {remedy}"))
 }
 
@@ -64,12 +62,20 @@ fn place(test: &Test<'_>, flow: &Flow<'_>, drop: &Drop) -> String {
         Place::Sender => format!("dropped by the kernel of {sender} ({counter})"),
         Place::SenderQueue => format!("dropped by {counter} on {sender}"),
         Place::SenderInterface => format!("dropped by an interface of {sender} ({counter})"),
+        Place::ObservedIngress => {
+            format!("dropped at an ingress hook on the way, before the IP layer ({counter})")
+        }
+        Place::ObservedForward => format!("not forwarded on the way ({counter})"),
         Place::ObservedQueue => format!("dropped by {counter}"),
         Place::ObservedInterface => format!("dropped on the way ({counter})"),
         Place::ReceiverInterface => format!("dropped by an interface of {receiver} ({counter})"),
         Place::ReceiverBacklog => {
             format!("dropped in the softnet backlog of {receiver} ({counter})")
         }
+        Place::ReceiverIngress => {
+            format!("dropped at the ingress hook of {receiver}, before its IP layer ({counter})")
+        }
+        Place::ReceiverFirewall => format!("dropped by the firewall of {receiver} ({counter})"),
         Place::ReceiverStack => format!("discarded by the IP layer of {receiver} ({counter})"),
         Place::ReceiverSocket => {
             format!("dropped in the receive buffer on {receiver}{}", buffer(test, flow))
@@ -89,14 +95,7 @@ fn buffer(test: &Test<'_>, flow: &Flow<'_>) -> String {
     buffer.map_or_else(String::new, |buffer| format!(" (SO_RCVBUF {buffer})"))
 }
 
-fn remainder(test: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
-    if firewall::dropped_the_rest(test, flow.outcome.direction, ledger) {
-        let receiver = words::host(&flow.receiver());
-        return format!(
-            "reached {receiver} and no socket, most likely dropped by its firewall (InReceives \
-            less InDelivers of IP)"
-        );
-    }
+fn remainder(ledger: &Ledger) -> String {
     let unknown = match (ledger.sender_told, ledger.receiver_told) {
         (true, true) => "on the path: no counter of either host has them",
         (true, false) => "on the path or at the receiver, whose counters are not known",
@@ -110,9 +109,14 @@ fn remainder(test: &Test<'_>, flow: &Flow<'_>, ledger: &Ledger) -> String {
     format!("were probably lost {unknown}: {} to {}", count(least), count(most))
 }
 
-fn remedy(place: Option<Place>, ledger: &Ledger, is_turned_away: bool) -> &'static str {
+fn remedy(place: Option<Place>, ledger: &Ledger) -> &'static str {
     match place {
-        None if is_turned_away => "see what its rules count (iptables -L -v -n, nft list ruleset)",
+        Some(Place::ObservedForward | Place::ReceiverFirewall) => {
+            "see what its rules count (iptables -L -v -n, nft list ruleset)"
+        }
+        Some(Place::ObservedIngress | Place::ReceiverIngress) => {
+            "look for a policer (tc -s filter show dev IF ingress, nft list hooks)"
+        }
         Some(Place::Sender | Place::SenderQueue) => {
             "ask for less (-b), or give that queue more room (tc qdisc)"
         }

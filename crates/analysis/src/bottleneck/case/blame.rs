@@ -31,6 +31,25 @@ impl Case<'_> {
         Some(Blame { certainty, share: explained })
     }
 
+    /// The same of drops among `packets`, each of which may hold several segments (GSO, GRO): what
+    /// they explain is the larger of their number and their part of the packets.
+    pub(crate) fn blame_of_packets(
+        &self,
+        host: &HostView<'_>,
+        flowing: Flowing,
+        (drops, packets): (u64, u64),
+    ) -> Option<Blame> {
+        let by_number = self.blame(host, flowing, drops)?;
+        let flows: Vec<_> = self.through(host.role(), flowing).collect();
+        let sum = |of: fn(&Flow<'_>) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();
+        let part = share(sum(missing), sum(sent));
+        let by_part = share(drops, packets) / part.max(f64::MIN_POSITIVE);
+        let share = by_part.clamp(by_number.share, 1.0);
+        let is_shown = share >= MOST_OF_IT && part >= TOLERATED;
+        let certainty = if is_shown { Certainty::Limit } else { by_number.certainty };
+        Some(Blame { certainty, share })
+    }
+
     /// Directions in which something is missing and that go through a host that way.
     pub(crate) fn through(&self, role: &Role, flowing: Flowing) -> impl Iterator<Item = &Flow<'_>> {
         self.wanting().filter(move |flow| match (role, flowing) {

@@ -6,7 +6,6 @@ use measurement::{ByteSize, Certainty, Ledger, Role};
 use super::{Case, Found, Page, Rule, RuleId, tcp_path_loss};
 use crate::accounts::Flow;
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::facts::firewall;
 use crate::words::{count, counted};
 use measurement::host::counter;
 
@@ -113,10 +112,9 @@ const fn certainty(arrived: u64) -> Certainty {
 
 /// Whether a counter of a host has the datagrams that did not arrive.
 fn is_explained(case: &Case<'_>, flow: &Flow<'_>) -> bool {
-    let Some((test, ledger)) = case.test.zip(flow.account.ledger.as_ref()) else { return false };
+    let Some(ledger) = flow.account.ledger.as_ref() else { return false };
     let counted = dropped(ledger).max(unheard(case, &flow.receiver()));
     counted.saturating_mul(2) >= ledger.lost().max(1)
-        || firewall::dropped_the_rest(test, flow.outcome.direction, ledger)
 }
 
 fn dropped(ledger: &Ledger) -> u64 {

@@ -3,15 +3,17 @@
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::hops;
 use crate::evidence::HostView;
-use crate::words::{self, count};
+use crate::words::{self, count, share};
 use measurement::host::{Counter, counter};
 
 const PAGE: Page = Page {
     id: RuleId::PathMtuExceeded,
     title: "Packets exceed the path MTU",
     what: "A host gave up putting packets together or taking them apart, or TCP found by probing \
-           that larger ones vanish; or the path MTU is below the interface's MTU.",
+           that larger ones vanish; or an observed router received packets larger than its next \
+           link takes; or the path MTU is below the interface's MTU.",
     why: "One lost fragment loses the whole datagram. Where a router drops what is too large and \
           its message does not come back, connections open and then stand still.",
     evidence: "`ReasmFails` and `FragFails` of IP, `TCPMTUPFail`; the path MTU of TCP's sockets \
@@ -27,8 +29,28 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.wanting().next().is_none() {
         return Vec::new();
     }
-    let failed = case.hosts.iter().filter_map(failed);
+    let failed = case.hosts.iter().filter_map(|host| refused(case, host).or_else(|| failed(host)));
     failed.chain(smaller(case)).collect()
+}
+
+/// An observed host did not forward what it must not fragment.
+fn refused(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
+    let hop = hops::too_big(case, host).filter(|hop| hop.dropped >= FEW)?;
+    // Where nothing arrives, results do not either, and nobody knows how much is missing.
+    if !hop.is_limit() && share(hop.dropped, hop.received) < MOST_OF_ALL {
+        return None;
+    }
+    let name = words::host(host.role());
+    let found = Found::limit(format!("packets exceed the MTU of the next link of router {name}"));
+    let found = found.at(host.role()).explaining(1.0).seen(format!(
+        "{} of {} packets were too large to forward, and must not be fragmented",
+        count(hop.dropped),
+        count(hop.received)
+    ));
+    Some(found.remedy(
+        "let ICMP \"fragmentation needed\" through, set the MTU of the path at both ends, or let \
+         TCP probe it (net.ipv4.tcp_mtu_probing=1)",
+    ))
 }
 
 fn failed(host: &HostView<'_>) -> Option<Found> {
@@ -90,6 +112,11 @@ const LARGEST: u32 = 65_535;
 /// A few may be anybody's. To be calibrated.
 const ENOUGH: u64 = 10;
 
+/// TCP sends what does not fit again after ever longer times. To be calibrated.
+const FEW: u64 = 3;
+/// Of the packets.
+const MOST_OF_ALL: f64 = 0.5;
+
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
     .fires(|record| {
@@ -104,6 +131,19 @@ mod tests {
     use super::*;
     use crate::accounts::Test;
     use crate::test_record;
+
+    #[test]
+    fn a_router_that_must_not_fragment_is_the_reason() {
+        let mut record = test_record::udp();
+        test_record::lose(&mut record, 90_000);
+        let host = test_record::observe(&mut record, "router");
+        test_record::grow(host, counter::IP_IN_RECEIVES.v4, 90_100);
+        test_record::grow(host, counter::IP_FORW_DATAGRAMS.v4, 100);
+        test_record::grow(host, counter::IP_FRAG_FAILS.v4, 90_000);
+        let verdict = crate::judge(&record).verdict.expect("something was measured");
+        let begin = "packets exceed the MTU of the next link of router router; ";
+        assert!(verdict.sentence.starts_with(begin), "{verdict:?}");
+    }
 
     #[test]
     fn a_tunnel_on_the_way_is_told() {

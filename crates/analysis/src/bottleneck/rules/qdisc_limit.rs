@@ -1,24 +1,25 @@
 //! `qdisc-limit`: a queueing discipline shapes or drops.
 
+use measurement::Role;
+use measurement::host::counter;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::{datagrams_of_shaper, payload_of_shaper};
 use crate::bottleneck::case::shaping::{Scope, Shaper, shapers};
+use crate::bottleneck::transfer::{self, Transfer};
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
 use crate::words::{count, percent, share};
-#[cfg(test)]
-use measurement::host::counter;
 
 const PAGE: Page = Page {
     id: RuleId::QdiscLimit,
     title: "Queueing discipline shapes or drops",
     what: "A discipline at an interface that sends the test held it to a rate, or dropped a good \
-           part of the loss; or a policer at one that receives did. Without a test each configured \
-           rate is named: of a shaper (tbf, htb, hfsc, cake, netem), of each flow (`maxrate` of \
-           fq), or of a policer.",
+           part of the loss; or a shaper at one that sends acknowledgements of TCP held them back. \
+           Without a test each configured rate is named: of a shaper (tbf, htb, hfsc, cake, \
+           netem), of each flow (`maxrate` of fq), or of a policer.",
     why: "A shaper is a limit that somebody set. A queue that overflows is a link, or a device, \
           that is slower than what is sent.",
     evidence: "`drops`, `overlimits` and `packets` of each discipline (`tc -s qdisc`), its kind, \
@@ -42,9 +43,10 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 fn disciplines(case: &Case<'_>, device: &Device<'_, '_>) -> Option<Found> {
     let all = queue_drops::disciplines(device.host, &device.interface.name);
     let mut shapers = all.iter().filter(|one| is_shaper(one.kind));
-    let shaped = shapers.find_map(|one| shaped(case, device, one));
+    let shaped =
+        shapers.find_map(|one| held_back(case, device, one).or_else(|| shaped(case, device, one)));
     // A root counts what its children drop as well: the largest number is that of all.
-    let most = all.iter().max_by_key(|one| one.drops);
+    let most = all.iter().filter(|one| !one.is_policer()).max_by_key(|one| one.drops);
     shaped.or_else(|| most.and_then(|one| dropped(case, device, one)))
 }
 
@@ -112,25 +114,53 @@ fn rate_of<'a>(device: &Device<'_, 'a>, one: &Discipline<'_>) -> Option<Shaper<'
     all.filter(|shaper| shaper.scope == Scope::Sent).find(|shaper| shaper.kind == one.kind)
 }
 
-fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
-    let is_policer = one.is_policer();
-    let flowing = if is_policer { Flowing::In } else { Flowing::Out };
-    let blame = case.blame(device.host, flowing, one.drops)?;
+/// A shaper on the way of acknowledgements: at the receiver of TCP, or on an observed host towards
+/// the sender.
+fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
+    let transfers = transfer::wanting(case);
+    let transfer = transfers.iter().find(|transfer| is_of_answers(device, transfer))?;
+    let held = one.overlimits.saturating_add(one.drops);
+    let is_often = held >= ENOUGH && share(held, one.packets.max(1)) >= OFTEN_OF_ANSWERS;
+    if !is_often || !transfer.may_wait_for_the_path() {
+        return None;
+    }
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
-    let (text, advice) = if is_policer {
-        let text = format!("an ingress policer on {name} drops packets");
-        (text, format!("look for a policer: tc filter show dev {interface} ingress"))
-    } else {
-        let text = format!("qdisc {kind} on {name} drops packets");
-        (text, "send less at once (--pacing), or let fq space packets".to_owned())
-    };
+    let text = format!("limited by a shaper on {name}, which holds back acknowledgements: {kind}");
+    let found = Found::limit(text)
+        .at(device.host.role())
+        .going(transfer.flow.outcome.direction)
+        .explaining(transfer.shares().congestion_window)
+        .seen(described(one))
+        .seen(format!("it dropped {}", count(one.drops)));
+    Some(found.remedy(format!(
+        "raise its rate (tc qdisc show dev {interface} shows it), or remove it: tc qdisc del dev \
+         {interface} root"
+    )))
+}
+
+/// Whether what an interface sends of a transfer is acknowledgements: next to nothing beside the
+/// payload that arrived.
+fn is_of_answers(device: &Device<'_, '_>, transfer: &Transfer<'_>) -> bool {
+    let sent = device.growth(counter::INTERFACE_TX_BYTES);
+    let arrived = transfer.flow.outcome.headline().map_or(0, |headline| headline.bytes);
+    let is_small = sent < arrived / MUCH_LESS;
+    match device.host.role() {
+        Role::Observed(_) => is_small,
+        end => *end == transfer.receiver() && is_small,
+    }
+}
+
+fn dropped(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
+    let blame = case.blame(device.host, Flowing::Out, one.drops)?;
+    let (kind, interface) = (one.kind, &device.interface.name);
+    let text = format!("qdisc {kind} on {} drops packets", device.name());
     let found = Found::new(blame.certainty, text)
         .at(device.host.role())
         .explaining(blame.share)
         .seen(described(one))
         .seen(format!("it dropped {}, {} of the loss", count(one.drops), percent(blame.share)))
-        .remedy(advice);
-    if is_policer || kind == FQ {
+        .remedy("send less at once (--pacing), or let fq space packets");
+    if kind == FQ {
         return Some(found);
     }
     let setting = Setting::RootQdisc { interface: interface.clone(), kind: FQ.to_owned() };
@@ -162,6 +192,12 @@ const ENOUGH: u64 = 100;
 /// Waits for each packet, that may be up to 45 segments. To be calibrated.
 const OFTEN: f64 = 0.005;
 
+/// Of acknowledgements, where more than one stands for many segments. By planted faults: 2.7 to 2.8
+/// waits for each at 200 kbit/s, and none at 1 Gbit/s. To be calibrated.
+const OFTEN_OF_ANSWERS: f64 = 0.2;
+/// An interface that sends so many times less than arrives sends no payload.
+const MUCH_LESS: u64 = 4;
+
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
     .fires(|record| shape(record, 12_000))
@@ -180,6 +216,8 @@ fn shape(record: &mut measurement::TestRecord, overlimits: u64) {
 
 #[cfg(test)]
 mod tests {
+    use measurement::host::EachCounter;
+
     use super::*;
     use crate::accounts::Test;
     use crate::test_record;
@@ -196,6 +234,23 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].certainty, measurement::Certainty::Limit);
         assert!((found[0].share - 0.8).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_shaper_that_holds_back_acknowledgements_is_told_from_one_that_lets_them_pass() {
+        for (overlimits, is_found) in [(3_613, true), (20, false)] {
+            let mut record = test_record::tcp();
+            let host = test_record::host(&mut record, &Role::Peer);
+            let tbf = |each: EachCounter<'static>| each.within("eth0").on("tbf@801e:");
+            test_record::grow(host, tbf(counter::QDISC_PACKETS), 1_318);
+            test_record::grow(host, tbf(counter::QDISC_OVERLIMITS), overlimits);
+            let test = Test::from_record(&record);
+            let found = check(&Case::of_test(&test, &[]));
+            assert_eq!(found.len(), usize::from(is_found), "{found:?}");
+            let sentence = "limited by a shaper on eth0 of the server, which holds back \
+                        acknowledgements: tbf";
+            assert!(found.iter().all(|one| one.text == sentence), "{found:?}");
+        }
     }
 
     #[test]

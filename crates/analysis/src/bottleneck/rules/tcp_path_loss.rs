@@ -4,6 +4,7 @@ use measurement::Bound;
 use measurement::host::counter;
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::hops::{self, Hop};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
@@ -12,7 +13,7 @@ const PAGE: Page = Page {
     id: RuleId::TcpPathLoss,
     title: "TCP segment loss on the path",
     what: "More than 0.1 % of the bytes were sent again, most of them needed to be, and neither \
-           end dropped them. It is the limit where the sender also waited for its congestion \
+           end nor an observed host dropped them. It is the limit where the sender also waited for its congestion \
            window half of the time.",
     why: "Each loss halves the window, or takes three tenths of it (CUBIC), so that a rate is \
           bounded by segment, round trip and loss. A link of a rate of its own that nobody sees \
@@ -42,30 +43,30 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     if is_theirs {
         return None;
     }
+    if hops::drops(case).iter().any(Hop::is_limit) {
+        return None;
+    }
+    let found = on_the_path(case, transfer, lost);
+    Some(found.going(transfer.flow.outcome.direction).seen(format!(
+        "{} retransmitted, {} of them spuriously; the ends count {}",
+        counted(segments, "segment"),
+        percent(transfer.spurious()),
+        counted(at_the_ends, "drop")
+    )))
+}
+
+fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
     let text = format!("segment loss on the path ({} of the bytes retransmitted)", percent(lost));
-    let share = transfer.shares().congestion_window;
     let found = if transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
         Found::limit(text)
     } else {
         Found::candidate(text)
     };
-    let mut found = found
-        .going(transfer.flow.outcome.direction)
-        .explaining(share)
-        .seen(format!(
-            "{} retransmitted, {} of them spuriously; the ends count {}",
-            counted(segments, "segment"),
-            percent(transfer.spurious()),
-            counted(at_the_ends, "drop")
-        ))
-        .remedy(
-            "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
-             (-b), a shaper loses nothing",
-        );
-    if let Some(bound) = bound(case, transfer) {
-        found = found.allowing(bound);
-    }
-    Some(found)
+    let found = found.explaining(transfer.shares().congestion_window).remedy(
+        "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
+         (-b), a shaper loses nothing",
+    );
+    bound(case, transfer).into_iter().fold(found, Found::allowing)
 }
 
 /// Drops of both ends that can have been this direction's.

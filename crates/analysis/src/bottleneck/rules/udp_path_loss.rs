@@ -4,21 +4,18 @@ use measurement::{Ledger, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
-use crate::facts::firewall;
-use crate::words::{self, count, percent, share};
+use crate::evidence::HostView;
+use crate::words::{count, percent, share};
 
 const PAGE: Page = Page {
     id: RuleId::UdpPathLoss,
     title: "UDP packet loss on the path",
     what: "Datagrams are missing, and no counter of either end, nor of a host that was observed, \
-           explains them. It is the limit where both ends tell. If as many packets came into the \
-           receiver and reached no socket of it, a rule of its firewall is named.",
+           explains them. It is the limit where both ends tell.",
     why: "Only what is left when the sender's queue and interface, and the receiver's interface, \
           backlog and socket are taken off can be blamed on the network.",
     evidence: "The ledger: sent less received, less what hosts dropped.",
-    remedy: "Ask the firewall of the receiver what it counts (`iptables -L -v -n`, `nft list \
-             ruleset`). Observe the hosts on the way (`--observe HOST`), look at switch ports; a \
-             rate below \
+    remedy: "Observe the hosts on the way (`--observe HOST`), look at switch ports; a rate below \
              which nothing is lost tells a slower link or a shaper.",
     source: "",
 };
@@ -31,40 +28,35 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 
 fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let ledger = flow.account.ledger.as_ref()?;
-    if share(ledger.remainder_least.min(ledger.remainder), ledger.sent) <= TOLERATED {
-        return None;
-    }
+    let is_lost = share(ledger.remainder_least.min(ledger.remainder), ledger.sent) > TOLERATED;
+    is_lost.then(|| on_the_path(case, flow, ledger))
+}
+
+fn on_the_path(case: &Case<'_>, flow: &Flow<'_>, ledger: &Ledger) -> Found {
     let part = share(ledger.remainder, ledger.lost());
-    let is_turned_away = case
-        .test
-        .is_some_and(|test| firewall::dropped_the_rest(test, flow.outcome.direction, ledger));
-    let found = if is_turned_away {
-        let receiver = flow.receiver();
-        let name = words::host(&receiver);
-        Found::limit(format!("the firewall of {name} drops datagrams")).at(&receiver)
-    } else if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
+    let found = if ledger.receiver_told && ledger.sender_told && part >= 0.5 {
         Found::limit("packet loss on the path")
     } else {
         Found::candidate(unsure(ledger))
     };
-    let found = found
-        .going(flow.outcome.direction)
-        .explaining(part)
-        .seen(format!(
-            "{} of {} datagrams are missing ({}), counters of hosts explain {}",
-            count(ledger.lost()),
-            count(ledger.sent),
-            percent(share(ledger.lost(), ledger.sent)),
-            count(ledger.lost() - ledger.remainder.min(ledger.lost()))
-        ))
-        .remedy(if is_turned_away {
-            "see what its rules count: iptables -L -v -n, nft list ruleset"
-        } else if case.hosts.iter().any(|host| matches!(host.role(), Role::Observed(_))) {
+    let is_observed = |host: &HostView<'_>| matches!(host.role(), Role::Observed(_));
+    found.going(flow.outcome.direction).explaining(part).seen(missing(ledger)).remedy(
+        if case.hosts.iter().any(is_observed) {
             "what no observed host counts, links and other hosts lost: find the rate without loss"
         } else {
             "observe the hosts on the way (--observe HOST), and find the rate without loss"
-        });
-    Some(found)
+        },
+    )
+}
+
+fn missing(ledger: &Ledger) -> String {
+    format!(
+        "{} of {} datagrams are missing ({}), counters of hosts explain {}",
+        count(ledger.lost()),
+        count(ledger.sent),
+        percent(share(ledger.lost(), ledger.sent)),
+        count(ledger.lost() - ledger.remainder.min(ledger.lost()))
+    )
 }
 
 fn unsure(ledger: &Ledger) -> &'static str {

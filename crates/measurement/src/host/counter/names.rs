@@ -292,12 +292,8 @@ both! { "Ip",
     IP_IN_HDR_ERRORS = "InHdrErrors";
     /// IP packets with a wrong destination address.
     IP_IN_ADDR_ERRORS = "InAddrErrors";
-    /// IP packets without a route.
-    IP_IN_NO_ROUTES = "InNoRoutes";
     /// IP packets that exceed the MTU on forwarding.
     IP_IN_TOO_BIG_ERRORS = "InTooBigErrors";
-    /// IP packets that are shorter than their length field says.
-    IP_IN_TRUNCATED_PKTS = "InTruncatedPkts";
     /// IP packets of an unknown protocol.
     IP_IN_UNKNOWN_PROTOS = "InUnknownProtos";
     /// IP packets discarded without an error of their own, e.g. for lack of buffers.
@@ -310,6 +306,43 @@ both! { "Ip",
     IP_REASM_FAILS = "ReasmFails";
     /// IP packets that could not be fragmented.
     IP_FRAG_FAILS = "FragFails";
+    /// IP packets that protocols of this host gave to the IP layer to send.
+    IP_OUT_REQUESTS = "OutRequests";
+    /// IP packets that the IP layer sent, also forwarded ones; older kernels do not count them.
+    IP_OUT_TRANSMITS = "OutTransmits";
+}
+
+/// Counters of IP that IPv4 has in `IpExt` of `/proc/net/netstat`.
+macro_rules! ip_extended {
+    ($($(#[$doc:meta])* $name:ident = $kernel:literal;)+) => {
+        $(
+            $(#[$doc])*
+            #[doc = ""]
+            #[doc = concat!("Names: `netstat.IpExt.", $kernel, "`, `snmp6.Ip6", $kernel, "`.")]
+            pub const $name: Both = Both {
+                v4: Counter::whole(concat!("netstat.IpExt.", $kernel)),
+                v6: Counter::whole(concat!("snmp6.Ip6", $kernel)),
+            };
+        )+
+    };
+}
+
+ip_extended! {
+    /// IP packets without a route.
+    IP_IN_NO_ROUTES = "InNoRoutes";
+    /// IP packets that are shorter than their length field says.
+    IP_IN_TRUNCATED_PKTS = "InTruncatedPkts";
+    /// Bytes of the IP packets sent, with their headers.
+    IP_OUT_OCTETS = "OutOctets";
+    /// Segments in the IP packets received without ECN: a packet that GSO or GRO made counts as
+    /// many.
+    IP_IN_NO_ECT_PKTS = "InNoECTPkts";
+    /// Segments in the IP packets received with ECT(1).
+    IP_IN_ECT1_PKTS = "InECT1Pkts";
+    /// Segments in the IP packets received with ECT(0).
+    IP_IN_ECT0_PKTS = "InECT0Pkts";
+    /// Segments in the IP packets received with a mark of congestion (CE).
+    IP_IN_CE_PKTS = "InCEPkts";
 }
 
 tcp! {
@@ -343,6 +376,8 @@ tcp! {
     TCP_DSACK_RECV = "TCPDSACKRecv";
     /// Failed probes of packetization layer path MTU discovery (RFC 4821).
     TCP_MTUP_FAIL = "TCPMTUPFail";
+    /// IP packets dropped since the way back to their source is another interface (`rp_filter`).
+    IP_REVERSE_PATH_FILTER = "IPReversePathFilter";
     /// How often TCP came under memory pressure.
     TCP_MEMORY_PRESSURES = "TCPMemoryPressures";
 }

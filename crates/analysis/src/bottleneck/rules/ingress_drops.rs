@@ -1,0 +1,92 @@
+//! `ingress-drops`: packets are dropped between an interface and the IP layer.
+
+use super::{Case, Found, Page, Rule, RuleId};
+use crate::bottleneck::hops::{self, Hop};
+use crate::evidence::HostView;
+use crate::facts::ingress::Ingress;
+use crate::words::{self, count, percent};
+
+const PAGE: Page = Page {
+    id: RuleId::IngressDrops,
+    title: "Packets dropped at the ingress hook",
+    what: "An interface of the receiver, or of an observed host, received packets that its IP \
+           layer did not, or an ingress queueing discipline dropped them.",
+    why: "A policer or filter at the ingress hook drops before IP, so that no counter of IP or of \
+          a socket has these packets, and the loss looks like one of the network.",
+    evidence: "`drops` of the qdisc `ingress` or `clsact`; or `rx_packets` of the interfaces \
+               against `InReceives` of IP, without `rx_dropped`, where no GRO is between the two.",
+    remedy: "`tc -s filter show dev IF ingress`, `nft list hooks`: raise the rate of the policer, \
+             or remove it.",
+    source: "tc-police(8), nft(8)",
+};
+
+pub(super) const RULE: Rule = Rule { page: &PAGE, check };
+
+fn check(case: &Case<'_>) -> Vec<Found> {
+    case.hosts.iter().filter_map(|host| finding(case, host)).collect()
+}
+
+fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
+    let (dropped, hop) = hops::at_ingress(case, host)?;
+    let (interface, name) = (dropped.interface, words::host(host.role()));
+    let found = Found::new(
+        hop.blame.certainty,
+        format!(
+            "packets are dropped at the ingress of {interface} of {name}, before its IP layer \
+             (a policer)"
+        ),
+    );
+    let remedy =
+        format!("see its rules: tc -s filter show dev {interface} ingress, nft list hooks");
+    let found = found.at(host.role()).explaining(hop.blame.share).remedy(remedy);
+    Some(found.seen(described(&dropped, &hop)).seen(of_the_loss(&hop)))
+}
+
+fn described(dropped: &Ingress<'_>, hop: &Hop) -> String {
+    format!(
+        "{} of {}: {} of {} packets",
+        dropped.source,
+        dropped.interface,
+        count(hop.dropped),
+        count(hop.received)
+    )
+}
+
+fn of_the_loss(hop: &Hop) -> String {
+    format!("{} of the loss", percent(hop.blame.share))
+}
+
+#[cfg(test)]
+pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::udp)
+    .fires(|record| {
+        crate::test_record::lose(record, 5_000);
+        crate::test_record::vanish_at_ingress(record, 5_000);
+    })
+    .silent(|record| {
+        crate::test_record::lose(record, 5_000);
+        crate::test_record::vanish_at_ingress(record, 0);
+    });
+
+#[cfg(test)]
+mod tests {
+    use measurement::host::counter;
+    use measurement::{Certainty, Role};
+
+    use super::*;
+    use crate::accounts::Test;
+    use crate::test_record;
+
+    #[test]
+    fn a_dropped_packet_of_many_segments_counts_for_its_part() {
+        let mut record = test_record::tcp();
+        test_record::in_software(&mut record);
+        record.outcome.directions[0].retransmits = Some(1_800);
+        let host = test_record::host(&mut record, &Role::Peer);
+        test_record::grow(host, counter::INTERFACE_RX_PACKETS.on("eth0"), 5_000);
+        test_record::grow(host, counter::IP_IN_RECEIVES.v4, 4_850);
+        let test = Test::from_record(&record);
+        let found = check(&Case::of_test(&test, &[]));
+        assert_eq!(found[0].certainty, Certainty::Limit, "{found:?}");
+        assert!(found[0].text.contains("at the ingress of eth0 of the server"), "{found:?}");
+    }
+}
