@@ -10,6 +10,8 @@ use super::{Row, Shown};
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
     let slow = rows.iter().filter(|row| row.is_tcp() && !row.is_delivered());
     let slow = slow.filter(|row| !row.is_limited_by_a_host());
+    // Of a path that takes small packets only, small datagrams are no measure.
+    let slow = slow.filter(|row| row.found(RuleId::PathMtuBlackHole).is_none());
     slow.filter_map(|row| Some((row.record, of_row(row, passed(rows, row)?)))).collect()
 }
 
@@ -17,7 +19,7 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
 fn passed(rows: &[Row<'_>], slow: &Row<'_>) -> Option<BitRate> {
     let same_way = rows.iter().filter(|row| !row.is_tcp() && row.direction() == slow.direction());
     let most = same_way.map(|row| row.delivered).fold(0.0, f64::max);
-    (most >= MUCH_MORE * slow.delivered).then(|| Bound::exact(most, "").to)
+    (most > 0.0 && most >= MUCH_MORE * slow.delivered).then(|| Bound::exact(most, "").to)
 }
 
 /// The rate of the path is not what limits: a queue that stands all the same is on the way back,
