@@ -153,7 +153,8 @@ const OPTIONS: [&str; 12] = [
     "--latency",
 ];
 /// Programs that remedies name, which have options of their own.
-const PROGRAMS: [&str; 7] = ["dmesg", "iptables", "sysctl", "numactl", "ethtool", "taskset", "tc"];
+const PROGRAMS: [&str; 8] =
+    ["conntrack", "dmesg", "iptables", "sysctl", "numactl", "ethtool", "taskset", "tc"];
 const LEAST_OPTIONS: usize = 40;
 
 /// Rules whose remedy is a setting with a known value, at least.

@@ -16,7 +16,7 @@ const PAGE: Page = Page {
           connection tracking with packets that it takes for invalid.",
     evidence: "`InReceives` against `ForwDatagrams` and `InDelivers` of IP, without its errors; where \
                the kernel counts `ForwDatagrams` before the hook, `OutTransmits` less `OutRequests`.",
-    remedy: "`iptables -L FORWARD -v -n`, `nft list ruleset`, `conntrack --stats` on that host.",
+    remedy: "`iptables -L FORWARD -v -n`, `nft list ruleset`, `conntrack -S` on that host.",
     source: "RFC 4293, snmp_counter.rst",
 };
 
@@ -43,7 +43,7 @@ fn finding(case: &Case<'_>, host: &HostView<'_>) -> Option<Found> {
     .seen(format!("InReceives {}, forwarded {}", count(received), count(forwarded)))
     .remedy(
         "see its rules: iptables -L FORWARD -v -n, nft list ruleset; and its connection \
-         tracking: conntrack --stats",
+         tracking: conntrack -S",
     );
     let untracked = host.sum(counter::CONNTRACK_DROP).unwrap_or(0);
     let told = (untracked > 0).then(|| format!("drop of conntrack: {}", count(untracked)));
