@@ -1,9 +1,10 @@
 //! Helpers of the strategies' tests: plans, scripted results, and a driver without a network.
 
-use measurement::outcome::{Ending, Outcome};
+use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, EngineUse, Engines, TestPlan, Throughput, Transport,
+    BitRate, Direction, DirectionOutcome, EngineUse, Engines, TestPlan, TestRecord, Throughput,
+    Transport,
 };
 use session::SessionError;
 
@@ -15,51 +16,36 @@ pub(super) fn plan(transport: Transport) -> TestPlan {
 }
 
 /// A complete test that delivered so many bit/s, of whose engines both ends report.
-pub(super) fn rate(bits_per_second: u64) -> Outcome {
-    let mut outcome = ended(Ending::Completed);
+pub(super) fn rate(bits_per_second: u64) -> TestRecord {
+    let mut record = ended(Ending::Completed);
     let rate = BitRate::from_bits_per_second(bits_per_second);
     let span = std::time::Duration::from_secs(1);
     let delivered = Throughput { bytes: bits_per_second / 8, span, rate };
     let used = Some(EngineUse::default());
-    outcome.directions = vec![DirectionOutcome {
-        direction: Direction::Send,
-        asked: None,
-        offered: None,
-        acknowledged: None,
+    record.outcome.directions = vec![DirectionOutcome {
         delivered: Some(delivered),
-        retransmits: None,
-        datagrams: None,
-        jitter_seconds: None,
-        fairness: None,
-        pacing: None,
         engines: Engines { send: used.clone(), receive: used },
+        ..DirectionOutcome::unknown(Direction::Send)
     }];
-    outcome
+    record
 }
 
 /// A test that gave a record and ended like that.
-pub(super) fn ended(ending: Ending) -> Outcome {
-    Outcome {
-        ending,
-        directions: Vec::new(),
-        round_trips: None,
-        latency: None,
-        cpu: Some(measurement::outcome::CpuUse::default()),
-        peer_cpu: None,
-        broken: None,
-        notes: Vec::new(),
-    }
+pub(super) fn ended(ending: Ending) -> TestRecord {
+    let mut record = TestRecord::imported(plan(Transport::Tcp), "a script");
+    record.outcome.ending = ending;
+    record
 }
 
 /// A test that gave no record.
-pub(super) fn failed() -> Result<Outcome, SessionError> {
+pub(super) fn failed() -> Result<TestRecord, SessionError> {
     Err(SessionError::Interrupted)
 }
 
 /// Drives a search with scripted results; what was run, and how the search ended.
 pub(super) fn run(
     search: &mut dyn Search,
-    mut script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+    mut script: impl FnMut(&Task) -> Result<TestRecord, SessionError>,
 ) -> (Vec<Trial>, Next) {
     let mut done = Vec::new();
     loop {
@@ -76,7 +62,7 @@ pub(super) fn run(
 /// The titles of all that is run.
 pub(super) fn titles(
     search: &mut dyn Search,
-    script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+    script: impl FnMut(&Task) -> Result<TestRecord, SessionError>,
 ) -> Vec<String> {
     run(search, script).0.iter().map(|trial| trial.task.title()).collect()
 }
