@@ -126,10 +126,7 @@ impl<'a> Runner<'a> {
             None | Some(Err(_)) => test(),
         };
         let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
-        record.question = match task.purpose {
-            Purpose::Further { question } => Some(question.to_owned()),
-            Purpose::Result { .. } | Purpose::Trial { .. } => None,
-        };
+        record.question = task.purpose.question().map(str::to_owned);
         crate::judge(&mut record);
         Ok(record)
     }

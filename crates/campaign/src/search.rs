@@ -9,10 +9,12 @@ use measurement::outcome::Ending;
 use measurement::{RecordSet, TestPlan, TestRecord};
 use session::SessionError;
 
+mod decide;
 mod engines;
 mod fastest;
 mod repeat;
 
+pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
 
@@ -119,6 +121,14 @@ impl Purpose {
     /// Whether the test is watched, judged and kept as a record.
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result { .. } | Self::Further { .. })
+    }
+
+    /// The question that the test is to answer; none: it was asked for.
+    pub const fn question(self) -> Option<&'static str> {
+        match self {
+            Self::Further { question } => Some(question),
+            Self::Result { .. } | Self::Trial { .. } => None,
+        }
     }
 }
 

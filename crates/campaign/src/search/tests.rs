@@ -2,9 +2,10 @@
 
 use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
+use measurement::record::StreamRecord;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, EngineUse, Engines, TestPlan, TestRecord, Throughput,
-    Transport,
+    BitRate, ByteSize, DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, TestPlan,
+    TestRecord, Throughput, Transport,
 };
 use session::SessionError;
 
@@ -37,6 +38,60 @@ pub(super) fn ended(ending: Ending) -> TestRecord {
     record
 }
 
+/// A plan that sends UDP at so many bit/s.
+pub(super) fn plan_at(bits_per_second: u64) -> TestPlan {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.options.rate = Some(BitRate::from_bits_per_second(bits_per_second));
+    draft.check().expect("a plan")
+}
+
+/// A complete test of UDP at the rate of its plan, judged, of which the path lost so many bit/s of
+/// that rate.
+pub(super) fn udp(task: &Task, lost: impl FnOnce(u64) -> u64) -> TestRecord {
+    let plan = &task.row.plan;
+    let asked = plan.options.rate.expect("a rate");
+    let sent = asked.bits_per_second();
+    let lost = lost(sent);
+    let mut record = ended(Ending::Completed);
+    record.plan = plan.clone();
+    record.question = task.purpose.question().map(str::to_owned);
+    record.streams = vec![stream()];
+    let datagrams = |bits: u64| bits * 10 / 8 / BLOCK;
+    record.outcome.directions = vec![DirectionOutcome {
+        asked: Some(asked),
+        offered: Some(Throughput::over(sent * 10 / 8, TIME)),
+        delivered: Some(Throughput::over((sent - lost) * 10 / 8, TIME)),
+        datagrams: Some(DatagramLedger {
+            sent: datagrams(sent),
+            received: datagrams(sent) - datagrams(lost),
+            lost: datagrams(lost),
+            ..DatagramLedger::default()
+        }),
+        ..DirectionOutcome::unknown(Direction::Send)
+    }];
+    crate::judge(&mut record);
+    record
+}
+
+fn stream() -> StreamRecord {
+    StreamRecord {
+        id: 1,
+        sender: true,
+        socket: None,
+        local: None,
+        peer: None,
+        block: ByteSize::from_bytes(BLOCK),
+        send_buffer: None,
+        receive_buffer: None,
+        mss: None,
+        congestion: None,
+        arrivals: None,
+        engine: None,
+        worker: None,
+        cpu: None,
+    }
+}
+
 /// A test that gave no record.
 pub(super) fn failed() -> Result<TestRecord, SessionError> {
     Err(SessionError::Interrupted)
@@ -66,3 +121,6 @@ pub(super) fn titles(
 ) -> Vec<String> {
     run(search, script).0.iter().map(|trial| trial.task.title()).collect()
 }
+
+const BLOCK: u64 = 1_250;
+const TIME: std::time::Duration = std::time::Duration::from_secs(10);
