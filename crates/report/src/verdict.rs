@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
-    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestRecord, Verdict,
-    Work,
+    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestPlan, TestRecord,
+    Verdict, Work,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -45,6 +45,9 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 /// An error of writing to `out`.
 pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
+    if let Some(question) = &record.question {
+        writeln!(out, "{}", further(question, &record.plan))?;
+    }
     if let Some(verdict) = &judgement.verdict {
         writeln!(out, "{}: {}", record.plan.title(), verdict.sentence)?;
         write_findings(&verdict.findings, out)?;
@@ -54,6 +57,17 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
+}
+
+/// `further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)`.
+fn further(question: &str, plan: &TestPlan) -> String {
+    let options = &plan.options;
+    let rate = plan.asked().map(|rate| rate.to_string());
+    let length = options.block.map(|size| format!("-l {}", size.bytes()));
+    let window = options.window.map(|size| format!("socket buffer {size}"));
+    let parts = [Some(plan.row()), rate, length, window, options.congestion.clone()];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    format!("further measurement: {question} ({})", parts.join(", "))
 }
 
 /// Writes `findings`, each with its evidence and its remedy.
