@@ -3,6 +3,7 @@
 //! A kind of question is one file in `deciding/`, and a line in [`QUESTIONS`]: the plan whose
 //! result separates two explanations of a row. A pattern in `rows/` reads the answer.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measurement::plan::PlanDraft;
@@ -48,11 +49,12 @@ pub(crate) fn plan(records: &[TestRecord]) -> Option<Deciding> {
     rows.iter().find_map(|row| of_row(row, &rows))
 }
 
-/// What decides each record that is undecided, in words, with the command that runs it.
-pub(crate) fn in_words(records: &[TestRecord]) -> Vec<(usize, String)> {
+/// What decides each record that is open, in words, with the command that runs it. Where an end does
+/// not tell what would decide, that comes first.
+pub(crate) fn in_words(records: &[TestRecord]) -> BTreeMap<usize, String> {
     let rows = rows(records);
-    let undecided = rows.iter().filter(|row| row.is_undecided());
-    let told = undecided.filter(|row| !bottleneck::lacks_evidence(row.test));
+    let told =
+        rows.iter().filter(|row| !row.is_undecided() || !bottleneck::lacks_evidence(row.test));
     told.filter_map(|row| Some((row.record, sentence(row, &of_row(row, &rows)?)))).collect()
 }
 

@@ -68,12 +68,18 @@ pub(crate) fn refine(records: &mut [TestRecord]) {
     name_what_decides(records);
 }
 
-/// Names the further measurement that decides, where a row is still undecided.
+/// Names the further measurement that decides, where a row is still undecided. One that is itself a
+/// further measurement was run for another row: nothing has to decide what limited it.
 fn name_what_decides(records: &mut [TestRecord]) {
-    for (index, sentence) in deciding::in_words(records) {
-        let verdict = records[index].judgement.as_mut().and_then(|one| one.verdict.as_mut());
-        if let Some(verdict) = verdict {
-            verdict.would_decide = Some(sentence);
+    let mut sentences = deciding::in_words(records);
+    for (index, record) in records.iter_mut().enumerate() {
+        let is_further = record.question.is_some();
+        let verdict = record.judgement.as_mut().and_then(|one| one.verdict.as_mut());
+        let Some(verdict) = verdict else { continue };
+        match sentences.remove(&index) {
+            Some(sentence) => verdict.would_decide = Some(sentence),
+            None if is_further => verdict.would_decide = None,
+            None => {}
         }
     }
 }

@@ -47,8 +47,11 @@ fn below(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
 /// Much faster than TCP: a rate limit drops what is above it.
 fn above(row: &Row<'_>, beside: &[&Row<'_>]) -> Option<Deciding> {
     let rate = ABOVE * row.delivered;
-    let sent = beside.iter().filter_map(|other| other.offered());
-    if sent.fold(0.0, f64::max) >= MUCH_MORE * row.delivered || !can_be_sent(rate, beside) {
+    let is_run = |other: &&Row<'_>| {
+        let is_faster = other.offered().is_some_and(|rate| rate >= MUCH_MORE * row.delivered);
+        is_faster || other.path_loss() >= slower::MUCH
+    };
+    if beside.iter().any(is_run) || !can_be_sent(rate, beside) {
         return None;
     }
     let plan = paced(row, rate)?;

@@ -141,6 +141,16 @@ fn a_row_of_both_directions_calls_for_one_of_them() {
 }
 
 #[test]
+fn a_verdict_with_two_explanations_names_the_command() {
+    let mut records = [judged(test_record::udp(), |record| lose(record, 10_000))];
+    judge_together(&mut records);
+    let verdict = records[0].judgement.as_ref().and_then(|one| one.verdict.as_ref());
+    let sentence = verdict.and_then(|verdict| verdict.would_decide.as_deref());
+    let command = "linerate test 192.0.2.2 --udp --send -b 63M -t 2s";
+    assert_eq!(sentence, Some(&*format!("does a slower run lose as well? {command}")));
+}
+
+#[test]
 fn what_is_undecided_names_the_command() {
     let mut records = [judged(test_record::tcp(), |_| ())];
     judge_together(&mut records);

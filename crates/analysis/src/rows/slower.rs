@@ -21,6 +21,8 @@ pub(crate) fn is_significant(datagrams: f64, loss: f64) -> bool {
 
 /// A share of lost datagrams from which on a row loses.
 pub(crate) const NOTICED: f64 = 0.001;
+/// A share of lost datagrams that shows that more than the path passes was sent.
+pub(crate) const MUCH: f64 = 0.02;
 /// Lost datagrams that are expected: none of them arrives by chance once in 20,000 runs (Poisson).
 const ENOUGH: f64 = 10.0;
 /// Of the requested rate.

@@ -27,7 +27,8 @@ fn faster<'r, 'a>(row: &'r Row<'a>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> 
         return Some(row).filter(|row| row.path_loss() > slower::NOTICED);
     }
     let beside = rows.iter().filter(|other| row.has_datagrams_in(other));
-    let lossy = beside.filter(|other| other.path_loss() >= MUCH && !other.is_limited_by_a_host());
+    let lossy =
+        beside.filter(|other| other.path_loss() >= slower::MUCH && !other.is_limited_by_a_host());
     lossy.max_by(|one, other| one.delivered.total_cmp(&other.delivered))
 }
 
@@ -62,5 +63,3 @@ fn finding(row: &Row<'_>, faster: &Row<'_>, clean: BitRate) -> Finding {
 }
 
 const REMEDY: &str = "find the slowest link, shaper or policer on the way (--observe HOST on each)";
-/// Of a faster run: so much shows that more than the path passes was sent.
-const MUCH: f64 = 0.02;
