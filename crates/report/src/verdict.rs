@@ -228,8 +228,9 @@ const WIDTH: usize = 90;
 mod tests {
     use std::collections::BTreeMap;
 
-    use measurement::RuleId;
+    use measurement::plan::PlanDraft;
     use measurement::verdict::{Cost, CpuWork};
+    use measurement::{Direction, RuleId, Transport};
 
     use super::*;
 
@@ -267,6 +268,15 @@ mod tests {
         let lines = "  verdict: TCP send: so it is [udp-receive-buffer]\n    seen: a grew by 7; b is 3\n    \
                      besides: something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn a_further_measurement_says_its_question_and_how_it_was_run() {
+        let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+        draft.options.rate = Some(BitRate::from_bits_per_second(40_000_000));
+        let line = further("does a slower run lose as well?", &draft.check().expect("a plan"));
+        let due = "further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)";
+        assert_eq!(line, due);
     }
 
     #[test]
