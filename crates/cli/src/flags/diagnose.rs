@@ -67,5 +67,7 @@ Examples:
   sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
   linerate explain rx-ring-overrun        more on what was found
 
+Where a row has two explanations, up to three further tests of at most 2 s tell which it is, such as
+UDP at a lower rate: random loss, or a rate limit? A line 'further measurement' says which were run.
 As root it sees more: where CPUs spend their time, rings and offloads of interfaces.
 Exit codes: as those of linerate test";
