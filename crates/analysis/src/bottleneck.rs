@@ -10,12 +10,14 @@ use std::fmt::Display;
 use measurement::host::Role;
 use measurement::remedy::{Change, Remedy, Setting};
 use measurement::verdict::Finding;
-use measurement::{Bound, Certainty, Direction, Effect, Page};
+use measurement::{Bound, Certainty, Direction, Effect, Page, TestRecord};
+
+use crate::accounts::Test;
 
 mod bound;
 mod case;
 mod causes;
-mod deciding;
+pub(crate) mod deciding;
 #[cfg(test)]
 mod fixture;
 mod hops;
@@ -148,6 +150,21 @@ impl Found {
             remedy: self.remedy,
         }
     }
+}
+
+/// Whether both ends of a test tell that no CPU of theirs was full.
+pub(crate) fn have_cpu_time(record: &TestRecord) -> bool {
+    let test = Test::from_record(record);
+    let case = Case::of_test(&test, &[]);
+    let ends = [Role::Here, Role::Peer];
+    ends.iter().all(|role| load::has_time(&case, role).unwrap_or(false))
+}
+
+/// Whether an end of a test does not tell what would decide: its counters, or what its CPUs did.
+pub(crate) fn lacks_evidence(record: &TestRecord) -> bool {
+    let attributions = crate::attribution::attributions(record);
+    let test = Test::from_record(record);
+    deciding::missing_evidence(&Case::of_test(&test, &attributions)).is_some()
 }
 
 /// The page of each rule.

@@ -10,6 +10,7 @@ mod attribution;
 mod bottleneck;
 #[cfg(test)]
 mod consistency;
+mod deciding;
 mod evidence;
 mod facts;
 mod framing;
@@ -24,6 +25,7 @@ mod trust;
 mod words;
 
 pub use attribution::of_profile as attribute;
+pub use deciding::Deciding;
 pub use spread::spread;
 
 use accounts::Test;
@@ -50,6 +52,13 @@ pub fn judge(record: &TestRecord) -> Judgement {
 /// alone does not, and the verdicts are refined by that.
 pub fn judge_together(records: &mut [TestRecord]) {
     rows::refine(records);
+}
+
+/// The further measurement of at most two seconds whose result would decide what limits the first
+/// row of a run that is undecided, or whose verdict has two explanations. `records` are those of
+/// one run, judged together. None: no such measurement would, or it was run already.
+pub fn deciding_plan(records: &[TestRecord]) -> Option<Deciding> {
+    deciding::plan(records)
 }
 
 /// Findings on what would limit the network rate of hosts, from their settings and counters alone:

@@ -6,18 +6,23 @@
 use std::collections::BTreeMap;
 
 use measurement::verdict::Finding;
-use measurement::{
-    Certainty, Conclusion, Direction, DirectionOutcome, Role, RuleId, TestRecord, Transport,
-    Verdict,
-};
+use measurement::{Conclusion, TestRecord, Verdict};
 
-use crate::evidence::sender;
-use crate::framing;
+use crate::deciding;
 
-mod equal_wire_rates;
+mod another_congestion_control;
+pub(crate) mod equal_wire_rates;
+pub(crate) mod larger_window;
+mod loss_at_any_rate;
 mod one_direction;
 mod per_connection;
+mod row;
+pub(crate) mod slower;
+mod slower_without_loss;
+pub(crate) mod small_packets_pass;
 mod streams_add_up;
+
+pub(crate) use row::{Row, rows, way};
 
 /// One pattern: what it shows of each of the records that it speaks of.
 type Pattern = fn(&[Row<'_>]) -> BTreeMap<usize, Shown>;
@@ -30,32 +35,51 @@ enum Shown {
     Evidence(String),
 }
 
-/// The patterns, the most telling first.
-const PATTERNS: &[Pattern] =
-    &[equal_wire_rates::shown, per_connection::shown, streams_add_up::shown, one_direction::shown];
-
-/// One direction of one record.
-pub(crate) struct Row<'a> {
-    /// Index of its record.
-    pub(crate) record: usize,
-    pub(crate) plan: &'a measurement::TestPlan,
-    pub(crate) outcome: &'a DirectionOutcome,
-    verdict: Option<&'a Verdict>,
-    /// Payload that arrived, in bits per second.
-    pub(crate) delivered: f64,
-    /// Payload and headers that arrived, in bits per second, as queueing disciplines count them.
-    pub(crate) on_wire: f64,
-}
+/// The patterns, the most telling first: the first that names a limit of a row decides.
+const PATTERNS: &[Pattern] = &[
+    small_packets_pass::shown,
+    loss_at_any_rate::shown,
+    slower_without_loss::shown,
+    equal_wire_rates::shown,
+    per_connection::shown,
+    larger_window::shown,
+    another_congestion_control::shown,
+    streams_add_up::shown,
+    one_direction::shown,
+];
 
 /// Judges records of one run together: the verdict of a record is replaced where the others show
 /// what it alone could not.
 pub(crate) fn refine(records: &mut [TestRecord]) {
+    let mut decided = BTreeMap::new();
     for pattern in PATTERNS {
         for (index, shown) in pattern(&rows(records)) {
+            if let Shown::Limit(finding) = &shown
+                && *decided.entry(index).or_insert(finding.rule) != finding.rule
+            {
+                continue;
+            }
             let verdict = records[index].judgement.as_mut().and_then(|one| one.verdict.as_mut());
             if let Some(verdict) = verdict {
                 shown.refine(verdict);
             }
+        }
+    }
+    name_what_decides(records);
+}
+
+/// Names the further measurement that decides, where a row is still undecided. One that is itself a
+/// further measurement was run for another row: nothing has to decide what limited it.
+fn name_what_decides(records: &mut [TestRecord]) {
+    let mut sentences = deciding::in_words(records);
+    for (index, record) in records.iter_mut().enumerate() {
+        let is_further = record.question.is_some();
+        let verdict = record.judgement.as_mut().and_then(|one| one.verdict.as_mut());
+        let Some(verdict) = verdict else { continue };
+        match sentences.remove(&index) {
+            Some(sentence) => verdict.would_decide = Some(sentence),
+            None if is_further => verdict.would_decide = None,
+            None => {}
         }
     }
 }
@@ -64,13 +88,10 @@ impl Shown {
     fn refine(self, verdict: &mut Verdict) {
         match self {
             Self::Limit(finding) => lead(verdict, finding),
-            Self::Evidence(text) => {
-                verdict
-                    .findings
-                    .first_mut()
-                    .into_iter()
-                    .for_each(|first| first.evidence.push(text.clone()));
-            }
+            Self::Evidence(text) => match verdict.findings.first_mut() {
+                Some(first) => first.evidence.push(text),
+                None => verdict.sentence = format!("{}; {text}", verdict.sentence),
+            },
         }
     }
 }
@@ -83,85 +104,6 @@ fn lead(verdict: &mut Verdict, finding: Finding) {
     verdict.would_decide = None;
     verdict.findings.insert(0, finding);
 }
-
-fn rows(records: &[TestRecord]) -> Vec<Row<'_>> {
-    let all = records.iter().enumerate();
-    all.flat_map(|(index, record)| {
-        let directions = record.outcome.directions.iter();
-        directions.filter_map(move |outcome| row(index, record, outcome))
-    })
-    .collect()
-}
-
-fn row<'a>(index: usize, record: &'a TestRecord, outcome: &'a DirectionOutcome) -> Option<Row<'a>> {
-    let delivered = outcome.delivered.or(outcome.acknowledged)?.rate.bits_per_second() as f64;
-    let share = framing::payload_share_of_frames(record, mtu(record))?;
-    Some(Row {
-        record: index,
-        plan: &record.plan,
-        outcome,
-        verdict: record.judgement.as_ref()?.verdict.as_ref(),
-        delivered,
-        on_wire: delivered / share,
-    })
-}
-
-/// The least MTU of the interfaces that carried the test; that of Ethernet where none is known.
-fn mtu(record: &TestRecord) -> u32 {
-    let carried = record.hosts.iter().flat_map(|host| {
-        let all = host.inventory.interfaces.iter();
-        all.filter(|one| host.interfaces.contains(&one.name)).map(|one| one.mtu)
-    });
-    carried.filter(|mtu| *mtu > 0).min().unwrap_or(ETHERNET)
-}
-
-impl Row<'_> {
-    pub(crate) fn is_tcp(&self) -> bool {
-        self.plan.transport == Transport::Tcp
-    }
-
-    pub(crate) const fn direction(&self) -> Direction {
-        self.outcome.direction
-    }
-
-    /// The headline, where the row alone has one.
-    pub(crate) fn headline(&self) -> Option<&Finding> {
-        let verdict = self.verdict.filter(|one| one.conclusion == Conclusion::Limited)?;
-        verdict.findings.first()
-    }
-
-    /// Something of a host was found to limit this row.
-    pub(crate) fn is_limited_by_a_host(&self) -> bool {
-        self.headline().is_some_and(|finding| finding.host.is_some())
-    }
-
-    /// Everything that was asked arrived.
-    pub(crate) fn is_delivered(&self) -> bool {
-        self.verdict.is_some_and(|verdict| verdict.conclusion == Conclusion::Delivered)
-    }
-
-    /// What a rule found in this row.
-    pub(crate) fn found(&self, rule: RuleId) -> Option<&Finding> {
-        let findings = self.verdict.map_or(&[][..], |verdict| &verdict.findings);
-        findings.iter().find(|one| one.rule == rule)
-    }
-
-    /// The evidence of this row alone speaks for the path.
-    pub(crate) fn points_at_the_path(&self) -> bool {
-        let findings = self.verdict.map_or(&[][..], |verdict| &verdict.findings);
-        findings.iter().any(|one| one.host.is_none() && one.certainty > Certainty::Note)
-    }
-}
-
-/// From which end to which in words: `from this host to the server`.
-pub(crate) fn way(direction: Direction) -> &'static str {
-    match sender(direction) {
-        Role::Here => "from this host to the server",
-        Role::Peer | Role::Observed(_) => "from the server to this host",
-    }
-}
-
-const ETHERNET: u32 = 1_500;
 
 #[cfg(test)]
 mod tests;

@@ -340,6 +340,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             local_address: "192.0.2.1:40000".parse().expect("an address"),
         }),
         plan,
+        question: None,
         streams: vec![stream(transport)],
         start: Some(at(0)),
         samples: (0..=10).map(|second| sample(transport, second)).collect(),

@@ -67,38 +67,32 @@ impl<'a> Runner<'a> {
     /// Runs the tests that `search` chooses, until it is complete or has to stop. An error of a
     /// test is part of the results.
     pub fn search(&mut self, search: &mut dyn Search) -> Results {
-        let (mut done, mut records) = (Vec::new(), Vec::new());
+        let mut done = Vec::new();
         let end = loop {
             match search.next(&done) {
-                Next::Run(task) => done.push(self.step(task, done.is_empty(), &mut records)),
+                Next::Run(task) => done.push(self.step(task, done.is_empty())),
                 end => break end,
             }
         };
         let is_early = end == Next::Stop;
         let not_run = if is_early { search.remaining(&done) } else { Vec::new() };
-        let last = done.pop().filter(|_| is_early);
+        let (mut records, last_error) = split(done);
         crate::judge_together(&mut records);
         let mut records = RecordSet::new(records);
         search.conclude(&mut records);
         Results {
             records,
-            error: last.and_then(|trial| trial.result.err()),
+            error: last_error.filter(|_| is_early),
             not_run: not_run.iter().map(Task::title).collect(),
         }
     }
 
-    /// One test of a search; the record of a result goes to `records`.
-    fn step(&mut self, task: Task, is_first: bool, records: &mut Vec<TestRecord>) -> Trial {
-        let is_result = matches!(task.purpose, Purpose::Result { .. });
+    /// One test of a search.
+    fn step(&mut self, task: Task, is_first: bool) -> Trial {
         // A server that is busy before the first one is busy with others' tests.
-        let patience = if is_first && is_result { Duration::ZERO } else { TURNAROUND };
-        let result = self.run_patiently(&task, patience).map(|record| {
-            let outcome = record.outcome.clone();
-            if is_result {
-                records.push(record);
-            }
-            outcome
-        });
+        let is_others = is_first && task.purpose.is_result();
+        let patience = if is_others { Duration::ZERO } else { TURNAROUND };
+        let result = self.run_patiently(&task, patience);
         Trial { task, result }
     }
 
@@ -109,7 +103,7 @@ impl<'a> Runner<'a> {
     ) -> Result<TestRecord, SessionError> {
         self.monitor.receive(&Event::Begins(task));
         let result = match task.purpose {
-            Purpose::Result { .. } => self.measure(task, patience),
+            Purpose::Result { .. } | Purpose::Further { .. } => self.measure(task, patience),
             Purpose::Trial { .. } => self.try_out(task, patience),
         };
         self.monitor.receive(&match &result {
@@ -132,6 +126,7 @@ impl<'a> Runner<'a> {
             None | Some(Err(_)) => test(),
         };
         let mut record = observed::run_observed(&self.observed, &request, interrupts, &mut probed)?;
+        record.question = task.purpose.question().map(str::to_owned);
         crate::judge(&mut record);
         Ok(record)
     }
@@ -167,6 +162,22 @@ impl Results {
         self.error = self.error.take().or(later.error);
         self.not_run.extend(later.not_run);
     }
+}
+
+/// The records of results, and the error of the last test, if it gave none.
+fn split(done: Vec<Trial>) -> (Vec<TestRecord>, Option<SessionError>) {
+    let (mut records, mut last_error) = (Vec::new(), None);
+    for trial in done {
+        let is_result = trial.task.purpose.is_result();
+        match trial.result {
+            Ok(record) => {
+                last_error = None;
+                records.extend(is_result.then_some(record));
+            }
+            Err(error) => last_error = Some(error),
+        }
+    }
+    (records, last_error)
 }
 
 /// Runs one test; tries again while the server is still busy with the one before. An iperf3 even

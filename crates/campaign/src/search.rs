@@ -5,14 +5,16 @@
 
 use std::time::Duration;
 
-use measurement::outcome::{Ending, Outcome};
-use measurement::{RecordSet, TestPlan};
+use measurement::outcome::Ending;
+use measurement::{RecordSet, TestPlan, TestRecord};
 use session::SessionError;
 
+mod decide;
 mod engines;
 mod fastest;
 mod repeat;
 
+pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
 
@@ -72,6 +74,11 @@ pub enum Purpose {
         /// Number of runs of the row.
         of: u32,
     },
+    /// The test gives a result as well: it is to answer a question that earlier results left open.
+    Further {
+        /// The question, e.g. `does a slower run lose as well?`
+        question: &'static str,
+    },
     /// The test is a trial that helps a search to decide: it is neither watched nor judged nor
     /// kept.
     Trial {
@@ -80,13 +87,14 @@ pub enum Purpose {
     },
 }
 
-/// A test that was run for a search, with its outcome.
+/// A test that was run for a search, with its record.
 #[derive(Debug)]
 pub struct Trial {
     /// The task of the test.
     pub task: Task,
-    /// Result of the test, or the error for which there is none.
-    pub result: Result<Outcome, SessionError>,
+    /// Record of the test, judged if the task asks for a result; or the error for which there is
+    /// none.
+    pub result: Result<TestRecord, SessionError>,
 }
 
 impl Row {
@@ -103,7 +111,23 @@ impl Task {
         match self.purpose {
             Purpose::Result { of: 0 | 1, .. } => title,
             Purpose::Result { run, of } => format!("{title} {}/{of}", run + 1),
+            Purpose::Further { question } => format!("{title}: {question}"),
             Purpose::Trial { what } => format!("{title}: {what}"),
+        }
+    }
+}
+
+impl Purpose {
+    /// Whether the test is watched, judged and kept as a record.
+    pub const fn is_result(self) -> bool {
+        matches!(self, Self::Result { .. } | Self::Further { .. })
+    }
+
+    /// The question that the test is to answer; none: it was asked for.
+    pub const fn question(self) -> Option<&'static str> {
+        match self {
+            Self::Further { question } => Some(question),
+            Self::Result { .. } | Self::Trial { .. } => None,
         }
     }
 }
@@ -111,7 +135,7 @@ impl Task {
 impl Trial {
     /// Whether the test has a result and ran to its planned end.
     pub fn is_complete(&self) -> bool {
-        self.result.as_ref().is_ok_and(|outcome| outcome.ending == Ending::Completed)
+        self.result.as_ref().is_ok_and(|record| record.outcome.ending == Ending::Completed)
     }
 }
 

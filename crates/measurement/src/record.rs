@@ -136,6 +136,10 @@ pub struct TestRecord {
     pub peer: Option<Peer>,
     /// Plan of the test.
     pub plan: TestPlan,
+    /// Question that the test was to answer, which earlier tests of the run had left open; none: the
+    /// test was requested. `does a slower run lose as well?`
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub question: Option<String>,
     /// Streams with their settings in effect; empty: not known.
     pub streams: Vec<StreamRecord>,
     /// Start of the test, on this host's clock; none: not known.
@@ -188,6 +192,7 @@ impl TestRecord {
             environment: None,
             peer: None,
             plan,
+            question: None,
             streams: Vec::new(),
             start: None,
             samples: Vec::new(),

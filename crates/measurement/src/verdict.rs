@@ -25,7 +25,7 @@ pub struct Verdict {
     /// three more follow.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub findings: Vec<Finding>,
-    /// The measurement that would decide, if the evidence does not.
+    /// The measurement that would decide, if the evidence does not, or has a second explanation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub would_decide: Option<String>,
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use measurement::units::group_thousands;
 use measurement::verdict::{Finding, WhatIf};
 use measurement::{
-    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestRecord, Verdict,
-    Work,
+    Attribution, BitRate, Certainty, Conclusion, ProfileSource, Remedy, Role, TestPlan, TestRecord,
+    Verdict, Work,
 };
 
 use crate::columns::{Cell, Columns, Emphasis};
@@ -45,6 +45,9 @@ pub(crate) fn write_short(rows: &[Run], out: &mut dyn Write) -> io::Result<()> {
 /// An error of writing to `out`.
 pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     let Some(judgement) = &record.judgement else { return Ok(()) };
+    if let Some(question) = &record.question {
+        writeln!(out, "{}", further(question, &record.plan))?;
+    }
     if let Some(verdict) = &judgement.verdict {
         writeln!(out, "{}: {}", record.plan.title(), verdict.sentence)?;
         write_findings(&verdict.findings, out)?;
@@ -56,6 +59,18 @@ pub fn write(record: &TestRecord, out: &mut dyn Write) -> io::Result<()> {
     judgement.attributions.iter().try_for_each(|one| write_attribution(one, out))
 }
 
+/// `further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)`.
+fn further(question: &str, plan: &TestPlan) -> String {
+    let options = &plan.options;
+    let rate = plan.asked().map(|rate| rate.to_string());
+    let length = options.block.map(|size| format!("-l {}", size.bytes()));
+    let window = options.window.map(|size| format!("socket buffer {size}"));
+    let parts = [Some(plan.row()), rate, length, window, options.congestion.clone()];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    format!("further measurement: {question} ({})", parts.join(", "))
+}
+
+/// Writes `findings`, each with its evidence and its remedy.
 /// Writes `findings`, each with its evidence, the rate that it allows, and its remedy.
 ///
 /// # Errors
@@ -217,8 +232,9 @@ const WIDTH: usize = 90;
 mod tests {
     use std::collections::BTreeMap;
 
-    use measurement::RuleId;
+    use measurement::plan::PlanDraft;
     use measurement::verdict::{Cost, CpuWork};
+    use measurement::{Direction, RuleId, Transport};
 
     use super::*;
 
@@ -256,6 +272,15 @@ mod tests {
         let lines = "  verdict: TCP send: so it is [udp-receive-buffer]\n    seen: a grew by 7; b is 3\n    \
                      besides: something limits [udp-receive-buffer]\n";
         assert_eq!(text, lines);
+    }
+
+    #[test]
+    fn a_further_measurement_says_its_question_and_how_it_was_run() {
+        let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+        draft.options.rate = Some(BitRate::from_bits_per_second(40_000_000));
+        let line = further("does a slower run lose as well?", &draft.check().expect("a plan"));
+        let due = "further measurement: does a slower run lose as well? (UDP send, 40.00 Mbit/s)";
+        assert_eq!(line, due);
     }
 
     #[test]

@@ -70,6 +70,7 @@ impl Finished {
             environment: Some(environment(started_at)?),
             peer: Some(peer),
             plan: request.plan.clone(),
+            question: None,
             intervals: measured.intervals,
             start: measured.samples.first().map(|sample| sample.at),
             stopped: measured.stopped,

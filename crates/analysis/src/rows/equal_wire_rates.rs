@@ -9,7 +9,8 @@ use super::{Row, Shown, way};
 use crate::words::percent;
 
 pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
-    let all: Vec<_> = rows.iter().filter(|row| !row.is_delivered()).collect();
+    let all = rows.iter().filter(|row| !row.is_delivered() && !is_held_back(row));
+    let all: Vec<_> = all.collect();
     let both = of_group(&all, "the path");
     if !both.is_empty() {
         return both;
@@ -22,6 +23,11 @@ pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
         if equal.is_empty() { below_datagrams(&one) } else { equal }
     });
     each.collect()
+}
+
+/// Nearly all that was asked arrived: such a row stops at the rate that was asked.
+pub(crate) fn is_held_back(row: &Row<'_>) -> bool {
+    row.asked().is_some_and(|asked| row.delivered >= NEARLY_ALL * asked)
 }
 
 /// What a group of rows shows together; nothing if they differ, or a host limits one of them.
@@ -79,7 +85,8 @@ fn finding(row: &Row<'_>, rate: BitRate, rows: usize, place: &str) -> Finding {
     }
 }
 
-fn are_equal(rows: &[&Row<'_>]) -> bool {
+/// Whether rows stop at one rate on the wire.
+pub(crate) fn are_equal(rows: &[&Row<'_>]) -> bool {
     let rates = || rows.iter().map(|row| row.on_wire);
     rates().fold(0.0, f64::max) <= EQUAL * rates().fold(f64::MAX, f64::min)
 }
@@ -95,3 +102,5 @@ const REMEDY: &str = "find the slowest link, shaper or router on the way (--obse
 const PART: f64 = 0.4;
 /// The greatest rate against the least.
 const EQUAL: f64 = 1.08;
+/// Of the requested rate.
+const NEARLY_ALL: f64 = 0.9;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use measurement::engine::{EngineName, EngineRole, EngineTrial};
 use measurement::outcome::Outcome;
-use measurement::{BitRate, End, Engine, TestPlan};
+use measurement::{BitRate, End, Engine, TestPlan, TestRecord};
 use session::SessionError;
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
@@ -93,12 +93,12 @@ impl EngineChoice {
 
     /// Takes the result of the trial of [`Self::pair`]; whether the choice can go on, which it
     /// cannot after an error that has nothing to do with engines.
-    fn note(&mut self, result: &Result<Outcome, SessionError>) -> bool {
+    fn note(&mut self, result: &Result<TestRecord, SessionError>) -> bool {
         let (Some(side), Some(pair)) = (self.side(), self.pair()) else { return true };
         let (delivered, error) = match result {
             Err(SessionError::Engine { reason, .. }) => (None, Some(reason.clone())),
             Err(_) => return false,
-            Ok(outcome) => {
+            Ok(TestRecord { outcome, .. }) => {
                 self.reported = Reported::by(outcome);
                 let refusal = refusal(outcome);
                 (outcome.rate().filter(|_| refusal.is_none()), refusal)
@@ -247,8 +247,8 @@ mod tests {
         names(&choice.applied_to(&choice.plan).options.engines).join("+")
     }
 
-    /// The outcome on a path where each of the `fast` engines doubles the rate.
-    fn favouring(task: &Task, fast: &[&str]) -> Outcome {
+    /// The record on a path where each of the `fast` engines doubles the rate.
+    fn favouring(task: &Task, fast: &[&str]) -> TestRecord {
         let engines = &task.row.plan.options.engines;
         let count = engines.iter().filter(|engine| fast.contains(&engine.as_str())).count();
         rate(1_000 << count)
@@ -289,13 +289,13 @@ mod tests {
     fn an_engine_that_the_peer_replaced_is_out() {
         let mut choice = choice();
         run(&mut choice, |task| {
-            let mut outcome = favouring(task, &["splice"]);
+            let mut record = favouring(task, &["splice"]);
             let instead_of = Unusable { name: "splice".into(), reason: "old".to_owned() };
             if task.row.plan.options.engines[1].is(&SPLICE) {
                 let used = EngineUse { instead_of: Some(instead_of), ..EngineUse::default() };
-                outcome.directions[0].engines.receive = Some(used);
+                record.outcome.directions[0].engines.receive = Some(used);
             }
-            Ok(outcome)
+            Ok(record)
         });
         assert_eq!(chosen(&choice), "write+read");
         let errors: Vec<_> =
@@ -307,9 +307,9 @@ mod tests {
     fn a_peer_that_names_no_engines_keeps_its_own() {
         let mut choice = choice();
         let (done, end) = run(&mut choice, |task| {
-            let mut outcome = favouring(task, &["vmsplice", "splice"]);
-            outcome.directions[0].engines.receive = None;
-            Ok(outcome)
+            let mut record = favouring(task, &["vmsplice", "splice"]);
+            record.outcome.directions[0].engines.receive = None;
+            Ok(record)
         });
         assert_eq!((done.len(), end), (7, Next::Done));
         assert_eq!(chosen(&choice), "vmsplice+read");

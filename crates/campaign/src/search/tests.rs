@@ -1,9 +1,11 @@
 //! Helpers of the strategies' tests: plans, scripted results, and a driver without a network.
 
-use measurement::outcome::{Ending, Outcome};
+use measurement::outcome::Ending;
 use measurement::plan::PlanDraft;
+use measurement::record::StreamRecord;
 use measurement::{
-    BitRate, Direction, DirectionOutcome, EngineUse, Engines, TestPlan, Throughput, Transport,
+    BitRate, ByteSize, DatagramLedger, Direction, DirectionOutcome, EngineUse, Engines, TestPlan,
+    TestRecord, Throughput, Transport,
 };
 use session::SessionError;
 
@@ -15,51 +17,90 @@ pub(super) fn plan(transport: Transport) -> TestPlan {
 }
 
 /// A complete test that delivered so many bit/s, of whose engines both ends report.
-pub(super) fn rate(bits_per_second: u64) -> Outcome {
-    let mut outcome = ended(Ending::Completed);
+pub(super) fn rate(bits_per_second: u64) -> TestRecord {
+    let mut record = ended(Ending::Completed);
     let rate = BitRate::from_bits_per_second(bits_per_second);
     let span = std::time::Duration::from_secs(1);
     let delivered = Throughput { bytes: bits_per_second / 8, span, rate };
     let used = Some(EngineUse::default());
-    outcome.directions = vec![DirectionOutcome {
-        direction: Direction::Send,
-        asked: None,
-        offered: None,
-        acknowledged: None,
+    record.outcome.directions = vec![DirectionOutcome {
         delivered: Some(delivered),
-        retransmits: None,
-        datagrams: None,
-        jitter_seconds: None,
-        fairness: None,
-        pacing: None,
         engines: Engines { send: used.clone(), receive: used },
+        ..DirectionOutcome::unknown(Direction::Send)
     }];
-    outcome
+    record
 }
 
 /// A test that gave a record and ended like that.
-pub(super) fn ended(ending: Ending) -> Outcome {
-    Outcome {
-        ending,
-        directions: Vec::new(),
-        round_trips: None,
-        latency: None,
-        cpu: Some(measurement::outcome::CpuUse::default()),
-        peer_cpu: None,
-        broken: None,
-        notes: Vec::new(),
+pub(super) fn ended(ending: Ending) -> TestRecord {
+    let mut record = TestRecord::imported(plan(Transport::Tcp), "a script");
+    record.outcome.ending = ending;
+    record
+}
+
+/// A plan that sends UDP at so many bit/s.
+pub(super) fn plan_at(bits_per_second: u64) -> TestPlan {
+    let mut draft = PlanDraft::new(Transport::Udp, Direction::Send);
+    draft.options.rate = Some(BitRate::from_bits_per_second(bits_per_second));
+    draft.check().expect("a plan")
+}
+
+/// A complete test of UDP at the rate of its plan, judged, of which the path lost so many bit/s of
+/// that rate.
+pub(super) fn udp(task: &Task, lost: impl FnOnce(u64) -> u64) -> TestRecord {
+    let plan = &task.row.plan;
+    let asked = plan.options.rate.expect("a rate");
+    let sent = asked.bits_per_second();
+    let lost = lost(sent);
+    let mut record = ended(Ending::Completed);
+    record.plan = plan.clone();
+    record.question = task.purpose.question().map(str::to_owned);
+    record.streams = vec![stream()];
+    let datagrams = |bits: u64| bits * 10 / 8 / BLOCK;
+    record.outcome.directions = vec![DirectionOutcome {
+        asked: Some(asked),
+        offered: Some(Throughput::over(sent * 10 / 8, TIME)),
+        delivered: Some(Throughput::over((sent - lost) * 10 / 8, TIME)),
+        datagrams: Some(DatagramLedger {
+            sent: datagrams(sent),
+            received: datagrams(sent) - datagrams(lost),
+            lost: datagrams(lost),
+            ..DatagramLedger::default()
+        }),
+        ..DirectionOutcome::unknown(Direction::Send)
+    }];
+    crate::judge(&mut record);
+    record
+}
+
+fn stream() -> StreamRecord {
+    StreamRecord {
+        id: 1,
+        sender: true,
+        socket: None,
+        local: None,
+        peer: None,
+        block: ByteSize::from_bytes(BLOCK),
+        send_buffer: None,
+        receive_buffer: None,
+        mss: None,
+        congestion: None,
+        arrivals: None,
+        engine: None,
+        worker: None,
+        cpu: None,
     }
 }
 
 /// A test that gave no record.
-pub(super) fn failed() -> Result<Outcome, SessionError> {
+pub(super) fn failed() -> Result<TestRecord, SessionError> {
     Err(SessionError::Interrupted)
 }
 
 /// Drives a search with scripted results; what was run, and how the search ended.
 pub(super) fn run(
     search: &mut dyn Search,
-    mut script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+    mut script: impl FnMut(&Task) -> Result<TestRecord, SessionError>,
 ) -> (Vec<Trial>, Next) {
     let mut done = Vec::new();
     loop {
@@ -76,7 +117,10 @@ pub(super) fn run(
 /// The titles of all that is run.
 pub(super) fn titles(
     search: &mut dyn Search,
-    script: impl FnMut(&Task) -> Result<Outcome, SessionError>,
+    script: impl FnMut(&Task) -> Result<TestRecord, SessionError>,
 ) -> Vec<String> {
     run(search, script).0.iter().map(|trial| trial.task.title()).collect()
 }
+
+const BLOCK: u64 = 1_250;
+const TIME: std::time::Duration = std::time::Duration::from_secs(10);

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use campaign::search::Repeat;
-use campaign::{Row, Runner};
+use campaign::search::{Decide, Repeat};
+use campaign::{Row, Runner, Search};
 use linux::event::StopSignals;
 use measurement::plan::PlanDraft;
 use measurement::{Direction, End, TestPlan, Transport};
@@ -52,8 +52,13 @@ fn test(flags: &DiagnoseFlags, host: &str) -> anyhow::Result<ExitCode> {
     let mut progress = Progress::new(Detail::from_flags(flags.quiet, false));
     let request = request(flags, host, first.plan.clone());
     let mut runner = Runner::new(request, Some(&interrupts), &mut progress);
-    let results = runner.search(&mut Repeat::once(rows));
+    let results = runner.search(&mut *search(flags, rows));
     finish(&results, flags.format.or(&Diagnosis), flags.output.as_deref())
+}
+
+/// The rows, and by default what decides where these leave something open.
+fn search(flags: &DiagnoseFlags, rows: Vec<Row>) -> Box<dyn Search> {
+    if flags.no_follow_up { Box::new(Repeat::once(rows)) } else { Box::new(Decide::new(rows)) }
 }
 
 fn plans(flags: &DiagnoseFlags) -> Result<Vec<TestPlan>, UsageError> {

@@ -15,7 +15,8 @@ use super::values::parse_streams;
 
 /// Names what limits. Without a server: what of this host, or of one that was captured, would
 /// limit any test. With one: runs TCP and UDP, both ways, looks at the CPUs of both ends
-/// meanwhile, and names what limited each.
+/// meanwhile, and names what limited each. Where a row has two explanations, it runs up to three
+/// further tests of at most 2 s that separate them, such as UDP at a lower rate.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiagnoseFlags {
@@ -46,6 +47,9 @@ pub(crate) struct DiagnoseFlags {
     /// takes root or kernel.perf_event_paranoid=1
     #[arg(long, default_value_t = ProfileFlag::default(), env = "LINERATE_PROFILE", value_name = "HERTZ", requires = "host")]
     pub(crate) profile: ProfileFlag,
+    /// Run the four rows alone, without further tests that decide between explanations
+    #[arg(long, env = "LINERATE_NO_FOLLOW_UP", requires = "host", value_parser = BoolishValueParser::new())]
+    pub(crate) no_follow_up: bool,
     #[command(flatten)]
     pub(crate) format: FormatFlags,
     /// Write the records of the tests as JSON to a file too
@@ -63,5 +67,7 @@ Examples:
   sudo linerate diagnose 10.0.0.2         tests against a server, and names what limited them
   linerate explain rx-ring-overrun        more on what was found
 
+Where a row has two explanations, up to three further tests of at most 2 s tell which it is, such as
+UDP at a lower rate: random loss, or a rate limit? A line 'further measurement' says which were run.
 As root it sees more: where CPUs spend their time, rings and offloads of interfaces.
 Exit codes: as those of linerate test";

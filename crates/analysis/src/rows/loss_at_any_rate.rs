@@ -1,0 +1,58 @@
+//! A slower run of UDP loses the same share: the loss has nothing to do with the rate.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{BitRate, Certainty, Effect, RuleId};
+
+use super::{Row, Shown, slower};
+use crate::words::percent;
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let lossy = rows.iter().filter(|row| row.path_loss() >= slower::NOTICED);
+    let lossy = lossy.filter(|row| !row.is_limited_by_a_host());
+    lossy.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+}
+
+fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
+    let slower = slower::than(row, rows)?;
+    let is_same = slower.path_loss() >= SAME * row.path_loss();
+    let is_seen = slower::is_significant(slower.datagrams(), slower.path_loss());
+    let rate = slower.outcome.asked?;
+    (is_same && is_seen).then(|| finding(row, slower, rate))
+}
+
+fn finding(row: &Row<'_>, slower: &Row<'_>, rate: BitRate) -> Finding {
+    let (rule, what, of) = if row.is_tcp() {
+        (RuleId::TcpPathLoss, "segment", "bytes")
+    } else {
+        (RuleId::UdpPathLoss, "packet", "datagrams")
+    };
+    let lost = percent(row.path_loss());
+    let seen = format!("UDP at {rate} loses {} of its datagrams", percent(slower.path_loss()));
+    let mut finding = row.found(rule).cloned().unwrap_or_else(|| unknown(row, rule));
+    finding.certainty = Certainty::Limit;
+    finding.text = format!("random {what} loss on the path: {lost} of the {of}, also at {rate}");
+    finding.remedy = REMEDY.into();
+    finding.evidence.push(seen);
+    finding
+}
+
+fn unknown(row: &Row<'_>, rule: RuleId) -> Finding {
+    Finding {
+        rule,
+        certainty: Certainty::Limit,
+        share: 1.0,
+        effect: Effect::Loss,
+        host: None,
+        direction: Some(row.direction()),
+        text: String::new(),
+        evidence: Vec::new(),
+        remedy: REMEDY.into(),
+    }
+}
+
+const REMEDY: &str = "look for the link that loses: cable, optics, radio, counters of ports on the \
+                      way (--observe HOST); a lower rate does not help";
+/// Of the share that the faster row loses.
+const SAME: f64 = 0.5;

@@ -1,0 +1,65 @@
+//! A slower run of UDP loses nothing: what is lost above it is what the path does not pass.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{BitRate, Bound, Certainty, Effect, RuleId};
+
+use super::{Row, Shown, slower};
+use crate::words::percent;
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let open = rows.iter().filter(|row| !row.is_delivered() && !row.is_limited_by_a_host());
+    open.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+}
+
+fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
+    let slower = slower::than(row, rows)?;
+    let faster = faster(row, rows)?;
+    let is_shown = slower::is_significant(slower.datagrams(), suspected_loss(row, faster));
+    let clean = slower.outcome.asked?;
+    (slower.loss() <= slower::NOTICED && is_shown).then(|| finding(row, faster, clean))
+}
+
+/// The row of datagrams that shows what the path passes at most: this one, or one beside it.
+fn faster<'r, 'a>(row: &'r Row<'a>, rows: &'r [Row<'a>]) -> Option<&'r Row<'a>> {
+    if !row.is_tcp() {
+        return Some(row).filter(|row| row.path_loss() > slower::NOTICED);
+    }
+    let beside = rows.iter().filter(|other| row.has_datagrams_in(other));
+    let lossy =
+        beside.filter(|other| other.path_loss() >= slower::MUCH && !other.is_limited_by_a_host());
+    lossy.max_by(|one, other| one.delivered.total_cmp(&other.delivered))
+}
+
+/// The share that the slower run would lose if the loss were random.
+fn suspected_loss(row: &Row<'_>, faster: &Row<'_>) -> f64 {
+    let queues = [RuleId::PathRateLimit, RuleId::StandingQueue];
+    let has_queue = queues.iter().any(|rule| row.found(*rule).is_some());
+    match row.path_loss() {
+        loss if loss > slower::NOTICED => loss,
+        _ if has_queue => faster.path_loss(),
+        _ => 0.0,
+    }
+}
+
+fn finding(row: &Row<'_>, faster: &Row<'_>, clean: BitRate) -> Finding {
+    let bound = Bound::exact(faster.delivered, "what a faster run let through");
+    let (most, lost) = (bound.to, percent(row.path_loss()));
+    let own = Bound::exact(row.delivered, bound.arithmetic);
+    Finding {
+        rule: RuleId::PathRateLimit,
+        certainty: Certainty::Limit,
+        share: 1.0,
+        effect: Effect::Rate(own),
+        host: None,
+        direction: Some(row.direction()),
+        text: format!(
+            "the path is the limit: it loses nothing at {clean} and passes at most {most}"
+        ),
+        evidence: vec![format!("{lost} lost here, nothing of UDP at {clean}")],
+        remedy: REMEDY.into(),
+    }
+}
+
+const REMEDY: &str = "find the slowest link, shaper or policer on the way (--observe HOST on each)";

@@ -1,0 +1,56 @@
+//! Small packets arrive, large ones do not: the path has a smaller MTU, and does not say so.
+
+use std::collections::BTreeMap;
+
+use measurement::verdict::Finding;
+use measurement::{Bound, Certainty, Effect, RuleId};
+
+use super::Row;
+use super::Shown;
+use crate::words::count;
+
+pub(super) fn shown(rows: &[Row<'_>]) -> BTreeMap<usize, Shown> {
+    let silent = rows.iter().filter(|row| nothing_arrived(row));
+    silent.filter_map(|row| Some((row.record, Shown::Limit(of_row(row, rows)?)))).collect()
+}
+
+/// Whether of a row next to nothing arrived.
+pub(crate) fn nothing_arrived(row: &Row<'_>) -> bool {
+    let is_sent = row.is_tcp() || row.datagrams() > 0.0;
+    is_sent && row.delivered < NOTHING
+}
+
+fn of_row(row: &Row<'_>, rows: &[Row<'_>]) -> Option<Finding> {
+    let large = row.payload()?;
+    let same_way = rows.iter().filter(|other| other.direction() == row.direction());
+    let arrived = same_way.filter(|other| !nothing_arrived(other) && other.loss() < HALF);
+    let small = arrived.filter_map(Row::payload).filter(|small| *small < large).max()?;
+    Some(finding(row, small, large))
+}
+
+fn finding(row: &Row<'_>, small: u64, large: u64) -> Finding {
+    let text = format!(
+        "packets with {} bytes of payload arrive, those with {} do not: the path MTU is smaller, \
+         and no router says so",
+        count(small),
+        count(large)
+    );
+    Finding {
+        rule: RuleId::PathMtuBlackHole,
+        certainty: Certainty::Limit,
+        share: 1.0,
+        effect: Effect::Rate(Bound::exact(row.delivered, "what arrived")),
+        host: None,
+        direction: Some(row.direction()),
+        text,
+        evidence: vec![format!("UDP of {} bytes arrived", count(small))],
+        remedy: REMEDY.into(),
+    }
+}
+
+const REMEDY: &str = "find the link with the smaller MTU (a tunnel, say), let ICMP \"fragmentation \
+                      needed\" pass, or lower the MTU of the interfaces of both ends";
+/// In bits per second of payload: a connection that stands still sent its first window, if any.
+const NOTHING: f64 = 50_000.0;
+/// Of the datagrams.
+const HALF: f64 = 0.5;
