@@ -23,6 +23,17 @@ pub(super) struct Transfer<'a> {
     pub(super) rate: f64,
 }
 
+/// Segments without data that go back to the senders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acknowledgements {
+    /// Segments that the receivers sent.
+    pub(super) sent: u64,
+    /// Segments that reached the senders.
+    pub(super) arrived: u64,
+    /// Payload bytes that they acknowledged.
+    pub(super) data: u64,
+}
+
 /// Directions of a TCP test that could be faster.
 pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Transfer<'a>> {
     let Some(test) = case.test.filter(|_| case.is_tcp()) else { return Vec::new() };
@@ -86,14 +97,15 @@ impl Transfer<'_> {
         each.filter(|(_, stream)| stream.sender).filter_map(|(one, _)| one.tcp).collect()
     }
 
-    /// Segments that the receivers sent, and those that reached the senders; none: not told.
-    pub(super) fn acknowledgements(&self, case: &Case<'_>) -> Option<(u64, u64)> {
+    /// What the receivers sent, and what of it reached the senders; none: not told.
+    pub(super) fn acknowledgements(&self, case: &Case<'_>) -> Option<Acknowledgements> {
         let record = case.test?.record;
         let receivers = receivers(record, self.flow.outcome.direction).into_iter();
         let sum = |all: &mut dyn Iterator<Item = u32>| all.map(u64::from).sum::<u64>();
         let sent = sum(&mut receivers.filter_map(|one| one.tcp).map(|tcp| tcp.segments_out));
         let arrived = sum(&mut self.senders.iter().map(|tcp| tcp.segments_in));
-        (sent > 0 && arrived > 0).then_some((sent, arrived))
+        let data = self.account.acknowledged;
+        (sent > 0 && arrived > 0).then_some(Acknowledgements { sent, arrived, data })
     }
 
     /// The congestion control that ran at the sender.

@@ -3,7 +3,8 @@
 use measurement::Certainty;
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::load;
+use crate::bottleneck::transfer::{self, Acknowledgements, Transfer};
 use crate::words::{counted, percent, share};
 
 const PAGE: Page = Page {
@@ -27,21 +28,17 @@ fn check(case: &Case<'_>) -> Vec<Found> {
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
-    let (sent, arrived) = transfer.acknowledgements(case)?;
-    let lost = share(sent.saturating_sub(arrived), sent);
-    if lost < NOTICED || !transfer.may_wait_for_the_path() {
+    let acknowledgements = transfer.acknowledgements(case)?;
+    let seen = lost(acknowledgements).or_else(|| rare(case, transfer, acknowledgements))?;
+    if !transfer.may_wait_for_the_path() {
         return None;
     }
     let waited = transfer.standing_queue(case);
     let certainty = if waited.is_some() { Certainty::Limit } else { Certainty::Candidate };
     let found = Found::new(certainty, "acknowledgements are held up on the way back".to_owned())
         .going(transfer.flow.outcome.direction)
-        .explaining(lost)
-        .seen(format!(
-            "the receiver sent {}, of which {} did not arrive",
-            counted(sent, "segment"),
-            percent(lost)
-        ))
+        .explaining(transfer.shares().congestion_window)
+        .seen(seen)
         .remedy("look for a shaper on the way from the receiver to the sender (--observe HOST)");
     Some(match waited {
         Some(waited) => found.seen(format!("a queue adds {}", transfer::shown(waited))),
@@ -49,20 +46,44 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     })
 }
 
+/// Some of them did not arrive.
+fn lost(all: Acknowledgements) -> Option<String> {
+    let lost = share(all.sent.saturating_sub(all.arrived), all.sent);
+    (lost >= NOTICED).then(|| {
+        let sent = counted(all.sent, "segment");
+        format!("the receiver sent {sent}, of which {} did not arrive", percent(lost))
+    })
+}
+
+/// Each stands for more than the largest packet that the kernel hands up at once: data waits for
+/// them, and then arrives in bursts. CPUs without time left make bursts too.
+fn rare(case: &Case<'_>, transfer: &Transfer<'_>, all: Acknowledgements) -> Option<String> {
+    let each = all.data / all.arrived.max(1);
+    let have_time = load::has_time(case, &transfer.sender()).unwrap_or(false)
+        && load::has_time(case, &transfer.receiver()).unwrap_or(false);
+    (each > LARGEST_PACKET && have_time).then(|| {
+        let arrived = counted(all.arrived, "segment");
+        format!("{arrived} of the receiver acknowledged {each} bytes each")
+    })
+}
+
 /// Share of the acknowledgements. The kernel itself drops none of them.
 const NOTICED: f64 = 0.05;
+/// Bytes that GRO joins at most (`GRO_LEGACY_MAX_SIZE`, linux/netdevice.h), and a tenth more: a
+/// receiver acknowledges each of them (RFC 9293, 3.8.6.3).
+const LARGEST_PACKET: u64 = 72_000;
 
 #[cfg(test)]
 pub(super) const FIXTURE: super::Fixture = super::Fixture::on(&RULE, crate::test_record::tcp)
-    .fires(|record| acknowledge(record, 900))
-    .silent(|record| acknowledge(record, 990));
+    .fires(|record| acknowledge(record, 9_000))
+    .silent(|record| acknowledge(record, 9_900));
 
-/// The receiver sent a thousand segments.
+/// The receiver sent ten thousand segments.
 #[cfg(test)]
 fn acknowledge(record: &mut measurement::TestRecord, arrived: u32) {
     let tcp = crate::test_record::sent(record);
     tcp.segments_in = arrived;
     (tcp.rtt_micros, tcp.min_rtt_micros) = (50_000, 1_000);
     let stream = record.reported.streams[0].counted.as_mut().expect("reported");
-    stream.tcp.as_mut().expect("TCP").segments_out = 1_000;
+    stream.tcp.as_mut().expect("TCP").segments_out = 10_000;
 }

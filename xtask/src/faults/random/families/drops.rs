@@ -53,7 +53,7 @@ fn forward(rng: &mut Rng, scene: &Scene) -> Fault {
 /// A datagram that is dropped there is an error of its sender (EPERM), which ends its stream.
 fn output(rng: &mut Rng, scene: &Scene) -> Fault {
     dropped(rng, scene, at(scene.sender), "OUTPUT")
-        .named(&["tx-drops", "tcp-path-loss"])
+        .named(&["output-drops", "tx-drops", "tcp-path-loss"])
         .at_end_or_path(scene, scene.sender, lost(scene))
 }
 

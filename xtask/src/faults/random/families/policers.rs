@@ -55,7 +55,7 @@ fn filtered(rng: &mut Rng, scene: &Scene, table: Table, chain: &str) -> Fault {
             "-A INPUT -m hashlimit --hashlimit-name x --hashlimit-above 9/second -j DROP"
                 .to_owned(),
         ))
-        .named(&["udp-path-loss", "tcp-path-loss", "ingress-drops"])
+        .named(&["input-drops"])
         .at_end_or_path(scene, scene.receiver(), far(scene))
 }
 
