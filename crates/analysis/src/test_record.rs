@@ -366,6 +366,7 @@ fn record(transport: Transport, direction: Direction) -> TestRecord {
             cpu: Some(CpuUse::default()),
             peer_cpu: None,
             broken: None,
+            peer_accepts: None,
             notes: Vec::new(),
         },
         judgement: None,

@@ -277,6 +277,10 @@ pub struct Outcome {
     /// Error for which a stream ended early, e.g. `stream 1 broke: operation not permitted`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub broken: Option<String>,
+    /// Whether the peer accepted a new TCP connection after the test had failed. None: the test did
+    /// not fail, or it was not tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub peer_accepts: Option<bool>,
     /// Notes on what may affect the numbers, each one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
@@ -293,6 +297,7 @@ impl Outcome {
             cpu: None,
             peer_cpu: None,
             broken: None,
+            peer_accepts: None,
             notes: Vec::new(),
         }
     }

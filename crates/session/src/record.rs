@@ -38,6 +38,8 @@ pub(crate) struct Finished {
     pub(crate) measured: Measured,
     pub(crate) report: PeerReport,
     pub(crate) ending: Ending,
+    /// After a failure: whether the server's host still accepted a connection.
+    pub(crate) peer_accepts: Option<bool>,
     /// What was not as it was meant to be, each one sentence.
     pub(crate) notes: Vec<String>,
     /// Engines that were chosen though none was asked for.
@@ -102,6 +104,7 @@ impl Finished {
         let directions = self.measured.directions(&self.report.streams);
         Outcome {
             ending: self.ending.clone(),
+            peer_accepts: self.peer_accepts,
             directions,
             round_trips: self.measured.round_trips.take(),
             latency: None,

@@ -72,10 +72,11 @@ fn datagrams(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     if arrived.is_some_and(|arrived| arrived > sent / NONE_IN) {
         return None;
     }
-    let certainty = arrived.map_or(Certainty::Candidate, certainty);
-    let arrived = arrived.map_or("no report of what arrived".to_owned(), |arrived| {
-        format!("{} arrived, no drop at the ends", count(arrived))
-    });
+    let certainty = arrived.map_or(unreported(case), certainty);
+    let arrived = arrived.map_or_else(
+        || format!("no report of what arrived{}", still_there(case)),
+        |arrived| format!("{} arrived, no drop at the ends", count(arrived)),
+    );
     let seen = format!("{} sent, {arrived}", counted(sent, "datagram"));
     let length = ByteSize::from_bytes(smaller(size).into());
     let found = found(flow, certainty, size + HEADERS_OF_UDP, seen);
@@ -104,6 +105,20 @@ fn remedy(smaller: &Setting) -> Remedy {
 /// TCP begins with segments of `net.ipv4.tcp_base_mss`; with 1 it does so after some time-outs,
 /// for which the exchange of results does not wait (ip-sysctl.rst).
 const PROBE_FROM_THE_START: u32 = 2;
+
+/// The results, which are large, did not come either; a host that still accepts connections was
+/// not gone.
+fn unreported(case: &Case<'_>) -> Certainty {
+    if accepts(case) { Certainty::Limit } else { Certainty::Candidate }
+}
+
+fn still_there(case: &Case<'_>) -> &'static str {
+    if accepts(case) { ", and new connections to the server still succeed" } else { "" }
+}
+
+fn accepts(case: &Case<'_>) -> bool {
+    case.test.is_some_and(|test| test.record.outcome.peer_accepts == Some(true))
+}
 
 /// If a little arrived, packets are not lost for their size alone.
 const fn certainty(arrived: u64) -> Certainty {

@@ -4,12 +4,16 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use linux::event::StopSignals;
+use linux::tcp::TcpOptions;
 use measurement::outcome::Ending;
 use measurement::record::PeerStream;
 use measurement::{ClockOffset, HostEvidence, Role, TestRecord};
 use protocol::iperf3::Results;
 
 use super::link::{About, Link};
+use crate::clock::Clock;
+use crate::connect;
 use crate::error::SessionError;
 use crate::measured::Measured;
 use crate::notes;
@@ -44,10 +48,12 @@ impl Ended {
     /// As for [`Finished::into_record`].
     pub(super) fn into_record(self, link: Link<'_>) -> Result<TestRecord, SessionError> {
         let Self { about, measured, results, cut, ending } = self;
-        let Link { request, observer, control, server, .. } = link;
+        let Link { request, observer, control, server, interrupts, clock, .. } = link;
         let report = peer_report(results, control.machine.clock());
         // A peer that failed is not waited for.
         control.finish(if ending.is_ok() { GOODBYE } else { GOODBYE_TO_THE_FAILED });
+        let is_lost = matches!(&ending, Err(error) if !matches!(error, SessionError::Interrupted));
+        let peer_accepts = is_lost.then(|| accepts(server, interrupts, &*clock));
         let ending = match ending {
             Ok(()) => in_order(cut, request, &measured, server),
             Err(error) => broken_off(&error, observer),
@@ -61,6 +67,7 @@ impl Ended {
             measured,
             report,
             ending,
+            peer_accepts,
             notes,
             batched: about.batched,
         };
@@ -86,6 +93,13 @@ fn peer_report(results: Option<Box<Results>>, clock: Option<ClockOffset>) -> Pee
         host,
         pulses,
     }
+}
+
+/// Whether the server's host still accepts connections, which takes small packets only.
+fn accepts(server: SocketAddr, interrupts: Option<&StopSignals>, clock: &dyn Clock) -> bool {
+    let options = TcpOptions::default();
+    let connected = connect::connect(server, &options, ACCEPT_WITHIN, (interrupts, clock));
+    matches!(connected, Ok(Ok(_)))
 }
 
 /// How a test ended that the protocol brought to its end.
@@ -115,6 +129,8 @@ fn broken_off(error: &SessionError, observer: &mut dyn Observer) -> Ending {
     Ending::Failed { error: error.to_string() }
 }
 
+/// How long a host that is there may take to accept a connection.
+const ACCEPT_WITHIN: Duration = Duration::from_secs(1);
 /// How long the server may take to close after the last message.
 const GOODBYE: Duration = Duration::from_secs(2);
 const GOODBYE_TO_THE_FAILED: Duration = Duration::from_millis(200);
