@@ -10,7 +10,7 @@ use measurement::{Attribution, ProfileRow, Role, Task, Work};
 use super::case::cpu;
 use super::{Case, Found};
 use crate::evidence::HostView;
-use crate::facts::{Severity, Thresholds, others_cpu, workers};
+use crate::facts::{Severity, Thresholds, others_cpu, software_path, workers};
 use crate::words::{self, percent, share};
 
 /// A CPU of an end that has no time left, and what it did.
@@ -175,20 +175,39 @@ fn full_cpu<'a>(case: &Case<'a>, host: &HostView<'a>) -> Option<Full<'a>> {
         cpu: load.cpu,
         busy: load.busy,
         interrupts: load.interrupts,
-        source: if load.busy < FULL { load.source + RESTLESSLY } else { load.source },
+        source: load.source + why_full(case, host, load.busy),
     })
 }
 
 /// Threads of two ends that want a CPU for so much of each other's time are alike.
 const ALIKE: f64 = 0.8;
 
-/// Why that is enough.
-const RESTLESSLY: &str = ", and a thread of linerate never paused";
+/// Why so much is enough, in words.
+fn why_full(case: &Case<'_>, host: &HostView<'_>, busy: f64) -> &'static str {
+    match () {
+        () if busy >= FULL => "",
+        () if never_pauses(case, host) => ", and a thread of linerate never paused",
+        () => ", as all CPUs that hand packets to each other",
+    }
+}
 
 /// From which share of its time on the busiest CPU is full: where a thread never paused less is
 /// enough, since that changes its CPU as often as the scheduler likes.
 fn fullness(case: &Case<'_>, host: &HostView<'_>) -> f64 {
-    if never_pauses(case, host) { NEARLY_FULL } else { FULL }
+    match () {
+        () if never_pauses(case, host) => NEARLY_FULL,
+        () if is_handed_on(case, host) => HANDED_ON,
+        () => FULL,
+    }
+}
+
+/// Whether all CPUs of the host work on a path in software, on which they hand packets to each
+/// other and wait for each other meanwhile: then none is ever full.
+fn is_handed_on(case: &Case<'_>, host: &HostView<'_>) -> bool {
+    let is_software = case.test.is_some_and(|test| software_path::kind(test).is_some());
+    let cpus = cpu::Load::each(host);
+    let are_busy = cpus.iter().all(|cpu| busy_share(case, host, cpu) >= HANDED_ON);
+    is_software && !cpus.is_empty() && are_busy
 }
 
 /// A worker of an end had no time left, or its thread ran or waited for a CPU nearly all the
@@ -296,6 +315,8 @@ const FULL: f64 = 0.90;
 /// Of one CPU, where a thread never paused: with a thread that moves between two it may be half,
 /// and of one that a quota stops it is less. By 120 planted faults on two CPUs.
 const NEARLY_FULL: f64 = 0.55;
+/// Of each CPU, where packets go from CPU to CPU within one host.
+const HANDED_ON: f64 = 0.6;
 /// A thread that ran, or could have, for so much of the time never paused. By the same: 0.89 to
 /// 0.98 where CPU time was the limit, and at most 0.75 elsewhere.
 const RESTLESS: f64 = 0.85;

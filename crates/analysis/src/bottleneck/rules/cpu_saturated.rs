@@ -57,9 +57,8 @@ fn finding(case: &Case<'_>, full: &Full<'_>) -> Found {
 /// Ends that say nothing of their CPUs, where nothing shows what else it is.
 fn unknown(case: &Case<'_>) -> Vec<Found> {
     let Some(flow) = case.wanting().next().filter(|_| case.is_tcp()) else { return Vec::new() };
-    let Some(rate) = flow.outcome.headline().map(|headline| headline.rate) else {
-        return Vec::new();
-    };
+    let rate = flow.outcome.headline().map(|headline| headline.rate);
+    let Some(rate) = rate.filter(|rate| rate.bits_per_second() > 0) else { return Vec::new() };
     let silent = [Role::Here, Role::Peer].into_iter().filter(|role| {
         let host = case.host(role);
         host.is_none_or(|host| {

@@ -1,8 +1,9 @@
 //! `gro-not-merging`: each segment climbs the receiver's stack alone.
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::accounts::Flow;
 use crate::bottleneck::load;
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::evidence::senders;
 use crate::words::{self, count};
 use measurement::host::counter;
 
@@ -24,16 +25,27 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let flows = case.wanting().filter(|_| case.is_tcp());
+    flows.filter_map(|flow| finding(case, flow)).collect()
 }
 
-fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
-    let receiver = transfer.receiver();
+/// Payload bytes of a segment: as the sender tells, else as this end agreed with it.
+fn segment(case: &Case<'_>, flow: &Flow<'_>) -> Option<u32> {
+    let record = case.test?.record;
+    let senders = senders(record, flow.outcome.direction).into_iter();
+    let told = senders.filter_map(|(one, _)| Some(one.tcp?.segment)).max().filter(|size| *size > 0);
+    told.or_else(|| record.streams.iter().find_map(|stream| stream.mss))
+}
+
+fn finding(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let receiver = flow.receiver();
     let host = case.host(&receiver)?;
     // Acknowledgements of the other direction are segments too.
     let segments = host.growth(counter::TCP_IN_SEGS).filter(|_| case.flows().len() == 1)?;
-    let size = transfer.senders.iter().map(|tcp| tcp.segment).max().filter(|size| *size > 0)?;
-    let got = transfer.rate * host.span().as_secs_f64() / segments.max(1) as f64;
+    let size = segment(case, flow)?;
+    let arrived = flow.arrived()?;
+    let rate = arrived.bytes as f64 / arrived.span.as_secs_f64().max(f64::MIN_POSITIVE);
+    let got = rate * host.span().as_secs_f64() / segments.max(1) as f64;
     let each_second = segments as f64 / host.span().as_secs_f64().max(f64::MIN_POSITIVE);
     if each_second < MANY || size > LARGE || got > 1.5 * f64::from(size) {
         return None;
@@ -48,7 +60,7 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let each_second = count(each_second as u64);
     let found = found
         .at(&receiver)
-        .going(transfer.flow.outcome.direction)
+        .going(flow.outcome.direction)
         .explaining(PART)
         .seen(format!("{each_second} segments a second of {got:.0} bytes (segment size {size})"))
         .remedy("ethtool -K INTERFACE gro on, or a larger MTU at both ends");

@@ -34,7 +34,23 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.is_udp() {
         return case.wanting().filter_map(|flow| datagrams(case, flow)).collect();
     }
-    transfer::wanting(case).iter().filter_map(|transfer| segments(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| segments(case, transfer));
+    told.chain(case.wanting().filter_map(|flow| of_silent_sender(case, flow))).collect()
+}
+
+/// Nothing comes over a connection that stands, from a sender that tells nothing: its large
+/// segments are lost, if its host still accepts connections.
+fn of_silent_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let segment = case.test?.record.streams.first()?.mss?;
+    let is_silent = flow.account.tcp.is_none() && flow.receiver() == Role::Here;
+    if !is_silent || flow.arrived()?.bytes > 0 {
+        return None;
+    }
+    let seen = format!("connected, and not a byte arrived{}", still_there(case));
+    let size = u64::from(segment) + HEADERS_OF_TCP;
+    let remedy = remedy(&Setting::SegmentSize(smaller(segment.into())));
+    Some(found(flow, unreported(case), size, seen).remedy(remedy))
 }
 
 /// Segments that are sent again and again, and are never acknowledged.
