@@ -66,6 +66,13 @@ impl Fault {
         Self { on: vec![on(end)], asks, ..self }
     }
 
+    /// What lies under it at the other end costs as much or more: either is right.
+    pub(super) fn at_either_end(self, scene: &Scene) -> Self {
+        let fault = self.at_end(scene, scene.sender);
+        let on = [on(scene.sender), on(scene.receiver())];
+        Self { on: on.to_vec(), ..fault }
+    }
+
     /// It is at one end, and seen from the other as the path's if that end is an iperf3.
     pub(super) fn at_end_or_path(self, scene: &Scene, end: End, far: &[&'static str]) -> Self {
         let mut fault = self.at_end(scene, end);

@@ -50,17 +50,18 @@ fn offloads(rng: &mut Rng, scene: &Scene) -> Fault {
             .named(&["tso-off", "checksum-offload-off", "checksum-cost", "packet-processing-cost"])
             .at_end(scene, end)
     } else {
-        let (end, own) = (scene.receiver(), at(scene.receiver()));
+        let own = at(scene.receiver());
         let words = "gro off".to_owned();
         let on = Step::Offloads { at: own, words: "gro on".to_owned() };
         Fault::new("the receiver has gro off", vec![Step::Offloads { at: own, words }])
             .based_on(vec![uncut(at(scene.sender)), on])
-            .named(&["gro-off", "gro-not-merging", "packet-processing-cost"])
-            .at_end(scene, end)
+            .named(&["gro-off", "gro-not-merging", "packet-processing-cost", "tso-off"])
+            .at_either_end(scene)
     }
 }
 
-/// A link that both share: the relay, or a shaper.
+/// A link that both share: the relay, or a shaper. The shaper is a limit too, whose removal gains
+/// more.
 fn neighbour(rng: &mut Rng, scene: &Scene) -> Fault {
     let direction = if scene.sender == End::Client { "--send" } else { "--receive" };
     let streams = rng.u32(1..=4);
@@ -77,5 +78,7 @@ fn neighbour(rng: &mut Rng, scene: &Scene) -> Fault {
     let words = format!("tbf rate {mbps}mbit burst 256kb latency 50ms");
     let need = Need::Qdisc(words.clone());
     let link = Step::Queue { at: at(scene.sender), words, class: None };
-    fault.based_on(vec![link]).needing(need)
+    let mut fault = fault.based_on(vec![link]).needing(need);
+    fault.rules.push("qdisc-limit");
+    fault
 }
