@@ -5,13 +5,13 @@ use std::time::Duration;
 use measurement::host::Counter;
 use measurement::judgement::{TcpAccount, TimeShares};
 use measurement::units::show_duration;
-use measurement::{Role, TcpSample};
+use measurement::{Bound, Role, TcpSample};
 
 use super::Case;
 use super::response::Control;
 use crate::accounts::Flow;
 use crate::evidence::{HostView, receivers, senders};
-use crate::words::share;
+use crate::words::{percent, share};
 
 /// One direction.
 pub(super) struct Transfer<'a> {
@@ -123,6 +123,29 @@ impl Transfer<'_> {
         self.senders.iter().map(|tcp| tcp.segment).max().filter(|bytes| *bytes > 0)
     }
 
+    /// What the sender's congestion control reaches with the loss that it saw, with the queues of
+    /// the path and without; none: it is not decided by loss, or not told.
+    pub(super) fn bound_by_loss(&self, case: &Case<'_>) -> Option<Bound> {
+        let (trip, least) = self.typical_round_trip(case).zip(self.least_round_trip())?;
+        let (control, segment) = (self.control(case), self.segment()?);
+        let streams = self.senders.len().max(1) as f64;
+        let lost = self.sent_again() * (1.0 - self.spurious());
+        let rate = |trip| Some(8.0 * streams * control.rate(segment, trip, lost)?);
+        let (name, each) = (control.name(), shown(least));
+        let arithmetic = format!("{name} with {} of loss each {each}", percent(lost));
+        Some(Bound::between(rate(trip)?, rate(least)?, arithmetic))
+    }
+
+    /// Whether segments that were sent again were late, and not lost: they changed their order,
+    /// and more arrives than such loss would let through.
+    pub(super) fn are_late(&self, case: &Case<'_>) -> bool {
+        let bound = self.bound_by_loss(case);
+        let is_refuted =
+            |most: &Bound| (most.to.bits_per_second() as f64) < 8.0 * self.rate / REFUTED;
+        let changed = self.account.reorderings > self.account.retransmitted_segments / 2;
+        changed && bound.as_ref().is_some_and(is_refuted)
+    }
+
     /// The delay that a queue adds under load, where it stands: the typical round trip is far
     /// above the least.
     pub(super) fn standing_queue(&self, case: &Case<'_>) -> Option<Duration> {
@@ -156,6 +179,8 @@ impl Transfer<'_> {
     }
 }
 
+/// So many times the greatest rate that a bound allows refute it.
+const REFUTED: f64 = 2.0;
 /// Round trips under load, against the least, from which on a queue stands.
 const MANY_TIMES: u32 = 5;
 /// Above the least round trip: what interrupts and wake-ups add is less.

@@ -34,12 +34,13 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         return None;
     }
     let text = "packet reordering on the path causes spurious retransmissions";
-    let found =
-        if is_spurious && transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
-            Found::limit(text)
-        } else {
-            Found::candidate(text)
-        };
+    let is_shown = is_spurious || transfer.are_late(case);
+    let found = if is_shown && transfer.account.shares.is_some() && transfer.may_wait_for_the_path()
+    {
+        Found::limit(text)
+    } else {
+        Found::candidate(text)
+    };
     let names = [
         counter::TCP_SACK_REORDER,
         counter::TCP_TS_REORDER,

@@ -1,6 +1,5 @@
 //! `tcp-path-loss`: TCP lost segments on the path.
 
-use measurement::Bound;
 use measurement::host::counter;
 
 use super::{Case, Found, Page, Rule, RuleId};
@@ -57,7 +56,8 @@ fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
 
 fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
     let text = format!("segment loss on the path ({} of the bytes retransmitted)", percent(lost));
-    let found = if transfer.account.shares.is_some() && transfer.may_wait_for_the_path() {
+    let may_be = transfer.account.shares.is_some() && transfer.may_wait_for_the_path();
+    let found = if may_be && !transfer.are_late(case) {
         Found::limit(text)
     } else {
         Found::candidate(text)
@@ -66,7 +66,7 @@ fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
         "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
          (-b), a shaper loses nothing",
     );
-    bound(case, transfer).into_iter().fold(found, Found::allowing)
+    transfer.bound_by_loss(case).into_iter().fold(found, Found::allowing)
 }
 
 /// Drops of both ends that can have been this direction's.
@@ -90,23 +90,6 @@ pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     let refused = transfer::grown(host, &names);
     let refused = refused.iter().map(|(_, times)| *times).fold(0, u64::saturating_add);
     sent.saturating_add(unfetched).saturating_add(refused)
-}
-
-/// What the sender's congestion control reaches with that loss, with the queues of the path and
-/// without.
-fn bound(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Bound> {
-    let (trip, least) = transfer.typical_round_trip(case).zip(transfer.least_round_trip())?;
-    let (control, segment) = (transfer.control(case), transfer.segment()?);
-    let streams = transfer.senders.len().max(1) as f64;
-    let lost = transfer.sent_again() * (1.0 - transfer.spurious());
-    let rate = |trip| Some(8.0 * streams * control.rate(segment, trip, lost)?);
-    let arithmetic = format!(
-        "{} with {} of loss each {}",
-        control.name(),
-        percent(lost),
-        transfer::shown(least)
-    );
-    Some(Bound::between(rate(trip)?, rate(least)?, arithmetic))
 }
 
 /// Of the bytes. To be calibrated.
