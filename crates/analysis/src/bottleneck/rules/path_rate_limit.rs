@@ -42,7 +42,7 @@ fn by_its_queue(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
         _ => Certainty::Candidate,
     };
     let waited = transfer::shown(waited);
-    let found = found(transfer.flow, certainty)?
+    let found = found(transfer.flow, certainty, "the path, this way or back, is the limit")?
         .explaining(transfer.shares().congestion_window)
         .seen(format!("a full queue adds {waited} to the round trip"));
     Some(match shares {
@@ -74,21 +74,21 @@ fn by_its_loss(flow: &Flow<'_>) -> Option<Found> {
     let certainty = if is_told { Certainty::Limit } else { Certainty::Candidate };
     let offered = flow.outcome.offered?.rate;
     let text = format!("{offered} were sent, and {} of the datagrams are missing", percent(lost));
-    Some(found(flow, certainty)?.explaining(part).seen(text))
+    Some(found(flow, certainty, "the path is the limit")?.explaining(part).seen(text))
 }
 
-fn found(flow: &Flow<'_>, certainty: Certainty) -> Option<Found> {
+/// A round trip does not tell on which of its ways a queue stands.
+fn found(flow: &Flow<'_>, certainty: Certainty, place: &str) -> Option<Found> {
     let rate = flow.outcome.headline()?.rate;
     let bound = Bound::exact(rate.bits_per_second() as f64, "what the path let through");
-    let found =
-        Found::new(certainty, format!("the path is the limit: it passes {rate} of payload"));
+    let found = Found::new(certainty, format!("{place}: it passes {rate} of payload"));
     let found = found.going(flow.outcome.direction).allowing(bound).remedy(REMEDY);
     Some(found)
 }
 
 const REMEDY: &str = "find the slowest link, shaper or router on the way (--observe HOST on each)";
 /// Of the time.
-const SELDOM: f64 = 0.05;
+const SELDOM: f64 = 0.01;
 /// Of what was sent. Less may be random loss as well, until a slower run tells.
 const MUCH: f64 = 0.50;
 /// So much of the loss is on the path.

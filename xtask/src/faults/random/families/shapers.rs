@@ -43,14 +43,19 @@ fn acks_at_receiver(rng: &mut Rng, scene: &Scene) -> Fault {
     let receiver = scene.receiver();
     acks(rng, at(receiver), "the receiver")
         .named(&["qdisc-limit", "ack-path-limited"])
-        .at_end_or_path(scene, receiver, &["ack-path-limited"])
+        .at_end_or_path(scene, receiver, WAY_BACK)
 }
 
 fn acks_on_router(rng: &mut Rng, scene: &Scene) -> Fault {
-    acks(rng, scene.router_ways().1, "the router")
-        .named(&["qdisc-limit", "ack-path-limited"])
-        .on_router(scene)
+    let rules = match scene.router() {
+        Some(Watch::Observed) => &["qdisc-limit", "ack-path-limited"],
+        _ => WAY_BACK,
+    };
+    acks(rng, scene.router_ways().1, "the router").named(rules).on_router(scene)
 }
+
+/// A queue that nobody sees stands on either way, as one row of TCP tells.
+const WAY_BACK: &[&str] = &["ack-path-limited", "path-rate-limit"];
 
 /// What names a rate of the path whose shaper nobody sees: datagrams above it are lost, segments
 /// wait.
