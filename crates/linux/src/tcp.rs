@@ -290,7 +290,8 @@ pub struct TcpInfo {
     last_ack_recv: u32,
     /// Path MTU in bytes.
     pub pmtu: u32,
-    rcv_ssthresh: u32,
+    /// Window that this end advertises at most for now, in bytes (`tcpi_rcv_ssthresh`).
+    pub rcv_ssthresh: u32,
     /// Smoothed round-trip time in microseconds.
     pub rtt: u32,
     /// Variation of the round-trip time in microseconds (RFC 6298).

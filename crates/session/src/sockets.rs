@@ -82,6 +82,7 @@ impl StreamSocket {
             congestion_marks: info.delivered_ce,
             not_sent: info.notsent_bytes,
             unacknowledged: info.unacked,
+            receive_window: info.rcv_ssthresh,
             segments_in: info.segs_in,
             segments_out: info.segs_out,
             options: info.options,

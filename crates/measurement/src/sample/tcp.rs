@@ -102,6 +102,10 @@ tcp_sample! {
     /// report it.
     #[serde(default)]
     total segments_out: u32 as "segs_out" or "segs_out";
+    /// Window that this end advertises at most for now, in bytes (`tcpi_rcv_ssthresh`); zero from
+    /// peers that do not report it.
+    #[serde(default)]
+    state receive_window: u32 as "rcv_ssthresh_bytes" or "rcv_ssthresh";
     /// `TCPI_OPT_*` of `linux/tcp.h`: 1 time stamps, 2 SACK, 4 window scale, 8 ECN.
     #[serde(default)]
     state options: u8 as "options" or "options";

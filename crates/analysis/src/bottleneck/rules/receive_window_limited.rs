@@ -1,12 +1,15 @@
 //! `receive-window-limited`: TCP waits for the receiver's window.
 
+use std::time::Duration;
+
 use measurement::host::counter;
 use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::accounts::Flow;
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::evidence::HostView;
+use crate::evidence::{HostView, receivers};
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
@@ -17,7 +20,8 @@ const PAGE: Page = Page {
     why: "A sender may have no more under way than the receiver offers. A window is small since \
           its buffer is, which costs rate in proportion to the round trip, or since the program \
           behind it reads too slowly, whatever its buffer.",
-    evidence: "`tcpi_rwnd_limited` against the time of the result. The window and the least round \
+    evidence: "`tcpi_rwnd_limited` against the time of the result; of a sender that reports nothing, \
+               what arrives in a round trip against `tcpi_rcv_ssthresh`. The window and the least round \
                trip tell a small buffer, whose window is all under way in each round trip, from a \
                slow reader, whose window closes (`TCPToZeroWindowAdv`, `TCPWantZeroWindowAdv`), or \
                that read nothing for whole steps of 100 ms.",
@@ -31,7 +35,38 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| finding(case, transfer));
+    told.chain(case.wanting().filter_map(|flow| of_silent_sender(case, flow))).collect()
+}
+
+/// A sender that tells nothing fills the window that this host advertises, each round trip.
+fn of_silent_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
+    let record = case.test.filter(|_| case.is_tcp())?.record;
+    if flow.account.tcp.is_some() || flow.receiver() != Role::Here {
+        return None;
+    }
+    let own: Vec<_> = receivers(record, flow.outcome.direction);
+    let own: Vec<_> = own.into_iter().filter_map(|one| one.tcp).collect();
+    let trip = own.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0).min()?;
+    let window = own.iter().map(|tcp| tcp.receive_window).max().filter(|bytes| *bytes > 0)?;
+    let trip = Duration::from_micros(trip.into());
+    let most = 8.0 * f64::from(window) * own.len() as f64 / trip.as_secs_f64();
+    let filled = flow.arrived()?.rate.bits_per_second() as f64 / most;
+    let shown = transfer::shown(trip);
+    (FULL_LEAST..=FULL_MOST).contains(&filled).then(|| {
+        let arithmetic = format!("a window of {} bytes each {shown}", count(window.into()));
+        let enough = (8.0 * f64::from(window)).max(LEAST_BUFFER);
+        let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {enough:.0}"));
+        Found::limit(Cause::Buffer.in_words(&words::host(&Role::Here)))
+            .at(&Role::Here)
+            .going(flow.outcome.direction)
+            .explaining(filled.min(1.0))
+            .seen(format!("{} of the window arrived in each round trip", percent(filled)))
+            .allowing(Bound::exact(most, arithmetic))
+            .remedy("leave -w out, and raise the kernel's maximum")
+            .change(larger)
+    })
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
@@ -174,6 +209,10 @@ fn most_of_a_buffer(host: &HostView<'_>) -> Option<u64> {
     setting.split_ascii_whitespace().nth(2)?.parse().ok()
 }
 
+/// Of the window that this host advertises, what arrives in a round trip where it is filled: the
+/// least round trip is shorter than the usual one, and the window may have grown.
+const FULL_LEAST: f64 = 0.6;
+const FULL_MOST: f64 = 1.5;
 /// Share of the time from which on it is told. To be calibrated.
 const NOTICED: f64 = 0.10;
 /// From which on it limits. To be calibrated.
