@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use lab::{Access, LinkSpec, Rate, Routed, Shape};
 
@@ -74,7 +75,9 @@ fn a_record_is_explained_from_its_file() {
     for options in ["--tcp --send", "--tcp"] {
         let file = directory.file("record.json").display().to_string();
         test(&server, &format!("{options} -t 300ms --output {file}")).assert_success();
+        let begin = Instant::now();
         let finished = run(linerate(&format!("explain {file}")));
+        assert!(begin.elapsed() < GENEROUS, "{:?}", begin.elapsed());
         finished.assert_success();
         finished.assert_prints(&["\nTCP send: "]);
     }
@@ -213,3 +216,6 @@ fn what_makes_no_sense_is_refused() {
     run(linerate("diagnose 127.0.0.1 --root x")).assert_refusal(2, &["--root"]);
     run(linerate("diagnose --root /nowhere")).assert_refusal(1, &["/nowhere"]);
 }
+
+/// A release build takes some 10 ms, start and end of the process included.
+const GENEROUS: Duration = Duration::from_secs(2);
