@@ -7,6 +7,7 @@ use measurement::judgement::{Drop, Place};
 use measurement::verdict::Finding;
 use measurement::{Bound, Certainty, Direction, Effect, Role};
 
+use super::transfer::{self, Transfer};
 use super::{Case, causes, load};
 use crate::accounts::Flow;
 use crate::words::percent;
@@ -57,7 +58,9 @@ fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
         causes::UsualEffect::CpuTime => role.and_then(|role| of_cpu(case, role, direction)),
         causes::UsualEffect::Waiting => role.and_then(|role| of_waiting(case, role, direction)),
         causes::UsualEffect::Passed => role.and_then(|role| of_passed(case, role, direction)),
-        causes::UsualEffect::Loss => return Effect::Loss,
+        causes::UsualEffect::Loss => {
+            return of_loss(case, direction).map_or(Effect::Loss, Effect::Rate);
+        }
         causes::UsualEffect::Delay => return Effect::Delay,
         causes::UsualEffect::Unknown => None,
     };
@@ -76,6 +79,16 @@ fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Opt
     let overflows = flows(case, direction).any(|flow| overflows(flow, role));
     let wanted = load::wanted(case, case.host(role)?);
     (!overflows).then(|| by_time(case, role, direction, wanted)).flatten()
+}
+
+/// What TCP reaches with the loss that it saw; none: it is not TCP, or its congestion control
+/// bears loss.
+fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
+    let transfers = transfer::wanting(case);
+    let is_of = |one: &&Transfer<'_>| {
+        direction.is_none_or(|direction| direction == one.flow.outcome.direction)
+    };
+    transfers.iter().find(is_of)?.bound_by_loss(case)
 }
 
 /// What passed an end, and no more.

@@ -368,6 +368,7 @@ pub(super) const fn usual_effect(rule: RuleId) -> UsualEffect {
         | IngressDrops
         | InputDrops
         | ForwardDrops
+        | OutputDrops
         | DuplexMismatch => UsualEffect::Loss,
         RunDelay | OtherProcesses => UsualEffect::Waiting,
         CgroupCpuQuota | ProcessStopped | CpuSteal => UsualEffect::Passed,

@@ -203,7 +203,7 @@ fn a_policer_at_the_ingress_is_a_place() {
     let ledger = ledger(&record);
     assert_eq!(shares(&ledger), [(Place::ReceiverIngress, 5_000)]);
     // Frames that are not of IP may be among them.
-    assert_eq!((ledger.remainder, ledger.remainder_least, ledger.remainder_most), (0, 0, 50));
+    assert_eq!((ledger.remainder, ledger.remainder_least, ledger.remainder_most), (0, 0, 44));
 }
 
 #[test]

@@ -44,7 +44,10 @@ impl Case<'_> {
         let sum = |of: fn(&Flow<'_>) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();
         let part = share(sum(missing), sum(sent));
         let by_part = share(drops, packets) / part.max(f64::MIN_POSITIVE);
-        let share = by_part.clamp(by_number.share, 1.0);
+        // A policer drops long packets rather than short ones.
+        let are_long = packets < sum(sent) && drops.saturating_mul(SEGMENTS) >= sum(missing);
+        let explains = if are_long && by_part >= A_PART { 1.0 } else { by_part };
+        let share = explains.clamp(by_number.share, 1.0);
         let is_shown = share >= MOST_OF_IT && part >= TOLERATED;
         let certainty = if is_shown { Certainty::Limit } else { by_number.certainty };
         Some(Blame { certainty, share })
@@ -81,6 +84,10 @@ pub(crate) fn sent(flow: &Flow<'_>) -> u64 {
 
 /// Payload of a segment of Ethernet with time stamps (RFC 7323), in bytes.
 const SEGMENT: u64 = 1_448;
+/// Segments of Ethernet in a packet of 64 KiB (GSO, GRO).
+const SEGMENTS: u64 = 45;
+/// Of the loss, by the part of the packets; the rest is their length.
+const A_PART: f64 = 0.1;
 /// So much of the loss has to be dropped there before that is the reason.
 const MOST_OF_IT: f64 = 0.5;
 /// Of what was sent; less hardly slows anything. To be calibrated.
