@@ -40,6 +40,25 @@ impl Control {
         (seconds > 0.0 && loss > 0.0).then(|| window * f64::from(segment) / seconds)
     }
 
+    /// The rate where losses bring about time-outs, as they do where a window is small or whole
+    /// packets of GSO are lost: the least that such loss leaves. Units and none as for
+    /// [`Self::rate`].
+    ///
+    /// J. Padhye et al., Modeling TCP Throughput: A Simple Model and its Empirical Validation,
+    /// 1998, equation 30, with an acknowledgement for each segment.
+    pub(super) fn rate_with_time_outs(
+        self,
+        segment: u32,
+        round_trip: Duration,
+        loss: f64,
+    ) -> Option<f64> {
+        let fastest = self.rate(segment, round_trip, loss)?;
+        let in_flight = round_trip.as_secs_f64() * (2.0 * loss / 3.0).sqrt();
+        let chance = (3.0 * (3.0 * loss / 8.0).sqrt()).min(1.0);
+        let waiting = LEAST_TIME_OUT.as_secs_f64() * chance * loss * (1.0 + 32.0 * loss.powi(2));
+        Some(fastest.min(f64::from(segment) / (in_flight + waiting)))
+    }
+
     /// The mean window in segments.
     fn window(self, seconds: f64, loss: f64) -> Option<f64> {
         // M. Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm,
@@ -55,6 +74,9 @@ impl Control {
     }
 }
 
+/// `TCP_RTO_MIN` (`net/tcp.h`).
+const LEAST_TIME_OUT: Duration = Duration::from_millis(200);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +85,19 @@ mod tests {
     fn reno_follows_mathis() {
         let rate = Control::Reno.rate(1_448, Duration::from_millis(20), 0.01).expect("a rate");
         assert!((rate - 1_448.0 * 12.247 / 0.02).abs() < 1_000.0, "{rate}");
+    }
+
+    #[test]
+    fn time_outs_cost_most_where_the_round_trip_is_short() {
+        let both = |micros, loss| {
+            let trip = Duration::from_micros(micros);
+            let slow = Control::Reno.rate_with_time_outs(1_448, trip, loss).expect("a rate");
+            (slow, Control::Reno.rate(1_448, trip, loss).expect("a rate"))
+        };
+        let (slow, fast) = both(50, 0.02);
+        assert!(slow < fast / 20.0, "{slow} {fast}");
+        let (slow, fast) = both(100_000, 0.000_1);
+        assert!(slow > 0.95 * fast, "{slow} {fast}");
     }
 
     #[test]
