@@ -49,9 +49,25 @@ pub(crate) fn plan(records: &[TestRecord]) -> Option<Deciding> {
     rows.iter().find_map(|row| of_row(row, &rows))
 }
 
+/// Names the further measurement that decides, where a row is still undecided. One that is itself a
+/// further measurement was run for another row: nothing has to decide what limited it.
+pub(crate) fn name(records: &mut [TestRecord]) {
+    let mut sentences = in_words(records);
+    for (index, record) in records.iter_mut().enumerate() {
+        let is_further = record.question.is_some();
+        let verdict = record.judgement.as_mut().and_then(|one| one.verdict.as_mut());
+        let Some(verdict) = verdict else { continue };
+        match sentences.remove(&index) {
+            Some(sentence) => verdict.would_decide = Some(sentence),
+            None if is_further => verdict.would_decide = None,
+            None => {}
+        }
+    }
+}
+
 /// What decides each record that is open, in words, with the command that runs it. Where an end does
 /// not tell what would decide, that comes first.
-pub(crate) fn in_words(records: &[TestRecord]) -> BTreeMap<usize, String> {
+fn in_words(records: &[TestRecord]) -> BTreeMap<usize, String> {
     let rows = rows(records);
     let told =
         rows.iter().filter(|row| !row.is_undecided() || !bottleneck::lacks_evidence(row.test));

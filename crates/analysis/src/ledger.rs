@@ -14,6 +14,7 @@ use crate::evidence::HostView;
 mod allotment;
 mod checkpoints;
 mod counters;
+mod known;
 mod pieces;
 mod receiving;
 mod sending;

@@ -52,6 +52,7 @@ pub fn judge(record: &TestRecord) -> Judgement {
 /// alone does not, and the verdicts are refined by that.
 pub fn judge_together(records: &mut [TestRecord]) {
     rows::refine(records);
+    deciding::name(records);
 }
 
 /// The further measurement of at most two seconds whose result would decide what limits the first

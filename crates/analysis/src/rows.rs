@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use measurement::verdict::Finding;
 use measurement::{Conclusion, TestRecord, Verdict};
 
-use crate::deciding;
-
 mod another_congestion_control;
 pub(crate) mod equal_wire_rates;
 pub(crate) mod larger_window;
@@ -63,23 +61,6 @@ pub(crate) fn refine(records: &mut [TestRecord]) {
             if let Some(verdict) = verdict {
                 shown.refine(verdict);
             }
-        }
-    }
-    name_what_decides(records);
-}
-
-/// Names the further measurement that decides, where a row is still undecided. One that is itself a
-/// further measurement was run for another row: nothing has to decide what limited it.
-fn name_what_decides(records: &mut [TestRecord]) {
-    let mut sentences = deciding::in_words(records);
-    for (index, record) in records.iter_mut().enumerate() {
-        let is_further = record.question.is_some();
-        let verdict = record.judgement.as_mut().and_then(|one| one.verdict.as_mut());
-        let Some(verdict) = verdict else { continue };
-        match sentences.remove(&index) {
-            Some(sentence) => verdict.would_decide = Some(sentence),
-            None if is_further => verdict.would_decide = None,
-            None => {}
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Questions that rows call for, and none where nothing would decide.
+
 use std::time::Duration;
 
 use measurement::plan::PlanDraft;

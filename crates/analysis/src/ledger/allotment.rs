@@ -2,7 +2,7 @@
 
 use measurement::judgement::{Drop, Place};
 
-use super::checkpoints::Known;
+use super::known::Known;
 
 /// A counter that may explain a part of the loss.
 #[derive(Clone, Debug)]

@@ -13,29 +13,8 @@ use measurement::judgement::Place;
 
 use super::DirectionEvidence;
 use super::allotment::{Candidate, keep_within};
+use super::known::Known;
 use crate::evidence::HostView;
-
-/// A number of datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) least: u64,
-    pub(super) most: u64,
-}
-
-impl Known {
-    /// What is missing of so many.
-    const fn of(self, whole: u64) -> Self {
-        Self { least: whole.saturating_sub(self.most), most: whole.saturating_sub(self.least) }
-    }
-
-    /// What of these is not among others.
-    const fn without(self, others: Self) -> Self {
-        Self {
-            least: self.least.saturating_sub(others.most),
-            most: self.most.saturating_sub(others.least),
-        }
-    }
-}
 
 /// Narrows the bounds of candidates by what is known of the part of the way that they are in.
 pub(super) fn narrow(ends: &DirectionEvidence<'_>, lost: u64, candidates: &mut [Candidate]) {

@@ -1,3 +1,5 @@
+//! Patterns over rows of several kinds, and rows that show none.
+
 use measurement::host::{Counter, counter};
 use measurement::plan::PlanDraft;
 use measurement::{BitRate, ByteSize, Conclusion, Direction, Role, RuleId, TestRecord, Throughput};
