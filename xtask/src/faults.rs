@@ -8,11 +8,11 @@ mod kept;
 mod matrix;
 mod needs;
 mod random;
+mod remedied;
 mod run;
 mod said;
 mod scenario;
 mod setting;
-mod standstill;
 mod step;
 mod wrapping;
 
@@ -59,6 +59,9 @@ pub(crate) struct Faults {
     /// Program to put to the test [default: built from this tree]
     #[arg(long, value_name = "FILE")]
     linerate: Option<PathBuf>,
+    /// Apply the settings that right verdicts name, and look whether more arrives then
+    #[arg(long, conflicts_with_all = ["judge", "random"])]
+    remedies: bool,
     #[command(flatten)]
     at_random: RandomFlags,
 }
@@ -125,6 +128,9 @@ impl Faults {
         // From here on Ctrl-C ends nothing by itself: what was planted is taken away first.
         let interrupts = StopSignals::open().context("cannot take Ctrl-C")?;
         let is_stopped = || interrupts.arrived();
+        if self.remedies {
+            return remedied::run(under_test, scenarios, &is_stopped);
+        }
         let runner = Runner { under_test, keep: self.keep.as_deref(), is_stopped: &is_stopped };
         let mut course = Course::default();
         for (number, scenario) in scenarios.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Hosts, a server on one of them, and a client whose record is read.
 
 pub(crate) mod plant;
+pub(crate) mod standstill;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;

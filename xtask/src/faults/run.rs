@@ -175,7 +175,7 @@ pub(super) fn run_steps(
 }
 
 /// What a run came to: bits per second, or a share of them.
-fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
+pub(super) fn value(record: &TestRecord, metric: Metric) -> Result<f64> {
     if has_failed(record) {
         return Ok(0.0);
     }

@@ -6,13 +6,15 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use lab::{Host, LinkSpec};
+use measurement::host::Role;
+use measurement::remedy::Change;
 
 use super::scenario::{Peer, Scenario, TopologyKind};
-use super::standstill::Standstill;
 use super::step::{At, Cable, End, Step, Table};
 use super::wrapping::{User, View, Wrapping};
 use crate::command;
 use crate::hosts::plant::{self, Group};
+use crate::hosts::standstill::Standstill;
 use crate::hosts::{Testbed, UnderTest};
 use testbed::process::Running;
 use testbed::topology::{Path as Way, Topology};
@@ -73,6 +75,22 @@ impl<'a> Setting<'a> {
         command.args(["test", &self.bed.address().to_string(), "--json", "--quiet"]);
         command.args(self.words.split_whitespace());
         command
+    }
+
+    /// Makes a change that a remedy names: an option of the client, or a command of its host.
+    pub(super) fn apply(&mut self, change: &Change) -> Result<()> {
+        let command = change.command();
+        if change.setting.is_option() {
+            self.words += " ";
+            self.words += &command;
+            return Ok(());
+        }
+        let host = match &change.host {
+            Role::Here => self.bed.near(),
+            Role::Peer => self.bed.far(),
+            Role::Observed(_) => self.bed.router()?.1,
+        };
+        command::output(host.command("sh").args(["-c", &command])).map(drop)
     }
 
     /// Whether the server still runs.

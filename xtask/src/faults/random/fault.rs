@@ -66,6 +66,16 @@ impl Fault {
         Self { on: vec![on(end)], asks, ..self }
     }
 
+    /// It keeps a program from its work: of an iperf3 that receives over TCP, that it reads too
+    /// slowly is all that the other end can see.
+    pub(super) fn of_a_program(self, scene: &Scene, end: End) -> Self {
+        let mut fault = self.at_end(scene, end);
+        if scene.is_silent(end) && scene.receiver() == end && scene.is_tcp() {
+            fault.rules.push("receive-window-limited");
+        }
+        fault
+    }
+
     /// What lies under it at the other end costs as much or more: either is right.
     pub(super) fn at_either_end(self, scene: &Scene) -> Self {
         let fault = self.at_end(scene, scene.sender);

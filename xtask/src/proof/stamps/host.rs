@@ -9,6 +9,7 @@ use measurement::Stamp::{Invalid, Suspect, Valid};
 
 use super::plant::{self, Group};
 use super::{Attempt, Case, on, veth, while_it_runs};
+use crate::hosts::standstill::Standstill;
 use crate::hosts::{Testbed, UnderTest, run_client};
 use testbed::topology::Path;
 
@@ -32,6 +33,11 @@ pub(super) const CASES: &[Case] = &[
         rules: &[(RuleId::CgroupCpuQuota, Suspect)],
         planted: "a quota of a tenth of a CPU",
         plant: quota,
+    },
+    Case {
+        rules: &[(RuleId::ProcessStopped, Suspect)],
+        planted: "a server that is stopped for 300 ms of each second",
+        plant: stopped,
     },
     Case {
         rules: &[(RuleId::OtherProcesses, Suspect)],
@@ -78,6 +84,13 @@ fn quota(under_test: &UnderTest) -> Result<Attempt> {
     let _server = bed.serve("")?;
     let client = group.confine(&bed, &bed.client("--tcp --send -t 3s"));
     run_client(client, Duration::ZERO, || Ok(())).map(Attempt::from)
+}
+
+fn stopped(under_test: &UnderTest) -> Result<Attempt> {
+    let bed = Testbed::new(under_test, Path::Veth)?;
+    let server = bed.serve("")?;
+    let _standstill = Standstill::start(server.id(), 700, 300)?;
+    while_it_runs(&bed, "--udp --send -b 200M -t 3s", Duration::ZERO, || Ok(()))
 }
 
 fn busy_link(under_test: &UnderTest) -> Result<Attempt> {

@@ -46,12 +46,14 @@ fn quota(rng: &mut Rng, scene: &Scene) -> Fault {
     Fault::new(words, vec![Step::Quota { at: end, percent }])
         .needing(Need::Quota)
         .named(&["cgroup-cpu-quota"])
-        .at_end(scene, end)
+        .of_a_program(scene, end)
 }
 
 /// What is not visible cannot be counted: then that something holds the program back is right.
 fn quota_hidden(rng: &mut Rng, scene: &Scene) -> Fault {
-    quota(rng, scene).named(&["cgroup-cpu-quota", "run-delay"])
+    let mut fault = quota(rng, scene);
+    fault.rules.push("run-delay");
+    fault
 }
 
 fn hog(rng: &mut Rng, scene: &Scene) -> Fault {
@@ -70,7 +72,7 @@ fn busy(rng: &mut Rng, scene: &Scene, class: Class) -> Fault {
     Fault::new(format!("a loop ({class:?}) is busy on the CPU of {end:?}"), plant)
         .based_on(base.to_vec())
         .named(&["run-delay", "other-processes"])
-        .at_end(scene, end)
+        .of_a_program(scene, end)
 }
 
 fn stopped(rng: &mut Rng, scene: &Scene) -> Fault {
@@ -78,7 +80,7 @@ fn stopped(rng: &mut Rng, scene: &Scene) -> Fault {
     let plant = vec![Step::Stop { at: End::Server, run_ms: 1_000 - stop_ms, stop_ms }];
     Fault::new(format!("the server is stopped for {stop_ms} ms of each second"), plant)
         .named(&["process-stopped"])
-        .at_end(scene, End::Server)
+        .of_a_program(scene, End::Server)
 }
 
 fn slow(rng: &mut Rng, scene: &Scene) -> Fault {

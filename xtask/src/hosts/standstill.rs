@@ -9,14 +9,14 @@ use testbed::process;
 
 /// A thread that stops a process and lets it go on; the process goes on when this ends.
 #[derive(Debug)]
-pub(super) struct Standstill {
+pub(crate) struct Standstill {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Standstill {
     /// The process runs so long, stands still so long, and so on.
-    pub(super) fn start(id: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
+    pub(crate) fn start(id: u32, run_ms: u64, stop_ms: u64) -> Result<Self> {
         let (end, ended) = mpsc::channel::<()>();
         let turns = [(run_ms, "STOP"), (stop_ms, "CONT")];
         let work = move || {
