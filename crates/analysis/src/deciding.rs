@@ -1,4 +1,5 @@
-//! The further measurement that decides what the rows of a run leave open.
+//! Chooses the further measurement, of at most two seconds, whose result decides between the
+//! explanations that the records of a run leave open.
 //!
 //! A kind of question is one file in `deciding/`, and a line in [`QUESTIONS`]: the plan whose
 //! result separates two explanations of a row. A pattern in `rows/` reads the answer.

@@ -1,4 +1,6 @@
-//! Judges and does not run: pure functions of a record.
+//! The analysis of test records ([`judge`]): account of the datagrams, trust in the numbers, and
+//! what limited the test. All functions are pure: they depend on their arguments only and do no
+//! I/O.
 
 #![forbid(unsafe_code)]
 
@@ -48,16 +50,17 @@ pub fn judge(record: &TestRecord) -> Judgement {
     }
 }
 
-/// Judges records of one run together, each of which was judged before: several rows show what one
-/// alone does not, and the verdicts are refined by that.
+/// Refines the verdicts on records of one run, each of which was judged before, by comparing them:
+/// e.g. if all tests stop at the same rate on the wire, the path limits. Also names the further
+/// measurement that would decide an undecided verdict.
 pub fn judge_together(records: &mut [TestRecord]) {
     rows::refine(records);
     deciding::name(records);
 }
 
-/// The further measurement of at most two seconds whose result would decide what limits the first
-/// row of a run that is undecided, or whose verdict has two explanations. `records` are those of
-/// one run, judged together. None: no such measurement would, or it was run already.
+/// The further measurement, of at most two seconds, whose result would decide what limits the first
+/// of `records` whose verdict is undecided or has two explanations. `records` are those of one run,
+/// after [`judge_together`]. None: no such measurement would decide, or the run has it already.
 pub fn deciding_plan(records: &[TestRecord]) -> Option<Deciding> {
     deciding::plan(records)
 }

@@ -1,4 +1,5 @@
-//! The rows of one run together: TCP and UDP, both directions, are one experiment.
+//! Refines the verdicts on the rows of one run by comparing them. A row is one record of the run,
+//! e.g. of TCP send or of UDP receive.
 //!
 //! A pattern is one file in `rows/`, and a line in [`PATTERNS`]. It says what several rows show
 //! that one alone does not: four rows that stop at one rate on the wire name the path.

@@ -6,7 +6,7 @@ use session::{Introduction, Observer, Place, SessionError};
 
 use crate::search::Task;
 
-/// An event of a test, as the client sees it.
+/// An event of a test at the client, e.g. that its streams are open. A [`Monitor`] receives it.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A test begins; the client connects to the server next.

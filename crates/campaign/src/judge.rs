@@ -8,8 +8,8 @@ pub fn judge(record: &mut TestRecord) {
     record.judgement = Some(analysis::judge(record));
 }
 
-/// Judges the records of one run together, each of which was judged before: the verdict of a record
-/// is refined by what the others show.
+/// Refines the verdicts on the records of one run, each of which was judged before, by comparing
+/// them: e.g. if all tests stop at the same rate on the wire, the path limits.
 pub fn judge_together(records: &mut [TestRecord]) {
     analysis::judge_together(records);
 }

@@ -32,7 +32,8 @@ pub struct Runner<'a> {
     pub monitor: &'a mut dyn Monitor,
 }
 
-/// Records of a search, and why it ended early, if it did.
+/// Results of a [`Search`]: judged records, the error that ended it early, if one did, and the
+/// tests that were not run.
 #[derive(Debug)]
 pub struct Results {
     /// Judged records, in the order in which the tests ran.

@@ -1,5 +1,5 @@
-//! Strategies: objects that decide from the tests so far which test is run next. They do no I/O;
-//! [`Runner::search`](crate::Runner::search) drives them.
+//! Strategies that decide from the tests so far which test is run next: [`Repeat`], [`Fastest`] and
+//! [`Decide`]. They do no I/O; [`Runner::search`](crate::Runner::search) runs the tests.
 //!
 //! A new strategy is one file in this folder and one line in the list below.
 
@@ -18,7 +18,8 @@ pub use decide::Decide;
 pub use fastest::Fastest;
 pub use repeat::Repeat;
 
-/// A search: decides after each test which one to run next.
+/// A strategy that decides after each test which one to run next, e.g. [`Repeat`].
+/// [`Runner::search`](crate::Runner::search) runs the tests.
 pub trait Search {
     /// The next step, given the finished trials `done` of this search in order.
     fn next(&mut self, done: &[Trial]) -> Next;
@@ -45,7 +46,7 @@ pub enum Next {
     Stop,
 }
 
-/// A test to be run, and its purpose.
+/// A test that a [`Search`] requests: its plan, and its purpose (a result or a trial).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     /// Plan of the test, and what is measured beside it.
@@ -87,7 +88,8 @@ pub enum Purpose {
     },
 }
 
-/// A test that was run for a search, with its record.
+/// A test that was run for a [`Search`]: the task, and its record or the error for which there is
+/// none.
 #[derive(Debug)]
 pub struct Trial {
     /// The task of the test.
@@ -118,12 +120,13 @@ impl Task {
 }
 
 impl Purpose {
-    /// Whether the test is watched, judged and kept as a record.
+    /// Whether the test is watched, judged and kept as a record; false for a [`Self::Trial`].
     pub const fn is_result(self) -> bool {
         matches!(self, Self::Result { .. } | Self::Further { .. })
     }
 
-    /// The question that the test is to answer; none: it was asked for.
+    /// The question that a [`Self::Further`] test is to answer, e.g. `does a slower run lose as
+    /// well?`. None: the user requested the test, or it is a trial.
     pub const fn question(self) -> Option<&'static str> {
         match self {
             Self::Further { question } => Some(question),

@@ -42,7 +42,8 @@ pub use statistics::RoundTripStatistics;
 /// have not arrived whole. Each takes a descriptor.
 pub const MAX_PENDING_CONNECTIONS: usize = accept_responder::MAX_PENDING;
 
-/// What every requester stream is built from: the requests, its counters and its statistics.
+/// Arguments to build a stream that sends requests ([`requester`], [`connect_requester()`]): the
+/// requests, its counters, the statistics of the test, and when a response counts as lost.
 pub struct RequesterConfig {
     /// The size, number and spacing of requests.
     pub exchange: Exchange,
@@ -54,7 +55,8 @@ pub struct RequesterConfig {
     pub patience: Duration,
 }
 
-/// Makes a stream that sends requests over a connected socket and receives the responses.
+/// Makes a stream that sends requests, as `config` describes them, over a connected socket and
+/// measures the time until each response.
 ///
 /// # Errors
 /// TCP: `TCP_NODELAY` cannot be set (setsockopt(2)), as the connection is closed. UDP: none.
@@ -89,8 +91,8 @@ fn unstamped(socket: Arc<UdpSocket>) -> Arc<UdpSocket> {
     socket
 }
 
-/// Makes a stream that opens a TCP connection to `to`, with `options`, for each request. `idle`
-/// is the connection that was opened with the test; it carries nothing.
+/// Makes a stream that opens a TCP connection to `to`, with `options`, for each request. `idle` is
+/// the connection that was opened with the test; it carries no payload.
 pub fn connect_requester(
     (to, options): (SocketAddr, TcpOptions),
     idle: Arc<TcpStream>,
@@ -99,8 +101,8 @@ pub fn connect_requester(
     Box::new(ConnectRequester::new((to, options), idle, config))
 }
 
-/// Makes a stream that answers one request on each connection to `listener`, if it comes from
-/// the address that `idle` is connected to. `idle` was opened with the test and carries nothing.
+/// Makes a stream that answers one request on each connection to `listener`, if it comes from the
+/// address that `idle` is connected to. `idle` was opened with the test and carries no payload.
 pub fn accept_responder(
     listener: Arc<TcpListener>,
     idle: &TcpStream,

@@ -177,7 +177,8 @@ impl Pacer {
         self
     }
 
-    /// The way in which blocks are spaced.
+    /// The kind of pacing, i.e. how the blocks are spaced and whether those of a stall are sent
+    /// later.
     pub const fn pacing(&self) -> Pacing {
         self.pacing
     }

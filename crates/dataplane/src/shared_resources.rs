@@ -9,8 +9,8 @@ use linux::payload::SealedPayload;
 use crate::scratch::PayloadPattern;
 use crate::zerocopy_counters::ZerocopyCounters;
 
-/// What all engines of one test share: the payloads of those that send without copying, made at the
-/// first use, and the counters of zero-copy sends.
+/// What all engines (implementations of sending and receiving) of one test share: the payloads of
+/// those that send without copying, made at the first use, and the counters of zero-copy sends.
 #[derive(Debug)]
 pub struct SharedResources {
     block: usize,

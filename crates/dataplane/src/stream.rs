@@ -8,7 +8,8 @@ use measurement::Timestamp;
 use crate::pacing::PacingWait;
 use crate::scratch::Scratch;
 
-/// What a stream waits for before it can make its next step.
+/// The result of a step of a [`Stream`]: what it waits for before it can make the next one, or that
+/// it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// None: it can go on after the other streams of the worker have had their turn.
@@ -39,7 +40,8 @@ impl From<PacingWait> for Step {
     }
 }
 
-/// One stream of a test: a state machine that its worker thread runs step by step.
+/// One stream of a test, i.e. one connection or socket with its engine: a state machine that a
+/// worker thread runs step by step.
 pub trait Stream: Send {
     /// The descriptor to register with epoll(7), and the events of interest.
     fn interest(&self) -> (BorrowedFd<'_>, Interest);

@@ -1,5 +1,6 @@
-//! TCP engines: one sender and one receiver, and the system calls with which each moves its
-//! bytes, in a file each.
+//! TCP engines: implementations of sending ([`SENDERS`]) and receiving ([`RECEIVERS`]) by certain
+//! system calls, e.g. sendfile(2). Each is a [`Source`] of the [`Sender`] or a [`Sink`] of the
+//! [`Receiver`].
 
 mod engines;
 mod file_sink;

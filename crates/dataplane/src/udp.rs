@@ -1,5 +1,6 @@
-//! UDP engines: one sender and one receiver, and the system calls with which each moves a batch
-//! of datagrams, in a file each.
+//! UDP engines: implementations of sending ([`SENDERS`]) and receiving ([`RECEIVERS`]) by certain
+//! system calls, e.g. sendmmsg(2). Each is a [`SendMethod`] of the [`Sender`] or a
+//! [`ReceiveMethod`] of the [`Receiver`].
 
 mod account;
 mod engines;

@@ -1,5 +1,6 @@
-//! Captures a host to one file: every file that inventory and collectors read, and the answers of
-//! the kernel. Read as a tree it has the inventory of this host.
+//! Captures of a host ([`Capture`]): one archive of the files below `/proc` and `/sys` that
+//! inventory and collectors read, and of the kernel's answers to queries. [`Tree::archived`] reads
+//! it.
 
 use std::io::{self, Write};
 

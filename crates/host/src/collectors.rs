@@ -1,4 +1,5 @@
-//! Collectors: readers of the counters and gauges of a host; a source file for each family.
+//! Collectors: readers of the counters and gauges of a host, one for each family, i.e. for each
+//! source such as `/proc/net/snmp`.
 //!
 //! A parser takes the text of a file and nothing else, so that it runs on what was captured
 //! on another host. Names of counters and gauges are part of a record: analysis looks them

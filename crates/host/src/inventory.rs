@@ -1,4 +1,5 @@
-//! The inventory of a host: hardware, settings and limits; a source file for each part.
+//! Reads the inventory of a host ([`read`]): hardware, settings and limits; a source file for each
+//! part.
 //!
 //! Everything that can be read without privileges is read. What cannot be read becomes a
 //! [`Gap`] with the reason and a remedy.
@@ -35,7 +36,7 @@ pub fn read(tree: &Tree) -> (Inventory, Vec<Gap>) {
 }
 
 /// What the kernel of a host reports by system calls only (netlink, ethtool, uname(2)): queried
-/// from the running kernel, or read from a captured tree.
+/// from the running kernel, or read from a captured tree (a copy of a host's `/proc` and `/sys`).
 pub fn kernel_answers(tree: &Tree) -> KernelAnswers {
     if tree.is_live() { kernel_queries::query() } else { KernelAnswers::from_capture(tree) }
 }

@@ -1,5 +1,5 @@
-//! Reads a host: its configuration (`inventory`) and its counters (`collectors`), live or from a
-//! captured tree.
+//! Reads a host: its configuration ([`inventory`]) and its counters ([`collectors`]), live or from
+//! a captured tree, i.e. a copy of the files below `/proc` and `/sys`.
 //!
 //! All files are read below a root, so that a captured tree reads as `/` did. This crate does
 //! not judge what it reads and changes nothing on the host.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use measurement::host::{Counter, Gauge};
 use measurement::{Gap, Series};
 
-/// Values of counters and gauges that a collector has read: one for each sample.
+/// Values of counters and gauges that a [`Collector`](crate::collectors::Collector) has read: one
+/// for each counter and sample.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     row: usize,
@@ -96,12 +97,14 @@ impl Reading {
         gaps.extend(self.gaps);
     }
 
-    /// All counters: name and last value, in the order of their first occurrence.
+    /// All counters: the name of each and the value that was read last, in the order of their first
+    /// occurrence.
     pub fn counters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counters.all.iter().map(|entry| (&*entry.name, entry.column.raw))
     }
 
-    /// All gauges: name and last value, in the order of their first occurrence.
+    /// All gauges: the name of each and the value that was read last, in the order of their first
+    /// occurrence.
     pub fn gauges(&self) -> impl Iterator<Item = (&str, i64)> {
         self.gauges.all.iter().map(|entry| (&*entry.name, entry.column.last))
     }

@@ -1,4 +1,5 @@
-//! The clocks of this host. No other crate reads a clock.
+//! Readings of the clocks of this host (clock_gettime(2)): monotonic, CPU and wall-clock time. No
+//! other crate reads a clock.
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;

@@ -12,7 +12,7 @@ pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// Fills `bytes` with random bytes.
+/// Fills `bytes` with random bytes of the kernel's generator (getrandom(2)).
 ///
 /// # Errors
 /// The errors of getrandom(2); it does not fail once the system has booted.

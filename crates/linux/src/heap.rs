@@ -1,4 +1,4 @@
-//! The heap of the C library (malloc(3)).
+//! Settings of the heap of the C library (malloc(3)): when freed memory goes back to the kernel.
 
 /// Makes malloc(3) map every block of 128 KiB or more with mmap(2), so that it goes back to
 /// the kernel when it is freed (`M_MMAP_THRESHOLD`, mallopt(3)). The GNU C library would

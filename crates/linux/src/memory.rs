@@ -1,4 +1,4 @@
-//! Memory for buffers that are used over and over, on huge pages where the kernel has some.
+//! Memory for large buffers ([`Region`], mmap(2)), on huge pages where the kernel grants them.
 
 use std::io;
 use std::ops::{Deref, DerefMut};

@@ -48,7 +48,8 @@ pub use shaping::TokenBucket;
 
 use message::{Message, Reply, replies};
 
-/// A socket to `NETLINK_ROUTE`.
+/// A netlink(7) socket to `NETLINK_ROUTE`, which reads and changes links, addresses, routes and
+/// queueing disciplines (rtnetlink(7)).
 ///
 /// It belongs to the network namespace in which the calling thread was when it was opened,
 /// on whichever thread it is used later.

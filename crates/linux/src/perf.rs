@@ -116,7 +116,7 @@ impl Sampler {
         Err(refused)
     }
 
-    /// The event that triggers samples.
+    /// The event that triggers samples: CPU cycles, or a timer of the kernel where there are none.
     pub const fn event(&self) -> Event {
         self.event
     }

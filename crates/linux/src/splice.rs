@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// A non-blocking pipe for splice(2).
+/// A non-blocking pipe(7), through which splice(2) and vmsplice(2) move bytes without a copy.
 #[derive(Debug)]
 pub struct Pipe {
     read: OwnedFd,

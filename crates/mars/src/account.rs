@@ -103,8 +103,8 @@ impl Account {
     }
 }
 
-/// Running time, idle time and turns of one MPU (a worker thread of the runtime), since its start
-/// or between two readings.
+/// Running time, idle time and turns (calls of [`Workload::run`](crate::Workload::run)) of one MPU
+/// (a worker thread of the runtime), since its start or between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Utilisation {
     /// Time in which the MPU ran workloads or looked for ready ones.
@@ -143,7 +143,8 @@ impl Utilisation {
         if all > 0.0 { self.run.as_secs_f64() / all } else { 0.0 }
     }
 
-    /// What was added since an `earlier` reading of the same MPU.
+    /// The times and numbers that were added since an `earlier` reading of the same MPU (worker
+    /// thread).
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let kinds = self.kinds.iter().zip(&earlier.kinds).map(|(now, then)| KindUse {

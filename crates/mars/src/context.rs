@@ -20,7 +20,8 @@ use crate::table::{Runs, Table, state};
 use crate::time::Time;
 use crate::workload::{Module, Next, Placement, Priority, Workload};
 
-/// The settings of a context: the number of its MPUs (worker threads), their CPUs and modules.
+/// The settings of a [`Context`]: the number of its MPUs (worker threads), their CPUs, and the
+/// [`Module`] of each kind of workload.
 ///
 /// ```
 /// use linerate_mars::{Builder, Mpu, Next, Priority, Workload};
@@ -60,7 +61,8 @@ struct Make {
 }
 
 impl Builder {
-    /// Settings of a context with `mpus` MPUs (worker threads), at least one, and the module `()`.
+    /// Settings of a context with `mpus` MPUs (worker threads), at least one, not pinned, and the
+    /// module `()` for workloads that need no data of their MPU.
     pub fn new(mpus: usize) -> Self {
         let builder = Self {
             name: "mpu".to_owned(),

@@ -1,5 +1,5 @@
-//! A cooperative runtime: its processing units fetch workloads themselves, and never sleep
-//! while one is ready.
+//! A cooperative runtime: its worker threads (MPUs) fetch workloads, which are state machines,
+//! themselves, and never sleep while one is ready.
 //!
 //! ```text
 //!   host                       context

@@ -16,7 +16,8 @@ use crate::wait_token::{Ender, Token};
 use crate::waiter::{PRESENT, Ticket, Waiter};
 use crate::workload::{Priority, Wait, Workload};
 
-/// The MPU (worker thread of the runtime) that runs a workload, for the duration of one turn.
+/// The MPU (worker thread of the runtime) that runs a workload, for the duration of one turn, i.e.
+/// of one call of [`Workload::run`].
 pub struct Mpu<'a, M> {
     /// The state that this MPU keeps for workloads of this kind.
     pub module: &'a mut M,

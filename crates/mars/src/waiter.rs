@@ -36,8 +36,8 @@ impl Waiter {
     }
 }
 
-/// Proof that a synchronisation object, e.g. a [`Barrier`](crate::Barrier), has recorded that a
-/// workload waits for it.
+/// Opaque part of a [`Wait`](crate::Wait) for a synchronisation object, e.g. a
+/// [`Barrier`](crate::Barrier): the object has recorded it and will end the wait.
 #[derive(Debug)]
 pub struct Ticket(Token);
 

@@ -30,7 +30,8 @@ impl Module for () {
     const NAME: &'static str = "plain";
 }
 
-/// The result of one turn of a workload.
+/// The result of one turn of a workload, i.e. of one call of [`Workload::run`]: whether it has
+/// finished, goes on, or waits.
 #[derive(Debug)]
 pub enum Next {
     /// The workload is finished. It may be scheduled again.
@@ -41,7 +42,8 @@ pub enum Next {
     Stalled(Wait),
 }
 
-/// The events that a stalled workload waits for; the first one ends the wait.
+/// The events (readiness of a descriptor, a time, a synchronisation object) that a stalled workload
+/// waits for; the first one ends the wait.
 #[derive(Debug)]
 pub struct Wait {
     pub(crate) readiness: bool,

@@ -1,4 +1,5 @@
-//! The rate that a limit allows, and what a cause does to a test.
+//! What a finding does to a test ([`Effect`]); in particular the rate that a limit allows
+//! ([`Bound`]), with its arithmetic in words.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::BitRate;
 
-/// What the cause of a finding does to a test.
+/// What the cause of a finding does to a test: it bounds the rate, or explains loss or delay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -37,12 +38,13 @@ pub struct Bound {
 }
 
 impl Effect {
-    /// Whether the rate that it allows is not known.
+    /// Whether this is [`Self::Unknown`]: the rate that the cause allows is not known.
     pub fn is_unknown(&self) -> bool {
         *self == Self::Unknown
     }
 
-    /// The rate that it allows; none: it bounds no rate, or the rate is not known.
+    /// The rate that the cause allows. None: it explains loss or delay and bounds no rate, or the
+    /// rate is not known.
     pub const fn bound(&self) -> Option<&Bound> {
         match self {
             Self::Rate(bound) => Some(bound),
@@ -52,12 +54,14 @@ impl Effect {
 }
 
 impl Bound {
-    /// A bound that is known exactly, in bits per second.
+    /// A limit whose rate, in bits per second, is known exactly. `arithmetic` says in words how it
+    /// is computed.
     pub fn exact(bits_per_second: f64, arithmetic: impl Into<String>) -> Self {
         Self::between(bits_per_second, bits_per_second, arithmetic)
     }
 
-    /// A bound between two rates, in bits per second.
+    /// A limit whose rate is between two values, in bits per second and in either order.
+    /// `arithmetic` says in words how they are computed.
     pub fn between(from: f64, to: f64, arithmetic: impl Into<String>) -> Self {
         let (from, to) = (rate(from.min(to)), rate(from.max(to)));
         Self { from, to, arithmetic: arithmetic.into() }

@@ -1,4 +1,5 @@
-//! The counters of one end of a test, as they are known while the test runs.
+//! The state of one end of a running test ([`Course`]): plan, streams and samples so far, from
+//! which output in iperf3's format is made.
 
 use std::time::Duration;
 

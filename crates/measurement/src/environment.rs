@@ -1,10 +1,11 @@
-//! The host that ran a test, and its peer.
+//! The host that wrote a record ([`Environment`]: name, kernel, CPUs, start of the test) and the
+//! peer of the test ([`Peer`]: software, addresses).
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// The host that wrote a record, and the start of the test.
+/// The host that wrote a record (name, kernel, architecture, CPUs), and the start of the test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {

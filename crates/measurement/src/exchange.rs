@@ -1,4 +1,5 @@
-//! Requests and responses: the work of a test that measures time and not rate.
+//! Parameters of tests with requests and responses in place of bulk payload ([`Exchange`]): they
+//! measure round-trip times and not a rate.
 
 use std::fmt;
 use std::time::Duration;

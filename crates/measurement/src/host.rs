@@ -1,4 +1,5 @@
-//! A host as evidence: what it has, and what it did during a test.
+//! Evidence on a host of a test ([`HostEvidence`]): its inventory (hardware, settings), its
+//! counters during the test, and what could not be read ([`Gap`]).
 
 pub mod counter;
 mod inventory;

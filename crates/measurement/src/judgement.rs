@@ -1,4 +1,5 @@
-//! The judgement on a record: the account of its payload, and whether to trust its numbers.
+//! The judgement on a record ([`Judgement`]): whether to trust its numbers ([`Stamp`]), where its
+//! datagrams went ([`Ledger`]), and what limited the test.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -124,7 +125,7 @@ pub enum Place {
     ReceiverSocket,
 }
 
-/// Datagrams that were dropped in one place.
+/// Datagrams that were dropped in one [`Place`] of the path, by a counter of the kernel there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drop {

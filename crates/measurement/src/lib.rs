@@ -1,4 +1,4 @@
-//! The nouns of linerate: units, plan, environment, counters, samples, record.
+//! The data types of linerate: units, plan, environment, counters, samples, record, judgement.
 //!
 //! Data only. Nothing here reads a clock, opens a file or starts a thread, so
 //! the same input always gives the same bytes.

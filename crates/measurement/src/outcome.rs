@@ -1,4 +1,5 @@
-//! The result of a test, one entry per direction.
+//! The result of a test ([`Outcome`]): how it ended, and throughput, loss, jitter and fairness of
+//! each direction ([`DirectionOutcome`]).
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! How a rate was kept: what was asked of a sender, and what it did from block to block.
+//! Pacing: how a sender spaces its blocks to keep a rate ([`Pacing`]), and how well it kept it
+//! ([`PacingReport`]).
 
 use std::fmt;
 use std::time::Duration;

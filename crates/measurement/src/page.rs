@@ -1,4 +1,5 @@
-//! The documentation of a rule of analysis, for `linerate explain` and for docs/rules.
+//! The type of the manual pages of analysis rules ([`Page`]), which `linerate explain` prints and
+//! docs/rules contains.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! The record of one test: the file format.
+//! Records, the types of linerate's JSON file format: [`TestRecord`] for one test (plan, counters,
+//! evidence, result), [`RecordSet`] for several.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,5 +1,5 @@
-//! Remedies: a sentence for people, and settings that a program could apply. Nothing is changed
-//! here.
+//! Remedies of findings ([`Remedy`]): advice in words, and changes of settings as commands
+//! ([`Setting`]). They are only described here, not made.
 
 mod command;
 mod cpu_mask;

@@ -1,4 +1,5 @@
-//! Round-trip times of requests and their responses.
+//! Results of requests and responses: round-trip times and losses ([`RoundTrips`]), single probes
+//! ([`Probe`]), and times before and during a load ([`Loaded`], [`OneWay`]).
 
 use std::time::Duration;
 

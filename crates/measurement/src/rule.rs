@@ -1,5 +1,5 @@
-//! The names of the rules of analysis: one line each. What a rule looks at stands in the crate
-//! `analysis`, and its page in `docs/rules`.
+//! Identifiers of the rules of analysis ([`RuleId`], e.g. `udp-receive-buffer`). The rules
+//! themselves are in the crate `analysis`, their manual pages in `docs/rules`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};

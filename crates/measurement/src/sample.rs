@@ -1,6 +1,7 @@
-//! Counters at one instant, and what lies between two instants.
+//! Samples: counters of all streams at one instant ([`Sample`]), and the traffic between two
+//! samples ([`Interval`]).
 //!
-//! Counters only grow. Readers subtract; they are never reset.
+//! Counters only grow and are never reset: [`StreamSample::since`] subtracts.
 
 /// Subtracts two readings: of a total the difference, of a state the later value.
 macro_rules! since {

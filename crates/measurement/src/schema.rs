@@ -1,5 +1,5 @@
-//! The JSON Schema of the file format; only with the feature `schema`, which no program needs
-//! that measures.
+//! JSON Schema of the file format, generated from its types. Only with the feature `schema`, which
+//! no program needs that measures.
 
 use std::borrow::Cow;
 

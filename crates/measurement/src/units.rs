@@ -1,4 +1,5 @@
-//! Quantities that know their unit, with iperf3's suffixes on the way in.
+//! Types of rates ([`BitRate`]), sizes ([`ByteSize`]) and times ([`Timestamp`]), and the parsing of
+//! text with iperf3's suffixes, e.g. `100M`.
 //!
 //! Rates use decimal suffixes (`100M` = 100,000,000 bit/s), sizes use iperf3's
 //! binary ones (`128K` = 131,072 bytes) or explicit ones (`128KiB`, `128kB`).

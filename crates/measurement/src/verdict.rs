@@ -1,4 +1,5 @@
-//! The verdict on a host or a test: what limits it, the evidence, and what to change.
+//! The verdict on a test ([`Verdict`]): what limits it ([`Finding`]), with evidence and remedy; and
+//! the CPU time of a host by kind of work ([`Attribution`]).
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -184,7 +185,7 @@ pub struct Attribution {
     pub what_if: Vec<WhatIf>,
 }
 
-/// CPU time that one kind of work cost.
+/// CPU time that one kind of [`Work`] cost: as a share of the busy time, and per KiB of payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cost {

@@ -1,4 +1,5 @@
-//! What would limit a host, or what limited tests, with all of its evidence.
+//! Writes findings on a host, or verdicts on tests, with all of their evidence: as text for people,
+//! or as JSON.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,5 @@
-//! Formats in which records are written. Pure: records in, bytes out.
+//! Output formats for records of tests ([`Export`]): table, diagnosis, JSON. Pure: records in,
+//! bytes out.
 //!
 //! A new format is one file in this folder, its lines at `mod` and `pub use`, and an entry in
 //! [`ALL`].

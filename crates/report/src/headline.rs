@@ -1,4 +1,5 @@
-//! One sentence on where CPU time went, for a profile without a test to judge.
+//! Writes where the CPU time of an imported CPU profile went, without a test to judge: a sentence
+//! ([`sentence`]), then a table by kind of work.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The inventory of a host, as a table for people and as JSON.
+//! Writes the inventory of a host (hardware, settings, limits): as a table for people, or as JSON.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! Reads records, and what other programs print, into the nouns of a record. Pure: bytes in, data
-//! out.
+//! Input formats ([`Import`]): parsers of linerate's records and of CPU profiles that perf prints,
+//! into the types of the crate `measurement`. Pure: bytes in, data out.
 //!
 //! A new format is one file in this folder and one line in [`ALL`].
 
@@ -67,7 +67,7 @@ pub enum Imported {
     Tables(Vec<Table>),
 }
 
-/// One of several tables in a text.
+/// One of several CPU profiles, as tables, in one input text: its line, heading and shares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Number of the line where it begins, with its heading if it has one.

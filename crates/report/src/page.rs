@@ -1,4 +1,4 @@
-//! The manual page of a rule of the analysis, for a terminal and as a page of docs/rules.
+//! Writes manual pages of analysis rules: for a terminal, as JSON, and in Markdown for docs/rules.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! Several tables of one text: where CPU time went in each, and the shares side by side. Tables are
-//! compared, never added.
+//! Writes several CPU profiles that were in one text, e.g. from before and after a change: where
+//! CPU time went in each, then the shares side by side. They are compared, never added.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::columns::{Cell, Columns, Emphasis};
 use crate::headline;
 use crate::verdict::percent;
 
-/// A table of a text with several, and where CPU time went.
+/// One of several CPU profiles that were in one text, and its CPU time by kind of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributedTable {
     /// Number of the line where it begins.
@@ -22,7 +22,8 @@ pub struct AttributedTable {
     pub attribution: Attribution,
 }
 
-/// Writes each table below its place and heading, and then all of them side by side.
+/// Writes where CPU time went in each profile, below its line number and heading, and then all of
+/// them side by side.
 ///
 /// # Errors
 /// An error of writing to `out`.

@@ -1,4 +1,5 @@
-//! The table of results, as text for a terminal.
+//! Writes the table of results for a terminal: a row for each record and direction, then verdicts
+//! and notes.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -70,7 +70,6 @@ fn further(question: &str, plan: &TestPlan) -> String {
     format!("further measurement: {question} ({})", parts.join(", "))
 }
 
-/// Writes `findings`, each with its evidence and its remedy.
 /// Writes `findings`, each with its evidence, the rate that it allows, and its remedy.
 ///
 /// # Errors

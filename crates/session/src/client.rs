@@ -1,4 +1,5 @@
-//! Runs one test against a server and returns its record.
+//! The client of a test: [`run`] runs it against a server as a [`Request`] describes it, and
+//! returns its record.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! What servers keep and decide, whatever dialect their clients speak: admission, limits,
-//! counters, log.
+//! Options, limits, counters and log of a [`Server`](crate::Server): which clients it admits
+//! ([`Order`], [`Gate`]), what a test may use ([`Limits`]), and what it reports ([`Log`],
+//! [`ServerMetrics`]).
 
 pub(crate) mod admission;
 pub(crate) mod capacity;

@@ -4,8 +4,8 @@ use measurement::TestRecord;
 
 use super::{Next, Purpose, Repeat, Row, Search, Task, Trial};
 
-/// A search that runs each of its rows once, then, as long as the verdict on one of them has two
-/// explanations, the measurement of at most two seconds that separates them.
+/// A search that runs each of its [`Row`]s once. Then, while a verdict is undecided or has two
+/// explanations, it runs the measurement of at most two seconds that decides, up to three of them.
 #[derive(Clone, Debug)]
 pub struct Decide {
     rows: Repeat,

@@ -5,8 +5,8 @@ use measurement::RecordSet;
 use super::engines::EngineChoice;
 use super::{Next, Repeat, Row, Search, Task, Trial};
 
-/// A search that first finds the fastest engines for each row by short trials, then runs the rows
-/// as [`Repeat`] does.
+/// A search that first finds the fastest engines (implementations of sending and receiving) for
+/// each [`Row`] by short trials, then runs the rows as [`Repeat`] does.
 #[derive(Clone, Debug)]
 pub struct Fastest {
     choices: Vec<EngineChoice>,

@@ -6,8 +6,8 @@ use measurement::{BitRate, RecordSet, TestPlan, TestRecord};
 
 use super::{Next, Purpose, Row, Search, Task, Trial};
 
-/// A search that runs all rows a number of times, round by round (A B A B). It ends when a test
-/// ends early.
+/// A search that runs all its [`Row`]s a number of times, round by round (A B A B). It ends when a
+/// test ends early.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     rows: Vec<Row>,

@@ -14,7 +14,8 @@ use crate::shared_resources::SharedResources;
 use crate::stream::Stream;
 use crate::tcp::{Receiver, Sender, Sink, Source};
 
-/// A [`Source`] that can be made for any TCP stream, from the shared resources alone.
+/// A [`Source`] (the way of sending of an engine) that can be made for any TCP socket, from what
+/// the engines of a test share alone.
 pub trait MakeSource: Source + Sized + 'static {
     /// Makes one for `socket`.
     ///
@@ -24,7 +25,8 @@ pub trait MakeSource: Source + Sized + 'static {
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// A [`Sink`] that can be made for any TCP stream, from the shared resources alone.
+/// A [`Sink`] (the way of receiving of an engine) that can be made for any TCP socket, from what
+/// the engines of a test share alone.
 pub trait MakeSink: Sink + Sized + 'static {
     /// Makes one for `socket`.
     ///
@@ -34,8 +36,8 @@ pub trait MakeSink: Sink + Sized + 'static {
     fn make(resources: &SharedResources, socket: &TcpStream) -> io::Result<Self>;
 }
 
-/// A way to send on TCP by certain system calls, e.g. write(2) or sendfile(2): its properties, and
-/// how to build a stream that uses it.
+/// A TCP send engine, i.e. an implementation of sending by certain system calls, e.g. write(2) or
+/// sendfile(2): its properties, and how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
     /// The properties of the engine.
@@ -43,7 +45,8 @@ pub struct SendEngine {
     build: fn(&SharedResources, Outgoing) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What every TCP sender is built from: socket, counters, budget and pacer.
+/// Arguments to build a TCP sender of any engine: socket, counters, limit of the bytes to send
+/// ([`Budget`]), and the [`Pacer`] that keeps the rate.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<TcpStream>,
@@ -56,7 +59,8 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Builds a sender of the bytes of `source`, in blocks of the length that `resources` have.
+    /// Builds a sender that takes its bytes from `source`, in blocks of [`SharedResources::block`]
+    /// bytes.
     pub fn into_sender<S: Source + 'static>(
         self,
         source: S,
@@ -96,8 +100,8 @@ fn build_sender<S: MakeSource>(
     Ok(outgoing.into_sender(source, resources))
 }
 
-/// A way to receive on TCP by certain system calls, e.g. read(2) or splice(2): its properties, and
-/// how to build a stream that uses it.
+/// A TCP receive engine, i.e. an implementation of receiving by certain system calls, e.g. read(2)
+/// or splice(2): its properties, and how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
     /// The properties of the engine.

@@ -15,7 +15,8 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::ReadSink;
 
-/// A way to take the bytes of a receiving TCP stream from the kernel.
+/// Implementation of receiving on TCP by certain system calls, e.g. read(2): takes the bytes that
+/// have arrived from the kernel. A [`Receiver`] drives it.
 pub trait Sink: Send {
     /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
@@ -34,7 +35,8 @@ pub trait Sink: Send {
     }
 }
 
-/// One receiving TCP stream: a [`Stream`] that takes payload by the sink `S`.
+/// One receiving TCP stream: a [`Stream`] that takes its payload from the kernel by `S`, a
+/// [`Sink`].
 pub struct Receiver<S = ReadSink> {
     socket: Arc<TcpStream>,
     sink: S,
@@ -58,7 +60,8 @@ impl<S: Sink> Receiver<S> {
         Self { socket, sink, goal: None, count: StreamCounters::default(), published }
     }
 
-    /// Lets the stream add the bytes that it receives to `goal`. `None`: there is no goal.
+    /// Lets the stream add the bytes that it receives to `goal`, the number of bytes after which
+    /// the test ends. `None`: the test has no such number.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;

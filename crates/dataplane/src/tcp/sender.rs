@@ -16,7 +16,8 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::tcp::WriteSource;
 
-/// A way to hand the bytes of a sending TCP stream to the kernel.
+/// Implementation of sending on TCP by certain system calls, e.g. write(2): provides bytes and
+/// hands them to the kernel. A [`Sender`] drives it.
 pub trait Source: Send {
     /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
@@ -49,7 +50,7 @@ pub trait Source: Send {
     }
 }
 
-/// One sending TCP stream: a [`Stream`] that sends payload by the source `S`.
+/// One sending TCP stream: a [`Stream`] that hands its payload to the kernel by `S`, a [`Source`].
 pub struct Sender<S = WriteSource> {
     socket: Arc<TcpStream>,
     source: S,
@@ -91,7 +92,8 @@ impl<S: Source> Sender<S> {
         }
     }
 
-    /// Lets the stream end when `budget` has no bytes left. `None`: the stream sends without end.
+    /// Lets the stream end when `budget`, the bytes that all senders of the test may still send, is
+    /// used up. `None`: the stream sends without end.
     #[must_use]
     pub fn with_bytes(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.bytes = budget;

@@ -14,8 +14,8 @@ use crate::pacing::Pacer;
 use crate::stream::Stream;
 use crate::udp::{ReceiveMethod, Receiver, SendMethod, Sender};
 
-/// A way to send datagrams by certain system calls, e.g. sendmmsg(2) or GSO: its properties, and
-/// how to build a stream that uses it.
+/// A UDP send engine, i.e. an implementation of sending by certain system calls, e.g. sendmmsg(2):
+/// its properties, and how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct SendEngine {
     /// The properties of the engine.
@@ -24,7 +24,7 @@ pub struct SendEngine {
 }
 
 /// Arguments to build a UDP sender of any engine: socket, width of the sequence numbers, counters,
-/// limit of the datagrams to send ([`Budget`]) and pacer.
+/// limit of the datagrams to send ([`Budget`]), and the [`Pacer`] that keeps the rate.
 pub struct Outgoing {
     /// The connected socket. It must not block.
     pub socket: Arc<UdpSocket>,
@@ -64,8 +64,8 @@ fn sender<O: SendMethod + 'static>(
     Ok(Box::new(sender.with_datagrams(budget).with_pacer(pacer)))
 }
 
-/// A way to receive datagrams by certain system calls, e.g. recvmmsg(2) or GRO: its properties, and
-/// how to build a stream that uses it.
+/// A UDP receive engine, i.e. an implementation of receiving by certain system calls, e.g.
+/// recvmmsg(2): its properties, and how to build a stream that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveEngine {
     /// The properties of the engine.
@@ -73,7 +73,8 @@ pub struct ReceiveEngine {
     build: fn(usize, Incoming) -> io::Result<Box<dyn Stream>>,
 }
 
-/// What every UDP receiver is built from: socket, sequence numbers, counters and goal.
+/// Arguments to build a UDP receiver of any engine: socket, width of the sequence numbers,
+/// counters, and the number of bytes after which the test ends ([`Goal`]).
 pub struct Incoming {
     /// The connected socket, on which the engine sets its options. It must not block.
     pub socket: Arc<UdpSocket>,

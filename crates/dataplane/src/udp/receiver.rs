@@ -19,7 +19,8 @@ use crate::udp::account::ReceiverAccount;
 use crate::udp::poll_backoff::PollBackoff;
 use crate::udp::{Recvmmsg, handshake};
 
-/// A way to take datagrams from the kernel.
+/// Implementation of receiving datagrams by certain system calls, e.g. recvmmsg(2). A [`Receiver`]
+/// drives it.
 pub trait ReceiveMethod: Send + Sized {
     /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
@@ -50,7 +51,8 @@ pub trait ReceiveMethod: Send + Sized {
     }
 }
 
-/// One receiving UDP stream: a [`Stream`] that takes datagrams by the method `I`.
+/// One receiving UDP stream: a [`Stream`] that takes datagrams from the kernel by `I`, a
+/// [`ReceiveMethod`].
 pub struct Receiver<I = Recvmmsg> {
     engine: I,
     socket: Arc<UdpSocket>,
@@ -91,7 +93,8 @@ impl<I: ReceiveMethod> Receiver<I> {
         }
     }
 
-    /// Lets the stream add the bytes that it receives to `goal`. `None`: there is no goal.
+    /// Lets the stream add the bytes that it receives to `goal`, the number of bytes after which
+    /// the test ends. `None`: the test has no such number.
     #[must_use]
     pub fn with_goal(mut self, goal: Option<Arc<Goal>>) -> Self {
         self.goal = goal;

@@ -8,7 +8,7 @@ use measurement::engine::{self, Engine};
 
 use crate::udp::SendMethod;
 
-/// A [`SendMethod`] that sends one datagram per system call.
+/// A [`SendMethod`] by send(2): one datagram per call, as most programs do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendCall;
 

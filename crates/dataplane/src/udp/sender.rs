@@ -20,7 +20,8 @@ use crate::scratch::Scratch;
 use crate::stream::{Step, Stream};
 use crate::udp::{Gso, Sendmmsg};
 
-/// A way to hand a batch of datagrams to the kernel.
+/// Implementation of sending a batch of datagrams by certain system calls, e.g. sendmmsg(2). A
+/// [`Sender`] drives it.
 pub trait SendMethod: Send + Sized {
     /// The entry of this engine in [`measurement::engine::ENGINES`].
     const ENGINE: &'static Engine;
@@ -45,7 +46,8 @@ pub trait SendMethod: Send + Sized {
     fn send(&mut self, batch: &mut SendBatch, to: &UdpSocket, count: usize) -> io::Result<usize>;
 }
 
-/// One sending UDP stream: a [`Stream`] that sends datagrams by the method `O`.
+/// One sending UDP stream: a [`Stream`] that hands datagrams to the kernel by `O`, a
+/// [`SendMethod`].
 pub struct Sender<O = Sendmmsg> {
     engine: O,
     socket: Arc<UdpSocket>,
@@ -97,8 +99,8 @@ impl<O: SendMethod> Sender<O> {
         }
     }
 
-    /// Lets the stream end when `budget` has no datagrams left. `None`: the stream sends without
-    /// end.
+    /// Lets the stream end when `budget`, the datagrams that all senders of the test may still
+    /// send, is used up. `None`: the stream sends without end.
     #[must_use]
     pub fn with_datagrams(mut self, budget: Option<Arc<Budget>>) -> Self {
         self.datagrams = budget;

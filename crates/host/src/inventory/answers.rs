@@ -46,8 +46,9 @@ pub struct InterfaceAnswers {
 }
 
 impl KernelAnswers {
-    /// Reads the kernel's answers from the file [`PATH`] of a captured tree. If it is missing or
-    /// damaged, the result has what other files contain of them, and a gap.
+    /// Reads the kernel's answers from the file [`PATH`] of a captured tree (a copy of a host's
+    /// `/proc` and `/sys`). If it is missing or damaged, the result has what other files contain of
+    /// them, and a gap.
     pub fn from_capture(tree: &Tree) -> Self {
         let text = tree.text(PATH);
         // Nothing that a capture writes has such letters; they would reach a terminal.
@@ -89,5 +90,6 @@ fn is_big_endian(architecture: &str) -> bool {
     names.contains(&architecture)
 }
 
-/// Path of the file with the kernel's reports, below the root of a captured tree.
+/// Path of the file with the kernel's reports (netlink, ethtool, uname(2)), below the root of a
+/// captured tree (a copy of a host's `/proc` and `/sys`).
 pub const PATH: &str = "linerate/told.json";

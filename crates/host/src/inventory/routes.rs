@@ -1,5 +1,5 @@
-//! Parses the IPv4 routes of `/proc/net/route` (proc(5)), for a captured tree without answers
-//! of netlink.
+//! Parses the IPv4 routes of `/proc/net/route` (proc(5)), for a captured tree (a copy of a host's
+//! `/proc` and `/sys`) that lacks the kernel's answers by netlink.
 
 use std::net::Ipv4Addr;
 

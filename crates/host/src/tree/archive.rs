@@ -8,7 +8,8 @@ use std::io::{self, Read};
 
 use super::recording::{Entry, MOST_FILE_BYTES};
 
-/// A captured tree in memory, read from a tar(5) archive.
+/// A captured tree (a copy of a host's files below `/proc` and `/sys`) in memory, read from a
+/// tar(5) archive.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     entries: BTreeMap<String, Entry>,

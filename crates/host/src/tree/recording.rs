@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// An entry of a captured tree: file, symbolic link or directory.
+/// An entry of a captured tree (a copy of a host's files below `/proc` and `/sys`): file, symbolic
+/// link or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A regular file with its content.

@@ -21,7 +21,8 @@ pub struct TrafficClass {
 }
 
 impl RouteSocket {
-    /// Lists all classes of an interface (`RTM_GETTCLASS`).
+    /// Lists the classes of all queueing disciplines of the interface with the index `index`
+    /// (`RTM_GETTCLASS`, tc(8)).
     ///
     /// # Errors
     /// The errors of sendto(2) and recv(2), such as `ENOBUFS`; none is expected.

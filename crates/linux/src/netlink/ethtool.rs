@@ -16,7 +16,8 @@ mod link_modes;
 pub use features::{Feature, features};
 pub use link_modes::{Duplex, LinkModes};
 
-/// A socket to the generic netlink family `ethtool`.
+/// A socket to the generic netlink family `ethtool`, which reads settings and state of network
+/// devices as ethtool(8) shows them.
 ///
 /// It belongs to the network namespace in which the calling thread was when it was opened.
 /// Interfaces are given by index. A query fails with `EOPNOTSUPP` if the device does not

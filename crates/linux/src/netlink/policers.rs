@@ -35,7 +35,7 @@ impl RouteSocket {
     }
 }
 
-/// The policers of a filter, by the attributes of its message (`RTM_NEWTFILTER`).
+/// Decodes the policers of a tc(8) filter from the attributes of its `RTM_NEWTFILTER` message.
 pub fn policers(filter: &[u8]) -> Vec<Policer> {
     let kind = attribute(filter, kernel::TCA_KIND).and_then(text).unwrap_or_default();
     let options = attribute(filter, kernel::TCA_OPTIONS).unwrap_or_default();

@@ -59,7 +59,7 @@ impl fmt::Display for QdiscHandle {
     }
 }
 
-/// The point at which a qdisc is attached.
+/// The point at which a qdisc is attached: root or ingress of an interface, or a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QdiscParent {
     /// The root of the interface's egress.

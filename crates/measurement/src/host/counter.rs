@@ -1,4 +1,4 @@
-//! Names of counters and gauges, each spelled once.
+//! Names of a host's counters and gauges as constants, e.g. [`CGROUP_PERIODS`], each spelled once.
 //!
 //! A name is `FAMILY.ITEM.FIELD`, e.g. `interface.eth0.rx_dropped`: the source that was read,
 //! what there are several of, and the kernel's word for it, with the unit at its end where it

@@ -133,7 +133,7 @@ pub struct Cache {
     pub shared: Vec<u32>,
 }
 
-/// Current and maximum value of a device parameter.
+/// Current and maximum value of a parameter of a network device, e.g. of its number of queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measure {

@@ -1,5 +1,5 @@
-//! Joins what both ends counted to one result per direction. Loss, jitter and throughput of a
-//! test are computed here and nowhere else; nothing is judged.
+//! Computes the result of a test from the counters of both ends ([`Ends`]): throughput, loss and
+//! jitter of each direction. They are computed nowhere else; nothing is judged.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The record of linerate: one, or a set of them, of any version that this build knows.
+//! Parses linerate's own JSON: a record or a set of records, in any version of the format that this
+//! build knows.
 //!
 //! Files, stores and `explain` read records by [`read`] and [`read_from`]. A record may come from
 //! anybody: it is bounded in length, and whatever would not show as itself on a terminal becomes a

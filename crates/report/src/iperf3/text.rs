@@ -135,7 +135,7 @@ impl Text {
         }
     }
 
-    /// The last line of a client whose test did not fail.
+    /// The last line of a client whose test did not fail: `iperf Done.`, after an empty line.
     pub const fn done() -> &'static str {
         "\niperf Done.\n"
     }

@@ -7,7 +7,8 @@ use measurement::TestPlan;
 use super::client_prefix::ClientPrefix;
 use super::metrics::Refusal;
 
-/// How many tests a server runs and queues at the same time, in all and per client address.
+/// Limits on the tests that a server runs and queues at the same time: their number in all and per
+/// client address, their starts per second, and their memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Number of tests that run at the same time.

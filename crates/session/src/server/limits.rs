@@ -11,7 +11,7 @@ use super::metrics::Refusal;
 use crate::preflight::{Shortage, stream_bytes};
 use crate::spec::RunSpec;
 
-/// Limits of a server for each single test.
+/// Limits of a server for each single test: duration, rate, payload bytes, and number of streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Longest duration, including the omitted start; none: no limit.

@@ -14,7 +14,8 @@ use super::evidence::Evidence;
 use super::limits::Limits;
 use crate::resolve::Family;
 
-/// Options of a server.
+/// Options of a [`Server`](crate::Server): addresses, when it stops, how many tests it runs, and
+/// the options of each test.
 #[derive(Clone)]
 pub struct ServerOptions {
     /// Address to listen on; none: all addresses.
