@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use lab::{Impairment, LinkSpec, Rate};
+use lab::LinkSpec;
 use measurement::verdict::Finding;
 use measurement::{Certainty, RecordSet, RuleId, TestRecord, Transport};
 use testbed::process::Running;
@@ -13,15 +13,27 @@ use testbed::topology::Topology;
 use super::Outcome;
 use crate::hosts::{Testbed, UnderTest};
 
-/// What keeps the rate.
+/// What keeps the rate: a token bucket filter (tc-tbf(8)) at the router, in each direction. How long
+/// its queue is decides what it looks like.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A token bucket filter (tc-tbf(8)) at the router, in each direction.
+    /// A usual shaper.
     Shaper,
-    /// A relay with a queue of 20 ms.
+    /// A shaper whose queue is far too long (bufferbloat).
     Queue,
-    /// A relay that drops what is above the rate.
+    /// As good as no queue: what is above the rate is dropped.
     Policer,
+}
+
+impl Kind {
+    /// How long a packet may wait, as tc has it.
+    const fn latency(self) -> &'static str {
+        match self {
+            Self::Shaper => "20ms",
+            Self::Queue => "200ms",
+            Self::Policer => "1ms",
+        }
+    }
 }
 
 /// Each kind at each rate, several times; all rows of a run that has no option but its length.
@@ -47,29 +59,12 @@ fn rows(under_test: &UnderTest, kind: Kind, mbps: u64) -> Result<Vec<Outcome>> {
     Ok(set.records.iter().map(|record| outcome(record, kind, mbps)).collect())
 }
 
-fn topology(kind: Kind, mbps: u64) -> Result<Topology> {
-    let spec = LinkSpec::default();
-    let rate = Some(Rate::from_bits_per_second(mbps * 1_000_000).context("a rate above zero")?);
-    let impairment = |queue_limit| Impairment { rate, queue_limit, ..Impairment::default() };
-    match kind {
-        Kind::Shaper => shaped(mbps),
-        Kind::Queue => {
-            let both = impairment(Duration::from_millis(20));
-            Topology::relay(&spec, both, both)
-        }
-        Kind::Policer => {
-            let both = impairment(Duration::from_millis(1));
-            Topology::relay(&spec, both, both)
-        }
-    }
-}
-
 /// A router whose two interfaces are shaped.
-fn shaped(mbps: u64) -> Result<Topology> {
+fn topology(kind: Kind, mbps: u64) -> Result<Topology> {
     let topology = Topology::router(&LinkSpec::default())?;
     let (near, far) = topology.router_ends()?;
     for end in [near, far] {
-        let words = format!("tbf rate {mbps}mbit burst 128kb latency 20ms");
+        let words = format!("tbf rate {mbps}mbit burst 128kb latency {}", kind.latency());
         let mut command = end.command("tc");
         command.args(["qdisc", "replace", "dev", end.interface(), "root"]);
         crate::command::output(command.args(words.split_whitespace()))?;
