@@ -81,8 +81,7 @@ impl<'a> Setting<'a> {
     pub(super) fn apply(&mut self, change: &Change) -> Result<()> {
         let command = change.command();
         if change.setting.is_option() {
-            self.words += " ";
-            self.words += &command;
+            self.words = with_option(&self.words, &command);
             return Ok(());
         }
         let host = match &change.host {
@@ -269,6 +268,22 @@ fn words(test: &str, steps: &[&Step]) -> String {
         _ => None,
     });
     format!("{test} {}", more.unwrap_or_default())
+}
+
+/// The words with an option in place of the same one.
+fn with_option(words: &str, option: &str) -> String {
+    let name = option.split_whitespace().next().unwrap_or_default();
+    let mut kept = Vec::new();
+    let mut words = words.split_whitespace();
+    while let Some(word) = words.next() {
+        if word == name {
+            words.next();
+        } else {
+            kept.push(word);
+        }
+    }
+    kept.push(option);
+    kept.join(" ")
 }
 
 fn queue(host: &Host, words: &str, class: Option<&str>) -> Result<()> {

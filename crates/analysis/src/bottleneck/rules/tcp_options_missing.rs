@@ -1,6 +1,7 @@
 //! `tcp-options-missing`: options that TCP needs were not agreed on.
 
-use measurement::Bound;
+use measurement::remedy::{Change, Remedy};
+use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::transfer::{self, Transfer};
@@ -31,7 +32,7 @@ fn check(case: &Case<'_>) -> Vec<Found> {
     if case.test.is_none() {
         return case.hosts.iter().flat_map(switched_off).collect();
     }
-    transfer::wanting(case).iter().filter_map(finding).collect()
+    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
 }
 
 /// The options that a host does not offer.
@@ -41,7 +42,7 @@ fn switched_off(host: &HostView<'_>) -> Vec<Found> {
     let found = [
         (SCALING, Found::candidate(format!("window scaling is off on {place}")).allowing(window())),
         (
-            "net.ipv4.tcp_sack",
+            SACKS,
             Found::candidate(format!(
                 "SACK is off on {place}: TCP recovers one lost segment per round trip"
             )),
@@ -61,7 +62,7 @@ fn window() -> Bound {
     window::bound(u16::MAX.into())
 }
 
-fn finding(transfer: &Transfer<'_>) -> Option<Found> {
+fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
     let reported = transfer.senders.iter().map(|tcp| tcp.options).find(|options| *options != 0)?;
     let missing: Vec<_> =
         OPTIONS.iter().filter(|(bit, _)| reported & bit == 0).map(|(_, name)| *name).collect();
@@ -76,17 +77,30 @@ fn finding(transfer: &Transfer<'_>) -> Option<Found> {
         .going(transfer.flow.outcome.direction)
         .explaining(share)
         .seen(format!("tcpi_options = {reported}; window full for {} of the time", percent(share)))
-        .remedy(
-            "set both at both ends; where they are set, a router on the way removes the options",
-        )
-        .change(super::sysctl("net.ipv4.tcp_window_scaling", 1))
-        .change(super::sysctl("net.ipv4.tcp_sack", 1));
+        .remedy(remedy(case, &missing));
     Some(found)
+}
+
+/// Both ends have to offer an option: it is switched on where it is off, and where that is not
+/// known.
+fn remedy(case: &Case<'_>, missing: &[&str]) -> Remedy {
+    let advice =
+        "switch them on at both ends; where they are on, a router on the way removes the options";
+    let names = OPTIONS.iter().filter(|(_, name)| missing.contains(name)).map(|(_, name)| *name);
+    let names = names.map(|name| if name == SCALE { SCALING } else { SACKS });
+    let each = names.flat_map(|name| [Role::Here, Role::Peer].map(|role| (name, role)));
+    let off = each.filter(|(name, role)| {
+        case.host(role).and_then(|host| host.setting(name)).is_none_or(|value| value == 0)
+    });
+    off.fold(Remedy::from(advice), |remedy, (name, role)| {
+        remedy.with(Change::new(&role, super::sysctl(name, 1)))
+    })
 }
 
 /// Share of the time at a full receive window from which on it limits. To be calibrated.
 const DECIDES: f64 = 0.25;
 const SCALING: &str = "net.ipv4.tcp_window_scaling";
+const SACKS: &str = "net.ipv4.tcp_sack";
 const SCALE: &str = "window scale";
 /// `TCPI_OPT_*` of `linux/tcp.h`.
 const OPTIONS: [(u8, &str); 2] = [(4, SCALE), (2, "SACK")];
