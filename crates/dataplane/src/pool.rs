@@ -244,8 +244,8 @@ impl Pool {
         self.context.close()
     }
 
-    /// An event that becomes readable when a stream has ended (eventfd(2)). Which streams
-    /// have ended is answered by [`Self::senders_finished`] and [`Self::is_stuck`].
+    /// An eventfd(2) that becomes readable when a stream has ended. [`Self::senders_finished`] and
+    /// [`Self::is_stuck`] then say whether the test is over.
     pub fn done(&self) -> &EventFd {
         &self.done
     }

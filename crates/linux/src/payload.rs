@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-/// Bytes in a memory file that is sealed against changes (memfd_create(2), `F_SEAL_WRITE`):
-/// packets on their way still refer to its pages.
+/// Payload for sendfile(2), in a memory file sealed against changes (memfd_create(2),
+/// `F_SEAL_WRITE`, `F_SEAL_SHRINK`, `F_SEAL_GROW`). sendfile(2) does not copy: packets in flight
+/// refer to the pages of the file, which therefore must not change.
 #[derive(Debug)]
 pub struct SealedPayload {
     file: File,

@@ -135,7 +135,7 @@ impl EventFlag {
         }
     }
 
-    /// Blocks a host thread (one that is no MPU) until the bits of `mask` are set as `masking`
+    /// Blocks a host thread (not a worker thread of the runtime) until the bits of `mask` are set as `masking`
     /// demands; returns the value of all bits. `None`: they were not set within `span` (`None`:
     /// without limit).
     pub fn wait_on_host(&self, mask: u32, masking: Masking, span: Option<Duration>) -> Option<u32> {

@@ -117,7 +117,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Appends `entry` from a host thread (one that is no MPU). Blocks it for at most `span`
+    /// Appends `entry` from a host thread (not a worker thread of the runtime). Blocks it for at most `span`
     /// (`None`: without limit) while the queue is full.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Removes the oldest entry on a host thread (one that is no MPU), which blocks while the queue
+    /// Removes the oldest entry on a host thread (not a worker thread of the runtime), which blocks while the queue
     /// is empty. `None`: no entry came within `span` (`None`: without limit).
     pub fn pop_on_host(&self, span: Option<Duration>) -> Option<T> {
         self.changed.wait_until(span, || self.try_pop())

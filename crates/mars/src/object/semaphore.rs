@@ -56,7 +56,7 @@ impl Semaphore {
         if waiters.is_first() && self.take() { Ok(()) } else { Err(waiters.join(mpu, 0)) }
     }
 
-    /// Takes one token on a host thread (one that is no MPU), which blocks until a token is free,
+    /// Takes one token on a host thread (not a worker thread of the runtime), which blocks until a token is free,
     /// at most for `span` (`None`: without limit). Returns false if it got none.
     pub fn acquire_on_host(&self, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || self.try_acquire().then_some(())).is_some()

@@ -26,7 +26,7 @@ pub struct Announcement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hello_token: Option<HelloToken>,
     /// From a server that knows the extension `many-streams`: how many streams may be opened at the
-    /// same time (clause 13.13).
+    /// same time (clause 13.13 of docs/protocol/iperf3.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub under_way: Option<u32>,
     /// From a client: how many further ports of the server it can use (clause 13.15).

@@ -21,7 +21,7 @@ pub struct Parameters {
     /// Plan of the test. Its block length is always set, since both ends must use the same (clause
     /// 6.5).
     pub plan: TestPlan,
-    /// Width of the sequence numbers of datagrams (clause 12.2).
+    /// Width of the sequence numbers of datagrams (clause 12.2 of docs/protocol/iperf3.md).
     pub counter_width: CounterWidth,
     /// The version of iperf3 that the client states.
     pub client_version: String,

@@ -31,17 +31,17 @@ pub struct Results {
     pub sender_has_retransmits: i64,
     /// Congestion control of the TCP streams.
     pub congestion_used: Option<String>,
-    /// Results of each stream (clause 10.9).
+    /// Results of each stream (clause 10.9 of docs/protocol/iperf3.md).
     pub streams: Vec<StreamResult>,
-    /// Output of the server, if the client requested it (clause 10.7).
+    /// Output of the server, if the client requested it (clause 10.7 of docs/protocol/iperf3.md).
     pub server_output: Option<ServerOutput>,
     /// From a linerate server: the concurrent tests of other clients (clause 13.4).
     pub shared: Vec<Neighbour>,
     /// From a linerate that paced its streams: how well it kept the rate (clause 13.16).
     pub pacing: Option<Box<PacingReport>>,
-    /// From a linerate: the use of its worker threads (clause 13.4).
+    /// From a linerate: the use of its worker threads (clause 13.4 of docs/protocol/iperf3.md).
     pub runtime: Option<Box<Runtime>>,
-    /// From a linerate: the engines that it used (clause 13.17).
+    /// From a linerate: the engines that it used (clause 13.17 of docs/protocol/iperf3.md).
     pub engines: Option<Box<Engines>>,
     /// From a linerate server: the inventory and counters of its host (clause 13.19).
     pub evidence: Option<Box<PeerEvidence>>,
@@ -79,12 +79,13 @@ pub struct StreamResult {
     pub omitted_packets: Option<u64>,
     /// Duration of the measurement in seconds.
     pub seconds: f64,
-    /// Counters of a linerate, without the omitted start (clause 13.4).
+    /// Counters of a linerate, without the omitted start (clause 13.4 of docs/protocol/iperf3.md).
     pub counted: Option<StreamSample>,
 }
 
 impl Results {
-    /// The JSON object on the wire, with all keys of clauses 10.5 and 10.6.
+    /// The results as the JSON object that iperf3 exchanges after a test (clauses 10.5 and 10.6 of
+    /// docs/protocol/iperf3.md). Optional keys, e.g. `congestion_used`, are left out if not known.
     pub fn to_json(&self) -> Value {
         let mut object = json!({
             "cpu_util_total": self.cpu.total,
