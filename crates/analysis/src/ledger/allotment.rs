@@ -46,7 +46,7 @@ pub(super) struct Allotment {
 /// Shares `lost` datagrams. First every counter gets what it stands for at least, then what
 /// is likely, while there is something left.
 pub(super) fn allot(lost: u64, mut candidates: Vec<Candidate>) -> Allotment {
-    candidates.retain(|candidate| candidate.counted > 0 && candidate.most > 0);
+    candidates.retain(|candidate| candidate.counted > 0);
     candidates.sort_by_key(|candidate| candidate.scope);
     let mut left = lost;
     let mut drops: Vec<_> = candidates.iter().map(|one| certain(one, lost, &mut left)).collect();

@@ -137,14 +137,14 @@ impl Barrier {
         Ok(())
     }
 
-    /// Counts the arrival of a host thread (not a worker thread of the runtime). Blocks it for at most `span`
+    /// Counts the arrival of a host thread (not a worker of the runtime). Blocks it for at most `span`
     /// (`None`: without limit) while the previous cycle has not ended; returns false, and counts
     /// nothing, if that takes longer.
     pub fn notify_on_host(&self, span: Option<Duration>) -> bool {
         self.changed.wait_until(span, || self.try_notify().then_some(())).is_some()
     }
 
-    /// Blocks a party that is a host thread (not a worker thread of the runtime) and has arrived, until
+    /// Blocks a party that is a host thread (not a worker of the runtime) and has arrived, until
     /// all have, at most for `span` (`None`: without limit); it then passes the barrier. Returns false
     /// if some had not arrived by then.
     pub fn wait_on_host(&self, span: Option<Duration>) -> bool {

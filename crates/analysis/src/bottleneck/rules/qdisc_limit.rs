@@ -5,10 +5,11 @@ use measurement::host::counter;
 use measurement::remedy::Setting;
 
 use super::{Case, Found, Page, Rule, RuleId};
+use crate::accounts::Flow;
 use crate::bottleneck::case::Device;
 use crate::bottleneck::case::frames::{datagrams_of_shaper, payload_of_shaper};
 use crate::bottleneck::case::shaping::{Scope, Shaper, shapers};
-use crate::bottleneck::transfer::{self, Transfer};
+use crate::bottleneck::transfer;
 use crate::evidence::Flowing;
 use crate::facts::queue_drops::{self, Discipline};
 use crate::words::{count, percent, share};
@@ -117,19 +118,21 @@ fn rate_of<'a>(device: &Device<'_, 'a>, one: &Discipline<'_>) -> Option<Shaper<'
 /// A shaper on the way of acknowledgements: at the receiver of TCP, or on an observed host towards
 /// the sender.
 fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> Option<Found> {
-    let transfers = transfer::wanting(case);
-    let transfer = transfers.iter().find(|transfer| is_of_answers(device, transfer))?;
+    let flow = case.wanting().filter(|_| case.is_tcp()).find(|flow| is_of_answers(device, flow))?;
     let held = one.overlimits.saturating_add(one.drops);
     let is_often = held >= ENOUGH && share(held, one.packets.max(1)) >= OFTEN_OF_ANSWERS;
-    if !is_often || !transfer.may_wait_for_the_path() {
+    let direction = flow.outcome.direction;
+    let transfers = transfer::wanting(case);
+    let told = transfers.iter().find(|transfer| transfer.flow.outcome.direction == direction);
+    if !is_often || told.is_some_and(|transfer| !transfer.may_wait_for_the_path()) {
         return None;
     }
     let (name, kind, interface) = (device.name(), one.kind, &device.interface.name);
     let text = format!("limited by a shaper on {name}, which holds back acknowledgements: {kind}");
     let found = Found::limit(text)
         .at(device.host.role())
-        .going(transfer.flow.outcome.direction)
-        .explaining(transfer.shares().congestion_window)
+        .going(direction)
+        .explaining(told.map_or(1.0, |transfer| transfer.shares().congestion_window))
         .seen(described(one))
         .seen(format!("it dropped {}", count(one.drops)));
     Some(found.remedy(format!(
@@ -140,13 +143,13 @@ fn held_back(case: &Case<'_>, device: &Device<'_, '_>, one: &Discipline<'_>) -> 
 
 /// Whether what an interface sends of a transfer is acknowledgements: next to nothing beside the
 /// payload that arrived.
-fn is_of_answers(device: &Device<'_, '_>, transfer: &Transfer<'_>) -> bool {
+fn is_of_answers(device: &Device<'_, '_>, flow: &Flow<'_>) -> bool {
     let sent = device.growth(counter::INTERFACE_TX_BYTES);
-    let arrived = transfer.flow.outcome.headline().map_or(0, |headline| headline.bytes);
+    let arrived = flow.outcome.headline().map_or(0, |headline| headline.bytes);
     let is_small = sent < arrived / MUCH_LESS;
     match device.host.role() {
         Role::Observed(_) => is_small,
-        end => *end == transfer.receiver() && is_small,
+        end => *end == flow.receiver() && is_small,
     }
 }
 
