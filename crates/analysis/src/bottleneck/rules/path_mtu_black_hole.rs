@@ -50,7 +50,9 @@ fn of_silent_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
     let seen = format!("connected, and not a byte arrived{}", still_there(case));
     let size = u64::from(segment) + HEADERS_OF_TCP;
     let remedy = remedy(&Setting::SegmentSize(smaller(segment.into())));
-    Some(found(flow, unreported(case), size, seen).remedy(remedy))
+    let is_sent = flow.outcome.offered.is_some_and(|sent| sent.bytes > 0);
+    let certainty = if is_sent { Certainty::Limit } else { unreported(case) };
+    Some(found(flow, certainty, size, seen).remedy(remedy))
 }
 
 /// Segments that are sent again and again, and are never acknowledged.
