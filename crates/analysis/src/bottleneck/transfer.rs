@@ -144,7 +144,8 @@ impl Transfer<'_> {
         let is_refuted =
             |most: &Bound| (most.to.bits_per_second() as f64) < 8.0 * self.rate / REFUTED;
         let changed = self.account.reorderings > self.account.retransmitted_segments / 2;
-        let bears_loss = self.control(case) == Control::Bbr && self.sent_again() < BORNE;
+        let again = self.sent_again();
+        let bears_loss = self.control(case) == Control::Bbr && (MUCH..BORNE).contains(&again);
         changed && (bears_loss || bound.as_ref().is_some_and(is_refuted))
     }
 
@@ -181,6 +182,8 @@ impl Transfer<'_> {
     }
 }
 
+/// Share of the bytes that were sent again from which on that tells.
+const MUCH: f64 = 0.001;
 /// Share of loss that BBR bears without slowing down (up to a fifth, the first version).
 const BORNE: f64 = 0.15;
 /// So many times the greatest rate that a bound allows refute it.

@@ -42,6 +42,9 @@ impl Case<'_> {
         let by_number = self.blame(host, flowing, drops)?;
         let flows: Vec<_> = self.through(host.role(), flowing).collect();
         let sum = |of: fn(&Flow<'_>) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();
+        if sum(missing) == 0 {
+            return None;
+        }
         let part = share(sum(missing), sum(sent));
         let by_part = share(drops, packets) / part.max(f64::MIN_POSITIVE);
         // A policer drops long packets rather than short ones.
