@@ -55,9 +55,11 @@ pub(crate) enum Cause {
 
 /// Why a worker of a host waited.
 pub(crate) fn cause(evidence: &Evidence<'_>, host: &HostView<'_>) -> Cause {
-    match (others_cpu::are_few(evidence, host), is_idle(host)) {
-        (true, true) => Cause::HeldBack,
-        (true, false) if software_path::is_one_host(evidence) => Cause::OtherEnd,
+    // A quota stops all threads for tens of milliseconds at a time: that is more than a little.
+    let is_much = share(evidence, host).is_some_and(|share| share >= HARMLESS);
+    match others_cpu::are_few(evidence, host) {
+        true if is_much && is_idle(host) => Cause::HeldBack,
+        true if software_path::is_one_host(evidence) => Cause::OtherEnd,
         _ => Cause::Others,
     }
 }
