@@ -69,13 +69,13 @@ impl Flow<'_> {
         receiver(self.outcome.direction)
     }
 
-    /// What arrived: what the receiver got, else what it acknowledged; none: not known.
+    /// Payload that the receiver got, else that it acknowledged; none: neither is known.
     pub(crate) fn arrived(&self) -> Option<Throughput> {
         self.outcome.delivered.or(self.outcome.acknowledged)
     }
 
-    /// What was asked and sent is known to have arrived. Where as much as goes was asked, what was
-    /// sent is all.
+    /// Whether the rate that was requested is known to have arrived; without a requested rate,
+    /// whether all that was sent did.
     pub(crate) fn is_kept(&self) -> bool {
         let Some(arrived) = self.arrived() else { return false };
         let outcome = self.outcome;
@@ -86,8 +86,8 @@ impl Flow<'_> {
         outcome.asked.is_none_or(is_due) && !is_lost
     }
 
-    /// What arrived, over the time that its sender took, in bits per second: a receiver's time has
-    /// the delay of the path as well.
+    /// Rate of the payload that arrived over the time that its sender took, in bits per second: a
+    /// receiver's time has the delay of the path as well.
     fn arrival_rate(&self, arrived: Throughput) -> u64 {
         let span = self.outcome.offered.map_or(arrived.span, |sent| sent.span.min(arrived.span));
         BitRate::average(arrived.bytes, span).bits_per_second()

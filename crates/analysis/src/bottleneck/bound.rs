@@ -67,21 +67,22 @@ fn usual_effect(case: &Case<'_>, finding: &Finding) -> Effect {
     bound.map_or(Effect::Unknown, Effect::Rate)
 }
 
-/// What an end can do with its CPU: what passed it, by the share of time that this took.
+/// The rate that the CPU of an end allows: the payload that passed that end, divided by the share of
+/// the CPU's time that it took.
 fn of_cpu(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
     by_time(case, role, direction, load::level(case, case.host(role)?)?)
 }
 
-/// What an end can do with its threads: what passed it, by the share of time for which they
-/// wanted a CPU. A socket that overflows does not wait for a thread that is late: then it is not
-/// known.
+/// The rate that the threads of an end allow: the payload that passed that end, divided by the
+/// share of time for which the threads wanted a CPU. A socket that overflows does not wait for a thread that is late: then the rate
+/// is not known.
 fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
     let overflows = flows(case, direction).any(|flow| overflows(flow, role));
     let wanted = load::wanted(case, case.host(role)?);
     (!overflows).then(|| by_time(case, role, direction, wanted)).flatten()
 }
 
-/// What TCP reaches with the loss that it saw; none: it is not TCP, or its congestion control
+/// The rate that TCP reaches with the loss of its segments; none: it is not TCP, or its congestion control
 /// bears loss.
 fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
     let transfers = transfer::wanting(case);
@@ -91,7 +92,7 @@ fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
     transfers.iter().find(is_of)?.bound_by_loss(case)
 }
 
-/// What passed an end, and no more.
+/// The payload that passed an end, as the rate that the end allows.
 fn of_passed(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Option<Bound> {
     let passed = passed_in_all(case, role, direction);
     (passed > 0.0).then(|| Bound::exact(passed, "what passed that host"))
@@ -133,8 +134,7 @@ fn passed(flow: &Flow<'_>, role: &Role) -> Option<f64> {
 
 /// Payload that arrived in those directions of the test that could be more, in bits per second.
 fn arrived(case: &Case<'_>, direction: Option<Direction>) -> Option<f64> {
-    let arrived = |flow: &Flow<'_>| flow.outcome.delivered.or(flow.outcome.acknowledged);
-    let rates = flows(case, direction).map(arrived);
+    let rates = flows(case, direction).map(Flow::arrived);
     rates.map(|rate| Some(rate?.rate.bits_per_second() as f64)).sum()
 }
 
@@ -149,7 +149,7 @@ fn flows<'c>(
 /// A bound of at most so many times what arrived explains it exactly: two of them are equal.
 const EQUAL: f64 = 1.10;
 /// A bound of at most so many times what arrived explains it.
-pub(super) const EXPLAINS: f64 = 1.25;
+const EXPLAINS: f64 = 1.25;
 /// A bound of more than so many times what arrived does not limit. Less does not clear it: a CPU
 /// of which a third is idle may be what a loop of two ends that wait for each other can use.
-pub(super) const DISMISSED: f64 = 1.5;
+const DISMISSED: f64 = 1.5;

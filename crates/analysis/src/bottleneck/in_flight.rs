@@ -7,7 +7,6 @@
 
 use super::Case;
 use super::transfer::Transfer;
-use crate::evidence::HostView;
 
 /// Windows of the streams of one direction, in bytes of one stream.
 #[derive(Clone, Copy, Debug)]
@@ -58,13 +57,8 @@ fn send_buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<f64> {
         let stream = record.streams.iter().find(|stream| stream.sender)?;
         return Some(stream.send_buffer?.bytes() as f64);
     }
-    case.host(&transfer.sender()).and_then(most_of_a_buffer).map(|bytes| bytes as f64)
-}
-
-/// The third number of `net.ipv4.tcp_wmem`, in bytes (tcp(7)).
-fn most_of_a_buffer(host: &HostView<'_>) -> Option<u64> {
-    let setting = host.evidence.inventory.settings.get("net.ipv4.tcp_wmem")?;
-    setting.split_ascii_whitespace().nth(2)?.parse().ok()
+    let largest = case.host(&transfer.sender())?.largest_buffer("net.ipv4.tcp_wmem")?;
+    Some(largest as f64)
 }
 
 /// A window of which so little is used does not bound.

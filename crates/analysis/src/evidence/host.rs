@@ -122,6 +122,13 @@ impl<'a> HostView<'a> {
         self.evidence.inventory.interfaces.iter().find(|one| one.name == name)
     }
 
+    /// The largest size of a socket buffer of TCP in bytes: the third number of
+    /// `net.ipv4.tcp_rmem` or `net.ipv4.tcp_wmem` (tcp(7)). None: it is not known.
+    pub(crate) fn largest_buffer(&self, name: &str) -> Option<u64> {
+        let setting = self.evidence.inventory.settings.get(name)?;
+        setting.split_ascii_whitespace().nth(2)?.parse().ok()
+    }
+
     /// A setting of the kernel, where it is a number.
     pub(crate) fn setting(&self, name: &str) -> Option<u64> {
         self.evidence.inventory.settings.get(name)?.trim().parse().ok()

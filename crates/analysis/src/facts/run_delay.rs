@@ -16,8 +16,9 @@ pub(crate) const PAGE: Page = Page {
     why: "Meanwhile nothing is sent, or a socket fills that nobody reads. A run that kept the \
            rate asked and lost nothing was not harmed by a little of it. Where both ends share \
            the CPUs of one host, and nobody else ran there, they waited for each other: that is \
-           what such a path is, and it is only noted. Where CPUs were idle and nobody else ran, \
-           linerate was held back: by a CPU quota, which a program that does not see its control \
+           what such a path is, and it is only noted. Where it waited for a \
+           quarter of the time while CPUs were idle and nobody else ran, linerate was held back: \
+           by a CPU quota, which a program that does not see its control \
            group (`ip netns exec` hides it) cannot read, or by an affinity.",
     evidence: "Run delay of each worker's thread (`/proc/<pid>/task/<tid>/schedstat`, field 2) less \
            what waking it takes.",

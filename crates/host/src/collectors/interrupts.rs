@@ -215,20 +215,4 @@ mod tests {
         let counted = changed(&[large(3), large(4), large(5)]);
         assert_eq!(counted.into_iter().collect::<Vec<_>>(), [("interrupts.700.0".to_owned(), 5)]);
     }
-
-    #[test]
-    #[ignore = "prints a figure: what a look at a large host costs beside the kernel's part"]
-    #[expect(clippy::print_stdout, reason = "printing is what it is for")]
-    fn a_look_at_a_large_host_costs() {
-        let (first, second) = (large(3), large(4));
-        counted(|into| {
-            let mut before = Before::default();
-            for (row, text) in [&first, &second, &first, &second].into_iter().enumerate() {
-                into.begin(row);
-                let started = linux::clock::thread_cpu();
-                before.parse(text, into);
-                println!("{:?}", linux::clock::thread_cpu().saturating_sub(started));
-            }
-        });
-    }
 }

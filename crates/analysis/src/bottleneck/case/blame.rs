@@ -31,8 +31,8 @@ impl Case<'_> {
         Some(Blame { certainty, share: explained })
     }
 
-    /// The same of drops among `packets`, each of which may hold several segments (GSO, GRO): what
-    /// they explain is the larger of their number and their part of the packets.
+    /// How much of the loss `drops` among `packets` explain, where a packet may hold several segments
+    /// (GSO, GRO): the larger of their number and their part of the packets.
     pub(crate) fn blame_of_packets(
         &self,
         host: &HostView<'_>,
@@ -89,7 +89,7 @@ pub(crate) fn sent(flow: &Flow<'_>) -> u64 {
 const SEGMENT: u64 = 1_448;
 /// Segments of Ethernet in a packet of 64 KiB (GSO, GRO).
 const SEGMENTS: u64 = 45;
-/// Of the loss, by the part of the packets; the rest is their length.
+/// Part of the loss that the number of packets explains at least where long ones were dropped.
 const A_PART: f64 = 0.1;
 /// So much of the loss has to be dropped there before that is the reason.
 const MOST_OF_IT: f64 = 0.5;

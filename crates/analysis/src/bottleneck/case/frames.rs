@@ -49,7 +49,7 @@ const HEADERS: u32 = 52;
 const HEADERS_OF_UDP: u32 = 28;
 /// Header of Ethernet (IEEE 802.3).
 const HEADER: u32 = 14;
-/// Of a frame beside its packet (IEEE 802.3): header 14, check sequence 4, preamble and start 8,
+/// Bytes of a frame beside its packet (IEEE 802.3): header 14, check sequence 4, preamble and start 8,
 /// gap 12.
 const ON_THE_WIRE: u32 = 38;
 

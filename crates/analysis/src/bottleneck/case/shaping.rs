@@ -14,7 +14,7 @@ pub(crate) struct Shaper<'a> {
     pub(crate) parameters: String,
 }
 
-/// What a configured rate applies to.
+/// The packets of an interface to which a configured rate applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All packets that the interface sends, or all that no filter puts elsewhere.
@@ -28,7 +28,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// What is held to the rate, in words.
+    /// The packets that are held to the rate, in words: `what it sends`.
     pub(crate) const fn in_words(self) -> &'static str {
         match self {
             Self::Sent => "what it sends",

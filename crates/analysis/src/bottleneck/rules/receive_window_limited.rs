@@ -9,7 +9,7 @@ use measurement::{Bound, Role};
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::evidence::{HostView, receivers};
+use crate::evidence::receivers;
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
@@ -186,7 +186,9 @@ impl Cause {
         // Twice what is under way, and room for a rate that is several times as high.
         let most =
             transfer.on_the_way().map_or(LEAST_BUFFER, |bytes| (8.0 * bytes).max(LEAST_BUFFER));
-        let allowed = case.host(&transfer.receiver()).and_then(most_of_a_buffer);
+        let allowed = case
+            .host(&transfer.receiver())
+            .and_then(|host| host.largest_buffer("net.ipv4.tcp_rmem"));
         let is_enough = allowed.is_some_and(|allowed| allowed as f64 >= most);
         let buffer = if is_enough {
             "leave -w out: the kernel's own buffer may be large enough"
@@ -201,12 +203,6 @@ impl Cause {
         let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {most:.0}"));
         if is_enough { remedy } else { remedy.with(Change::new(&transfer.receiver(), larger)) }
     }
-}
-
-/// The third number of `net.ipv4.tcp_rmem`, in bytes.
-fn most_of_a_buffer(host: &HostView<'_>) -> Option<u64> {
-    let setting = host.evidence.inventory.settings.get("net.ipv4.tcp_rmem")?;
-    setting.split_ascii_whitespace().nth(2)?.parse().ok()
 }
 
 /// Of the window that this host advertises, what arrives in a round trip where it is filled: the
