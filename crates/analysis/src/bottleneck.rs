@@ -26,6 +26,7 @@ mod load;
 mod rank;
 mod response;
 mod rules;
+mod silent;
 mod transfer;
 
 mod window;

@@ -24,14 +24,22 @@ fn account(streams: &[Stream]) -> TcpAccount {
     let sum = |of: fn(&TcpSample) -> u64| {
         streams.iter().map(|(tcp, _)| of(tcp)).fold(0, u64::saturating_add)
     };
+    let again = sum(|tcp| tcp.retransmits);
+    let twice = sum(|tcp| tcp.duplicates.into());
     TcpAccount {
         acknowledged: sum(|tcp| tcp.acknowledged),
         retransmitted: sum(|tcp| tcp.bytes_retransmitted),
-        spurious_segments: sum(|tcp| tcp.duplicates.into()),
-        retransmitted_segments: sum(|tcp| tcp.retransmits),
+        spurious_segments: if path_duplicates(again, twice) { 0 } else { twice.min(again) },
+        retransmitted_segments: again,
         reorderings: sum(|tcp| tcp.reorderings.into()),
         shares: mean(&streams.iter().filter_map(shares).collect::<Vec<_>>()),
     }
+}
+
+/// Whether more segments arrived twice than were sent twice: then the path duplicates, and which
+/// were sent again without need is not known.
+const fn path_duplicates(again: u64, twice: u64) -> bool {
+    twice > again.saturating_mul(2)
 }
 
 /// None of a kernel that does not keep the times (before Linux 4.10): it sent, was never busy, and
@@ -80,13 +88,23 @@ mod tests {
         let mut record = test_record::tcp();
         let tcp = test_record::sent(&mut record);
         (tcp.busy_micros, tcp.receive_window_limited_micros) = (8_000_000, 6_000_000);
-        (tcp.send_buffer_limited_micros, tcp.duplicates) = (1_000_000, 7);
+        tcp.send_buffer_limited_micros = 1_000_000;
+        (tcp.retransmits, tcp.duplicates) = (9, 7);
         let account = transfer_account(&record, Direction::Send).expect("a sender");
         let shares = account.shares.expect("it tells");
         assert!(sums_to_one(shares), "{shares:?}");
         assert!((shares.receive_window - 0.6).abs() < 1e-9, "{shares:?}");
         assert!((shares.application - 0.2).abs() < 1e-9, "{shares:?}");
         assert_eq!(account.spurious_segments, 7);
+    }
+
+    #[test]
+    fn a_path_that_duplicates_tells_nothing_of_what_was_sent_again() {
+        let mut record = test_record::tcp();
+        let tcp = test_record::sent(&mut record);
+        (tcp.retransmits, tcp.duplicates) = (6, 357);
+        let account = transfer_account(&record, Direction::Send).expect("a sender");
+        assert_eq!((account.retransmitted_segments, account.spurious_segments), (6, 0));
     }
 
     #[test]

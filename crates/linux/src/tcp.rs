@@ -302,7 +302,8 @@ pub struct TcpInfo {
     advmss: u32,
     /// Reordering that is tolerated before a segment counts as lost, in segments.
     pub reordering: u32,
-    rcv_rtt: u32,
+    /// Round-trip time as a receiver estimates it, in microseconds.
+    pub rcv_rtt: u32,
     rcv_space: u32,
     /// Segments retransmitted since the connection was opened.
     pub total_retrans: u32,

@@ -83,6 +83,7 @@ impl StreamSocket {
             not_sent: info.notsent_bytes,
             unacknowledged: info.unacked,
             receive_window: info.rcv_ssthresh,
+            receiver_rtt_micros: info.rcv_rtt,
             segments_in: info.segs_in,
             segments_out: info.segs_out,
             options: info.options,

@@ -41,6 +41,9 @@ pub(super) struct RandomFlags {
     /// The same seed draws the same cases
     #[arg(long, default_value_t = 1, value_name = "NUMBER", requires = "random")]
     seed: u64,
+    /// Begin with the case of this number
+    #[arg(long, default_value_t = 1, value_name = "NUMBER", requires = "random")]
+    from: u64,
     /// Run each case so often with its faults, and report how often the headline is the same
     #[arg(long, default_value_t = 1, value_name = "COUNT", requires = "random", value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
@@ -64,7 +67,7 @@ impl RandomFlags {
     ) -> Result<String> {
         let mut course = Course::of(runner, failed);
         let wanted = self.random.unwrap_or(0) as usize;
-        let cases = (1..).map(|number| Case::draw(self.seed, number));
+        let cases = (self.from..).map(|number| Case::draw(self.seed, number));
         for case in cases.filter(|case| is_asked(&case.family, only)).take(wanted * MOST_PER_CASE) {
             let done = course.tally.total().all();
             if done == wanted || course.is_stopped {
@@ -134,7 +137,8 @@ impl<'a> Course<'a> {
         });
         if let Err(error) = outcome {
             transient("");
-            let why = format!("{} {} ({}): {error:#}", case.id, case.family, case.planted());
+            let (planted, test) = (case.planted(), case.scene.words());
+            let why = format!("{} {} ({planted}; {test}): {error:#}", case.id, case.family);
             say(format!("FAILED {why}"));
             self.broken.push(why);
         }

@@ -45,6 +45,18 @@ pub(super) enum Closeness {
     Exact,
 }
 
+/// Whether far more arrived than a finding allows at most: then it is not what bounds.
+/// So is a little loss under a congestion control that bears it.
+pub(super) fn is_refuted(case: &Case<'_>, finding: &Finding) -> bool {
+    let Some(bound) = finding.effect.bound() else {
+        let transfers = of_direction(case, finding.direction);
+        let is_loss = matches!(finding.effect, Effect::Loss) && !transfers.is_empty();
+        return is_loss && transfers.iter().all(|one| one.bears_its_loss(case));
+    };
+    let arrived = arrived(case, finding.direction);
+    arrived.is_some_and(|rate| rate > REFUTED * bound.to.bits_per_second() as f64)
+}
+
 /// The rate that a finding allows at least, against what arrived; none: either is not known.
 fn room(case: &Case<'_>, finding: &Finding) -> Option<f64> {
     let bound = finding.effect.bound()?;
@@ -85,11 +97,13 @@ fn of_waiting(case: &Case<'_>, role: &Role, direction: Option<Direction>) -> Opt
 /// The rate that TCP reaches with the loss of its segments; none: it is not TCP, or its congestion control
 /// bears loss.
 fn of_loss(case: &Case<'_>, direction: Option<Direction>) -> Option<Bound> {
-    let transfers = transfer::wanting(case);
-    let is_of = |one: &&Transfer<'_>| {
-        direction.is_none_or(|direction| direction == one.flow.outcome.direction)
-    };
-    transfers.iter().find(is_of)?.bound_by_loss(case)
+    of_direction(case, direction).first()?.bound_by_loss(case)
+}
+
+fn of_direction<'a>(case: &'a Case<'_>, direction: Option<Direction>) -> Vec<Transfer<'a>> {
+    let mut transfers = transfer::wanting(case);
+    transfers.retain(|one| direction.is_none_or(|one_way| one_way == one.flow.outcome.direction));
+    transfers
 }
 
 /// The payload that passed an end, as the rate that the end allows.
@@ -153,3 +167,6 @@ const EXPLAINS: f64 = 1.25;
 /// A bound of more than so many times what arrived does not limit. Less does not clear it: a CPU
 /// of which a third is idle may be what a loop of two ends that wait for each other can use.
 const DISMISSED: f64 = 1.5;
+/// So many times the greatest rate that a bound allows refute it: bounds by loss are means over many
+/// losses.
+const REFUTED: f64 = 2.0;

@@ -3,7 +3,7 @@
 use measurement::verdict::Finding;
 use measurement::{Certainty, Conclusion, Role, Verdict};
 
-use super::bound::closeness;
+use super::bound::{closeness, is_refuted};
 use super::{Case, causes, deciding, findings};
 use crate::accounts::Test;
 
@@ -67,11 +67,12 @@ fn undecided(test: &Test<'_>, findings: &[Finding]) -> String {
     format!("{sentence}; candidates: {}", names.join("; "))
 }
 
-/// The most telling first: the surest; of those causes before what they bring about; what
-/// names a thing that should not be before what any test has; without a test what allows least; and
+/// The most telling first: the surest; of those what the rate does not refute; causes before what
+/// they bring about; what names a thing that should not be before what any test has; without a test what allows least; and
 /// then what explains most.
 pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding> {
     let limits = found.iter().filter(|finding| finding.certainty == Certainty::Limit);
+    let limits = limits.filter(|finding| !is_refuted(case, finding));
     let limits: Vec<_> = limits.cloned().collect();
     let is_consequence = |finding: &Finding| {
         limits.iter().any(|limit| {
@@ -83,6 +84,7 @@ pub(super) fn in_order(case: &Case<'_>, mut found: Vec<Finding>) -> Vec<Finding>
     let key = |finding: &Finding| {
         (
             finding.certainty,
+            !is_refuted(case, finding),
             !is_consequence(finding),
             causes::kind(finding.rule),
             closeness(case, finding),

@@ -149,6 +149,11 @@ impl Transfer<'_> {
         changed && (bears_loss || bound.as_ref().is_some_and(is_refuted))
     }
 
+    /// Whether the congestion control goes on as if it had not seen the loss.
+    pub(super) fn bears_its_loss(&self, case: &Case<'_>) -> bool {
+        self.control(case) == Control::Bbr && self.sent_again() < BORNE
+    }
+
     /// The delay that a queue adds under load, where it stands: the typical round trip is far
     /// above the least.
     pub(super) fn standing_queue(&self, case: &Case<'_>) -> Option<Duration> {

@@ -106,6 +106,10 @@ tcp_sample! {
     /// peers that do not report it.
     #[serde(default)]
     state receive_window: u32 as "rcv_ssthresh_bytes" or "rcv_ssthresh";
+    /// Round-trip time as a receiver estimates it, from an acknowledgement to data that answers it
+    /// (`tcpi_rcv_rtt`), in microseconds; zero without data, and from peers that do not report it.
+    #[serde(default)]
+    state receiver_rtt_micros: u32 as "rcv_rtt_micros" or "rcv_rtt_micros";
     /// `TCPI_OPT_*` of `linux/tcp.h`: 1 time stamps, 2 SACK, 4 window scale, 8 ECN.
     #[serde(default)]
     state options: u8 as "options" or "options";

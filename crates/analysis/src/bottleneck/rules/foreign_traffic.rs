@@ -51,12 +51,14 @@ fn finding(case: &Case<'_>, host: &HostView<'_>, name: &str) -> Option<Found> {
 fn is_path_the_limit(case: &Case<'_>) -> bool {
     case.wanting().any(|flow| {
         let account = &flow.account;
-        let waits = account.tcp.as_ref().and_then(|tcp| tcp.shares);
+        if let Some(shares) = account.tcp.as_ref().and_then(|tcp| tcp.shares) {
+            return shares.congestion_window >= 0.5;
+        }
         let loses = account.ledger.as_ref().is_some_and(|ledger| ledger.lost() > 0);
         let is_full = case
             .test
             .is_some_and(|test| send_blocked::share(test, flow.outcome.direction) > BLOCKED);
-        waits.is_some_and(|shares| shares.congestion_window >= 0.5) || loses || is_full
+        loses || is_full
     })
 }
 

@@ -1,10 +1,11 @@
 //! `path-rate-limit`: the path passes a rate of its own, whatever is sent.
 
-use measurement::{Bound, Certainty};
+use measurement::{Bound, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::accounts::Flow;
 use crate::bottleneck::load;
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{percent, share};
 
@@ -18,7 +19,8 @@ const PAGE: Page = Page {
     why: "A link, a shaper, a policer or a forwarder on the way passes so much and no more: what is \
           above waits in its queue, or is dropped. What the ends do better changes nothing.",
     evidence: "The median of the smoothed round trips (`tcpi_rtt`) against the least \
-               (`tcpi_min_rtt`); the ledger of datagrams; the time of the CPUs.",
+               (`tcpi_min_rtt`), where the sender tells nothing those that the receiver sees \
+               (`tcpi_rcv_rtt`) while data arrives evenly; the ledger of datagrams; the time of the CPUs.",
     remedy: "Find the place (`--observe HOST` on each router): the slowest link, a shaper (on a home \
              router it may be its SQM), a policer, or a forwarder whose CPU is full. It stays the \
              limit until its rate is raised.",
@@ -30,7 +32,19 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let streams = transfer::wanting(case);
     let streams = streams.iter().filter_map(|transfer| by_its_queue(case, transfer));
-    streams.chain(case.wanting().filter_map(by_its_loss)).collect()
+    let silent = silent::wanting(case);
+    let silent = silent.iter().filter_map(|arrivals| seen_by_the_receiver(case, arrivals));
+    streams.chain(silent).chain(case.wanting().filter_map(by_its_loss)).collect()
+}
+
+/// The sender tells nothing: data arrives at an even rate and late, while this host has time.
+fn seen_by_the_receiver(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
+    let waited = transfer::shown(arrivals.standing_queue()?);
+    let place = "the path, or the queue of the sender, is the limit";
+    let has_time = load::has_time(case, &Role::Here).unwrap_or(true);
+    let certainty = if has_time { Certainty::Limit } else { Certainty::Candidate };
+    let text = format!("data arrives evenly, and a full queue adds {waited} to the round trip");
+    Some(found(arrivals.flow, certainty, place)?.explaining(1.0).seen(text))
 }
 
 /// A queue on the path that stays full.

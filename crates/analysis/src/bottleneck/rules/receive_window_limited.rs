@@ -1,15 +1,12 @@
 //! `receive-window-limited`: TCP waits for the receiver's window.
 
-use std::time::Duration;
-
 use measurement::host::counter;
 use measurement::remedy::{Change, Remedy};
 use measurement::{Bound, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
-use crate::accounts::Flow;
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
-use crate::evidence::receivers;
 use crate::words::{self, count, counted, percent};
 
 const PAGE: Page = Page {
@@ -37,22 +34,15 @@ pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 fn check(case: &Case<'_>) -> Vec<Found> {
     let told = transfer::wanting(case);
     let told = told.iter().filter_map(|transfer| finding(case, transfer));
-    told.chain(case.wanting().filter_map(|flow| of_silent_sender(case, flow))).collect()
+    told.chain(silent::wanting(case).iter().filter_map(of_silent_sender)).collect()
 }
 
 /// A sender that tells nothing fills the window that this host advertises, each round trip.
-fn of_silent_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
-    let record = case.test.filter(|_| case.is_tcp())?.record;
-    if flow.account.tcp.is_some() || flow.receiver() != Role::Here {
-        return None;
-    }
-    let own: Vec<_> = receivers(record, flow.outcome.direction);
-    let own: Vec<_> = own.into_iter().filter_map(|one| one.tcp).collect();
-    let trip = own.iter().map(|tcp| tcp.min_rtt_micros).filter(|micros| *micros > 0).min()?;
-    let window = own.iter().map(|tcp| tcp.receive_window).max().filter(|bytes| *bytes > 0)?;
-    let trip = Duration::from_micros(trip.into());
-    let most = 8.0 * f64::from(window) * own.len() as f64 / trip.as_secs_f64();
-    let filled = flow.arrived()?.rate.bits_per_second() as f64 / most;
+fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
+    let (trip, window) = arrivals.least_round_trip().zip(arrivals.window())?;
+    let streams = arrivals.receivers.len() as f64;
+    let most = 8.0 * f64::from(window) * streams / trip.as_secs_f64();
+    let filled = 8.0 * arrivals.rate / most;
     let shown = transfer::shown(trip);
     (FULL_LEAST..=FULL_MOST).contains(&filled).then(|| {
         let arithmetic = format!("a window of {} bytes each {shown}", count(window.into()));
@@ -60,7 +50,7 @@ fn of_silent_sender(case: &Case<'_>, flow: &Flow<'_>) -> Option<Found> {
         let larger = super::sysctl("net.ipv4.tcp_rmem", format!("4096 131072 {enough:.0}"));
         Found::limit(Cause::Buffer.in_words(&words::host(&Role::Here)))
             .at(&Role::Here)
-            .going(flow.outcome.direction)
+            .going(arrivals.flow.outcome.direction)
             .explaining(filled.min(1.0))
             .seen(format!("{} of the window arrived in each round trip", percent(filled)))
             .allowing(Bound::exact(most, arithmetic))

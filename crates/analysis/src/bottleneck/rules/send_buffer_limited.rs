@@ -4,6 +4,7 @@ use measurement::{Bound, Certainty, Role};
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::in_flight::{self, Windows};
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::words::{self, count, percent};
 
@@ -13,7 +14,9 @@ const PAGE: Page = Page {
     what: "All that the send buffer holds was in flight, and both windows had room: what was in \
            flight (rate times round trip) fills the buffer and less than 80 % of either window, or \
            the kernel counted a quarter of the time as limited by it, and no other wait is longer. \
-           From a tenth on it may be the limit.",
+           From a tenth on it may be the limit. Of a sender that \
+           tells nothing: as much arrives in each round trip, evenly, without loss and without a \
+           queue, and less than 60 % of the window that it is offered.",
     why: "What was sent stays in the buffer until it is acknowledged, so that a buffer bounds \
           what is under way as a window does.",
     evidence: "Rate and `tcpi_rtt` against `tcpi_snd_cwnd`, `tcpi_snd_wnd` and the buffer (`-w`, or \
@@ -27,7 +30,38 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| finding(case, transfer));
+    told.chain(silent::wanting(case).iter().filter_map(of_silent_sender)).collect()
+}
+
+/// A sender that tells nothing sends as much in each round trip, evenly, loses nothing and finds no
+/// queue, and the window that it is offered has room: what it may have under way is its own limit.
+fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
+    let in_flight = arrivals.in_flight().filter(|_| arrivals.is_even())?;
+    let loses = arrivals.lost().is_none_or(|lost| lost > LITTLE);
+    let has_room = arrivals.window().is_some_and(|window| in_flight < ROOM * f64::from(window));
+    if loses || !has_room {
+        return None;
+    }
+    let sender = arrivals.flow.sender();
+    let trip = arrivals.least_round_trip().map(transfer::shown)?;
+    let bytes = count(in_flight as u64);
+    let bound = Bound::exact(8.0 * arrivals.rate, format!("{bytes} bytes each {trip}"));
+    let most = (8.0 * in_flight).max(LEAST);
+    Some(
+        Found::limit(text(&sender))
+            .at(&sender)
+            .going(arrivals.flow.outcome.direction)
+            .explaining(1.0)
+            .seen(format!(
+                "{bytes} bytes of a stream arrive in each round trip, evenly and without loss; \
+                 the window offered has room"
+            ))
+            .allowing(bound)
+            .remedy("leave -w out, and raise the kernel's maximum")
+            .change(super::sysctl("net.ipv4.tcp_wmem", format!("4096 16384 {most:.0}"))),
+    )
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
@@ -88,6 +122,10 @@ fn buffer(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<String> {
     ))
 }
 
+/// Of the segments: as good as none.
+const LITTLE: f64 = 0.000_1;
+/// Of the window that is offered: more has no room.
+const ROOM: f64 = 0.6;
 /// Share of the time from which on it is told. To be calibrated.
 const NOTICED: f64 = 0.10;
 /// From which on it limits. To be calibrated.

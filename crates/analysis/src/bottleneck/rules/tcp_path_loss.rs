@@ -1,9 +1,11 @@
 //! `tcp-path-loss`: TCP lost segments on the path.
 
+use measurement::Bound;
 use measurement::host::counter;
 
 use super::{Case, Found, Page, Rule, RuleId};
 use crate::bottleneck::hops::{self, Hop};
+use crate::bottleneck::silent::{self, Arrivals};
 use crate::bottleneck::transfer::{self, Transfer};
 use crate::facts::{backlog_drops, missed_frames, queue_drops};
 use crate::words::{counted, percent};
@@ -28,7 +30,30 @@ const PAGE: Page = Page {
 pub(super) const RULE: Rule = Rule { page: &PAGE, check };
 
 fn check(case: &Case<'_>) -> Vec<Found> {
-    transfer::wanting(case).iter().filter_map(|transfer| finding(case, transfer)).collect()
+    let told = transfer::wanting(case);
+    let told = told.iter().filter_map(|transfer| finding(case, transfer));
+    let silent = silent::wanting(case);
+    told.chain(silent.iter().filter_map(|arrivals| of_silent_sender(case, arrivals))).collect()
+}
+
+/// A sender that says no more than how many segments it sent again. Such loss is the limit where it
+/// allows as little as arrived.
+fn of_silent_sender(case: &Case<'_>, arrivals: &Arrivals<'_>) -> Option<Found> {
+    let (lost, again) = (arrivals.lost()?, arrivals.sent_again()?);
+    if lost < NOTICED || hops::drops(case).iter().any(Hop::is_limit) {
+        return None;
+    }
+    let text = format!("segment loss on the path ({} of the segments)", percent(lost));
+    let bound = arrivals.bound_by_loss();
+    let explains = |bound: &Bound| {
+        let (from, to) = (bound.from.bits_per_second() as f64, bound.to.bits_per_second() as f64);
+        (from / FACTOR..=to * FACTOR).contains(&(8.0 * arrivals.rate))
+    };
+    let is_limit = bound.as_ref().is_some_and(explains);
+    let found = if is_limit { Found::limit(text) } else { Found::candidate(text) };
+    let seen = format!("{} retransmitted, as the sender reports", counted(again, "segment"));
+    let found = found.going(arrivals.flow.outcome.direction).seen(seen).remedy(REMEDY);
+    Some(bound.into_iter().fold(found, Found::allowing))
 }
 
 fn finding(case: &Case<'_>, transfer: &Transfer<'_>) -> Option<Found> {
@@ -62,10 +87,7 @@ fn on_the_path(case: &Case<'_>, transfer: &Transfer<'_>, lost: f64) -> Found {
     } else {
         Found::candidate(text)
     };
-    let found = found.explaining(transfer.shares().congestion_window).remedy(
-        "look at cable, port and routers (--observe HOST), or for a shaper: if less is asked \
-         (-b), a shaper loses nothing",
-    );
+    let found = found.explaining(transfer.shares().congestion_window).remedy(REMEDY);
     transfer.bound_by_loss(case).into_iter().fold(found, Found::allowing)
 }
 
@@ -92,6 +114,10 @@ pub(super) fn dropped(case: &Case<'_>, transfer: &Transfer<'_>) -> u64 {
     sent.saturating_add(unfetched).saturating_add(refused)
 }
 
+const REMEDY: &str = "look at cable, port and routers (--observe HOST), or for a shaper: if less \
+                      is asked (-b), a shaper loses nothing";
+/// The models of the response to loss are as near as this.
+const FACTOR: f64 = 2.0;
 /// Of the bytes. To be calibrated.
 const NOTICED: f64 = 0.001;
 

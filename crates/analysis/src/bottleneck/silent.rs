@@ -1,0 +1,141 @@
+//! One direction of a TCP test whose sender tells nothing, as its receiver, this host, sees it.
+
+use std::time::Duration;
+
+use measurement::{Bound, Role, StreamSample, TcpSample, TestRecord};
+
+use super::Case;
+use super::response::Control;
+use super::transfer;
+use crate::accounts::Flow;
+use crate::evidence::receivers;
+use crate::words::{percent, share};
+
+/// One direction.
+pub(super) struct Arrivals<'a> {
+    pub(super) flow: &'a Flow<'a>,
+    record: &'a TestRecord,
+    /// What its receivers said at the end.
+    pub(super) receivers: Vec<TcpSample>,
+    /// Payload bytes a second that arrived, over all streams.
+    pub(super) rate: f64,
+}
+
+/// Directions of a TCP test that could be faster, and whose senders tell nothing.
+pub(super) fn wanting<'a>(case: &'a Case<'_>) -> Vec<Arrivals<'a>> {
+    let Some(test) = case.test.filter(|_| case.is_tcp()) else { return Vec::new() };
+    let silent = case.wanting().filter_map(|flow| {
+        let is_silent = flow.account.tcp.is_none() && flow.receiver() == Role::Here;
+        let rate = flow.arrived().filter(|_| is_silent)?.rate.bits_per_second() as f64 / 8.0;
+        let receivers = receivers(test.record, flow.outcome.direction);
+        let receivers: Vec<_> = receivers.into_iter().filter_map(|one| one.tcp).collect();
+        let record = test.record;
+        (!receivers.is_empty()).then_some(Arrivals { flow, record, receivers, rate })
+    });
+    silent.collect()
+}
+
+impl Arrivals<'_> {
+    /// The least round trip, that of the handshake; none: not told.
+    pub(super) fn least_round_trip(&self) -> Option<Duration> {
+        let each = self.receivers.iter().map(|tcp| tcp.min_rtt_micros);
+        each.filter(|micros| *micros > 0).min().map(micros)
+    }
+
+    /// The median of the round trips that the receivers saw during the result, from an
+    /// acknowledgement to data that answers it; none: not told. The sender's time stamps are as
+    /// fine as a millisecond (RFC 7323).
+    pub(super) fn typical_round_trip(&self) -> Option<Duration> {
+        let samples = self.record.samples.get(self.record.base + 1..).unwrap_or_default();
+        let streams = samples.iter().flat_map(|sample| &sample.streams);
+        let told = |one: &StreamSample| one.tcp.map(|tcp| tcp.receiver_rtt_micros);
+        let mut told: Vec<_> = streams.filter_map(told).filter(|micros| *micros > 0).collect();
+        told.sort_unstable();
+        told.get(told.len() / 2).copied().map(micros)
+    }
+
+    /// The delay that a queue adds, where it stands for as long as data arrives: at an even rate,
+    /// with a round trip far above the least.
+    pub(super) fn standing_queue(&self) -> Option<Duration> {
+        let (trip, least) = self.typical_round_trip().zip(self.least_round_trip())?;
+        let waited = trip.saturating_sub(least);
+        (self.is_even() && trip >= MANY_TIMES * least && waited >= LONG).then_some(waited)
+    }
+
+    /// Bytes of one stream that arrive in each round trip, where no queue stands and the time
+    /// stamps can tell.
+    pub(super) fn in_flight(&self) -> Option<f64> {
+        let (trip, least) = self.typical_round_trip().zip(self.least_round_trip())?;
+        let is_free = least >= FINE && trip < least.mul_f64(FREE);
+        is_free.then(|| self.rate / self.receivers.len() as f64 * least.as_secs_f64())
+    }
+
+    /// The window that this end advertises for one stream, in bytes.
+    pub(super) fn window(&self) -> Option<u32> {
+        self.receivers.iter().map(|tcp| tcp.receive_window).max().filter(|bytes| *bytes > 0)
+    }
+
+    /// Segments that the sender sent again, as it says; none: it does not.
+    pub(super) fn sent_again(&self) -> Option<u64> {
+        self.flow.outcome.retransmits
+    }
+
+    /// Of the segments, those sent again; none: not told.
+    pub(super) fn lost(&self) -> Option<f64> {
+        let again = self.sent_again()?;
+        let arrived = self.flow.arrived()?.bytes / u64::from(self.segment()?);
+        Some(share(again, again.saturating_add(arrived)))
+    }
+
+    /// What the congestion control that was asked reaches with that loss; none: it is not decided
+    /// by loss, or not told.
+    pub(super) fn bound_by_loss(&self) -> Option<Bound> {
+        let (lost, least, segment) = (self.lost()?, self.least_round_trip()?, self.segment()?);
+        let trip = self.typical_round_trip().map_or(least, |trip| trip.max(least));
+        let control = self.control();
+        let streams = self.receivers.len() as f64;
+        let from = control.rate_with_time_outs(segment, trip, lost)?;
+        let to = control.rate(segment, least, lost)?;
+        let (name, each) = (control.name(), transfer::shown(least));
+        let arithmetic = format!("{name} with {} of loss each {each}", percent(lost));
+        Some(Bound::between(8.0 * streams * from, 8.0 * streams * to, arithmetic))
+    }
+
+    /// What was asked, and what the sender says that it used; else the default of Linux.
+    pub(super) fn control(&self) -> Control {
+        let asked = &self.record.plan.options.congestion;
+        let name = self.record.reported.congestion.as_ref().or(asked.as_ref());
+        name.map_or(Control::Cubic, |name| Control::named(name))
+    }
+
+    fn segment(&self) -> Option<u32> {
+        let each = self.receivers.iter().map(|tcp| tcp.segment);
+        each.max().filter(|bytes| *bytes > 0)
+    }
+
+    /// Whether about as much arrived in each step, those at both ends of the result left out.
+    pub(super) fn is_even(&self) -> bool {
+        let pulse = self.record.pulses.iter().find(|pulse| !pulse.sender);
+        let Some(steps) = pulse.map(|pulse| pulse.bytes.as_slice()) else { return false };
+        let steps = &steps[steps.len() / 2..steps.len().saturating_sub(1)];
+        let mean = steps.iter().sum::<u64>() as f64 / steps.len().max(1) as f64;
+        let is_near = |bytes: &&u64| (**bytes as f64 - mean).abs() <= EVEN * mean;
+        steps.len() >= FEW && steps.iter().filter(is_near).count() >= steps.len() - 1
+    }
+}
+
+fn micros(micros: u32) -> Duration {
+    Duration::from_micros(micros.into())
+}
+
+/// Round trips under load, against that of the handshake, from which on a queue stands.
+const MANY_TIMES: u32 = 2;
+/// Above the least round trip: some steps of the time stamps.
+const LONG: Duration = Duration::from_millis(5);
+/// Round trips that the time stamps can tell, and those under load without a queue.
+const FINE: Duration = Duration::from_millis(4);
+const FREE: f64 = 1.5;
+/// Of the mean.
+const EVEN: f64 = 0.15;
+/// Steps that tell.
+const FEW: usize = 5;
