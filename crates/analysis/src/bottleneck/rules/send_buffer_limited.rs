@@ -46,7 +46,7 @@ fn of_silent_sender(arrivals: &Arrivals<'_>) -> Option<Found> {
     }
     let sender = arrivals.flow.sender();
     let trip = arrivals.least_round_trip().map(transfer::shown)?;
-    let bytes = count(in_flight as u64);
+    let bytes = format!("{in_flight:.0}");
     let bound = Bound::exact(8.0 * arrivals.rate, format!("{bytes} bytes each {trip}"));
     let most = (8.0 * in_flight).max(LEAST);
     Some(

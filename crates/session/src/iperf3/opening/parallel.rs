@@ -14,7 +14,7 @@ use std::time::Duration;
 use linux::epoll::{Epoll, Events, Interest};
 use linux::event::StopSignals;
 use measurement::{Timestamp, Transport};
-use protocol::iperf3::{Cookie, Hello, HelloToken, stream_id};
+use protocol::iperf3::{ClientPhase, Cookie, Hello, HelloToken, stream_id};
 
 use super::extra_ports::ServerPorts;
 use super::{HELLO_LIMIT, Opener, introduce, send_hello};
@@ -91,7 +91,7 @@ impl<'o, 'a> ParallelOpener<'o, 'a> {
     ) -> Result<OpenedStreams, SessionError> {
         let mut ready = Vec::with_capacity(MOST_EVENTS);
         while self.open < self.order.count {
-            self.opener.check_phase()?;
+            self.check_phase()?;
             self.begin_more()?;
             self.wait()?;
             self.epoll
@@ -108,6 +108,18 @@ impl<'o, 'a> ParallelOpener<'o, 'a> {
             _ => None,
         });
         Ok(OpenedStreams { sockets: sockets.collect(), shut: self.ports.into_shut() })
+    }
+
+    /// Whether the server still wants streams. It counts one over UDP by its hello, and may start
+    /// while the reply is lost on the way: it answers the next hello all the same.
+    fn check_phase(&mut self) -> Result<(), SessionError> {
+        self.opener.control.pump();
+        let phase = self.opener.control.machine.phase();
+        let has_started = matches!(phase, ClientPhase::Starting | ClientPhase::Running);
+        match self.order.transport {
+            Transport::Udp if has_started => Ok(()),
+            _ => self.opener.check_phase(),
+        }
     }
 
     /// A stream by TCP is under way until the server has counted it: it may wait in the
